@@ -1,0 +1,58 @@
+# What is done by hand, in one place. Plain `make` brings generated files and the private library up to date.
+LIB := $(CURDIR)/.lib
+export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: all demo test doc generate install build check bench clean help deps-build deps-test deps-doc
+# The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
+.NOTPARALLEL:
+
+# In this order: ops written by `generate` have help pages, and what `doc` exports is then installed.
+all: generate doc install
+
+help:
+	@echo "make            generate, doc, install"
+	@echo "make demo       install what is missing, build, run inst/examples/demo.R"
+	@echo "make test       Rust tests, R tests, vignettes; last line: N passed, N failed"
+	@echo "make doc        NAMESPACE and man/ from the comments in R/"
+	@echo "make generate   R files that are written from the table of ops"
+	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
+	@echo "make build      source tarball with vendored crates"
+	@echo "make check      R CMD build and R CMD check in a temporary directory"
+	@echo "make bench      time of one call, bench/calls.R"
+	@echo "make clean      remove everything that was built"
+
+deps-build deps-test deps-doc:
+	@sh tools/install-deps.sh $(@:deps-%=%)
+
+demo: install
+	Rscript inst/examples/demo.R
+
+# The script sees to its dependencies itself, so that a failure there is counted too.
+test:
+	@sh tools/test.sh
+
+doc: deps-doc
+	@sh tools/document.sh
+
+generate: deps-build
+	ANVIL_REGENERATE=1 cargo test -p anvil-core --quiet generated
+
+install: deps-build
+	@mkdir -p "$(LIB)"
+	R CMD INSTALL --library="$(LIB)" .
+
+build: deps-test
+	R CMD build .
+
+check: deps-test
+	dir=$$(mktemp -d) && cd "$$dir" && R CMD build "$(CURDIR)" && \
+	R CMD check --no-manual anvil_*.tar.gz && \
+	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"
+
+bench: install
+	Rscript bench/calls.R
+
+clean:
+	sh ./cleanup
+	rm -Rf .lib target src/rust/target src/rust/vendor.tar.xz src/rust/Cargo.lock *.Rcheck anvil_*.tar.gz

@@ -1,0 +1,353 @@
+//! The Rust side of a dtype: traits that element types implement, so that a kernel is written once for all of them.
+
+use super::DType;
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+
+/// Ties a Rust type to its dtype; implemented by the `dtypes!` table.
+pub trait HasDType {
+    /// The dtype whose elements this type holds.
+    const DTYPE: DType;
+}
+
+/// A boolean as tensors store it: one byte, 0 is false. Any other byte reads as true, so no bit pattern is invalid.
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub struct Bool(u8);
+
+impl Bool {
+    /// False.
+    pub const FALSE: Bool = Bool(0);
+    /// True.
+    pub const TRUE: Bool = Bool(1);
+
+    /// As Rust's own.
+    pub fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Bool {
+    fn from(x: bool) -> Bool {
+        Bool(x as u8)
+    }
+}
+
+impl PartialEq for Bool {
+    fn eq(&self, other: &Bool) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl PartialOrd for Bool {
+    fn partial_cmp(&self, other: &Bool) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl Debug for Bool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+/// An element of a tensor. Plain bytes: every bit pattern is a value.
+///
+/// The `as_*` and `from_*` methods are the conversion rules of `nv_convert()`: float to integer truncates toward zero,
+/// saturates, and turns NaN into 0; integer to narrower integer wraps; anything non-zero (NaN included) is TRUE;
+/// numbers round to the nearest float, ties to even.
+pub trait Element:
+    HasDType + Copy + PartialEq + PartialOrd + Debug + Default + Send + Sync + 'static
+{
+    /// Converts to any other element type by the rules above.
+    fn convert<T: Element>(self) -> T;
+    /// From a boolean: 0 or 1.
+    fn from_bool(x: bool) -> Self;
+    /// From a signed 64-bit integer, wrapping.
+    fn from_i64(x: i64) -> Self;
+    /// From an unsigned 64-bit integer, wrapping; as a value, not as bits.
+    fn from_u64(x: u64) -> Self;
+    /// From a single-precision float.
+    fn from_f32(x: f32) -> Self;
+    /// From a double.
+    fn from_f64(x: f64) -> Self;
+    /// Smallest value: the identity of a maximum. -Inf for floats.
+    const LOWEST: Self;
+    /// Largest value: the identity of a minimum. Inf for floats.
+    const HIGHEST: Self;
+}
+
+impl Element for Bool {
+    fn convert<T: Element>(self) -> T {
+        T::from_bool(self.get())
+    }
+    fn from_bool(x: bool) -> Bool {
+        x.into()
+    }
+    fn from_i64(x: i64) -> Bool {
+        (x != 0).into()
+    }
+    fn from_u64(x: u64) -> Bool {
+        (x != 0).into()
+    }
+    fn from_f32(x: f32) -> Bool {
+        (x != 0.0).into()
+    }
+    fn from_f64(x: f64) -> Bool {
+        (x != 0.0).into()
+    }
+    const LOWEST: Bool = Bool::FALSE;
+    const HIGHEST: Bool = Bool::TRUE;
+}
+
+// `as` is exactly the rule here: int -> int wraps, float -> int saturates with NaN -> 0, int -> float rounds to even.
+macro_rules! number {
+    ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr;)+) => {$(
+        impl Element for $type {
+            fn convert<T: Element>(self) -> T { T::$from(self as $via) }
+            fn from_bool(x: bool) -> $type { x as u8 as $type }
+            fn from_i64(x: i64) -> $type { x as $type }
+            fn from_u64(x: u64) -> $type { x as $type }
+            fn from_f32(x: f32) -> $type { x as $type }
+            fn from_f64(x: f64) -> $type { x as $type }
+            const LOWEST: $type = $lowest;
+            const HIGHEST: $type = $highest;
+        }
+    )+};
+}
+
+number! {
+    i8, from_i64, i64, i8::MIN, i8::MAX;
+    i16, from_i64, i64, i16::MIN, i16::MAX;
+    i32, from_i64, i64, i32::MIN, i32::MAX;
+    i64, from_i64, i64, i64::MIN, i64::MAX;
+    u8, from_u64, u64, 0, u8::MAX;
+    u16, from_u64, u64, 0, u16::MAX;
+    u32, from_u64, u64, 0, u32::MAX;
+    u64, from_u64, u64, 0, u64::MAX;
+    f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY;
+    f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// An integer element, with the arithmetic of the ops on it: everything wraps, nothing traps.
+pub trait Int: Element + Ord {
+    /// Width in bits.
+    const BITS: u32;
+    /// Whether negative values exist.
+    const SIGNED: bool;
+    /// All bits set: -1, or the largest unsigned value.
+    const ONES: Self;
+    /// Sum modulo 2^bits.
+    fn wrapping_add(self, y: Self) -> Self;
+    /// Difference modulo 2^bits.
+    fn wrapping_sub(self, y: Self) -> Self;
+    /// Product modulo 2^bits.
+    fn wrapping_mul(self, y: Self) -> Self;
+    /// Negation modulo 2^bits.
+    fn wrapping_neg(self) -> Self;
+    /// Quotient truncated toward zero; `x / 0` has all bits set, `MIN / -1` is `MIN` (StableHLO on XLA).
+    fn quotient(self, y: Self) -> Self;
+    /// Remainder with the sign of the dividend; `x rem 0` is `x`, `MIN rem -1` is 0.
+    fn remainder(self, y: Self) -> Self;
+    /// Quotient rounded down; as [`Int::quotient`] for a zero divisor.
+    fn floor_quotient(self, y: Self) -> Self;
+    /// Remainder with the sign of the divisor; `x mod 0` is `x`.
+    fn modulo(self, y: Self) -> Self;
+    /// Power modulo 2^bits; a negative exponent gives 0, except for bases 1 and -1; `0^-1` is 0.
+    fn power(self, y: Self) -> Self;
+    /// Absolute value; that of `MIN` is `MIN`.
+    fn absolute(self) -> Self;
+    /// -1, 0 or 1.
+    fn signum(self) -> Self;
+    /// Number of set bits.
+    fn popcnt(self) -> Self;
+    /// Bitwise and.
+    fn and(self, y: Self) -> Self;
+    /// Bitwise or.
+    fn or(self, y: Self) -> Self;
+    /// Bitwise exclusive or.
+    fn xor(self, y: Self) -> Self;
+    /// Bitwise complement.
+    fn not(self) -> Self;
+    /// Shift toward the high bits; 0 for amounts outside `0..bits`.
+    fn shift_left(self, y: Self) -> Self;
+    /// Shift toward the low bits, zeros enter; 0 for amounts outside `0..bits`.
+    fn shift_right_logical(self, y: Self) -> Self;
+    /// Shift toward the low bits, the sign enters; the sign fills everything for amounts outside `0..bits`.
+    fn shift_right_arithmetic(self, y: Self) -> Self;
+}
+
+macro_rules! int {
+    ($($type:ty, $unsigned:ty, $signed:ty, $is_signed:literal;)+) => {$(
+        #[allow(unused_comparisons)]
+        impl Int for $type {
+            const BITS: u32 = <$type>::BITS;
+            const SIGNED: bool = $is_signed;
+            const ONES: $type = !0;
+            fn wrapping_add(self, y: $type) -> $type { <$type>::wrapping_add(self, y) }
+            fn wrapping_sub(self, y: $type) -> $type { <$type>::wrapping_sub(self, y) }
+            fn wrapping_mul(self, y: $type) -> $type { <$type>::wrapping_mul(self, y) }
+            fn wrapping_neg(self) -> $type { <$type>::wrapping_neg(self) }
+            fn quotient(self, y: $type) -> $type { if y == 0 { !0 } else { self.wrapping_div(y) } }
+            fn remainder(self, y: $type) -> $type { if y == 0 { self } else { self.wrapping_rem(y) } }
+            fn floor_quotient(self, y: $type) -> $type {
+                let q = self.quotient(y);
+                let inexact = y != 0 && self.remainder(y) != 0;
+                if inexact && ((self < 0) != (y < 0)) { q.wrapping_sub(1) } else { q }
+            }
+            fn modulo(self, y: $type) -> $type {
+                let r = self.remainder(y);
+                if y != 0 && r != 0 && ((r < 0) != (y < 0)) { r.wrapping_add(y) } else { r }
+            }
+            fn power(self, y: $type) -> $type {
+                if y < 0 {
+                    return match self {
+                        1 => 1,
+                        // Only signed types get here, so all bits set is -1.
+                        x if x == !0 => if y & 1 == 0 { 1 } else { x },
+                        _ => 0,
+                    };
+                }
+                let (mut base, mut exponent, mut product) = (self, y, 1 as $type);
+                while exponent != 0 {
+                    if exponent & 1 == 1 { product = product.wrapping_mul(base) }
+                    base = base.wrapping_mul(base);
+                    exponent >>= 1;
+                }
+                product
+            }
+            fn absolute(self) -> $type { if self < 0 { self.wrapping_neg() } else { self } }
+            fn signum(self) -> $type { if self < 0 { !0 } else { (self > 0) as $type } }
+            fn popcnt(self) -> $type { self.count_ones() as $type }
+            fn and(self, y: $type) -> $type { self & y }
+            fn or(self, y: $type) -> $type { self | y }
+            fn xor(self, y: $type) -> $type { self ^ y }
+            fn not(self) -> $type { !self }
+            fn shift_left(self, y: $type) -> $type { if in_width(y as i128, <$type>::BITS) { self << y } else { 0 } }
+            fn shift_right_logical(self, y: $type) -> $type {
+                if in_width(y as i128, <$type>::BITS) { (self as $unsigned >> y) as $type } else { 0 }
+            }
+            fn shift_right_arithmetic(self, y: $type) -> $type {
+                let by = if in_width(y as i128, <$type>::BITS) { y as u32 } else { <$type>::BITS - 1 };
+                ((self as $signed) >> by) as $type
+            }
+        }
+    )+};
+}
+
+fn in_width(amount: i128, bits: u32) -> bool {
+    (0..bits as i128).contains(&amount)
+}
+
+int! {
+    i8, u8, i8, true;
+    i16, u16, i16, true;
+    i32, u32, i32, true;
+    i64, u64, i64, true;
+    u8, u8, i8, false;
+    u16, u16, i16, false;
+    u32, u32, i32, false;
+    u64, u64, i64, false;
+}
+
+macro_rules! float {
+    ($($method:ident $doc:literal,)+) => {
+        /// A floating-point element. Methods are the correctly specified mathematics of the standard library.
+        pub trait Float: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+            + Rem<Output = Self> + Neg<Output = Self>
+        {
+            /// Value of a double, rounded.
+            fn of(x: f64) -> Self;
+            /// Value as a double, exact.
+            fn f64(self) -> f64;
+            $(#[doc = $doc] fn $method(self) -> Self;)+
+            /// Whether the sign bit is set, as for -0.
+            fn sign_bit(self) -> bool;
+            /// `x^y`, by IEEE 754 `pow`.
+            fn power(self, y: Self) -> Self;
+            /// Angle of the point (`y`, `x`) in radians.
+            fn atan2(self, x: Self) -> Self;
+        }
+        impl Float for f32 {
+            fn of(x: f64) -> f32 { x as f32 }
+            fn f64(self) -> f64 { self as f64 }
+            $(fn $method(self) -> f32 { f32::$method(self) })+
+            fn sign_bit(self) -> bool { self.is_sign_negative() }
+            fn power(self, y: f32) -> f32 { self.powf(y) }
+            fn atan2(self, x: f32) -> f32 { f32::atan2(self, x) }
+        }
+        impl Float for f64 {
+            fn of(x: f64) -> f64 { x }
+            fn f64(self) -> f64 { self }
+            $(fn $method(self) -> f64 { f64::$method(self) })+
+            fn sign_bit(self) -> bool { self.is_sign_negative() }
+            fn power(self, y: f64) -> f64 { self.powf(y) }
+            fn atan2(self, x: f64) -> f64 { f64::atan2(self, x) }
+        }
+    };
+}
+
+float! {
+    sqrt "Square root.", cbrt "Cube root.", exp "`e^x`.", exp_m1 "`e^x - 1`.", ln "Natural logarithm.",
+    ln_1p "`log(1 + x)`.", log2 "Logarithm to base 2.", log10 "Logarithm to base 10.",
+    sin "Sine; radians.", cos "Cosine; radians.", tan "Tangent; radians.",
+    asin "Inverse sine.", acos "Inverse cosine.", atan "Inverse tangent.",
+    sinh "Hyperbolic sine.", cosh "Hyperbolic cosine.", tanh "Hyperbolic tangent.",
+    floor "Largest whole number not above.", ceil "Smallest whole number not below.", trunc "Whole part.",
+    round "Nearest whole number, ties away from zero.", round_ties_even "Nearest whole number, ties to even.",
+    abs "Absolute value.",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integer_corners() {
+        assert_eq!((7i32).quotient(0), -1);
+        assert_eq!((7u8).quotient(0), 255);
+        assert_eq!(i32::MIN.quotient(-1), i32::MIN);
+        assert_eq!((-7i32).quotient(2), -3);
+        assert_eq!((-7i32).floor_quotient(2), -4);
+        assert_eq!((7i32).floor_quotient(-2), -4);
+        assert_eq!((6i32).floor_quotient(-2), -3);
+        assert_eq!((-7i32).remainder(3), -1);
+        assert_eq!((-7i32).modulo(3), 2);
+        assert_eq!((7i32).modulo(-3), -2);
+        assert_eq!((7i32).modulo(0), 7);
+        assert_eq!(i32::MIN.remainder(-1), 0);
+        assert_eq!((2i32).power(31), i32::MIN);
+        assert_eq!(((2i32).power(-1), (1i32).power(-1), (-1i32).power(-3), (0i32).power(-1)), (0, 1, -1, 0));
+        assert_eq!((0i32).power(0), 1);
+        assert_eq!((200u8).power(1), 200);
+        assert_eq!(i8::MIN.absolute(), i8::MIN);
+        assert_eq!((-1i32).popcnt(), 32);
+    }
+
+    #[test]
+    fn shifts_outside_the_width() {
+        assert_eq!((1i32).shift_left(32), 0);
+        assert_eq!((1i32).shift_left(-1), 0);
+        assert_eq!((-8i32).shift_right_logical(1), 0x7ffffffc);
+        assert_eq!((-8i32).shift_right_arithmetic(1), -4);
+        assert_eq!((-8i32).shift_right_arithmetic(99), -1);
+        assert_eq!((8i32).shift_right_arithmetic(-1), 0);
+        assert_eq!((200u8).shift_right_arithmetic(1), 228);
+        assert_eq!((200u8).shift_right_arithmetic(8), 255);
+    }
+
+    #[test]
+    fn conversions() {
+        assert_eq!((300.7f64).convert::<u8>(), 255);
+        assert_eq!((-1.5f32).convert::<u8>(), 0);
+        assert_eq!(f64::NAN.convert::<i32>(), 0);
+        assert_eq!((300i32).convert::<u8>(), 44);
+        assert_eq!((-1i8).convert::<u64>(), u64::MAX);
+        assert_eq!(f64::NAN.convert::<Bool>(), Bool::TRUE);
+        assert_eq!((-0.0f32).convert::<Bool>(), Bool::FALSE);
+        assert_eq!(Bool::TRUE.convert::<f64>(), 1.0);
+        assert_eq!((16777217i64).convert::<f32>(), 16777216.0);
+        assert_eq!(u64::MAX.convert::<f64>(), 18446744073709551616.0);
+        assert_eq!((1e300f64).convert::<f32>(), f32::INFINITY);
+    }
+}

@@ -1,0 +1,219 @@
+//! Element types: their names, kinds, widths, and the Rust type that holds an element of each.
+//!
+//! One row of `dtypes!` per dtype; everything else (names, parsing, classes, dispatch from a run-time dtype to a
+//! compile-time type) is derived from it. Knows nothing of tensors.
+
+mod element;
+pub mod promote;
+
+pub use element::{Bool, Element, Float, HasDType, Int};
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// What an element is, without its width.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// Logical: one byte, 0 or 1.
+    Boolean,
+    /// Signed integer, two's complement.
+    Integer,
+    /// Unsigned integer.
+    Unsigned,
+    /// IEEE 754 binary floating point.
+    Float,
+}
+
+impl Kind {
+    /// Class of the R dtype object, as in `<FloatType: 32>`.
+    pub fn r_class(self) -> &'static str {
+        match self {
+            Kind::Boolean => "BooleanType",
+            Kind::Integer => "IntegerType",
+            Kind::Unsigned => "UnsignedType",
+            Kind::Float => "FloatType",
+        }
+    }
+}
+
+macro_rules! dtypes {
+    (($d:tt) $($variant:ident $name:literal $kind:ident $bits:literal $type:ty,)+) => {
+        /// The type of an element. Order is that of the promotion tables.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum DType { $(#[doc = concat!("`", $name, "`")] $variant),+ }
+
+        impl DType {
+            /// Every dtype, in table order.
+            pub const ALL: &'static [DType] = &[$(DType::$variant),+];
+
+            /// The name, as users spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $(DType::$variant => $name),+ }
+            }
+
+            /// Boolean, integer, unsigned or float.
+            pub const fn kind(self) -> Kind {
+                match self { $(DType::$variant => Kind::$kind),+ }
+            }
+
+            /// Width as a user counts it: 1 for `i1`, which is stored in a byte.
+            pub const fn bits(self) -> usize {
+                match self { $(DType::$variant => $bits),+ }
+            }
+
+            /// Bytes of one element in memory.
+            pub const fn bytes(self) -> usize {
+                match self { $(DType::$variant => std::mem::size_of::<$type>()),+ }
+            }
+        }
+
+        $(impl element::HasDType for $type { const DTYPE: DType = DType::$variant; })+
+
+        /// Runs an expression with a type name bound to the element type of a run-time dtype.
+        ///
+        /// `dispatch!(dtype, T => f::<T>(x))`; the expression is instantiated once per dtype.
+        macro_rules! dispatch {
+            ($d dtype:expr, $d t:ident => $d body:expr) => {
+                match $d dtype { $($crate::dtype::DType::$variant => { type $d t = $type; $d body })+ }
+            };
+        }
+        pub(crate) use dispatch;
+    };
+}
+
+dtypes! { ($)
+    I1   "i1"   Boolean  1  crate::dtype::Bool,
+    I8   "i8"   Integer  8  i8,
+    I16  "i16"  Integer  16 i16,
+    I32  "i32"  Integer  32 i32,
+    I64  "i64"  Integer  64 i64,
+    UI8  "ui8"  Unsigned 8  u8,
+    UI16 "ui16" Unsigned 16 u16,
+    UI32 "ui32" Unsigned 32 u32,
+    UI64 "ui64" Unsigned 64 u64,
+    F32  "f32"  Float    32 f32,
+    F64  "f64"  Float    64 f64,
+}
+
+impl DType {
+    /// The dtype of that name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownDtype`].
+    pub fn parse(name: &str) -> Result<DType> {
+        DType::ALL
+            .iter()
+            .copied()
+            .find(|d| d.name() == name)
+            .ok_or_else(|| Error::UnknownDtype { got: format!("\"{name}\"") })
+    }
+
+    /// All names, for messages: `i1, i8, ...`.
+    pub fn names() -> String {
+        crate::shape::join(DType::ALL, ", ")
+    }
+
+    /// Whether it is `f32` or `f64` (or a later float).
+    pub fn is_float(self) -> bool {
+        self.kind() == Kind::Float
+    }
+
+    /// Whether it is a signed or unsigned integer; `i1` is not.
+    pub fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Integer | Kind::Unsigned)
+    }
+
+    /// The representable range of an integer or boolean, as text for messages.
+    pub fn range(self) -> String {
+        let top = self.bits() as u32;
+        match self.kind() {
+            Kind::Boolean => "FALSE and TRUE".into(),
+            Kind::Integer => format!("{} to {}", -(1i128 << (top - 1)), (1i128 << (top - 1)) - 1),
+            Kind::Unsigned => format!("0 to {}", (1i128 << top) - 1),
+            Kind::Float => "all numbers, rounded".into(),
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of kinds that an op accepts, with the words that name it in messages and help pages.
+#[derive(Clone, Copy, Debug)]
+pub struct Class {
+    /// Plural noun, such as "floats".
+    pub name: &'static str,
+    kinds: &'static [Kind],
+}
+
+impl Class {
+    /// Whether an op that accepts this class takes operands of `dtype`.
+    pub fn contains(&self, dtype: DType) -> bool {
+        self.kinds.contains(&dtype.kind())
+    }
+}
+
+/// Every dtype.
+pub const ANY: Class =
+    Class { name: "any dtype", kinds: &[Kind::Boolean, Kind::Integer, Kind::Unsigned, Kind::Float] };
+/// Integers and floats.
+pub const NUMERIC: Class =
+    Class { name: "integers and floats", kinds: &[Kind::Integer, Kind::Unsigned, Kind::Float] };
+/// Signed integers and floats.
+pub const SIGNED: Class = Class { name: "signed integers and floats", kinds: &[Kind::Integer, Kind::Float] };
+/// Floats.
+pub const FLOAT: Class = Class { name: "floats", kinds: &[Kind::Float] };
+/// Integers of either sign.
+pub const INTEGER: Class = Class { name: "integers", kinds: &[Kind::Integer, Kind::Unsigned] };
+/// Booleans and integers.
+pub const BITS: Class =
+    Class { name: "booleans and integers", kinds: &[Kind::Boolean, Kind::Integer, Kind::Unsigned] };
+/// Booleans.
+pub const BOOLEAN: Class = Class { name: "booleans", kinds: &[Kind::Boolean] };
+
+/// A dtype as promotion sees it: known, or ambiguous (written with `?`; JAX calls this weak).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ranked {
+    /// The dtype, or the default width of an ambiguous one.
+    pub dtype: DType,
+    /// Whether it yields to known dtypes of its kind.
+    pub ambiguous: bool,
+}
+
+impl fmt::Display for Ranked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.dtype, if self.ambiguous { "?" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back() {
+        for &d in DType::ALL {
+            assert_eq!(DType::parse(d.name()), Ok(d));
+        }
+        assert!(DType::parse("float").is_err());
+        assert_eq!(DType::names().split(", ").count(), DType::ALL.len());
+    }
+
+    #[test]
+    fn ranges_are_those_of_the_rust_types() {
+        assert_eq!(DType::I64.range(), format!("{} to {}", i64::MIN, i64::MAX));
+        assert_eq!(DType::UI64.range(), format!("0 to {}", u64::MAX));
+        assert_eq!(DType::I8.range(), "-128 to 127");
+    }
+
+    #[test]
+    fn every_dtype_dispatches_to_its_own_type() {
+        for &d in DType::ALL {
+            dispatch!(d, T => assert_eq!(<T as HasDType>::DTYPE, d));
+        }
+    }
+}

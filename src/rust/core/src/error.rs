@@ -1,0 +1,277 @@
+//! Everything that can go wrong below the R boundary: one enum, every variant with fields.
+//!
+//! The text of a variant is what the user reads: one sentence with what was expected and what came, then lines that
+//! start with `x` (what was found) or `i` (what to do). `class()` and `fields()` become the class and the fields of the
+//! R condition. Knows dtypes and shapes, nothing of graphs or R.
+
+use crate::dtype::DType;
+use crate::shape::{Axis, Shape};
+
+/// Result of everything fallible in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. `op` is always the function as the user spells it, such as `nv_add`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+// Fields are the holes of the message above them.
+#[allow(missing_docs)]
+pub enum Error {
+    // --- arguments ---
+    /// An argument is not what the function takes.
+    #[error("`{arg}` must be {expected}, not {got}.{}", hint_line(.hint))]
+    Arg { arg: String, expected: String, got: String, hint: String },
+    /// Missing values where the dtype has none.
+    #[error(
+        "`data` holds {count} missing value{}, which {dtype} cannot represent.\nx First at position{} {}.\ni Replace them first, or use a float dtype (`NA_real_` becomes NaN).",
+        plural(*.count), plural(.positions.len()), list(.positions)
+    )]
+    MissingValue { dtype: DType, count: usize, positions: Vec<usize> },
+    /// Values outside the range of an integer dtype, or not whole, or not numbers.
+    #[error(
+        "`data` holds {count} value{} that {dtype} cannot represent.\nx First at position{} {}: {first}.\ni {dtype} holds {range}; choose a wider dtype, or convert with `nv_convert()`, which truncates and saturates.",
+        plural(*.count), plural(.positions.len()), list(.positions)
+    )]
+    Unrepresentable { dtype: DType, count: usize, positions: Vec<usize>, first: String, range: String },
+
+    // --- dtype ---
+    /// Not the name of a dtype.
+    #[error("Unknown dtype {got}.\ni The dtypes are {}.", DType::names())]
+    UnknownDtype { got: String },
+    /// The op does not take operands of this dtype.
+    #[error("`{op}()` accepts {accepts}, not {got}.\nx `{operand}` has dtype {got}.{}", hint_line(.hint))]
+    UnsupportedDtype { op: String, operand: String, accepts: String, got: DType, hint: String },
+    /// Operands that had to share a dtype do not.
+    #[error("`{op}()` needs operands of one dtype, not {lhs} and {rhs}.")]
+    DtypeMismatch { op: String, lhs: DType, rhs: DType },
+    /// A bit pattern cannot be read as this dtype.
+    #[error("Cannot bitcast {from} of shape {shape} to {to}.\nx {reason}.")]
+    Bitcast { from: DType, to: DType, shape: Shape, reason: String },
+
+    // --- shape ---
+    /// Shapes that are neither equal nor 0-d.
+    #[error(
+        "`{op}()` needs operands of one shape (0-d operands broadcast), not {lhs} and {rhs}.\ni Use `nv_broadcast_tensors()` or `nv_broadcast_to()` to broadcast explicitly."
+    )]
+    ShapeMismatch { op: String, lhs: Shape, rhs: Shape },
+    /// A shape that cannot be broadcast to another.
+    #[error("Shape {from} cannot be broadcast to {to}.\nx Dimension {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
+    Broadcast { from: Shape, to: Shape, axis: Axis, l: usize, r: usize },
+    /// More dimensions than the target has.
+    #[error("Shape {from} cannot be broadcast to {to}.\nx It has {} dimensions, the target has {}.", .from.rank(), .to.rank())]
+    BroadcastRank { from: Shape, to: Shape },
+    /// Number of elements and shape disagree.
+    #[error("Data has length {len}, but shape {shape} holds {size} element{}.\ni Length-1 data is recycled to any shape; nothing else is.", plural(*.size))]
+    DataLength { len: usize, shape: Shape, size: usize },
+    /// A reshape that changes the number of elements.
+    #[error("`{op}()` cannot turn shape {from} into {to}: {} and {} elements.", .from.size(), .to.size())]
+    Reshape { op: String, from: Shape, to: Shape },
+    /// More elements or bytes than can be addressed.
+    #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes.")]
+    TooLarge { shape: String },
+    /// Wrong number of dimensions.
+    #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", dims(.shape.rank()), hint_line(.hint))]
+    Rank { op: String, operand: String, expected: String, shape: Shape, hint: String },
+    /// Sizes of two dimensions that are joined differ.
+    #[error("`{op}()` cannot combine shapes {lhs} and {rhs}.\nx {what}: {l} and {r}.")]
+    SizeMismatch { op: String, lhs: Shape, rhs: Shape, what: String, l: usize, r: usize },
+
+    // --- axis ---
+    /// A dimension number that the operand does not have.
+    #[error("Dimension {got} is out of range for shape {shape}, which has {}.\ni Dimensions are numbered from 1.", dims(.shape.rank()))]
+    AxisOutOfRange { op: String, got: i64, shape: Shape },
+    /// The same dimension twice.
+    #[error("Dimension {axis} is given more than once.")]
+    DuplicateAxis { op: String, axis: Axis },
+    /// Not a permutation of all dimensions.
+    #[error("`permutation` must hold each of {expected} once, not {got}.")]
+    Permutation { op: String, expected: String, got: String },
+
+    // --- tracing ---
+    /// A tracer met a trace that is not its own, or one that has ended.
+    #[error("A tracer was used outside the trace that made it.\nx It belongs to the trace of {trace}, which has {state}.\ni Return values from the traced function instead of storing tracers with `<<-` or in an environment.")]
+    LeakedTracer { trace: String, state: String },
+    /// A traced value where R needs a number.
+    #[error("A traced value has no concrete value: {what} cannot use it.\nx It is {aval} while the function is traced.\ni {advice}")]
+    Concrete { what: String, aval: String, advice: String },
+    /// The tensor's memory was given away.
+    #[error("This tensor was deleted or donated: its memory was handed to a `jit()` call by `donate = `.\ni Use the result of that call instead, or do not donate.")]
+    Donated,
+    /// A static argument that cannot be part of a cache key.
+    #[error("Static argument `{arg}` must be an ordinary R value, not {got}.\ni Leave it out of `static = ` to trace it.")]
+    Static { arg: String, got: String },
+
+    // --- broken invariants ---
+    /// A bug in anvil.
+    #[error("Internal error in anvil: {detail}\ni Please report this, with the code that led here.")]
+    Internal { detail: String },
+}
+
+/// A value attached to an R condition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    /// Text.
+    Text(String),
+    /// Whole numbers: sizes, counts, 1-based positions and dimensions.
+    Numbers(Vec<f64>),
+}
+
+impl Error {
+    /// The most specific R condition class; `anvil_error` follows it.
+    pub fn class(&self) -> &'static str {
+        use Error::*;
+        match self {
+            Arg { .. } => "anvil_error_arg",
+            MissingValue { .. } | Unrepresentable { .. } => "anvil_error_value",
+            UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } => {
+                "anvil_error_dtype"
+            }
+            ShapeMismatch { .. }
+            | Broadcast { .. }
+            | BroadcastRank { .. }
+            | DataLength { .. }
+            | Reshape { .. }
+            | TooLarge { .. }
+            | Rank { .. }
+            | SizeMismatch { .. } => "anvil_error_shape",
+            AxisOutOfRange { .. } | DuplicateAxis { .. } | Permutation { .. } => "anvil_error_axis",
+            LeakedTracer { .. } => "anvil_error_leaked_tracer",
+            Concrete { .. } => "anvil_error_concrete",
+            Donated => "anvil_error_donated",
+            Static { .. } => "anvil_error_static",
+            Internal { .. } => "anvil_error_internal",
+        }
+    }
+
+    /// The fields of the R condition, under the names of the variant's own fields.
+    pub fn fields(&self) -> Vec<(&'static str, Field)> {
+        use Error::*;
+        let text = |x: &dyn std::fmt::Display| Field::Text(x.to_string());
+        let shape = |s: &Shape| Field::Numbers(s.iter().map(|&d| d as f64).collect());
+        let number = |n: usize| Field::Numbers(vec![n as f64]);
+        let numbers = |ns: &[usize]| Field::Numbers(ns.iter().map(|&n| n as f64).collect());
+        match self {
+            Arg { arg, expected, got, .. } => {
+                vec![("arg", text(arg)), ("expected", text(expected)), ("got", text(got))]
+            }
+            MissingValue { dtype, count, positions } => {
+                vec![("dtype", text(dtype)), ("count", number(*count)), ("positions", numbers(positions))]
+            }
+            Unrepresentable { dtype, count, positions, first, .. } => {
+                vec![
+                    ("dtype", text(dtype)),
+                    ("count", number(*count)),
+                    ("positions", numbers(positions)),
+                    ("first", text(first)),
+                ]
+            }
+            UnknownDtype { got } => vec![("got", text(got))],
+            UnsupportedDtype { op, operand, accepts, got, .. } => {
+                vec![
+                    ("op", text(op)),
+                    ("operand", text(operand)),
+                    ("accepts", text(accepts)),
+                    ("got", text(got)),
+                ]
+            }
+            DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
+            Bitcast { from, to, shape: s, reason } => {
+                vec![("from", text(from)), ("to", text(to)), ("shape", shape(s)), ("reason", text(reason))]
+            }
+            ShapeMismatch { op, lhs, rhs } => {
+                vec![("op", text(op)), ("lhs", shape(lhs)), ("rhs", shape(rhs))]
+            }
+            Broadcast { from, to, axis, .. } => {
+                vec![("from", shape(from)), ("to", shape(to)), ("axis", number(axis.one_based()))]
+            }
+            BroadcastRank { from, to } => vec![("from", shape(from)), ("to", shape(to))],
+            DataLength { len, shape: s, size } => {
+                vec![("len", number(*len)), ("shape", shape(s)), ("size", number(*size))]
+            }
+            Reshape { op, from, to } => vec![("op", text(op)), ("from", shape(from)), ("to", shape(to))],
+            TooLarge { shape } => vec![("shape", text(shape))],
+            Rank { op, operand, expected, shape: s, .. } => {
+                vec![
+                    ("op", text(op)),
+                    ("operand", text(operand)),
+                    ("expected", text(expected)),
+                    ("shape", shape(s)),
+                ]
+            }
+            SizeMismatch { op, lhs, rhs, l, r, .. } => {
+                vec![
+                    ("op", text(op)),
+                    ("lhs", shape(lhs)),
+                    ("rhs", shape(rhs)),
+                    ("sizes", numbers(&[*l, *r])),
+                ]
+            }
+            AxisOutOfRange { op, got, shape: s } => {
+                vec![
+                    ("op", text(op)),
+                    ("axis", Field::Numbers(vec![*got as f64])),
+                    ("shape", shape(s)),
+                    ("rank", number(s.rank())),
+                ]
+            }
+            DuplicateAxis { op, axis } => vec![("op", text(op)), ("axis", number(axis.one_based()))],
+            Permutation { op, expected, got } => {
+                vec![("op", text(op)), ("expected", text(expected)), ("got", text(got))]
+            }
+            LeakedTracer { trace, state } => vec![("trace", text(trace)), ("state", text(state))],
+            Concrete { what, aval, .. } => vec![("where", text(what)), ("aval", text(aval))],
+            Donated => vec![],
+            Static { arg, got } => vec![("arg", text(arg)), ("got", text(got))],
+            Internal { detail } => vec![("detail", text(detail))],
+        }
+    }
+
+    /// An argument error without a hint.
+    pub fn arg(arg: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Error {
+        Error::Arg { arg: arg.into(), expected: expected.into(), got: got.into(), hint: String::new() }
+    }
+}
+
+fn hint_line(hint: &str) -> String {
+    if hint.is_empty() {
+        String::new()
+    } else {
+        format!("\ni {hint}")
+    }
+}
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 {
+        ""
+    } else {
+        "s"
+    }
+}
+
+fn dims(n: usize) -> String {
+    format!("{n} dimension{}", plural(n))
+}
+
+fn list(xs: &[usize]) -> String {
+    xs.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_names_what_came_and_what_to_do() {
+        let e = Error::ShapeMismatch { op: "nv_add".into(), lhs: [2, 1].into(), rhs: [1, 2].into() };
+        let text = e.to_string();
+        assert!(text.contains("(2,1) and (1,2)") && text.contains("nv_broadcast_tensors"), "{text}");
+        assert_eq!(e.class(), "anvil_error_shape");
+        assert_eq!(e.fields()[1], ("lhs", Field::Numbers(vec![2.0, 1.0])));
+    }
+
+    #[test]
+    fn positions_print_from_one() {
+        let e = Error::MissingValue { dtype: DType::I32, count: 1, positions: vec![3] };
+        assert!(e.to_string().contains("1 missing value, which i32"), "{e}");
+        assert!(e.to_string().contains("position 3"), "{e}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; [`plan`] decides where every value
+//! lives, and [`Executable`] runs the plan's steps without allocating values.
+
+pub mod plan;
+pub mod reference;
+mod run;
+
+pub use run::{Executable, Output};

@@ -1,0 +1,330 @@
+//! Where every value lives and what is computed when: a graph becomes a list of steps over a few buffers.
+//!
+//! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the other's
+//!   place and costs no step.
+//! * A value that is an output is made in the output's buffer.
+//! * All others share one arena; a place is free again after the last step that reads it.
+//! * A donated input may be the buffer of an output of its type, if it is read for the last time before that output is
+//!   written.
+
+use crate::graph::{Def, Value};
+use crate::kernels::memory::Span;
+use crate::ops::{Graph, Op};
+use crate::tensor::{Aval, Layout};
+use std::collections::BTreeMap;
+
+/// Alignment of places in the arena: a cache line.
+const ALIGN: usize = 64;
+
+/// Where a value is, and how its elements lie there.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The bytes, in one of the program's buffers.
+    pub span: Span,
+    /// Layout of the elements within the span.
+    pub layout: Layout,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Applies an op.
+    Apply(Op),
+    /// Copies an operand of any layout into a dense output.
+    Copy,
+}
+
+/// One computation.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is done.
+    pub action: Action,
+    /// The values it reads.
+    pub operands: Vec<(Aval, Place)>,
+    /// The value it makes, and its bytes.
+    pub result: (Aval, Span),
+}
+
+/// Steps and buffers of a program. Buffers are numbered: the arena, the literals, inputs, constants, outputs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In order of execution.
+    pub steps: Vec<Step>,
+    /// Bytes of the arena.
+    pub arena: usize,
+    /// Content of the buffer of literals.
+    pub literals: Vec<u8>,
+    /// For each output, the donated input whose buffer it may take over.
+    pub donations: Vec<Option<usize>>,
+}
+
+/// Number of the arena's buffer.
+pub const ARENA: usize = 0;
+/// Number of the buffer of literals.
+pub const LITERALS: usize = 1;
+/// Number of the first input's buffer; then come the other inputs, the constants, the outputs.
+pub const INPUTS: usize = 2;
+
+/// Free ranges of the arena. First fit, neighbours are joined.
+#[derive(Default)]
+struct Arena {
+    free: BTreeMap<usize, usize>,
+    size: usize,
+}
+
+impl Arena {
+    fn allocate(&mut self, bytes: usize) -> usize {
+        let bytes = bytes.next_multiple_of(ALIGN);
+        if bytes == 0 {
+            return 0;
+        }
+        if let Some((&start, &len)) = self.free.iter().find(|(_, &len)| len >= bytes) {
+            self.free.remove(&start);
+            if len > bytes {
+                self.free.insert(start + bytes, len - bytes);
+            }
+            return start;
+        }
+        // Grow at the end, over a free range that touches it.
+        let start = match self.free.last_key_value() {
+            Some((&start, &len)) if start + len == self.size => {
+                self.free.remove(&start);
+                start
+            }
+            _ => self.size,
+        };
+        self.size = start + bytes;
+        start
+    }
+
+    fn release(&mut self, start: usize, bytes: usize) {
+        let (mut start, mut len) = (start, bytes.next_multiple_of(ALIGN));
+        if len == 0 {
+            return;
+        }
+        if let Some((&before, &n)) = self.free.range(..start).next_back() {
+            if before + n == start {
+                self.free.remove(&before);
+                (start, len) = (before, n + len);
+            }
+        }
+        if let Some(n) = self.free.remove(&(start + len)) {
+            len += n;
+        }
+        self.free.insert(start, len);
+    }
+}
+
+/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused.
+pub fn plan(graph: &Graph, donated: &[usize]) -> Plan {
+    Planner::new(graph).run(donated)
+}
+
+struct Planner<'a> {
+    graph: &'a Graph,
+    places: Vec<Option<Place>>,
+    /// For each value, the one whose buffer it lies in; itself unless it is a view.
+    roots: Vec<usize>,
+    /// For each root, the last node that reads it or a view of it.
+    last_use: Vec<usize>,
+    arena: Arena,
+    plan: Plan,
+}
+
+impl<'a> Planner<'a> {
+    fn new(graph: &'a Graph) -> Planner<'a> {
+        let count = graph.values().count();
+        let plan = Plan { steps: vec![], arena: 0, literals: vec![], donations: vec![None; graph.outputs().len()] };
+        let (places, roots) = (vec![None; count], (0..count).collect());
+        Planner { graph, places, roots, last_use: vec![0; count], arena: Arena::default(), plan }
+    }
+
+    fn first_output(&self) -> usize {
+        INPUTS + self.graph.inputs().len() + self.graph.constants().len()
+    }
+
+    fn place(&self, value: Value) -> &Place {
+        self.places[value.index()].as_ref().expect("values are placed before they are read")
+    }
+
+    fn run(mut self, donated: &[usize]) -> Plan {
+        self.place_sources();
+        self.place_views();
+        let made = self.find_last_uses();
+        // A value is made in the buffer of the first output that it is, unless it is a view.
+        let mut homes: Vec<Option<usize>> = vec![None; self.places.len()];
+        for (k, v) in self.graph.outputs().iter().enumerate().rev() {
+            if matches!(self.graph.def(*v), Def::Result(..)) && self.roots[v.index()] == v.index() {
+                homes[v.index()] = Some(k);
+            }
+        }
+        self.donate(donated, &homes, &made);
+        for (number, node) in self.graph.nodes().iter().enumerate() {
+            for &result in &node.results {
+                if self.roots[result.index()] == result.index() {
+                    self.place_result(result, homes[result.index()]);
+                }
+            }
+            self.resolve_views(number);
+            self.step(number);
+            self.release(number, &homes);
+        }
+        // Outputs that were not made in place: views, inputs, constants, literals, and values that are output twice.
+        for (k, &v) in self.graph.outputs().iter().enumerate() {
+            if homes[v.index()] != Some(k) {
+                let aval = self.graph.aval(v).clone();
+                let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
+                let operands = vec![(aval.clone(), self.place(v).clone())];
+                self.plan.steps.push(Step { action: Action::Copy, operands, result: (aval, span) });
+            }
+        }
+        self.plan.arena = self.arena.size;
+        self.plan
+    }
+
+    /// Inputs, constants and literals are in place from the start.
+    fn place_sources(&mut self) {
+        for value in self.graph.values() {
+            let aval = self.graph.aval(value);
+            let (buffer, start) = match self.graph.def(value) {
+                Def::Input(i) => (INPUTS + i, 0),
+                Def::Constant(i) => (INPUTS + self.graph.inputs().len() + i, 0),
+                Def::Literal(literal) => {
+                    let start = self.plan.literals.len();
+                    self.plan.literals.extend(literal.to_bytes());
+                    (LITERALS, start)
+                }
+                Def::Result(..) => continue,
+            };
+            let span = Span { buffer, range: start..start + aval.bytes() };
+            self.places[value.index()] = Some(Place { span, layout: Layout::dense(&aval.shape) });
+        }
+    }
+
+    /// Finds the values that are views of others. Their layouts depend on shapes alone.
+    fn place_views(&mut self) {
+        let mut layouts: Vec<Option<Layout>> = vec![None; self.places.len()];
+        for node in self.graph.nodes() {
+            let &[operand] = node.operands.as_slice() else { continue };
+            let (shape, result) = (&self.graph.aval(operand).shape, node.results[0]);
+            let own = layouts[operand.index()].clone().unwrap_or_else(|| Layout::dense(shape));
+            if let Some(view) = node.op.as_view(shape, &own, self.graph.aval(result)) {
+                self.roots[result.index()] = self.roots[operand.index()];
+                layouts[result.index()] = Some(view);
+            }
+        }
+        for (value, layout) in layouts.into_iter().enumerate() {
+            if let (Some(layout), None) = (layout, &self.places[value]) {
+                // The span is filled in when the root is placed.
+                let span = Span { buffer: ARENA, range: 0..0 };
+                self.places[value] = Some(Place { span, layout });
+            }
+        }
+    }
+
+    /// Node after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever. Returns the
+    /// node that makes each root.
+    fn find_last_uses(&mut self) -> Vec<usize> {
+        let mut made = vec![0; self.places.len()];
+        for (number, node) in self.graph.nodes().iter().enumerate() {
+            for v in &node.results {
+                made[v.index()] = number;
+                let root = self.roots[v.index()];
+                self.last_use[root] = self.last_use[root].max(number);
+            }
+            for v in &node.operands {
+                self.last_use[self.roots[v.index()]] = number;
+            }
+        }
+        for v in self.graph.outputs() {
+            self.last_use[self.roots[v.index()]] = usize::MAX;
+        }
+        made
+    }
+
+    /// Pairs donated inputs with outputs of their dtype and size that are made after their last use.
+    fn donate(&mut self, donated: &[usize], homes: &[Option<usize>], made: &[usize]) {
+        for &input in donated {
+            let value = self.graph.inputs()[input];
+            let (aval, free_after) = (self.graph.aval(value), self.last_use[value.index()]);
+            let never_read = !self.graph.nodes().iter().any(|n| n.operands.iter().any(|v| self.roots[v.index()] == value.index()));
+            let fits = |k: usize| {
+                let out = self.graph.outputs()[k];
+                let type_ = self.graph.aval(out);
+                let after = never_read || made[out.index()] > free_after;
+                let same = type_.dtype == aval.dtype && type_.shape.size() == aval.shape.size();
+                homes[out.index()] == Some(k) && same && after && self.plan.donations[k].is_none()
+            };
+            if let Some(k) = (0..self.graph.outputs().len()).find(|&k| fits(k)) {
+                self.plan.donations[k] = Some(input);
+            }
+        }
+    }
+
+    fn place_result(&mut self, value: Value, home: Option<usize>) {
+        let aval = self.graph.aval(value);
+        let span = match home {
+            Some(k) => Span { buffer: self.first_output() + k, range: 0..aval.bytes() },
+            None => {
+                let start = self.arena.allocate(aval.bytes());
+                Span { buffer: ARENA, range: start..start + aval.bytes() }
+            }
+        };
+        self.places[value.index()] = Some(Place { span, layout: Layout::dense(&aval.shape) });
+    }
+
+    /// Gives the results of a view node the span of their root.
+    fn resolve_views(&mut self, node: usize) {
+        for v in &self.graph.nodes()[node].results {
+            let root = self.roots[v.index()];
+            if root != v.index() {
+                let span = self.places[root].as_ref().expect("a root is placed before its views").span.clone();
+                self.places[v.index()].as_mut().expect("views have layouts").span = span;
+            }
+        }
+    }
+
+    fn step(&mut self, number: usize) {
+        let node = &self.graph.nodes()[number];
+        let result = node.results[0];
+        if self.roots[result.index()] != result.index() {
+            return;
+        }
+        let operands = node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).clone())).collect();
+        let result = (self.graph.aval(result).clone(), self.place(result).span.clone());
+        self.plan.steps.push(Step { action: Action::Apply(node.op.clone()), operands, result });
+    }
+
+    fn release(&mut self, number: usize, homes: &[Option<usize>]) {
+        let node = &self.graph.nodes()[number];
+        let mut roots: Vec<usize> = node.operands.iter().chain(&node.results).map(|v| self.roots[v.index()]).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        for root in roots {
+            if self.last_use[root] == number && homes[root].is_none() {
+                let Some(Place { span, .. }) = &self.places[root] else { continue };
+                if span.buffer == ARENA {
+                    self.arena.release(span.range.start, span.range.len());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_places_are_used_again() {
+        let mut arena = Arena::default();
+        let (a, b) = (arena.allocate(100), arena.allocate(10));
+        arena.release(a, 100);
+        assert_eq!(arena.allocate(64), a);
+        arena.release(b, 10);
+        arena.release(a, 64);
+        assert_eq!(arena.allocate(192), 0);
+        assert_eq!(arena.size, 192);
+        assert_eq!(arena.allocate(0), 0);
+    }
+}

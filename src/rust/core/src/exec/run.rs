@@ -1,0 +1,124 @@
+//! Runs a plan.
+
+use super::plan::{plan, Action, Plan};
+use crate::dtype::dispatch;
+use crate::error::Result;
+use crate::kernels::memory::{AlignedBytes, Memory, Span};
+use crate::kernels::tile;
+use crate::ops::Graph;
+use crate::passes;
+use crate::tensor::{Aval, View, ViewMut};
+use std::cell::RefCell;
+
+/// The memory of one output.
+pub enum Output<'a> {
+    /// A buffer of its own.
+    Fresh(&'a mut [u8]),
+    /// The buffer of the donated input with that number, which is passed here instead of among the inputs.
+    Donated(&'a mut [u8], usize),
+}
+
+/// A compiled program: an optimised graph with its plan.
+#[derive(Debug)]
+pub struct Executable {
+    graph: Graph,
+    plan: Plan,
+    // Kept between runs, so that a warm call allocates nothing of the program's size.
+    arena: RefCell<AlignedBytes>,
+}
+
+impl Executable {
+    /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be reused.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
+    pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
+        graph.verify()?;
+        let graph = passes::optimise(graph)?;
+        let plan = plan(&graph, donated);
+        Ok(Executable { graph, plan, arena: RefCell::default() })
+    }
+
+    /// The optimised graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// For each output, the donated input whose buffer it may take over.
+    pub fn donations(&self) -> &[Option<usize>] {
+        &self.plan.donations
+    }
+
+    /// Bytes of memory beside inputs, constants and outputs.
+    pub fn scratch_bytes(&self) -> usize {
+        self.plan.arena
+    }
+
+    /// Types of the outputs.
+    pub fn outputs(&self) -> impl Iterator<Item = &Aval> {
+        self.graph.outputs().iter().map(|&v| self.graph.aval(v))
+    }
+
+    /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says; an input
+    /// whose buffer is passed as an output is `None`. `poll` is asked between steps whether to stop.
+    ///
+    /// Returns whether it ran to the end; outputs are unspecified if not.
+    pub fn run(
+        &self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>, poll: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut arena = self.arena.try_borrow_mut().ok();
+        // A program that calls itself would find its arena taken: it gets one for the occasion.
+        let mut own = AlignedBytes::default();
+        let arena = arena.as_deref_mut().unwrap_or(&mut own);
+        arena.reserve(self.plan.arena);
+
+        let mut memory = Memory::with_capacity(2 + inputs.len() + constants.len() + outputs.len());
+        memory.add_write(arena.as_mut_slice());
+        let literals = literal_buffer(&self.plan.literals);
+        memory.add_read(literals.as_slice());
+        for bytes in inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()) {
+            memory.add_read(bytes);
+        }
+        // A donated buffer is one buffer under two numbers: spans on the input are redirected to the output.
+        let mut redirect = Vec::new();
+        for output in outputs {
+            match output {
+                Output::Fresh(bytes) => {
+                    memory.add_write(bytes);
+                }
+                Output::Donated(bytes, input) => redirect.push((super::plan::INPUTS + input, memory.add_write(bytes))),
+            }
+        }
+        let at = |span: &Span| match redirect.iter().find(|(from, _)| *from == span.buffer) {
+            Some(&(_, to)) => Span { buffer: to, range: span.range.clone() },
+            None => span.clone(),
+        };
+        for step in &self.plan.steps {
+            if poll() {
+                return false;
+            }
+            let spans: Vec<Span> = step.operands.iter().map(|(_, place)| at(&place.span)).collect();
+            let (reads, writes) = memory.lend(&spans.iter().collect::<Vec<_>>(), &[&step.result.1]);
+            let operands: Vec<View> = step
+                .operands
+                .iter()
+                .zip(reads)
+                .map(|((aval, place), data)| View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data })
+                .collect();
+            let aval = &step.result.0;
+            let data = writes.into_iter().next().expect("a step writes one span");
+            let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
+            match &step.action {
+                Action::Apply(op) => op.eval(&operands, &mut out),
+                Action::Copy => dispatch!(out.dtype, T => tile::copy::<T>(&operands[0], &mut out)),
+            }
+        }
+        true
+    }
+}
+
+fn literal_buffer(bytes: &[u8]) -> AlignedBytes {
+    let mut buffer = AlignedBytes::zeroed(bytes.len());
+    buffer.as_mut_slice().copy_from_slice(bytes);
+    buffer
+}

@@ -1,0 +1,91 @@
+//! The one way to make a graph: nodes are typed as they are added, and equal nodes are made once.
+
+use super::{Def, Graph, Node, Operation, Value};
+use crate::error::Result;
+use crate::tensor::{Aval, Literal};
+use std::collections::HashMap;
+
+/// A graph under construction.
+#[derive(Debug)]
+pub struct Builder<O> {
+    graph: Graph<O>,
+    nodes: HashMap<(O, Vec<Value>), usize>,
+    literals: HashMap<(Literal, bool), Value>,
+}
+
+impl<O: Operation> Default for Builder<O> {
+    fn default() -> Self {
+        let graph = Graph { values: vec![], nodes: vec![], inputs: vec![], constants: vec![], outputs: vec![] };
+        Builder { graph, nodes: HashMap::new(), literals: HashMap::new() }
+    }
+}
+
+impl<O: Operation> Builder<O> {
+    fn value(&mut self, aval: Aval, def: Def) -> Value {
+        self.graph.values.push((aval, def));
+        Value(u32::try_from(self.graph.values.len() - 1).expect("fewer than 2^32 values fit in memory"))
+    }
+
+    /// A new argument.
+    pub fn input(&mut self, aval: Aval) -> Value {
+        let value = self.value(aval, Def::Input(self.graph.inputs.len()));
+        self.graph.inputs.push(value);
+        value
+    }
+
+    /// A new captured tensor. Its number is the count of those before it.
+    pub fn constant(&mut self, aval: Aval) -> Value {
+        let value = self.value(aval, Def::Constant(self.graph.constants.len()));
+        self.graph.constants.push(value);
+        value
+    }
+
+    /// A scalar known now.
+    pub fn literal(&mut self, literal: Literal, ambiguous: bool) -> Value {
+        if let Some(&value) = self.literals.get(&(literal, ambiguous)) {
+            return value;
+        }
+        let aval = Aval { dtype: literal.dtype(), shape: Default::default(), ambiguous };
+        let value = self.value(aval, Def::Literal(literal));
+        self.literals.insert((literal, ambiguous), value);
+        value
+    }
+
+    /// Applies an op; returns its results. The same op on the same operands gives the same values.
+    ///
+    /// # Errors
+    /// Those of [`Operation::infer`]; the graph is unchanged then.
+    pub fn node(&mut self, op: O, operands: &[Value]) -> Result<Vec<Value>> {
+        let key = (op, operands.to_vec());
+        if let Some(&node) = self.nodes.get(&key) {
+            return Ok(self.graph.nodes[node].results.clone());
+        }
+        let avals: Vec<&Aval> = operands.iter().map(|&v| self.graph.aval(v)).collect();
+        let types = key.0.infer(&avals)?;
+        let node = self.graph.nodes.len();
+        let results: Vec<Value> =
+            types.into_iter().enumerate().map(|(i, aval)| self.value(aval, Def::Result(node, i))).collect();
+        self.graph.nodes.push(Node { op: key.0.clone(), operands: key.1.clone(), results: results.clone() });
+        self.nodes.insert(key, node);
+        Ok(results)
+    }
+
+    /// Applies an op that has one result.
+    ///
+    /// # Errors
+    /// As [`Builder::node`].
+    pub fn node1(&mut self, op: O, operands: &[Value]) -> Result<Value> {
+        Ok(self.node(op, operands)?[0])
+    }
+
+    /// The graph so far, for looking up types and origins.
+    pub fn graph(&self) -> &Graph<O> {
+        &self.graph
+    }
+
+    /// Ends the construction.
+    pub fn finish(mut self, outputs: Vec<Value>) -> Graph<O> {
+        self.graph.outputs = outputs;
+        self.graph
+    }
+}

@@ -1,0 +1,113 @@
+//! Graphs: typed values and the ops that make them, in the order of their making.
+//!
+//! A graph is generic over its ops, which sit one layer higher: an op may hold a graph (the body of a loop), and a graph
+//! holds ops. What a graph must know of an op is the trait [`Operation`]. Every transformation (passes, derivatives,
+//! batching, lowering) is a function on graphs.
+
+mod builder;
+mod text;
+mod verify;
+
+pub use builder::Builder;
+
+use crate::error::Result;
+use crate::tensor::{Aval, Literal};
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What a graph asks of its ops. Equal ops on equal operands are the same value: static parameters are part of the op.
+pub trait Operation: Clone + Eq + Hash + Debug {
+    /// The name, as in the graph's text.
+    fn name(&self) -> &'static str;
+
+    /// Types of the results for operands of these types: the only place where a result type is decided.
+    ///
+    /// # Errors
+    /// Whatever makes the op not applicable: dtypes, shapes, dimension numbers.
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>>;
+
+    /// Static parameters in the order of printing, each as R would print it.
+    fn attributes(&self) -> Vec<(&'static str, String)>;
+}
+
+/// A value of a graph, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Value(u32);
+
+impl Value {
+    /// Its number, for tables indexed by value.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Def {
+    /// Argument number of the program.
+    Input(usize),
+    /// Number of a tensor captured at trace time, bound when the program runs.
+    Constant(usize),
+    /// A scalar known at trace time.
+    Literal(Literal),
+    /// Result `.1` of node `.0`.
+    Result(usize, usize),
+}
+
+/// An op applied to values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node<O> {
+    /// The op, with its static parameters.
+    pub op: O,
+    /// Values that it reads; all made before.
+    pub operands: Vec<Value>,
+    /// Values that it makes.
+    pub results: Vec<Value>,
+}
+
+/// A program: nodes in topological order, with inputs, captured constants and outputs.
+#[derive(Clone, Debug)]
+pub struct Graph<O> {
+    values: Vec<(Aval, Def)>,
+    nodes: Vec<Node<O>>,
+    inputs: Vec<Value>,
+    constants: Vec<Value>,
+    outputs: Vec<Value>,
+}
+
+impl<O> Graph<O> {
+    /// Type of a value.
+    pub fn aval(&self, value: Value) -> &Aval {
+        &self.values[value.index()].0
+    }
+
+    /// Origin of a value.
+    pub fn def(&self, value: Value) -> Def {
+        self.values[value.index()].1
+    }
+
+    /// All values, in the order of their making.
+    pub fn values(&self) -> impl Iterator<Item = Value> {
+        (0..self.values.len() as u32).map(Value)
+    }
+
+    /// The nodes, in topological order.
+    pub fn nodes(&self) -> &[Node<O>] {
+        &self.nodes
+    }
+
+    /// The arguments.
+    pub fn inputs(&self) -> &[Value] {
+        &self.inputs
+    }
+
+    /// The captured tensors.
+    pub fn constants(&self) -> &[Value] {
+        &self.constants
+    }
+
+    /// The results.
+    pub fn outputs(&self) -> &[Value] {
+        &self.outputs
+    }
+}

@@ -1,0 +1,77 @@
+//! Typed windows on bytes. The only casts in the crate; each is checked for length and alignment.
+
+use crate::dtype::Element;
+use std::mem::{align_of, size_of, size_of_val};
+
+/// The elements in `bytes`.
+///
+/// # Panics
+/// If `bytes` is not aligned for `T` or not a whole number of elements: buffers are made and checked where they enter.
+pub fn slice<T: Element>(bytes: &[u8]) -> &[T] {
+    if bytes.is_empty() {
+        return &[];
+    }
+    check::<T>(bytes.as_ptr(), bytes.len());
+    // SAFETY: length and alignment are checked above; every bit pattern of an `Element` is a value (see its doc).
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) }
+}
+
+/// The elements in `bytes`, for writing.
+///
+/// # Panics
+/// As [`slice`].
+pub fn slice_mut<T: Element>(bytes: &mut [u8]) -> &mut [T] {
+    if bytes.is_empty() {
+        return &mut [];
+    }
+    check::<T>(bytes.as_ptr(), bytes.len());
+    // SAFETY: as in `slice`; the exclusive borrow carries over.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / size_of::<T>()) }
+}
+
+/// The bytes of `elements`.
+pub fn bytes<T: Element>(elements: &[T]) -> &[u8] {
+    // SAFETY: an `Element` is plain data without padding.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
+/// The bytes of `elements`, for writing.
+pub fn bytes_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
+    // SAFETY: an `Element` is plain data without padding, and every bit pattern is a value.
+    unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
+}
+
+/// The first element in `bytes`, which need not be aligned.
+///
+/// # Panics
+/// If there are fewer bytes than an element has.
+pub fn first<T: Element>(bytes: &[u8]) -> T {
+    assert!(bytes.len() >= size_of::<T>(), "an element needs {} bytes", size_of::<T>());
+    // SAFETY: the length is checked above; `read_unaligned` asks for no alignment.
+    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+}
+
+/// Whether `bytes` may be viewed as elements of `align` bytes.
+pub fn is_aligned(bytes: &[u8], align: usize) -> bool {
+    bytes.as_ptr().align_offset(align) == 0
+}
+
+fn check<T>(pointer: *const u8, bytes: usize) {
+    assert!(bytes % size_of::<T>() == 0, "{bytes} bytes are not whole elements of {}", size_of::<T>());
+    assert!(pointer.align_offset(align_of::<T>()) == 0, "buffer is not aligned");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip() {
+        let mut x = [1.5f32, -2.0];
+        assert_eq!(slice::<f32>(bytes(&x)), [1.5, -2.0]);
+        slice_mut::<f32>(bytes_mut(&mut x))[1] = 3.0;
+        assert_eq!(x, [1.5, 3.0]);
+        assert_eq!(first::<f32>(&bytes(&x)[..4]), 1.5);
+        assert!(slice::<f64>(&[]).is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! Dense products of matrices.
+
+use super::cast;
+use crate::dtype::{Bool, Element, Int};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+
+/// Element types with a matrix product.
+pub trait Dot: Element {
+    /// `out = lhs * rhs` for column-major `lhs [m, k]`, `rhs [k, n]`; element `(i, j)` of the result goes to
+    /// `out[offset + (i + j * m) * stride]`.
+    fn dot(lhs: &[Self], rhs: &[Self], sizes: [usize; 3], out: &mut [Self], offset: usize, stride: usize);
+}
+
+// The `matrixmultiply` kernels behind ndarray choose AVX2 and FMA at run time.
+macro_rules! dot_float {
+    ($($type:ty)+) => {$(
+        impl Dot for $type {
+            fn dot(lhs: &[$type], rhs: &[$type], [m, k, n]: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
+                let whole = "slices hold the whole matrices";
+                let lhs = ArrayView2::from_shape((m, k).f(), lhs).expect(whole);
+                let rhs = ArrayView2::from_shape((k, n).f(), rhs).expect(whole);
+                let place = (m, n).strides((stride, m * stride));
+                let mut out = ArrayViewMut2::from_shape(place, &mut out[offset..]).expect(whole);
+                general_mat_mul(1.0, &lhs, &rhs, 0.0, &mut out);
+            }
+        }
+    )+};
+}
+dot_float! { f32 f64 }
+
+fn dot_plain<T: Element>(
+    lhs: &[T], rhs: &[T], [m, k, n]: [usize; 3], out: &mut [T], offset: usize, stride: usize, step: fn(T, T, T) -> T,
+) {
+    for j in 0..n {
+        for i in 0..m {
+            let sum = (0..k).fold(T::default(), |sum, l| step(sum, lhs[i + l * m], rhs[l + j * k]));
+            out[offset + (i + j * m) * stride] = sum;
+        }
+    }
+}
+
+macro_rules! dot_int {
+    ($($type:ty)+) => {$(
+        impl Dot for $type {
+            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
+                let step = |sum: $type, x: $type, y| Int::wrapping_add(sum, Int::wrapping_mul(x, y));
+                dot_plain(lhs, rhs, sizes, out, offset, stride, step)
+            }
+        }
+    )+};
+}
+dot_int! { i8 i16 i32 i64 u8 u16 u32 u64 }
+
+impl Dot for Bool {
+    // Sum and product of booleans are or and and, as in `nv_add()` and `nv_mul()`.
+    fn dot(lhs: &[Bool], rhs: &[Bool], sizes: [usize; 3], out: &mut [Bool], offset: usize, stride: usize) {
+        let step = |sum: Bool, x: Bool, y: Bool| (sum.get() | (x.get() & y.get())).into();
+        dot_plain(lhs, rhs, sizes, out, offset, stride, step)
+    }
+}
+
+/// Products of a batch of column-major matrices: `lhs [m, k, b]`, `rhs [k, n, b]`, `out [b, m, n]`.
+pub fn batched<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [u8]) {
+    let out = cast::slice_mut::<T>(out);
+    if out.is_empty() {
+        return;
+    }
+    for i in 0..b {
+        let (l, r) = (&lhs[i * m * k..(i + 1) * m * k], &rhs[i * k * n..(i + 1) * k * n]);
+        T::dot(l, r, [m, k, n], out, i, b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_agree_across_types() {
+        let (lhs, rhs) = ([1i32, 2, 3, 4, 5, 6], [1i32, 0, 2, 0, 1, 1]);
+        let mut want = [0i32; 4];
+        batched(&lhs, &rhs, [1, 2, 3, 2], cast::bytes_mut(&mut want));
+        assert_eq!(want, [11, 14, 8, 10]);
+        let f = |x: &[i32]| x.iter().map(|&v| v as f32).collect::<Vec<_>>();
+        let mut out = [0f32; 4];
+        batched(&f(&lhs), &f(&rhs), [1, 2, 3, 2], cast::bytes_mut(&mut out));
+        assert_eq!(out.to_vec(), f(&want));
+    }
+
+    #[test]
+    fn batch_is_the_fastest_dimension_of_the_result() {
+        let (lhs, rhs) = ([1.0f64, 2.0, 3.0, 4.0], [10.0f64, 20.0]);
+        let mut out = [0.0f64; 4];
+        batched(&lhs, &rhs, [2, 2, 1, 1], cast::bytes_mut(&mut out));
+        assert_eq!(out, [10.0, 60.0, 20.0, 80.0]);
+    }
+
+    #[test]
+    fn an_empty_inner_dimension_gives_zeros() {
+        let mut out = [7.0f64; 2];
+        batched::<f64>(&[], &[], [1, 2, 0, 1], cast::bytes_mut(&mut out));
+        assert_eq!(out, [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,9 @@
+//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
+
+pub mod cast;
+pub mod dot;
+pub mod fold;
+pub mod memory;
+pub mod scalar;
+pub mod special;
+pub mod tile;

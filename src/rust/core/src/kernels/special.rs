@@ -1,0 +1,510 @@
+//! Special functions of one double: error functions and the gamma family.
+//!
+//! Scalar truth for the ops of these names. Single-precision callers compute in `f64` and round once, which is the
+//! correctly rounded result but for near ties. Every function states its error bound in ulp (units in the last place
+//! of the result, against the reference value rounded to a double); the tests hold it to the bound by values from
+//! mpmath in `tests/testdata/special`, whose `generate.py` also prints the fitted coefficients below. Knows nothing of
+//! tensors or ops.
+
+use std::sync::OnceLock;
+
+// ---- error functions ----
+
+/// Error function, `2/sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`. At most 1 ulp.
+///
+/// # Sources
+/// libm (musl, from FreeBSD's `s_erf.c`).
+pub fn erf(x: f64) -> f64 {
+    libm::erf(x)
+}
+
+/// Complement of [`erf`], `1 - erf(x)` without cancellation for large `x`. At most 2 ulp.
+///
+/// # Sources
+/// libm (musl, from FreeBSD's `s_erf.c`).
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}
+
+/// Inverse of [`erf`]: `erf_inv(1)` is Inf, outside [-1, 1] NaN, the sign of zero is kept. At most 2 ulp.
+///
+/// A rational start of relative error 3e-7, then one step of Halley's method (third order) on `erf(y) - x`, or on
+/// `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the result hangs on it.
+///
+/// # Sources
+/// Start: interpolation at Chebyshev nodes, `generate.py coefficients`.
+pub fn erf_inv(x: f64) -> f64 {
+    let a = x.abs();
+    if a >= 1.0 || x.is_nan() {
+        return if a == 1.0 { x * f64::INFINITY } else { f64::NAN };
+    }
+    // The series is x * sqrt(pi)/2 * (1 + pi/12 x^2 + ...): below this, the first term, also for subnormals.
+    if a < 1e-8 {
+        return x * (0.5 / FRAC_1_SQRT_PI);
+    }
+    let complement = 1.0 - a;
+    let start = if a <= 0.75 {
+        let u = a * a;
+        a * horner(&[0.886226926, -1.29643104, 0.489324807, -0.0311325348], u)
+            / horner(&[1.0, -1.72466507, 0.859725918, -0.10961115], u)
+    } else {
+        let w = (-complement.ln()).sqrt();
+        horner(&[-0.0102728016, 0.105572941, 0.491561171, 1.79713543, 0.440718288], w)
+            / horner(&[1.0, 1.18082351, 1.81535484, 0.440157577, 1.09641911e-5], w)
+    };
+    let residual = if a <= 0.5 { erf(start) - a } else { complement - erfc(start) };
+    let newton = residual / (2.0 * FRAC_1_SQRT_PI * (-start * start).exp());
+    (start - newton / (1.0 + start * newton)).copysign(x)
+}
+
+/// `1 / sqrt(pi)`.
+const FRAC_1_SQRT_PI: f64 = 0.564_189_583_547_756_3;
+
+// ---- gamma family ----
+
+/// Logarithm of the absolute value of the gamma function. Inf at 0, at negative whole numbers and at both infinities.
+///
+/// At most 3 ulp for `x > 0`. For `x < 0` the error is at most 3 ulp of the larger of 1 and the result: there the
+/// function has irrational zeros, near which only the absolute error is small.
+///
+/// # Sources
+/// libm (musl, from FreeBSD's `e_lgamma_r.c`).
+pub fn lgamma(x: f64) -> f64 {
+    libm::lgamma(x)
+}
+
+/// Derivative of [`lgamma`]. NaN at 0, at negative whole numbers and at -Inf, as in JAX.
+///
+/// At most 4 ulp for `x > 0`, also near its zero 1.4616...; for `x < 0` at most 4 ulp of the largest of 1, the result
+/// and `digamma(1 - x)`, because of the zeros between the poles.
+///
+/// # Sources
+/// DLMF 5.5.2 (recurrence), 5.5.4 (reflection), 5.11.2 (asymptotic series). The polynomial is `digamma(x) / (x - zero)`
+/// on [1, 2], by interpolation at Chebyshev nodes: `generate.py coefficients`.
+pub fn digamma(x: f64) -> f64 {
+    if x < 0.0 {
+        let from_pole = x - x.round();
+        if from_pole == 0.0 {
+            return f64::NAN;
+        }
+        return digamma(1.0 - x) - std::f64::consts::PI * cot_pi(from_pole);
+    }
+    if x >= 10.0 {
+        let u = 1.0 / (x * x);
+        return x.ln() - (0.5 / x + u * horner(&DIGAMMA_SERIES, u));
+    }
+    if x == 0.0 || x.is_nan() {
+        return f64::NAN;
+    }
+    if x < 1.0 {
+        return digamma_past_one(x) - 1.0 / x;
+    }
+    let mut shifted = x - 1.0;
+    let mut steps = 0.0;
+    while shifted > 1.0 {
+        steps += 1.0 / shifted;
+        shifted -= 1.0;
+    }
+    digamma_past_one(shifted) + steps
+}
+
+/// Derivative of order `n` of [`digamma`]; `n` is a whole number, not negative, and 0 gives `digamma(x)` itself.
+///
+/// Poles, at 0 and the negative whole numbers: Inf for odd `n`, where both sides agree, and NaN for even `n`, where
+/// they do not. At Inf 0, with the sign it has on the way; at -Inf NaN; NaN for any other `n`.
+///
+/// At most 8 ulp (4 measured) for `1 <= n <= 170` if `x > 0` or `n` is odd. For even `n` and `x < 0` the function has
+/// zeros, and the bound is 8 ulp of `n! / d^(n + 1)`, the term of the nearest pole, at distance `d`. For `n > 170`,
+/// where `n!` is no double, powers go through logarithms, and the relative error is about `n log(n) / 2^53`.
+///
+/// # Sources
+/// DLMF 5.15.1 and 25.11.1: `(-1)^(n + 1) n! zeta(n + 1, x)`, with the zeta function of Hurwitz by Euler-Maclaurin
+/// summation, DLMF 25.11.5 and 2.10.1. For `x < 0` the sum over `k >= 0` is the sum over all whole `k` less that over
+/// the negative ones, which makes three zeta functions of positive arguments.
+pub fn polygamma(n: f64, x: f64) -> f64 {
+    let odd = n % 2.0 == 1.0;
+    if n.is_nan() || n < 0.0 || n.trunc() != n || n.is_infinite() || x.is_nan() || x == f64::NEG_INFINITY {
+        return f64::NAN;
+    }
+    if n == 0.0 {
+        return digamma(x);
+    }
+    let sign = if odd { 1.0 } else { -1.0 };
+    if x == f64::INFINITY {
+        return sign * 0.0;
+    }
+    let from_pole = x - x.round();
+    if x <= 0.0 && from_pole == 0.0 {
+        return if odd { f64::INFINITY } else { f64::NAN };
+    }
+    let zeta = if x > 0.0 {
+        hurwitz_zeta(n, x, 0.0)
+    } else {
+        let d = from_pole.abs();
+        let (far, rest) = two_sum(1.0, -d);
+        let (near, far) = (hurwitz_zeta(n, d, 0.0), hurwitz_zeta(n, far, rest));
+        let (past, rest) = two_sum(1.0, -x);
+        let past = hurwitz_zeta(n, past, rest);
+        // Poles on the other side of x count with the sign of (-1)^(n + 1).
+        let mirrored = if from_pole > 0.0 { near.plus(far.times(sign)) } else { far.plus(near.times(sign)) };
+        mirrored.plus(past.times(-sign))
+    };
+    let factorial = factorial(n);
+    let exponent = (zeta.exponent + factorial.exponent).clamp(-5000.0, 5000.0);
+    libm::scalbn(sign * zeta.value * factorial.value, exponent as i32)
+}
+
+/// `digamma(1 + y)` for `0 <= y <= 1`. Takes `y`, not `1 + y`, because `1 + y` rounds.
+fn digamma_past_one(y: f64) -> f64 {
+    // The zero of digamma in two parts, less 1. Relative accuracy near it needs the second.
+    const ZERO: f64 = 0.46163214496836236;
+    const ZERO_REST: f64 = -1.5522348162858677e-17;
+    ((y - ZERO) - ZERO_REST) * horner(&DIGAMMA_OVER_ROOT, y - 0.5)
+}
+
+/// In powers of `x - 3/2`; relative error 7e-17.
+const DIGAMMA_OVER_ROOT: [f64; 22] = [
+    0.951055876031833,
+    -0.4236274212814605,
+    0.2405424842407742,
+    -0.14840492305390884,
+    0.09498872445494122,
+    -0.061922133273064534,
+    0.04076083381242074,
+    -0.02697579675613825,
+    0.0179072524394512,
+    -0.011908218001568644,
+    0.007926944646403797,
+    -0.005279964873257405,
+    0.003519006401502276,
+    -0.002345267632540769,
+    0.0015566317474486838,
+    -0.0010376374098418604,
+    0.0007233266279287554,
+    -0.0004821990530566789,
+    0.0002272331660987376,
+    -0.00015148586836773365,
+    0.00025968482126430747,
+    -0.00017312261802727394,
+];
+
+/// Bernoulli numbers `B_2k / 2k`, k from 1.
+const DIGAMMA_SERIES: [f64; 8] = [
+    1.0 / 12.0,
+    -1.0 / 120.0,
+    1.0 / 252.0,
+    -1.0 / 240.0,
+    1.0 / 132.0,
+    -691.0 / 32760.0,
+    1.0 / 12.0,
+    -3617.0 / 8160.0,
+];
+
+/// Bernoulli numbers over factorials, `B_2k / (2k)!`, k from 1.
+const EULER_MACLAURIN: [f64; 16] = [
+    0.08333333333333333,
+    -0.001388888888888889,
+    3.306878306878307e-05,
+    -8.267195767195768e-07,
+    2.08767569878681e-08,
+    -5.284190138687493e-10,
+    1.3382536530684679e-11,
+    -3.3896802963225827e-13,
+    8.586062056277845e-15,
+    -2.174868698558062e-16,
+    5.5090028283602295e-18,
+    -1.3954464685812522e-19,
+    3.534707039629467e-21,
+    -8.953517427037546e-23,
+    2.267952452337683e-24,
+    -5.744790668872202e-26,
+];
+
+/// `value * 2^exponent`, for products whose factors leave the range of a double before the product does.
+#[derive(Clone, Copy)]
+struct Scaled {
+    value: f64,
+    exponent: f64,
+}
+
+impl Scaled {
+    /// 2 to the power `log2`.
+    fn exp2(log2: f64) -> Scaled {
+        Scaled { value: (log2 - log2.floor()).exp2(), exponent: log2.floor() }
+    }
+
+    fn times(self, factor: f64) -> Scaled {
+        Scaled { value: self.value * factor, ..self }
+    }
+
+    fn plus(self, other: Scaled) -> Scaled {
+        let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
+        let shift = (low.exponent - high.exponent).max(-5000.0);
+        Scaled { value: high.value + libm::scalbn(low.value, shift as i32), exponent: high.exponent }
+    }
+}
+
+/// Zeta function of Hurwitz, the sum of `(x + k)^-(n + 1)` over `k >= 0`, at `x = high + low > 0` for whole `n >= 1`.
+///
+/// Terms up to `x + k = 0.75 n + 9` are added one by one, the rest is Euler-Maclaurin. A power magnifies the relative
+/// error of its base `n` times, so each base carries the part that its rounding lost.
+fn hurwitz_zeta(n: f64, high: f64, low: f64) -> Scaled {
+    let s = n + 1.0;
+    // Bases are in units of `unit`, so that no power overflows; `step` is 1 in these units.
+    let (base, step, unit) = if n <= LARGEST_FACTORIAL {
+        let (mantissa, exponent) = libm::frexp(high);
+        if exponent < -60 {
+            // The first term is all there is: the next is 2^-120 of it, or less.
+            let value = mantissa.powf(-s) * (1.0 - s * low / high);
+            return Scaled { value, exponent: -s * f64::from(exponent) };
+        }
+        let unit = Scaled { value: 1.0, exponent: -n * f64::from(exponent) };
+        (mantissa, libm::scalbn(1.0, -exponent), unit)
+    } else {
+        (1.0, 1.0 / high, Scaled::exp2(-n * high.log2()))
+    };
+    let at = |k: f64| {
+        let (sum, lost) = two_sum(base, k * step);
+        (sum, lost + low * step)
+    };
+    let power = |(sum, lost): (f64, f64), e: f64| {
+        let main = if n <= LARGEST_FACTORIAL { sum.powf(-e) } else { (-e * sum.ln()).exp() };
+        main * (1.0 - e * lost / sum)
+    };
+
+    let enough = (0.75 * n + 9.0 - high).ceil().max(0.0);
+    // Terms beyond this one are below 2^-60 of the first.
+    let negligible = (high * (60.0 * std::f64::consts::LN_2 / s).exp_m1()).ceil().max(1.0);
+    let mut total = 0.0;
+    if enough <= negligible {
+        let start = at(enough);
+        let h = step / start.0;
+        let mut term = s * h * h;
+        let mut series = 1.0 / n + h / 2.0;
+        for (j, coefficient) in EULER_MACLAURIN.iter().enumerate() {
+            series += coefficient * term;
+            let rising = s + 2.0 * j as f64;
+            term *= ((rising + 1.0) * h) * ((rising + 2.0) * h);
+        }
+        total = power(start, n) * series;
+    }
+    // From the smallest term up, for the least rounding.
+    let mut k = enough.min(negligible);
+    while k > 0.0 {
+        k -= 1.0;
+        total += step * power(at(k), s);
+    }
+    unit.times(total)
+}
+
+const LARGEST_FACTORIAL: f64 = 170.0;
+
+/// `n!` for a whole `n >= 0`; correctly rounded up to 170.
+fn factorial(n: f64) -> Scaled {
+    static TABLE: OnceLock<[f64; 171]> = OnceLock::new();
+    if n > LARGEST_FACTORIAL {
+        return Scaled::exp2(lgamma(n + 1.0) * std::f64::consts::LOG2_E);
+    }
+    let table = TABLE.get_or_init(|| {
+        let mut table = [1.0; 171];
+        // As an unevaluated sum of two doubles, exact to 2^-100.
+        let (mut high, mut low) = (1f64, 0f64);
+        for (k, entry) in table.iter_mut().enumerate().skip(1) {
+            let k = k as f64;
+            let product = high * k;
+            let error = high.mul_add(k, -product);
+            (high, low) = two_sum(product, error + low * k);
+            *entry = high;
+        }
+        table
+    });
+    let (value, exponent) = libm::frexp(table[n as usize]);
+    Scaled { value, exponent: f64::from(exponent) }
+}
+
+/// `cot(pi x)` for `x` in [-1/2, 1/2], not 0.
+fn cot_pi(x: f64) -> f64 {
+    use std::f64::consts::PI;
+    let a = x.abs();
+    let cot = if a <= 0.25 { 1.0 / (PI * a).tan() } else { (PI * (0.5 - a)).tan() };
+    cot.copysign(x)
+}
+
+/// The rounded sum, and what the rounding lost (Knuth's two-sum).
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_kept = sum - a;
+    (sum, (a - (sum - b_kept)) + (b - b_kept))
+}
+
+/// Polynomial with these coefficients, constant first.
+fn horner(coefficients: &[f64], x: f64) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::scalar::logistic;
+
+    /// The rows of a reference file, after its two lines of header.
+    fn reference(name: &str) -> Vec<Vec<f64>> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/testdata/special/");
+        let text =
+            std::fs::read_to_string(format!("{folder}{name}.csv")).expect("reference values are committed");
+        let number = |cell: &str| cell.parse::<f64>().expect("a number");
+        let rows: Vec<Vec<f64>> =
+            text.lines().skip(2).map(|line| line.split(',').map(number).collect()).collect();
+        assert!(rows.len() >= 100, "{name}");
+        rows
+    }
+
+    /// Distance in units in the last place of `want`, or of `scale` where that is larger.
+    fn ulps(got: f64, want: f64, scale: f64) -> f64 {
+        if got == want || (got.is_nan() && want.is_nan()) {
+            return 0.0;
+        }
+        let size = want.abs().max(scale);
+        let ulp = (f64::from_bits(size.to_bits() + 1) - size).max(f64::from_bits(1));
+        if ulp.is_finite() {
+            (got - want).abs() / ulp
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Holds a function to its bound over a file whose last column is the value; tells the worst point.
+    fn check(name: &str, bound: f64, f: impl Fn(&[f64]) -> f64, scale: impl Fn(&[f64]) -> f64) {
+        let mut worst = (0.0, String::new());
+        for row in reference(name) {
+            let (want, arguments) = row.split_last().expect("a value");
+            let got = f(arguments);
+            let error = ulps(got, *want, scale(arguments));
+            if error > worst.0 || error.is_nan() {
+                worst = (error, format!("{name}{arguments:?} is {got:e}, not {want:e}"));
+            }
+        }
+        println!("{name}: at most {:.2} ulp: {}", worst.0, worst.1);
+        assert!(worst.0 <= bound, "{} ulp: {}", worst.0, worst.1);
+    }
+
+    const RELATIVE: fn(&[f64]) -> f64 = |_| 0.0;
+
+    #[test]
+    fn error_functions_against_mpmath() {
+        check("erf", 1.0, |x| erf(x[0]), RELATIVE);
+        check("erfc", 2.0, |x| erfc(x[0]), RELATIVE);
+        check("erf_inv", 2.0, |x| erf_inv(x[0]), RELATIVE);
+        check("logistic", 2.0, |x| logistic(x[0]), RELATIVE);
+    }
+
+    #[test]
+    fn gamma_family_against_mpmath() {
+        check("lgamma", 3.0, |x| lgamma(x[0]), |x| if x[0] < 0.0 { 1.0 } else { 0.0 });
+        let scale = |x: &[f64]| if x[0] < 0.0 { digamma(1.0 - x[0]).abs().max(1.0) } else { 0.0 };
+        check("digamma", 4.0, |x| digamma(x[0]), scale);
+        let nearest_pole = |x: &[f64]| {
+            if x[1] > 0.0 || x[0] % 2.0 == 1.0 {
+                return 0.0;
+            }
+            let factorial = factorial(x[0]);
+            let d = (x[1] - x[1].round()).abs();
+            (factorial.value * d.powf(-x[0] - 1.0) * factorial.exponent.exp2()).min(1e308)
+        };
+        check("polygamma", 8.0, |x| polygamma(x[0], x[1]), nearest_pole);
+    }
+
+    #[test]
+    fn specials() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        const MAX: f64 = f64::MAX;
+        type Case = (&'static str, f64, f64);
+        let cases: &[Case] = &[
+            ("erf(inf)", erf(inf), 1.0),
+            ("erf(-inf)", erf(-inf), -1.0),
+            ("erf(nan)", erf(nan), nan),
+            ("erfc(inf)", erfc(inf), 0.0),
+            ("erfc(-inf)", erfc(-inf), 2.0),
+            ("erf_inv(1)", erf_inv(1.0), inf),
+            ("erf_inv(-1)", erf_inv(-1.0), -inf),
+            ("erf_inv(next above 1)", erf_inv(1.0 + f64::EPSILON), nan),
+            ("erf_inv(-inf)", erf_inv(-inf), nan),
+            ("erf_inv(nan)", erf_inv(nan), nan),
+            ("logistic(inf)", logistic(inf), 1.0),
+            ("logistic(-inf)", logistic(-inf), 0.0),
+            ("logistic(0)", logistic(0.0), 0.5),
+            ("logistic(nan)", logistic(nan), nan),
+            ("lgamma(0)", lgamma(0.0), inf),
+            ("lgamma(-0)", lgamma(-0.0), inf),
+            ("lgamma(-3)", lgamma(-3.0), inf),
+            ("lgamma(inf)", lgamma(inf), inf),
+            ("lgamma(-inf)", lgamma(-inf), inf),
+            ("lgamma(1)", lgamma(1.0), 0.0),
+            ("lgamma(max)", lgamma(MAX), inf),
+            ("lgamma(nan)", lgamma(nan), nan),
+            ("digamma(0)", digamma(0.0), nan),
+            ("digamma(-0)", digamma(-0.0), nan),
+            ("digamma(-5)", digamma(-5.0), nan),
+            ("digamma(-1e300)", digamma(-1e300), nan),
+            ("digamma(inf)", digamma(inf), inf),
+            ("digamma(-inf)", digamma(-inf), nan),
+            ("digamma(nan)", digamma(nan), nan),
+            ("digamma(min subnormal)", digamma(f64::from_bits(1)), -inf),
+            ("polygamma(0, 2)", polygamma(0.0, 2.0), digamma(2.0)),
+            ("polygamma(-0, 2)", polygamma(-0.0, 2.0), digamma(2.0)),
+            ("polygamma(1, 0)", polygamma(1.0, 0.0), inf),
+            ("polygamma(2, 0)", polygamma(2.0, 0.0), nan),
+            ("polygamma(3, -4)", polygamma(3.0, -4.0), inf),
+            ("polygamma(4, -4)", polygamma(4.0, -4.0), nan),
+            ("polygamma(1, -1e300)", polygamma(1.0, -1e300), inf),
+            ("polygamma(1.5, 2)", polygamma(1.5, 2.0), nan),
+            ("polygamma(-1, 2)", polygamma(-1.0, 2.0), nan),
+            ("polygamma(inf, 2)", polygamma(inf, 2.0), nan),
+            ("polygamma(nan, 2)", polygamma(nan, 2.0), nan),
+            ("polygamma(1, nan)", polygamma(1.0, nan), nan),
+            ("polygamma(1, inf)", polygamma(1.0, inf), 0.0),
+            ("polygamma(1, -inf)", polygamma(1.0, -inf), nan),
+            ("polygamma(2, 1e-200)", polygamma(2.0, 1e-200), -inf),
+            ("polygamma(1, min subnormal)", polygamma(1.0, f64::from_bits(1)), inf),
+            ("polygamma(1, max)", polygamma(1.0, MAX), 1.0 / MAX),
+            ("polygamma(170, max)", polygamma(170.0, MAX), -0.0),
+            ("polygamma(1e300, 1e300)", polygamma(1e300, 1e300), -0.0),
+            ("polygamma(1e9, 0.5)", polygamma(1e9, 0.5), -inf),
+        ];
+        for (name, got, want) in cases {
+            let same_zero = *want != 0.0 || got.is_sign_negative() == want.is_sign_negative();
+            assert!(
+                (got == want && same_zero) || (got.is_nan() && want.is_nan()),
+                "{name} is {got:e}, not {want:e}"
+            );
+        }
+        assert!(erf_inv(-0.0).is_sign_negative() && erf_inv(0.0).is_sign_positive());
+    }
+
+    #[test]
+    fn functions_that_are_odd_or_mirrored() {
+        for i in 1..2000 {
+            let x = f64::from(i) / 2000.0;
+            assert_eq!(erf_inv(-x), -erf_inv(x));
+            assert!((logistic(x) + logistic(-x) - 1.0).abs() <= f64::EPSILON);
+            assert!((erf(erf_inv(x)) / x - 1.0).abs() <= 4.0 * f64::EPSILON, "{x}");
+        }
+    }
+
+    #[test]
+    fn orders_beyond_the_largest_factorial_join_on() {
+        // The recurrence in x ties values whose orders take the path through logarithms.
+        for n in [171.0, 172.0, 200.0, 1000.0] {
+            let x = 0.5 * n;
+            let step = (lgamma(n + 1.0) - (n + 1.0) * x.ln()).exp() * if n % 2.0 == 0.0 { 1.0 } else { -1.0 };
+            let (at, next) = (polygamma(n, x), polygamma(n, x + 1.0));
+            assert!(((next - at) / step - 1.0).abs() < 1e-10, "{n}: {at:e} and {next:e} differ by {step:e}");
+        }
+        // One order on the fast path and one beyond, tied by the asymptotic series, DLMF 5.15.8.
+        let x = 1000.0;
+        let series = |n: f64| 1.0 + n / (2.0 * x) + n * (n + 1.0) / (12.0 * x * x);
+        let ratio = polygamma(171.0, x) / polygamma(170.0, x);
+        let want = -170.0 / x * series(171.0) / series(170.0);
+        assert!((ratio / want - 1.0).abs() < 1e-6, "{ratio:e}, {want:e}");
+    }
+}

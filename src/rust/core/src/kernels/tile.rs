@@ -1,0 +1,131 @@
+//! Tiles: how an elementwise kernel meets values of any layout.
+//!
+//! A kernel is a function on dense slices of one length. A value is cut into tiles of [`TILE`] elements in column-major
+//! order; a tile of a dense value is a window on it, a tile of any other is gathered into a scratch buffer that stays in
+//! the first-level cache.
+
+use super::cast;
+use crate::dtype::Element;
+use crate::shape::Shape;
+use crate::tensor::{Layout, View, ViewMut};
+use std::ops::Range;
+
+/// Elements of a tile: 8 KiB of f64. 512 to 2,048 measured alike, less or more is slower.
+pub const TILE: usize = 1024;
+
+/// The ranges that cut `n` elements into tiles.
+pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n).step_by(TILE).map(move |start| start..(start + TILE).min(n))
+}
+
+/// Visits the elements `range` (in column-major order) of a strided value, as runs along the first dimension.
+///
+/// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride` apart, are the
+/// ones from number `position` on, counted from `range.start`.
+pub fn runs(shape: &Shape, layout: &Layout, range: Range<usize>, mut run: impl FnMut(usize, usize, isize, usize)) {
+    let total = range.len();
+    if total == 0 {
+        return;
+    }
+    if shape.rank() == 0 {
+        return run(0, layout.offset, 0, 1);
+    }
+    let mut rest = range.start;
+    let mut index: Vec<usize> = shape.iter().map(|&d| { let i = rest % d; rest /= d; i }).collect();
+    let mut done = 0;
+    while done < total {
+        let first = index.iter().zip(&layout.strides).fold(layout.offset as isize, |at, (&i, &s)| at + i as isize * s);
+        let len = (shape[0] - index[0]).min(total - done);
+        run(done, first as usize, layout.strides[0], len);
+        done += len;
+        index[0] += len;
+        for axis in 0..shape.rank() - 1 {
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+            index[axis + 1] += 1;
+        }
+    }
+}
+
+/// A tile of a value: a window on it where it is dense, else gathered into `scratch`.
+pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut [T]) -> &'a [T] {
+    let data = cast::slice::<T>(x.data);
+    if x.layout.is_dense(x.shape) {
+        return &data[x.layout.offset..][range];
+    }
+    let scratch = &mut scratch[..range.len()];
+    runs(x.shape, x.layout, range, |at, first, stride, len| match stride {
+        0 => scratch[at..at + len].fill(data[first]),
+        1 => scratch[at..at + len].copy_from_slice(&data[first..first + len]),
+        _ => {
+            for (i, slot) in scratch[at..at + len].iter_mut().enumerate() {
+                *slot = data[(first as isize + i as isize * stride) as usize];
+            }
+        }
+    });
+    scratch
+}
+
+/// Applies a kernel of one operand.
+pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
+    let out = cast::slice_mut::<U>(out.data);
+    let mut scratch = vec![T::default(); TILE.min(out.len())];
+    for range in tiles(out.len()) {
+        kernel(tile(x, range.clone(), &mut scratch), &mut out[range]);
+    }
+}
+
+/// Applies a kernel of two operands.
+pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, y: &View, out: &mut ViewMut) {
+    let out = cast::slice_mut::<U>(out.data);
+    let mut scratch = [vec![T::default(); TILE.min(out.len())], vec![T::default(); TILE.min(out.len())]];
+    let [sx, sy] = &mut scratch;
+    for range in tiles(out.len()) {
+        kernel(tile(x, range.clone(), sx), tile(y, range.clone(), sy), &mut out[range]);
+    }
+}
+
+/// Applies a kernel of three operands, the first of its own dtype.
+pub fn map3<S: Element, T: Element>(kernel: fn(&[S], &[T], &[T], &mut [T]), x: [&View; 3], out: &mut ViewMut) {
+    let out = cast::slice_mut::<T>(out.data);
+    let mut first = vec![S::default(); TILE.min(out.len())];
+    let mut scratch = [vec![T::default(); TILE.min(out.len())], vec![T::default(); TILE.min(out.len())]];
+    let [sy, sz] = &mut scratch;
+    for range in tiles(out.len()) {
+        let (y, z) = (tile(x[1], range.clone(), sy), tile(x[2], range.clone(), sz));
+        kernel(tile(x[0], range.clone(), &mut first), y, z, &mut out[range]);
+    }
+}
+
+/// Copies a value of any layout into a dense one.
+pub fn copy<T: Element>(x: &View, out: &mut ViewMut) {
+    map1::<T, T>(|x, out| out.copy_from_slice(x), x, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn a_transposed_broadcast_value_reads_in_column_major_order() {
+        let data: Vec<i32> = (0..6).collect();
+        // Shape (2,3) column-major seen as its transpose (3,2), repeated twice along a new last dimension.
+        let shape = Shape::from([3, 2, 2]);
+        let layout = Layout { strides: vec![2, 1, 0], offset: 0 };
+        let x = View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&data) };
+        let mut scratch = vec![0i32; 12];
+        let want = [0, 2, 4, 1, 3, 5, 0, 2, 4, 1, 3, 5];
+        assert_eq!(tile(&x, 0..12, &mut scratch), want);
+        assert_eq!(tile(&x, 4..9, &mut scratch), &want[4..9]);
+    }
+
+    #[test]
+    fn tiles_cover_everything_once() {
+        for n in [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7] {
+            assert_eq!(tiles(n).map(|r| r.len()).sum::<usize>(), n);
+        }
+    }
+}

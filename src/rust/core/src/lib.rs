@@ -1,0 +1,31 @@
+//! The engine of anvil: everything that computes, and nothing that knows R.
+//!
+//! Modules from the bottom up; each knows only those before it (`tests/tidy.rs` checks):
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`error`] | everything that can go wrong |
+//! | [`dtype`] | element types and the promotion lattice |
+//! | [`shape`] | sizes, dimension numbers, strides |
+//! | [`tensor`] | abstract values, literals, layouts and views |
+//! | [`format`](mod@format) | the text of a tensor |
+//! | [`kernels`] | slices in, slices out |
+//! | [`graph`] | typed values and nodes, generic over ops |
+//! | [`ops`] | the catalogue: every op once |
+//! | [`passes`] | graph to graph |
+//! | [`exec`] | plans, and the interpreter that runs them |
+//! | [`apply`](mod@apply) | a call as the user wrote it, to nodes: promotion and scalar broadcasting |
+//!
+//! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.
+
+pub mod apply;
+pub mod dtype;
+pub mod error;
+pub mod exec;
+pub mod format;
+pub mod graph;
+pub mod kernels;
+pub mod ops;
+pub mod passes;
+pub mod shape;
+pub mod tensor;

@@ -1,0 +1,248 @@
+//! Static parameters on their way in, as the user wrote them: dimension numbers count from 1, nothing is checked.
+//! And on their way out, as R would print them. Each family turns the former into its payload.
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::{join, Axis, Shape};
+use crate::tensor::Literal;
+
+/// A static parameter, as it came.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attr {
+    /// R's `NULL`: left out.
+    Null,
+    /// One `TRUE` or `FALSE`.
+    Logical(bool),
+    /// Numbers, whole or not, `NA` as NaN.
+    Numbers(Vec<f64>),
+    /// One string.
+    Text(String),
+    /// One element of known dtype.
+    Literal(Literal),
+    /// A list of parameters.
+    List(Vec<Attr>),
+    /// Anything else, by the words that name it.
+    Other(String),
+}
+
+impl Attr {
+    fn describe(&self) -> String {
+        match self {
+            Attr::Null => "NULL".into(),
+            Attr::Logical(x) => logical(*x),
+            Attr::Numbers(x) if x.len() <= 8 => match x.as_slice() {
+                [] => "an empty vector".into(),
+                [one] => number(*one),
+                many => format!("c({})", join(&many.iter().map(|&v| number(v)).collect::<Vec<_>>(), ", ")),
+            },
+            Attr::Numbers(x) => format!("a vector of length {}", x.len()),
+            Attr::Text(x) => format!("{x:?}"),
+            Attr::Literal(_) => "a tensor".into(),
+            Attr::List(_) => "a list".into(),
+            Attr::Other(what) => what.clone(),
+        }
+    }
+}
+
+fn number(x: f64) -> String {
+    if x.is_nan() { "NA".into() } else { x.to_string() }
+}
+
+/// The parameters of one call, by name.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Attrs(Vec<(String, Attr)>);
+
+impl Attrs {
+    /// No parameters.
+    pub fn new() -> Attrs {
+        Attrs::default()
+    }
+
+    /// Adds one.
+    pub fn with(mut self, name: &str, attr: Attr) -> Attrs {
+        self.0.push((name.to_string(), attr));
+        self
+    }
+
+    /// The parameter of that name; [`Attr::Null`] if there is none.
+    pub fn get(&self, name: &str) -> &Attr {
+        self.0.iter().find(|(n, _)| n == name).map_or(&Attr::Null, |(_, attr)| attr)
+    }
+
+    fn wrong<T>(&self, name: &str, expected: &str) -> Result<T> {
+        Err(Error::arg(name, expected, self.get(name).describe()))
+    }
+
+    /// A flag.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] unless it is one `TRUE` or `FALSE`.
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        match self.get(name) {
+            Attr::Logical(x) => Ok(*x),
+            _ => self.wrong(name, "TRUE or FALSE"),
+        }
+    }
+
+    /// One of some words.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] unless it is one of `choices`.
+    pub fn choice(&self, name: &str, choices: &[&'static str]) -> Result<&'static str> {
+        if let Attr::Text(text) = self.get(name) {
+            if let Some(choice) = choices.iter().find(|c| *c == text) {
+                return Ok(choice);
+            }
+        }
+        let quoted: Vec<String> = choices.iter().map(|c| format!("{c:?}")).collect();
+        self.wrong(name, &quoted.join(" or "))
+    }
+
+    /// A dtype, by name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownDtype`]; [`Error::Arg`] if it is not a string.
+    pub fn dtype(&self, name: &str) -> Result<DType> {
+        match self.get(name) {
+            Attr::Text(text) => DType::parse(text),
+            _ => self.wrong(name, "a dtype"),
+        }
+    }
+
+    /// A literal.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] if it is none.
+    pub fn literal(&self, name: &str) -> Result<Literal> {
+        match self.get(name) {
+            Attr::Literal(x) => Ok(*x),
+            _ => self.wrong(name, "one number or logical"),
+        }
+    }
+
+    /// Whole numbers.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] if one is not whole, or missing, or beyond 2^53.
+    pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
+        integers(self.get(name)).map_or_else(|| self.wrong(name, "whole numbers"), Ok)
+    }
+
+    /// One whole number.
+    ///
+    /// # Errors
+    /// As [`Attrs::integers`], and if there is not exactly one.
+    pub fn integer(&self, name: &str) -> Result<i64> {
+        match self.integers(name)?.as_slice() {
+            [one] => Ok(*one),
+            _ => self.wrong(name, "one whole number"),
+        }
+    }
+
+    /// Sizes of dimensions.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] if one is negative or not whole; [`Error::TooLarge`].
+    pub fn shape(&self, name: &str) -> Result<Shape> {
+        let sizes = if *self.get(name) == Attr::Null { Some(vec![]) } else { integers(self.get(name)) };
+        let sizes: Option<Vec<usize>> =
+            sizes.and_then(|sizes| sizes.iter().map(|&d| usize::try_from(d).ok()).collect());
+        match sizes {
+            Some(sizes) => Shape::try_new(sizes),
+            None => self.wrong(name, "a shape: whole numbers, each at least 0"),
+        }
+    }
+
+    /// Distinct dimension numbers of a value of this shape, in the order given. `None` if the parameter is `NULL`.
+    ///
+    /// # Errors
+    /// [`Error::AxisOutOfRange`], [`Error::DuplicateAxis`], and those of [`Attrs::integers`].
+    pub fn axes(&self, name: &str, op: &str, shape: &Shape) -> Result<Option<Vec<Axis>>> {
+        if *self.get(name) == Attr::Null {
+            return Ok(None);
+        }
+        distinct_axes(&self.integers(name)?, op, shape).map(Some)
+    }
+
+    /// A list of two sets of dimension numbers, one for each of two operands.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] unless it is such a list; those of [`Attrs::axes`].
+    pub fn axes_pair(&self, name: &str, op: &str, shapes: [&Shape; 2]) -> Result<[Vec<Axis>; 2]> {
+        let expected = "a list of two vectors of dimension numbers";
+        match self.get(name) {
+            Attr::Null => Ok([vec![], vec![]]),
+            Attr::List(both) => match both.as_slice() {
+                [l, r] => match (integers(l), integers(r)) {
+                    (Some(l), Some(r)) => Ok([distinct_axes(&l, op, shapes[0])?, distinct_axes(&r, op, shapes[1])?]),
+                    _ => self.wrong(name, expected),
+                },
+                _ => self.wrong(name, expected),
+            },
+            _ => self.wrong(name, expected),
+        }
+    }
+}
+
+fn integers(attr: &Attr) -> Option<Vec<i64>> {
+    let whole = |x: &f64| (x.fract() == 0.0 && x.abs() <= (1i64 << 53) as f64).then_some(*x as i64);
+    match attr {
+        Attr::Numbers(x) => x.iter().map(whole).collect(),
+        Attr::Null => Some(vec![]),
+        _ => None,
+    }
+}
+
+fn distinct_axes(numbers: &[i64], op: &str, shape: &Shape) -> Result<Vec<Axis>> {
+    let mut axes = Vec::with_capacity(numbers.len());
+    for &n in numbers {
+        let axis = Axis::from_one_based(op, n, shape)?;
+        if axes.contains(&axis) {
+            return Err(Error::DuplicateAxis { op: op.into(), axis });
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
+
+// ---- on the way out ------------------------------------------------------------------------------------------------
+
+/// `TRUE` or `FALSE`.
+pub fn logical(x: bool) -> String {
+    if x { "TRUE".into() } else { "FALSE".into() }
+}
+
+/// `2`, `c(2, 3)` or `c()`.
+pub fn vector<T: std::fmt::Display>(xs: &[T]) -> String {
+    match xs {
+        [one] => one.to_string(),
+        many => format!("c({})", join(many, ", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_checked() {
+        let shape = Shape::from([2, 3]);
+        let axes = |x: Vec<f64>| Attrs::new().with("dims", Attr::Numbers(x)).axes("dims", "nv_x", &shape);
+        assert_eq!(axes(vec![2.0, 1.0]).unwrap(), Some(vec![Axis(1), Axis(0)]));
+        assert!(matches!(axes(vec![3.0]), Err(Error::AxisOutOfRange { got: 3, .. })));
+        assert!(matches!(axes(vec![0.0]), Err(Error::AxisOutOfRange { .. })));
+        assert!(matches!(axes(vec![1.0, 1.0]), Err(Error::DuplicateAxis { .. })));
+        assert!(matches!(axes(vec![1.5]), Err(Error::Arg { .. })));
+        assert!(matches!(axes(vec![f64::NAN]), Err(Error::Arg { .. })));
+        assert_eq!(Attrs::new().axes("dims", "nv_x", &shape).unwrap(), None);
+    }
+
+    #[test]
+    fn shapes_are_checked_before_anything_is_allocated() {
+        let shape = |x: Vec<f64>| Attrs::new().with("shape", Attr::Numbers(x)).shape("shape");
+        assert_eq!(shape(vec![2.0, 0.0]).unwrap(), [2, 0].into());
+        assert!(matches!(shape(vec![-1.0]), Err(Error::Arg { .. })));
+        assert!(matches!(shape(vec![1e12, 1e12]), Err(Error::TooLarge { .. })));
+        assert!(matches!(shape(vec![f64::INFINITY]), Err(Error::Arg { .. })));
+    }
+}

@@ -1,0 +1,77 @@
+//! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands are.
+
+use super::Row;
+use crate::dtype::{dispatch, Bool, DType, Element, ANY};
+use crate::error::Result;
+use crate::kernels::tile;
+use crate::tensor::{Aval, View, ViewMut};
+
+macro_rules! compare_ops {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident { generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, }
+    )+) => {
+        /// An elementwise comparison.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Compare { $($(#[doc = $doc])+ $name),+ }
+
+        impl Compare {
+            /// All of them, in the order of the catalogue.
+            pub const ALL: &'static [Compare] = &[$(Compare::$name),+];
+
+            /// The op's row.
+            pub fn row(self) -> &'static Row {
+                match self { $(Compare::$name => &const { Row {
+                    name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
+                    doc: &[$($doc),+], operands: &["lhs", "rhs"], accepts: ANY, generic: Some($generic),
+                    example: "c(1, 2, 3), c(3, 2, 1)",
+                } }),+ }
+            }
+
+            fn tile<T: Element>(self) -> fn(&[T], &[T], &mut [Bool]) {
+                match self { $(Compare::$name =>
+                    |x, y, out| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() }
+                ),+ }
+            }
+        }
+    };
+}
+
+compare_ops! {
+    /// Whether elements are equal.
+    ///
+    /// NaN equals nothing; -0 equals 0.
+    eq { generic: "==", any: |x, y| x == y, }
+    /// Whether elements differ.
+    ///
+    /// NaN differs from everything.
+    ne { generic: "!=", any: |x, y| x != y, }
+    /// Whether elements of the first operand are greater.
+    ///
+    /// FALSE if either is NaN; FALSE is less than TRUE.
+    gt { generic: ">", any: |x, y| x > y, }
+    /// Whether elements of the first operand are greater or equal.
+    ///
+    /// FALSE if either is NaN; FALSE is less than TRUE.
+    ge { generic: ">=", any: |x, y| x >= y, }
+    /// Whether elements of the first operand are less.
+    ///
+    /// FALSE if either is NaN; FALSE is less than TRUE.
+    lt { generic: "<", any: |x, y| x < y, }
+    /// Whether elements of the first operand are less or equal.
+    ///
+    /// FALSE if either is NaN; FALSE is less than TRUE.
+    le { generic: "<=", any: |x, y| x <= y, }
+}
+
+impl Compare {
+    pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {
+        self.row().check_same(x, y)?;
+        Ok(Aval { dtype: DType::I1, ambiguous: x.ambiguous && y.ambiguous, shape: x.shape.clone() })
+    }
+
+    pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
+        dispatch!(x.dtype, T => tile::map2(self.tile::<T>(), x, y, out))
+    }
+}

@@ -1,0 +1,134 @@
+//! Other dtypes: by value ([`Convert`]) and by bits ([`BitcastConvert`]).
+
+use super::attrs::logical;
+use super::{written, Row};
+use crate::dtype::{dispatch, DType, Element, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::memory::AlignedBytes;
+use crate::kernels::tile;
+use crate::shape::Shape;
+use crate::tensor::{Aval, View, ViewMut};
+
+/// The same value in another dtype, by the rules of [`Element`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Convert {
+    /// Dtype of the result.
+    pub dtype: DType,
+    /// Whether the result is ambiguous.
+    pub ambiguous: bool,
+}
+
+pub(super) static CONVERT: Row = written("convert", "nv_convert", &["operand"], ANY);
+
+impl Convert {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        Ok(Aval { dtype: self.dtype, ambiguous: self.ambiguous, shape: x.shape.clone() })
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        dispatch!(x.dtype, T => dispatch!(self.dtype, U => tile::map1::<T, U>(convert, x, out)))
+    }
+}
+
+fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = x.convert();
+    }
+}
+
+/// The same bits as elements of another dtype, low bits first.
+///
+/// Equal widths keep the shape; a narrower dtype adds a last dimension of the ratio of widths; a wider one takes a last
+/// dimension of exactly that ratio away (StableHLO, `bitcast_convert`). Booleans convert to booleans only. Never
+/// ambiguous.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BitcastConvert {
+    /// Dtype of the result.
+    pub dtype: DType,
+}
+
+pub(super) static BITCAST_CONVERT: Row = written("bitcast_convert", "nv_bitcast_convert", &["operand"], ANY);
+
+impl BitcastConvert {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("dtype", self.dtype.to_string())]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        let (from, to) = (x.dtype.bytes(), self.dtype.bytes());
+        let refuse = |reason: String| {
+            Err(Error::Bitcast { from: x.dtype, to: self.dtype, shape: x.shape.clone(), reason })
+        };
+        if (x.dtype == DType::I1) != (self.dtype == DType::I1) {
+            return refuse("Booleans have no bits to share with numbers; use `nv_convert()`".into());
+        }
+        let mut sizes = x.shape.to_vec();
+        if from > to {
+            sizes.push(from / to);
+        } else if from < to && sizes.pop() != Some(to / from) {
+            return refuse(format!("The last dimension must have size {}, the ratio of the widths", to / from));
+        }
+        Ok(Aval::known(self.dtype, Shape::try_new(sizes)?))
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        // The elements of the narrower side that share bits lie along its last dimension, which is the slowest in
+        // memory: element `i` of the wider side is made of elements `i`, `i + n`, `i + 2n`, ... of the narrower.
+        let (from, to) = (x.dtype.bytes(), out.dtype.bytes());
+        let mut dense = AlignedBytes::zeroed(x.shape.size() * from);
+        let dense = dense.as_mut_slice();
+        dispatch!(x.dtype, T => {
+            tile::copy::<T>(x, &mut ViewMut { dtype: x.dtype, shape: x.shape, data: dense });
+        });
+        let (narrow, wide) = (from.min(to), from.max(to));
+        let n = out.data.len() / wide;
+        for i in 0..n {
+            for part in 0..wide / narrow {
+                let (w, s) = (i * wide + part * narrow, (i + part * n) * narrow);
+                if from >= to {
+                    out.data[s..s + narrow].copy_from_slice(&dense[w..w + narrow]);
+                } else {
+                    out.data[w..w + narrow].copy_from_slice(&dense[s..s + narrow]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::cast;
+    use crate::tensor::Layout;
+
+    fn bitcast<T: Element, U: Element>(x: &[T], shape: Shape) -> (Vec<U>, Shape) {
+        let op = BitcastConvert { dtype: U::DTYPE };
+        let aval = op.infer(&Aval::known(T::DTYPE, shape.clone())).unwrap();
+        let mut out = vec![U::default(); aval.shape.size()];
+        let layout = Layout::dense(&shape);
+        let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(x) };
+        op.eval(&x, &mut ViewMut { dtype: U::DTYPE, shape: &aval.shape, data: cast::bytes_mut(&mut out) });
+        (out, aval.shape)
+    }
+
+    #[test]
+    fn widths_trade_for_a_last_dimension() {
+        assert_eq!(bitcast::<f32, u32>(&[1.0], Shape::scalar()), (vec![0x3f80_0000], Shape::scalar()));
+        let (bytes, shape) = bitcast::<u32, u8>(&[0x0403_0201, 0x0807_0605], [2].into());
+        assert_eq!((bytes.as_slice(), &shape), (&[1, 5, 2, 6, 3, 7, 4, 8][..], &[2, 4].into()));
+        assert_eq!(bitcast::<u8, u32>(&bytes, shape), (vec![0x0403_0201, 0x0807_0605], [2].into()));
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        let infer = |from, shape: Shape, dtype| BitcastConvert { dtype }.infer(&Aval::known(from, shape));
+        assert!(infer(DType::I1, [8].into(), DType::UI8).is_err());
+        assert!(infer(DType::UI8, [3].into(), DType::UI32).unwrap_err().to_string().contains("size 4"));
+        assert!(infer(DType::UI8, Shape::scalar(), DType::UI32).is_err());
+        assert!(infer(DType::I1, [8].into(), DType::I1).is_ok());
+    }
+}

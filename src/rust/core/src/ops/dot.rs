@@ -1,0 +1,134 @@
+//! Sums of products over shared dimensions: matrix products and their generalisation.
+
+use super::attrs::vector;
+use super::{written, Row};
+use crate::dtype::{dispatch, Element, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::{cast, dot, tile};
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+
+/// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the named
+/// dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the result: batch, then
+/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype, integers wrap. Never ambiguous.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DotGeneral {
+    /// Dimensions that are summed over, of each operand.
+    pub contracting: [Vec<Axis>; 2],
+    /// Dimensions that are kept apart, of each operand.
+    pub batching: [Vec<Axis>; 2],
+}
+
+pub(super) static DOT_GENERAL: Row = written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY);
+
+impl DotGeneral {
+    /// The matrix product of the last two dimensions; the others are a batch.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ.
+    pub fn matmul(lhs: &Shape, rhs: &Shape) -> Result<DotGeneral> {
+        let need = |operand: &str, shape: &Shape, expected: String, hint: &str| {
+            let (operand, shape, hint) = (operand.to_string(), shape.clone(), hint.to_string());
+            Err(Error::Rank { op: "nv_matmul".into(), operand, expected, shape, hint })
+        };
+        let hint = "Use `nv_reshape()` to make a vector a matrix of one row or one column.";
+        for (operand, shape) in [("lhs", lhs), ("rhs", rhs)] {
+            if shape.rank() < 2 {
+                return need(operand, shape, "at least 2 dimensions".into(), hint);
+            }
+        }
+        if lhs.rank() != rhs.rank() {
+            let hint = "Leading dimensions are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
+            return need("rhs", rhs, format!("{} dimensions, as `lhs`", lhs.rank()), hint);
+        }
+        let (rank, batch) = (lhs.rank(), (0..lhs.rank() - 2).map(Axis).collect::<Vec<_>>());
+        let contracting = [vec![Axis(rank - 1)], vec![Axis(rank - 2)]];
+        Ok(DotGeneral { contracting, batching: [batch.clone(), batch] })
+    }
+
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
+        vec![("contracting_dims", pair(&self.contracting)), ("batching_dims", pair(&self.batching))]
+    }
+
+    fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
+        let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
+        (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
+    }
+
+    pub(super) fn infer(&self, lhs: &Aval, rhs: &Aval) -> Result<Aval> {
+        let op = || DOT_GENERAL.function.to_string();
+        if lhs.dtype != rhs.dtype {
+            return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
+        }
+        for (what, [l, r]) in [("Contracted dimensions", &self.contracting), ("Batch dimensions", &self.batching)] {
+            let mismatch = |what: String, l: usize, r: usize| {
+                let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
+                Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r })
+            };
+            if l.len() != r.len() {
+                return mismatch(format!("Numbers of {}", what.to_lowercase()), l.len(), r.len());
+            }
+            for (&i, &j) in l.iter().zip(r) {
+                if lhs.shape[i.0] != rhs.shape[j.0] {
+                    return mismatch(format!("{what} {i} and {j} differ in size"), lhs.shape[i.0], rhs.shape[j.0]);
+                }
+            }
+        }
+        for side in 0..2 {
+            if let Some(&axis) = self.contracting[side].iter().find(|a| self.batching[side].contains(a)) {
+                return Err(Error::DuplicateAxis { op: op(), axis });
+            }
+        }
+        let batch = self.batching[0].iter().map(|a| lhs.shape[a.0]);
+        let left = self.rest(0, &lhs.shape).into_iter().map(|a| lhs.shape[a.0]);
+        let right = self.rest(1, &rhs.shape).into_iter().map(|a| rhs.shape[a.0]);
+        Ok(Aval::known(lhs.dtype, Shape::try_new(batch.chain(left).chain(right).collect())?))
+    }
+
+    pub(super) fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
+        let size = |axes: &[Axis], shape: &Shape| axes.iter().map(|a| shape[a.0]).product::<usize>();
+        let (left, right) = (self.rest(0, lhs.shape), self.rest(1, rhs.shape));
+        let b = size(&self.batching[0], lhs.shape);
+        let k = size(&self.contracting[0], lhs.shape);
+        let (m, n) = (size(&left, lhs.shape), size(&right, rhs.shape));
+        dispatch!(lhs.dtype, T => {
+            let mut scratch = [Vec::new(), Vec::new()];
+            let [sl, sr] = &mut scratch;
+            let l = arranged::<T>(lhs, [&left, &self.contracting[0], &self.batching[0]], sl);
+            let r = arranged::<T>(rhs, [&self.contracting[1], &right, &self.batching[1]], sr);
+            dot::batched::<T>(l, r, [b, m, k, n], out.data);
+        })
+    }
+}
+
+/// The elements of `x`, dense, with its dimensions in the order of `axes`; copied to `scratch` only if they lie otherwise.
+fn arranged<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut Vec<T>) -> &'a [T] {
+    let order: Vec<usize> = axes.concat().iter().map(|a| a.0).collect();
+    let shape = Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
+    let layout = Layout { strides: order.iter().map(|&i| x.layout.strides[i]).collect(), offset: x.layout.offset };
+    let n = shape.size();
+    if layout.is_dense(&shape) {
+        return &cast::slice::<T>(x.data)[layout.offset..][..n];
+    }
+    scratch.resize(n, T::default());
+    let view = View { shape: &shape, layout: &layout, ..*x };
+    tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
+    scratch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn matmul_names_what_does_not_fit() {
+        let aval = |s: Shape| Aval::known(DType::F32, s);
+        let op = DotGeneral::matmul(&[2, 3].into(), &[3, 4].into()).unwrap();
+        assert_eq!(op.infer(&aval([2, 3].into()), &aval([3, 4].into())).unwrap().shape, [2, 4].into());
+        let e = op.infer(&aval([2, 3].into()), &aval([2, 4].into())).unwrap_err().to_string();
+        assert!(e.contains("dimensions 2 and 1 differ in size: 3 and 2"), "{e}");
+        assert!(DotGeneral::matmul(&[3].into(), &[3, 4].into()).unwrap_err().to_string().contains("at least 2"));
+    }
+}

@@ -1,0 +1,305 @@
+//! Ops that move elements without computing on them. Reshape, transpose and broadcast are views where they can be.
+
+use super::attrs::vector;
+use super::{written, Row};
+use crate::dtype::{dispatch, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::tile::{copy, runs};
+use crate::kernels::cast;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+
+/// The order in which a reshape reads and writes elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// Last dimension fastest, as in StableHLO and NumPy.
+    Row,
+    /// First dimension fastest, as in R.
+    Column,
+}
+
+/// The same elements in another shape of the same size.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reshape {
+    /// Shape of the result.
+    pub shape: Shape,
+    /// Order in which both sides are read.
+    pub order: Order,
+}
+
+pub(super) static RESHAPE: Row = written("reshape", "nv_reshape", &["operand"], ANY);
+
+fn reversed(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
+    let sizes = shape.iter().rev().copied().collect();
+    let strides = layout.strides.iter().rev().copied().collect();
+    (Shape::try_new(sizes).expect("same size as before"), Layout { strides, offset: layout.offset })
+}
+
+impl Reshape {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        let order = if self.order == Order::Row { "\"row\"" } else { "\"column\"" };
+        vec![("shape", vector(&self.shape)), ("order", order.into())]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        if x.shape.size() != self.shape.size() {
+            let (from, to) = (x.shape.clone(), self.shape.clone());
+            return Err(Error::Reshape { op: RESHAPE.function.into(), from, to });
+        }
+        Ok(Aval { shape: self.shape.clone(), ..x.clone() })
+    }
+
+    /// Splits and joins runs of dimensions that lie in one line in memory; `None` if the result needs a line that does
+    /// not exist.
+    pub(super) fn as_view(&self, shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
+        if self.order == Order::Row {
+            let (shape, layout) = reversed(shape, layout);
+            let (result, _) = reversed(result, &Layout::dense(result));
+            let view = regroup(&shape, &layout, &result)?;
+            return Some(reversed(&result, &view).1);
+        }
+        regroup(shape, layout, result)
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        if self.order == Order::Column {
+            return dispatch!(x.dtype, T => copy::<T>(x, out));
+        }
+        // Row-major order of a value is column-major order of its reverse, on both sides.
+        let (from, from_layout) = reversed(x.shape, x.layout);
+        let (to, to_layout) = reversed(out.shape, &Layout::dense(out.shape));
+        dispatch!(x.dtype, T => {
+            let data = cast::slice::<T>(x.data);
+            let out = cast::slice_mut::<T>(out.data);
+            let mut places = Vec::with_capacity(out.len());
+            runs(&to, &to_layout, 0..out.len(), |_, first, stride, len| {
+                places.extend((0..len).map(|i| (first as isize + i as isize * stride) as usize));
+            });
+            let mut next = places.into_iter();
+            runs(&from, &from_layout, 0..out.len(), |_, first, stride, len| {
+                for (i, place) in (0..len).zip(&mut next) {
+                    out[place] = data[(first as isize + i as isize * stride) as usize];
+                }
+            });
+        })
+    }
+}
+
+/// The layout of a column-major reshape that copies nothing, if there is one.
+fn regroup(shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
+    if result.size() == 0 {
+        return Some(Layout::dense(result));
+    }
+    // Lines: maximal runs of dimensions, each `(size, stride of the first)`.
+    let mut lines: Vec<(usize, isize)> = Vec::new();
+    for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size > 1) {
+        match lines.last_mut() {
+            Some((n, s)) if *s * *n as isize == stride => *n *= size,
+            _ => lines.push((size, stride)),
+        }
+    }
+    let mut strides = Vec::with_capacity(result.rank());
+    let mut lines = lines.into_iter();
+    let (mut rest, mut stride) = (1, 0);
+    for &size in result.iter() {
+        if size == 1 {
+            strides.push(0);
+            continue;
+        }
+        if rest == 1 {
+            (rest, stride) = lines.next()?;
+        }
+        if rest % size != 0 {
+            return None;
+        }
+        strides.push(stride);
+        rest /= size;
+        stride *= size as isize;
+    }
+    Some(Layout { strides, offset: layout.offset })
+}
+
+/// Dimension `i` of the result is dimension `permutation[i]` of the operand.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Transpose {
+    /// A permutation of all dimensions.
+    pub permutation: Vec<Axis>,
+}
+
+pub(super) static TRANSPOSE: Row = written("transpose", "nv_transpose", &["operand"], ANY);
+
+impl Transpose {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("permutation", vector(&self.permutation))]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        let rank = x.shape.rank();
+        let mut sorted = self.permutation.clone();
+        sorted.sort();
+        if sorted.into_iter().ne((0..rank).map(Axis)) {
+            let expected = vector(&(0..rank).map(Axis).collect::<Vec<_>>());
+            let got = vector(&self.permutation);
+            return Err(Error::Permutation { op: TRANSPOSE.function.into(), expected, got });
+        }
+        let sizes = self.permutation.iter().map(|a| x.shape[a.0]).collect();
+        Ok(Aval { shape: Shape::try_new(sizes)?, ..x.clone() })
+    }
+
+    pub(super) fn as_view(&self, layout: &Layout) -> Layout {
+        Layout { strides: self.permutation.iter().map(|a| layout.strides[a.0]).collect(), offset: layout.offset }
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        let layout = self.as_view(x.layout);
+        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+    }
+}
+
+/// The operand repeated: dimension `i` of the operand becomes dimension `axes[i]` of the result; sizes of 1 and new
+/// dimensions are repeated (StableHLO, `broadcast_in_dim`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BroadcastInDim {
+    /// Shape of the result.
+    pub shape: Shape,
+    /// Where the operand's dimensions go; distinct.
+    pub axes: Vec<Axis>,
+}
+
+pub(super) static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_to", &["operand"], ANY);
+
+impl BroadcastInDim {
+    /// Aligns the operand's dimensions with the last ones of `shape`, as NumPy does.
+    ///
+    /// # Errors
+    /// [`Error::BroadcastRank`] if there are too many.
+    pub fn align_right(from: &Shape, shape: Shape) -> Result<BroadcastInDim> {
+        match shape.rank().checked_sub(from.rank()) {
+            Some(skip) => Ok(BroadcastInDim { axes: (skip..shape.rank()).map(Axis).collect(), shape }),
+            None => Err(Error::BroadcastRank { from: from.clone(), to: shape }),
+        }
+    }
+
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("shape", vector(&self.shape)), ("broadcast_dimensions", vector(&self.axes))]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        for (&from, &axis) in x.shape.iter().zip(&self.axes) {
+            let to = self.shape[axis.0];
+            if from != to && from != 1 {
+                let (shape, target) = (x.shape.clone(), self.shape.clone());
+                return Err(Error::Broadcast { from: shape, to: target, axis, l: from, r: to });
+            }
+        }
+        Ok(Aval { shape: self.shape.clone(), ..x.clone() })
+    }
+
+    pub(super) fn as_view(&self, shape: &Shape, layout: &Layout, result: &Shape) -> Layout {
+        let mut strides = vec![0; result.rank()];
+        for ((&size, &stride), axis) in shape.iter().zip(&layout.strides).zip(&self.axes) {
+            strides[axis.0] = if size == 1 { 0 } else { stride };
+        }
+        Layout { strides, offset: layout.offset }
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        let layout = self.as_view(x.shape, x.layout, out.shape);
+        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+    }
+}
+
+/// Values of one dtype side by side along a dimension; their other sizes are equal. Ambiguous if all are.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Concatenate {
+    /// The dimension along which they are joined.
+    pub axis: Axis,
+}
+
+pub(super) static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
+
+impl Concatenate {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("dimension", self.axis.to_string())]
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
+        let op = || CONCATENATE.function.to_string();
+        let first = operands[0];
+        let mut sizes = first.shape.to_vec();
+        for x in &operands[1..] {
+            if x.dtype != first.dtype {
+                return Err(Error::DtypeMismatch { op: op(), lhs: first.dtype, rhs: x.dtype });
+            }
+            let agree = |i: usize| Axis(i) == self.axis || x.shape[i] == first.shape[i];
+            if x.shape.rank() != sizes.len() || !(0..sizes.len()).all(agree) {
+                let (lhs, rhs) = (first.shape.clone(), x.shape.clone());
+                let differ = (0..sizes.len().min(x.shape.rank())).find(|&i| !agree(i));
+                let (what, l, r) = match differ {
+                    Some(i) => (format!("Only dimension {} may differ; dimension {} does", self.axis, i + 1), lhs[i], rhs[i]),
+                    None => ("Their numbers of dimensions differ".to_string(), lhs.rank(), rhs.rank()),
+                };
+                return Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r });
+            }
+            sizes[self.axis.0] += x.shape[self.axis.0];
+        }
+        let ambiguous = operands.iter().all(|x| x.ambiguous);
+        Ok(Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous })
+    }
+
+    pub(super) fn eval(&self, operands: &[View], out: &mut ViewMut) {
+        let strides = out.shape.strides();
+        // Everything up to the joined dimension lies in one line: a block per operand and index of the later ones.
+        let below = strides[self.axis.0];
+        let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
+        let row = below * out.shape[self.axis.0];
+        let mut at = 0;
+        for x in operands {
+            let block = below * x.shape[self.axis.0];
+            dispatch!(x.dtype, T => {
+                let out = cast::slice_mut::<T>(out.data);
+                let mut dense = vec![T::default(); x.shape.size()];
+                copy::<T>(x, &mut ViewMut { dtype: x.dtype, shape: x.shape, data: cast::bytes_mut(&mut dense) });
+                for i in 0..outer {
+                    out[i * row + at..][..block].copy_from_slice(&dense[i * block..][..block]);
+                }
+            });
+            at += block;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn reshapes_are_views_where_memory_allows() {
+        let dense = |s: [usize; 3]| Layout::dense(&s.into());
+        let reshape = |order, from: [usize; 3], to: [usize; 2]| {
+            Reshape { shape: to.into(), order }.as_view(&from.into(), &dense(from), &to.into())
+        };
+        assert_eq!(reshape(Order::Column, [2, 3, 4], [6, 4]).unwrap().strides, [1, 6]);
+        assert_eq!(reshape(Order::Column, [2, 3, 4], [3, 8]).unwrap().strides, [1, 3]);
+        assert_eq!(reshape(Order::Row, [2, 3, 4], [6, 4]), None);
+        assert_eq!(reshape(Order::Row, [2, 1, 4], [2, 4]).unwrap().strides, [1, 2]);
+        // A transposed matrix is row-major, so a row-major flattening is a view.
+        let t = Layout { strides: vec![3, 1], offset: 0 };
+        let flat = Reshape { shape: [6].into(), order: Order::Row };
+        assert_eq!(flat.as_view(&[2, 3].into(), &t, &[6].into()).unwrap().strides, [1]);
+    }
+
+    #[test]
+    fn row_major_reshape_moves_elements() {
+        let x: Vec<i32> = vec![1, 2, 3, 4, 5, 6];
+        let (from, to) = (Shape::from([2, 3]), Shape::from([3, 2]));
+        let layout = Layout::dense(&from);
+        let mut out = vec![0i32; 6];
+        let view = View { dtype: DType::I32, shape: &from, layout: &layout, data: cast::bytes(&x) };
+        let op = Reshape { shape: to.clone(), order: Order::Row };
+        op.eval(&view, &mut ViewMut { dtype: DType::I32, shape: &to, data: cast::bytes_mut(&mut out) });
+        // Rows of x are 1 3 5 / 2 4 6, read row by row and written row by row: 1 3 / 5 2 / 4 6.
+        assert_eq!(out, [1, 5, 4, 3, 2, 6]);
+    }
+}

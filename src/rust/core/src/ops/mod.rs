@@ -1,0 +1,268 @@
+//! The catalogue: every op, defined once. One row per op, one file per family.
+//!
+//! An op is a member of [`Op`] with its static parameters as payload. A family's file holds, in this order, the payload,
+//! the rows, `infer` (the result type), `eval` (the reference meaning). What an op means never depends on layout.
+
+pub mod attrs;
+pub mod binary;
+pub mod compare;
+pub mod convert;
+pub mod create;
+pub mod dot;
+pub mod layout;
+pub mod predicate;
+pub mod reduce;
+pub mod ternary;
+pub mod unary;
+
+use crate::dtype::{Class, DType};
+use crate::error::{Error, Result};
+use crate::graph::{self, Operation};
+use crate::shape::Shape;
+use crate::tensor::{Aval, Layout, View, ViewMut};
+
+pub use binary::Binary;
+pub use compare::Compare;
+pub use convert::{BitcastConvert, Convert};
+pub use create::{Fill, Iota};
+pub use dot::DotGeneral;
+pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
+pub use predicate::Predicate;
+pub use reduce::Reduction;
+pub use ternary::Ternary;
+pub use unary::Unary;
+
+/// A graph of these ops.
+pub type Graph = graph::Graph<Op>;
+/// A graph of these ops under construction.
+pub type Builder = graph::Builder<Op>;
+
+/// An operation with its static parameters.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// One operand, same type out.
+    Unary(Unary),
+    /// One operand, booleans out.
+    Predicate(Predicate),
+    /// Two operands of one type, same type out.
+    Binary(Binary),
+    /// Two operands of one type, booleans out.
+    Compare(Compare),
+    /// Three operands: select and clamp.
+    Ternary(Ternary),
+    /// Another dtype, same value as far as it goes.
+    Convert(Convert),
+    /// Another dtype, same bits.
+    BitcastConvert(BitcastConvert),
+    /// Many elements into one.
+    Reduction(Reduction),
+    /// Other sizes, same elements.
+    Reshape(Reshape),
+    /// Dimensions in another order.
+    Transpose(Transpose),
+    /// Elements repeated along new or unit dimensions.
+    BroadcastInDim(BroadcastInDim),
+    /// Values side by side.
+    Concatenate(Concatenate),
+    /// Sums of products over shared dimensions.
+    DotGeneral(DotGeneral),
+    /// One value everywhere.
+    Fill(Fill),
+    /// Counting along a dimension.
+    Iota(Iota),
+}
+
+/// What every op says about itself, whatever its family.
+#[derive(Debug)]
+pub struct Row {
+    /// The op's one name: in graphs, in errors, in tests.
+    pub name: &'static str,
+    /// Name of the R function.
+    pub function: &'static str,
+    /// Whether that function is generated from this row (elementwise ops) or written by hand and checked against it.
+    pub generated: bool,
+    /// Lines of documentation, in roxygen's markdown: a title, then details.
+    pub doc: &'static [&'static str],
+    /// Names of the operands, which are the first formals of the R function.
+    pub operands: &'static [&'static str],
+    /// Dtypes of the operands that it computes on.
+    pub accepts: Class,
+    /// The R generic or operator that it answers to.
+    pub generic: Option<&'static str>,
+    /// Arguments of the example on the help page.
+    pub example: &'static str,
+}
+
+/// Rows of ops whose R function is written by hand.
+pub(crate) const fn written(
+    name: &'static str, function: &'static str, operands: &'static [&'static str], accepts: Class,
+) -> Row {
+    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "" }
+}
+
+/// The catalogue, family by family.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    let elementwise = Unary::ALL.iter().map(|op| op.row()).chain(Predicate::ALL.iter().map(|op| op.row()));
+    let elementwise = elementwise.chain(Binary::ALL.iter().map(|op| op.row()));
+    let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
+    let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
+    let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
+    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout)
+}
+
+impl Op {
+    /// The op's row.
+    pub fn row(&self) -> &'static Row {
+        match self {
+            Op::Unary(op) => op.row(),
+            Op::Predicate(op) => op.row(),
+            Op::Binary(op) => op.row(),
+            Op::Compare(op) => op.row(),
+            Op::Ternary(op) => op.row(),
+            Op::Convert(_) => &convert::CONVERT,
+            Op::BitcastConvert(_) => &convert::BITCAST_CONVERT,
+            Op::Reduction(op) => op.row(),
+            Op::Reshape(_) => &layout::RESHAPE,
+            Op::Transpose(_) => &layout::TRANSPOSE,
+            Op::BroadcastInDim(_) => &layout::BROADCAST_IN_DIM,
+            Op::Concatenate(_) => &layout::CONCATENATE,
+            Op::DotGeneral(_) => &dot::DOT_GENERAL,
+            Op::Fill(_) => &create::FILL,
+            Op::Iota(_) => &create::IOTA,
+        }
+    }
+
+    /// Computes the result: the reference meaning of the op, on operands of any layout. Operands and result have the
+    /// types that `infer` accepted and gave, so nothing can fail.
+    pub fn eval(&self, operands: &[View], out: &mut ViewMut) {
+        match self {
+            Op::Unary(op) => op.eval(&operands[0], out),
+            Op::Predicate(op) => op.eval(&operands[0], out),
+            Op::Binary(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Compare(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Ternary(op) => op.eval([&operands[0], &operands[1], &operands[2]], out),
+            Op::Convert(op) => op.eval(&operands[0], out),
+            Op::BitcastConvert(op) => op.eval(&operands[0], out),
+            Op::Reduction(op) => op.eval(&operands[0], out),
+            Op::Reshape(op) => op.eval(&operands[0], out),
+            Op::Transpose(op) => op.eval(&operands[0], out),
+            Op::BroadcastInDim(op) => op.eval(&operands[0], out),
+            Op::Concatenate(op) => op.eval(operands, out),
+            Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Fill(op) => op.eval(out),
+            Op::Iota(op) => op.eval(out),
+        }
+    }
+
+    /// The layout under which the operand's own buffer is the result, if there is one: then nothing need be computed.
+    pub fn as_view(&self, shape: &Shape, layout: &Layout, result: &Aval) -> Option<Layout> {
+        match self {
+            Op::Reshape(op) => op.as_view(shape, layout, &result.shape),
+            Op::Transpose(op) => Some(op.as_view(layout)),
+            Op::BroadcastInDim(op) => Some(op.as_view(shape, layout, &result.shape)),
+            _ => None,
+        }
+    }
+}
+
+impl Operation for Op {
+    fn name(&self) -> &'static str {
+        self.row().name
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let one = match self {
+            Op::Unary(op) => op.infer(operands[0]),
+            Op::Predicate(op) => op.infer(operands[0]),
+            Op::Binary(op) => op.infer(operands[0], operands[1]),
+            Op::Compare(op) => op.infer(operands[0], operands[1]),
+            Op::Ternary(op) => op.infer([operands[0], operands[1], operands[2]]),
+            Op::Convert(op) => op.infer(operands[0]),
+            Op::BitcastConvert(op) => op.infer(operands[0]),
+            Op::Reduction(op) => op.infer(operands[0]),
+            Op::Reshape(op) => op.infer(operands[0]),
+            Op::Transpose(op) => op.infer(operands[0]),
+            Op::BroadcastInDim(op) => op.infer(operands[0]),
+            Op::Concatenate(op) => op.infer(operands),
+            Op::DotGeneral(op) => op.infer(operands[0], operands[1]),
+            Op::Fill(op) => op.infer(),
+            Op::Iota(op) => op.infer(),
+        };
+        Ok(vec![one?])
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Ternary(_) => vec![],
+            Op::Convert(op) => op.attributes(),
+            Op::BitcastConvert(op) => op.attributes(),
+            Op::Reduction(op) => op.attributes(),
+            Op::Reshape(op) => op.attributes(),
+            Op::Transpose(op) => op.attributes(),
+            Op::BroadcastInDim(op) => op.attributes(),
+            Op::Concatenate(op) => op.attributes(),
+            Op::DotGeneral(op) => op.attributes(),
+            Op::Fill(op) => op.attributes(),
+            Op::Iota(op) => op.attributes(),
+        }
+    }
+}
+
+impl Row {
+    /// Checks that operand number `i` has a dtype that the op computes on.
+    pub(crate) fn check(&self, i: usize, aval: &Aval) -> Result<()> {
+        if self.accepts.contains(aval.dtype) {
+            return Ok(());
+        }
+        Err(self.unsupported(i, aval.dtype, ""))
+    }
+
+    /// The error for an operand of another dtype than the op computes on.
+    pub(crate) fn unsupported(&self, i: usize, got: DType, hint: &str) -> Error {
+        let hint = match (hint, got) {
+            ("", DType::I1) => "Convert it first, such as with `nv_convert(x, \"i32\")`.",
+            ("", _) => "Convert it first with `nv_convert()`.",
+            (hint, _) => hint,
+        };
+        Error::UnsupportedDtype {
+            op: self.function.into(),
+            operand: self.operands[i.min(self.operands.len() - 1)].into(),
+            accepts: self.accepts.name.into(),
+            got,
+            hint: hint.into(),
+        }
+    }
+
+    /// Checks that two operands have one dtype and one shape.
+    pub(crate) fn check_same(&self, lhs: &Aval, rhs: &Aval) -> Result<()> {
+        if lhs.dtype != rhs.dtype {
+            return Err(Error::DtypeMismatch { op: self.function.into(), lhs: lhs.dtype, rhs: rhs.dtype });
+        }
+        if lhs.shape != rhs.shape {
+            let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
+            return Err(Error::ShapeMismatch { op: self.function.into(), lhs, rhs });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique() {
+        let names: Vec<_> = rows().map(|row| row.name).collect();
+        assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
+        assert!(names.len() > 70, "{}", names.len());
+    }
+
+    #[test]
+    fn every_generated_function_is_documented_and_named_after_its_op() {
+        for row in rows().filter(|row| row.generated) {
+            assert_eq!(row.function, format!("nv_{}", row.name));
+            assert!(!row.doc.is_empty() && !row.example.is_empty(), "{}", row.name);
+        }
+    }
+}

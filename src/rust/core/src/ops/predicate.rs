@@ -1,0 +1,76 @@
+//! One operand, booleans of the same shape out. The result is known.
+
+use super::Row;
+use crate::dtype::{dispatch, Bool, DType, Element, Float, ANY};
+use crate::error::Result;
+use crate::kernels::tile;
+use crate::tensor::{Aval, View, ViewMut};
+
+type Tile<T> = fn(&[T], &mut [Bool]);
+
+macro_rules! predicate_ops {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, }
+    )+) => {
+        /// A property of each element.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Predicate { $($(#[doc = $doc])+ $name),+ }
+
+        impl Predicate {
+            /// All of them, in the order of the catalogue.
+            pub const ALL: &'static [Predicate] = &[$(Predicate::$name),+];
+
+            /// The op's row.
+            pub fn row(self) -> &'static Row {
+                match self { $(Predicate::$name => &const { Row {
+                    name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
+                    doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
+                    example: "c(-Inf, NaN, 0, 1)",
+                } }),+ }
+            }
+
+            fn float_tile<F: Float>(self) -> Tile<F> {
+                match self { $(Predicate::$name =>
+                    |x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = ($float).into() }
+                ),+ }
+            }
+
+            /// The answer for integers and booleans, which are all finite.
+            fn other_tile<T: Element>(self) -> Tile<T> {
+                match self { $(Predicate::$name => |_, out| out.fill(Bool::from($other))),+ }
+            }
+        }
+    };
+}
+
+predicate_ops! {
+    /// Whether each element is finite: neither infinite nor NaN.
+    is_finite { generic: "is.finite", float: |x| x - x == x - x, other: true, }
+    /// Whether each element is infinite, of either sign.
+    is_infinite { generic: "is.infinite", float: |x| x == x && x - x != x - x, other: false, }
+    /// Whether each element is NaN (`NA_real_` is one).
+    is_nan { generic: "is.nan", float: |x| x != x, other: false, }
+}
+
+trait Tiles: Element {
+    fn tile(op: Predicate) -> Tile<Self>;
+}
+macro_rules! tiles {
+    ($tile:ident: $($type:ty)+) => {$(
+        impl Tiles for $type { fn tile(op: Predicate) -> Tile<$type> { op.$tile() } }
+    )+};
+}
+tiles! { float_tile: f32 f64 }
+tiles! { other_tile: i8 i16 i32 i64 u8 u16 u32 u64 Bool }
+
+impl Predicate {
+    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
+        Ok(Aval::known(DType::I1, x.shape.clone()))
+    }
+
+    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
+        dispatch!(x.dtype, T => tile::map1(T::tile(self), x, out))
+    }
+}

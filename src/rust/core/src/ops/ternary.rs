@@ -1,0 +1,73 @@
+//! Three operands of one shape: select and clamp.
+
+use super::Row;
+use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN};
+use crate::error::Result;
+use crate::kernels::tile;
+use crate::tensor::{Aval, View, ViewMut};
+
+/// An elementwise op of three operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ternary {
+    /// The second operand where the first is true, else the third. Ambiguous if both of these are.
+    Select,
+    /// The second operand, kept between the first and the third: `min(max(x, lo), hi)`. Ambiguous if it is.
+    Clamp,
+}
+
+static SELECT: Row = super::written("select", "nv_ifelse", &["pred", "true_value", "false_value"], ANY);
+static CLAMP: Row = super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ANY);
+
+impl Ternary {
+    /// All of them, in the order of the catalogue.
+    pub const ALL: &'static [Ternary] = &[Ternary::Select, Ternary::Clamp];
+
+    /// The op's row.
+    pub fn row(self) -> &'static Row {
+        match self {
+            Ternary::Select => &SELECT,
+            Ternary::Clamp => &CLAMP,
+        }
+    }
+
+    pub(super) fn infer(self, [x, y, z]: [&Aval; 3]) -> Result<Aval> {
+        let row = self.row();
+        row.check_same(y, z)?;
+        match self {
+            Ternary::Select => {
+                if x.dtype != DType::I1 {
+                    let hint = "A condition is boolean: compare first, such as with `x != 0L`.";
+                    return Err(Row { accepts: BOOLEAN, ..SELECT }.unsupported(0, x.dtype, hint));
+                }
+                row.check_same(&Aval { shape: x.shape.clone(), ..y.clone() }, y)?;
+                Ok(Aval { ambiguous: y.ambiguous && z.ambiguous, ..y.clone() })
+            }
+            Ternary::Clamp => {
+                row.check_same(x, y)?;
+                Ok(y.clone())
+            }
+        }
+    }
+
+    pub(super) fn eval(self, x: [&View; 3], out: &mut ViewMut) {
+        dispatch!(out.dtype, T => match self {
+            Ternary::Select => tile::map3::<Bool, T>(select, x, out),
+            Ternary::Clamp => tile::map3::<T, T>(clamp, x, out),
+        })
+    }
+}
+
+fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
+    for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+        *out = if x.get() { y } else { z };
+    }
+}
+
+// NaN anywhere gives NaN, as in `nv_max()` and `nv_min()`; `lo > hi` gives `hi`.
+fn clamp<T: Element>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
+    let is_nan = |v: T| v != v;
+    for (((out, &lo), &x), &hi) in out.iter_mut().zip(lo).zip(x).zip(hi) {
+        let raised = if x < lo || is_nan(lo) { lo } else { x };
+        *out = if (raised > hi || is_nan(hi)) && !is_nan(raised) { hi } else { raised };
+    }
+}

@@ -1,0 +1,234 @@
+//! One operand, same shape and dtype out. The result is ambiguous if the operand is.
+
+use super::Row;
+use crate::dtype::{dispatch, Bool, Float, Int, BITS, FLOAT, INTEGER, NUMERIC, SIGNED};
+use crate::error::Result;
+use crate::kernels::{scalar, special, tile};
+use crate::tensor::{Aval, View, ViewMut};
+
+/// A kernel on one tile.
+type Tile<T> = fn(&[T], &mut [T]);
+
+macro_rules! unary_ops {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident {
+            accepts: $accepts:expr,
+            $(function: $function:literal,)?
+            $(generic: $generic:literal,)?
+            example: $example:literal,
+            $(float: |$x:ident| $float:expr,)?
+            $(int: |$i:ident| $int:expr,)?
+            $(boolean: |$b:ident| $boolean:expr,)?
+        }
+    )+) => {
+        /// An elementwise op of one operand.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Unary { $($(#[doc = $doc])+ $name),+ }
+
+        impl Unary {
+            /// All of them, in the order of the catalogue.
+            pub const ALL: &'static [Unary] = &[$(Unary::$name),+];
+
+            /// The op's row.
+            pub fn row(self) -> &'static Row {
+                match self { $(Unary::$name => &const {
+                    #[allow(unused_mut)]
+                    let mut row = Row {
+                        name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
+                        doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example,
+                    };
+                    $(row.generic = Some($generic);)?
+                    $(row.function = $function; row.generated = false;)?
+                    row
+                }),+ }
+            }
+
+            fn float_tile<F: Float>(self) -> Option<Tile<F>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<F>> = None;
+                    $(tile = Some(|x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = $float });)?
+                    tile
+                }),+ }
+            }
+
+            fn int_tile<I: Int>(self) -> Option<Tile<I>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<I>> = None;
+                    $(tile = Some(|x, out| for (out, &$i) in out.iter_mut().zip(x) { *out = $int });)?
+                    tile
+                }),+ }
+            }
+
+            fn bool_tile(self) -> Option<Tile<Bool>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<Bool>> = None;
+                    $(tile = Some(|x, out| for (out, v) in out.iter_mut().zip(x) { let $b = v.get(); *out = ($boolean).into() });)?
+                    tile
+                }),+ }
+            }
+        }
+    };
+}
+
+/// Rounds the f64 result of a special function once.
+fn via_f64<F: Float>(f: fn(f64) -> f64, x: F) -> F {
+    F::of(f(x.f64()))
+}
+
+unary_ops! {
+    /// Negation, `-x`.
+    ///
+    /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
+    negate { accepts: NUMERIC, generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), }
+    /// Absolute value.
+    ///
+    /// That of the smallest signed integer is itself.
+    abs { accepts: SIGNED, generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
+    /// Sign: -1, 0 or 1.
+    ///
+    /// NaN stays NaN, and a zero keeps its sign.
+    sign { accepts: SIGNED, generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
+    /// Square root.
+    ///
+    /// NaN below zero; correctly rounded.
+    sqrt { accepts: FLOAT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), }
+    /// Reciprocal square root, `1 / sqrt(x)`.
+    ///
+    /// Inf at 0, -Inf at -0, NaN below.
+    rsqrt { accepts: FLOAT, example: "c(0.25, 1, 4)", float: |x| F::of(1.0) / x.sqrt(), }
+    /// Cube root, of negative numbers too.
+    cbrt { accepts: FLOAT, example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
+    /// Exponential, `e^x`.
+    exp { accepts: FLOAT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), }
+    /// `e^x - 1`.
+    ///
+    /// Accurate near zero, where `exp(x) - 1` is not.
+    expm1 { accepts: FLOAT, generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
+    /// Natural logarithm.
+    ///
+    /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
+    log { accepts: FLOAT, example: "c(0.5, 1, 2)", float: |x| x.ln(), }
+    /// Natural logarithm of `1 + x`.
+    ///
+    /// Accurate near zero, where `log(1 + x)` is not.
+    log1p { accepts: FLOAT, generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
+    /// Logarithm to base 2.
+    log2 { accepts: FLOAT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), }
+    /// Logarithm to base 10.
+    log10 { accepts: FLOAT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), }
+    /// Sine; the operand is in radians.
+    sin { accepts: FLOAT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), }
+    /// Cosine; the operand is in radians.
+    cos { accepts: FLOAT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), }
+    /// Tangent; the operand is in radians.
+    tan { accepts: FLOAT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), }
+    /// Inverse sine, in radians.
+    ///
+    /// NaN outside of `[-1, 1]`.
+    asin { accepts: FLOAT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), }
+    /// Inverse cosine, in radians.
+    ///
+    /// NaN outside of `[-1, 1]`.
+    acos { accepts: FLOAT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), }
+    /// Inverse tangent, in radians.
+    atan { accepts: FLOAT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), }
+    /// Hyperbolic sine.
+    sinh { accepts: FLOAT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), }
+    /// Hyperbolic cosine.
+    cosh { accepts: FLOAT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), }
+    /// Hyperbolic tangent.
+    tanh { accepts: FLOAT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), }
+    /// Inverse hyperbolic sine.
+    asinh { accepts: FLOAT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), }
+    /// Inverse hyperbolic cosine.
+    ///
+    /// NaN below 1.
+    acosh { accepts: FLOAT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), }
+    /// Inverse hyperbolic tangent.
+    ///
+    /// Infinite at -1 and 1, NaN beyond.
+    atanh { accepts: FLOAT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), }
+    /// Logistic function, `1 / (1 + exp(-x))`.
+    ///
+    /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
+    logistic { accepts: FLOAT, example: "c(-2, 0, 2)", float: |x| scalar::logistic(x), }
+    /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
+    erf { accepts: FLOAT, example: "c(-1, 0, 0.5)", float: |x| via_f64(special::erf, x), }
+    /// Complementary error function, `1 - erf(x)`.
+    ///
+    /// Accurate for large `x`, where the difference is not.
+    erfc { accepts: FLOAT, example: "c(-1, 0, 5)", float: |x| via_f64(special::erfc, x), }
+    /// Inverse of the error function.
+    ///
+    /// Infinite at -1 and 1, NaN beyond.
+    erf_inv { accepts: FLOAT, example: "c(-0.5, 0, 0.9)", float: |x| via_f64(special::erf_inv, x), }
+    /// Logarithm of the absolute value of the gamma function.
+    ///
+    /// Inf at zero and at negative whole numbers.
+    lgamma { accepts: FLOAT, generic: "lgamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::lgamma, x), }
+    /// Derivative of the logarithm of the gamma function.
+    ///
+    /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
+    digamma { accepts: FLOAT, generic: "digamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::digamma, x), }
+    /// Largest whole number not above the operand.
+    floor { accepts: NUMERIC, generic: "floor", example: "c(-1.5, 0.5, 2)", float: |x| x.floor(), int: |x| x, }
+    /// Smallest whole number not below the operand.
+    ceiling { accepts: NUMERIC, generic: "ceiling", example: "c(-1.5, 0.5, 2)", float: |x| x.ceil(), int: |x| x, }
+    /// Whole part: the nearest whole number toward zero.
+    trunc { accepts: NUMERIC, example: "c(-1.5, 0.5, 2)", float: |x| x.trunc(), int: |x| x, }
+    /// Nearest whole number, ties to even.
+    round_nearest_even { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round_ties_even(), int: |x| x, }
+    /// Nearest whole number, ties away from zero.
+    round_nearest_afz { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
+    /// Logical negation of booleans, complement of the bits of integers.
+    ///
+    /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
+    not { accepts: BITS, generic: "!", example: "c(TRUE, FALSE)", int: |x| x.not(), boolean: |x| !x, }
+    /// Number of bits that are set.
+    popcnt { accepts: INTEGER, example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
+}
+
+/// Element types, each with the tile of its kind.
+trait Tiles: crate::dtype::Element {
+    fn tile(op: Unary) -> Option<Tile<Self>>;
+}
+macro_rules! tiles {
+    ($tile:ident: $($type:ty)+) => {$(
+        impl Tiles for $type { fn tile(op: Unary) -> Option<Tile<$type>> { op.$tile() } }
+    )+};
+}
+tiles! { float_tile: f32 f64 }
+tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
+tiles! { bool_tile: Bool }
+
+impl Unary {
+    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
+        self.row().check(0, x)?;
+        Ok(x.clone())
+    }
+
+    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
+        dispatch!(x.dtype, T => tile::map1(T::tile(self).expect("infer accepts what has a tile"), x, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn accepted_dtypes_are_those_with_a_tile() {
+        for &op in Unary::ALL {
+            for &d in DType::ALL {
+                let has = dispatch!(d, T => T::tile(op).is_some());
+                assert!(has || !op.row().accepts.contains(d), "{} on {d}", op.row().name);
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Passes: functions from graph to graph that change no result.
+//!
+//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, no-ops and chains of casts and
+//! moves are shortened, and equal nodes are made once (by the builder).
+
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::kernels::memory::AlignedBytes;
+use crate::ops::{Builder, Graph, Op, Transpose};
+use crate::shape::Shape;
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+
+/// Simplifies a graph. Inputs and constants keep their numbers, used or not.
+///
+/// # Errors
+/// [`crate::error::Error::Internal`] if a rewrite broke the graph, which is a bug.
+pub fn optimise(graph: &Graph) -> Result<Graph> {
+    let live = live_nodes(graph);
+    let mut b = Builder::default();
+    let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
+    for value in graph.values() {
+        let aval = graph.aval(value);
+        new[value.index()] = match graph.def(value) {
+            Def::Input(_) => Some(b.input(aval.clone())),
+            Def::Constant(_) => Some(b.constant(aval.clone())),
+            Def::Literal(literal) => Some(b.literal(literal, aval.ambiguous)),
+            Def::Result(..) => None,
+        };
+    }
+    for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
+        let operands: Vec<Value> =
+            node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
+        let results = match rewrite(&mut b, &node.op, &operands)? {
+            Some(value) => vec![value],
+            None => b.node(node.op.clone(), &operands)?,
+        };
+        for (old, value) in node.results.iter().zip(results) {
+            new[old.index()] = Some(value);
+        }
+    }
+    let outputs = graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect();
+    let graph = b.finish(outputs);
+    if cfg!(debug_assertions) {
+        graph.verify()?;
+    }
+    Ok(graph)
+}
+
+fn live_nodes(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes().len()];
+    let mut wanted: Vec<Value> = graph.outputs().to_vec();
+    while let Some(value) = wanted.pop() {
+        if let Def::Result(node, _) = graph.def(value) {
+            if !std::mem::replace(&mut live[node], true) {
+                wanted.extend(&graph.nodes()[node].operands);
+            }
+        }
+    }
+    live
+}
+
+/// A value that is the node's result, if it can be had for less. Rules never look at layouts and never change a bit of
+/// the result.
+fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
+    if let Some(folded) = fold(b, op, operands)? {
+        return Ok(Some(folded));
+    }
+    let &[x] = operands else { return Ok(None) };
+    let aval = b.graph().aval(x).clone();
+    let before = match b.graph().def(x) {
+        Def::Result(node, _) => Some(b.graph().nodes()[node].clone()),
+        _ => None,
+    };
+    Ok(match (op, before.map(|n| (n.op, n.operands))) {
+        (Op::Convert(to), _) if aval.dtype == to.dtype && aval.ambiguous == to.ambiguous => Some(x),
+        // Widening within a kind loses nothing, so the value before it can be converted at once.
+        (Op::Convert(to), Some((Op::Convert(_), from))) if widens(b.graph().aval(from[0]), &aval) => {
+            Some(b.node1(Op::Convert(*to), &from)?)
+        }
+        (Op::Transpose(outer), Some((Op::Transpose(inner), from))) => {
+            let permutation: Vec<_> = outer.permutation.iter().map(|a| inner.permutation[a.0]).collect();
+            let identity = permutation.iter().enumerate().all(|(i, a)| a.0 == i);
+            Some(if identity { from[0] } else { b.node1(Op::Transpose(Transpose { permutation }), &from)? })
+        }
+        (Op::Reshape(outer), Some((Op::Reshape(inner), from))) if outer.order == inner.order => {
+            let same = b.graph().aval(from[0]).shape == outer.shape;
+            Some(if same { from[0] } else { b.node1(Op::Reshape(outer.clone()), &from)? })
+        }
+        _ => None,
+    })
+}
+
+fn widens(from: &Aval, to: &Aval) -> bool {
+    from.dtype.kind() == to.dtype.kind() && from.dtype.bits() <= to.dtype.bits()
+}
+
+/// Computes a node whose operands are all literals and whose result is a scalar.
+fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
+    if let Op::Fill(fill) = op {
+        return Ok((fill.shape.rank() == 0).then(|| b.literal(fill.value, fill.ambiguous)));
+    }
+    let literals: Option<Vec<Literal>> = operands
+        .iter()
+        .map(|&v| match b.graph().def(v) {
+            Def::Literal(literal) => Some(literal),
+            _ => None,
+        })
+        .collect();
+    let Some(literals) = literals.filter(|l| !l.is_empty()) else { return Ok(None) };
+    let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
+    let types = crate::graph::Operation::infer(op, &avals.iter().collect::<Vec<_>>())?;
+    let [aval] = types.as_slice() else { return Ok(None) };
+    if aval.shape.rank() > 0 {
+        return Ok(None);
+    }
+    let (shape, layout) = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+    let buffers: Vec<AlignedBytes> = literals
+        .iter()
+        .map(|l| {
+            let mut bytes = AlignedBytes::zeroed(l.dtype().bytes());
+            bytes.as_mut_slice().copy_from_slice(&l.to_bytes()[..l.dtype().bytes()]);
+            bytes
+        })
+        .collect();
+    let views: Vec<View> = literals
+        .iter()
+        .zip(&buffers)
+        .map(|(l, bytes)| View { dtype: l.dtype(), shape: &shape, layout: &layout, data: bytes.as_slice() })
+        .collect();
+    let mut out = AlignedBytes::zeroed(aval.dtype.bytes());
+    op.eval(&views, &mut ViewMut { dtype: aval.dtype, shape: &shape, data: out.as_mut_slice() });
+    Ok(Some(b.literal(Literal::from_bytes(aval.dtype, out.as_slice()), aval.ambiguous)))
+}

@@ -1,0 +1,169 @@
+//! Shapes, dimension numbers and strides.
+//!
+//! Sizes are in elements, strides are in elements and may be zero (broadcast). The canonical layout is column-major, as
+//! in R. Every size computation is checked once, in [`Shape::try_new`]; a `Shape` is addressable for as long as it lives.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::ops::Deref;
+
+/// Largest number of elements in a tensor: R's own limit for vectors.
+pub const MAX_SIZE: u64 = 1 << 52;
+
+/// Sizes of the dimensions, first one fastest in memory. `()` is a scalar (0-d).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Shape(Vec<usize>);
+
+impl Shape {
+    /// A shape of these sizes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the product of the non-zero sizes exceeds [`MAX_SIZE`] elements.
+    pub fn try_new(sizes: Vec<usize>) -> Result<Shape> {
+        let fits = sizes
+            .iter()
+            .filter(|&&d| d > 0)
+            .try_fold(1u64, |n, &d| n.checked_mul(d as u64).filter(|&n| n <= MAX_SIZE));
+        match fits {
+            Some(_) => Ok(Shape(sizes)),
+            None => Err(Error::TooLarge { shape: Shape(sizes).to_string() }),
+        }
+    }
+
+    /// The shape of a scalar.
+    pub fn scalar() -> Shape {
+        Shape(Vec::new())
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of elements; 1 for a scalar.
+    pub fn size(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// Strides of the dense column-major layout, in elements.
+    pub fn strides(&self) -> Vec<usize> {
+        let mut stride = 1;
+        let next = |&d: &usize| {
+            let own = stride;
+            stride *= d.max(1);
+            own
+        };
+        self.0.iter().map(next).collect()
+    }
+
+    /// The dimensions that are not in `axes`, in order.
+    pub fn without(&self, axes: &[Axis]) -> Shape {
+        Shape(self.0.iter().enumerate().filter(|(i, _)| !axes.contains(&Axis(*i))).map(|(_, &d)| d).collect())
+    }
+
+    /// The shape that both broadcast to by the right-aligned rule of NumPy: sizes are equal, or one of them is 1.
+    ///
+    /// # Errors
+    /// [`Error::Broadcast`] for the first dimension that disagrees.
+    pub fn broadcast(&self, other: &Shape) -> Result<Shape> {
+        let rank = self.rank().max(other.rank());
+        let at = |s: &Shape, i: usize| if i + s.rank() < rank { 1 } else { s.0[i + s.rank() - rank] };
+        let sizes = (0..rank).map(|i| match (at(self, i), at(other, i)) {
+            (l, r) if l == r || r == 1 => Ok(l),
+            (1, r) => Ok(r),
+            (l, r) => Err(Error::Broadcast { from: self.clone(), to: other.clone(), axis: Axis(i), l, r }),
+        });
+        Shape::try_new(sizes.collect::<Result<_>>()?)
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    /// For literals in code and tests. Panics if the product overflows the limit.
+    fn from(sizes: [usize; N]) -> Shape {
+        Shape::try_new(sizes.to_vec()).expect("a literal shape is addressable")
+    }
+}
+
+impl fmt::Display for Shape {
+    /// `(2,3)`; `()` for a scalar.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({})", join(&self.0, ","))
+    }
+}
+
+/// A dimension number, 0-based inside, 1-based in every text: the only place where the two meet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Axis(pub usize);
+
+impl Axis {
+    /// The dimension that a user calls `number`.
+    ///
+    /// # Errors
+    /// [`Error::AxisOutOfRange`] unless `1 <= number <= shape.rank()`.
+    pub fn from_one_based(op: &str, number: i64, shape: &Shape) -> Result<Axis> {
+        match usize::try_from(number) {
+            Ok(n) if (1..=shape.rank()).contains(&n) => Ok(Axis(n - 1)),
+            _ => Err(Error::AxisOutOfRange { op: op.to_string(), got: number, shape: shape.clone() }),
+        }
+    }
+
+    /// The number a user knows it by.
+    pub fn one_based(self) -> usize {
+        self.0 + 1
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.one_based())
+    }
+}
+
+/// Joins numbers for a text, such as `2, 3`.
+pub fn join<T: fmt::Display>(xs: &[T], sep: &str) -> String {
+    xs.iter().map(T::to_string).collect::<Vec<_>>().join(sep)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_are_column_major() {
+        assert_eq!(Shape::from([2, 3, 4]).strides(), [1, 2, 6]);
+        assert_eq!(Shape::scalar().strides(), [0usize; 0]);
+        assert_eq!(Shape::scalar().size(), 1);
+        assert_eq!(Shape::from([3, 0]).size(), 0);
+    }
+
+    #[test]
+    fn broadcast_aligns_right() {
+        let b = |l: Shape, r: Shape| l.broadcast(&r);
+        assert_eq!(b([3].into(), [2, 3].into()).unwrap(), [2, 3].into());
+        assert_eq!(b([2, 1].into(), [1, 4].into()).unwrap(), [2, 4].into());
+        assert_eq!(b([0].into(), [1].into()).unwrap(), [0].into());
+        assert!(b([2].into(), [3].into()).is_err());
+        assert!(b([0].into(), [3].into()).is_err());
+    }
+
+    #[test]
+    fn size_overflow_is_an_error_even_next_to_a_zero() {
+        assert!(Shape::try_new(vec![1 << 40, 1 << 40]).is_err());
+        assert!(Shape::try_new(vec![0, 1 << 40, 1 << 40]).is_err());
+        assert!(Shape::try_new(vec![1 << 52]).is_ok());
+    }
+
+    #[test]
+    fn axis_prints_from_one() {
+        assert_eq!(Axis(0).to_string(), "1");
+        assert!(Axis::from_one_based("nv_x", 0, &[2].into()).is_err());
+        assert_eq!(Axis::from_one_based("nv_x", 1, &[2].into()).unwrap(), Axis(0));
+    }
+}

@@ -1,0 +1,171 @@
+//! What a value is at trace time ([`Aval`]), a single constant ([`Literal`]), and a value's place in memory
+//! ([`Layout`], [`View`]). A layout belongs to a value, never to the meaning of an op.
+
+use crate::dtype::{dispatch, Bool, DType, Element, Ranked};
+use crate::kernels::cast;
+use crate::shape::{join, Shape};
+use std::fmt;
+
+/// Abstract value: all that is known of a value while a function is traced.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Aval {
+    /// Element type.
+    pub dtype: DType,
+    /// Sizes of the dimensions.
+    pub shape: Shape,
+    /// Whether the dtype yields to known dtypes in promotion.
+    pub ambiguous: bool,
+}
+
+impl Aval {
+    /// A value of a known dtype.
+    pub fn known(dtype: DType, shape: Shape) -> Aval {
+        Aval { dtype, shape, ambiguous: false }
+    }
+
+    /// The dtype as promotion sees it.
+    pub fn ranked(&self) -> Ranked {
+        Ranked { dtype: self.dtype, ambiguous: self.ambiguous }
+    }
+
+    /// Bytes of the dense value.
+    pub fn bytes(&self) -> usize {
+        self.shape.size() * self.dtype.bytes()
+    }
+}
+
+impl fmt::Display for Aval {
+    /// `f32?[2, 3]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.ranked(), join(&self.shape, ", "))
+    }
+}
+
+/// One element of any dtype, compared and hashed by its bits, so that NaN equals itself and -0 differs from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Literal {
+    dtype: DType,
+    bits: u128,
+}
+
+impl Literal {
+    /// The literal that holds `x`.
+    pub fn new<T: Element>(x: T) -> Literal {
+        Literal::from_bytes(T::DTYPE, cast::bytes(&[x]))
+    }
+
+    /// Reads one element of `dtype` from the first bytes of `bytes`.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Literal {
+        let mut buffer = [0u8; 16];
+        buffer[..dtype.bytes()].copy_from_slice(&bytes[..dtype.bytes()]);
+        Literal { dtype, bits: u128::from_ne_bytes(buffer) }
+    }
+
+    /// Its dtype.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Its bytes, as a tensor of one element would hold them, padded to 16.
+    pub fn to_bytes(&self) -> [u8; 16] {
+        self.bits.to_ne_bytes()
+    }
+
+    /// Its value as a Rust type, by the rules of `nv_convert()`.
+    pub fn get<T: Element>(&self) -> T {
+        let bytes = self.to_bytes();
+        dispatch!(self.dtype, S => cast::first::<S>(&bytes).convert::<T>())
+    }
+
+    /// The same value in another dtype, by the rules of `nv_convert()`.
+    pub fn convert(&self, dtype: DType) -> Literal {
+        dispatch!(dtype, T => Literal::new(self.get::<T>()))
+    }
+}
+
+impl fmt::Display for Literal {
+    /// The value as R would print it: `1`, `0.1`, `TRUE`, `NaN`, `-Inf`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.dtype {
+            DType::I1 => if self.get::<Bool>().get() { "TRUE".into() } else { "FALSE".into() },
+            DType::UI64 => self.get::<u64>().to_string(),
+            DType::F32 => self.get::<f32>().to_string(),
+            d if d.is_float() => self.get::<f64>().to_string(),
+            _ => self.get::<i64>().to_string(),
+        };
+        f.write_str(match text.as_str() {
+            "inf" => "Inf",
+            "-inf" => "-Inf",
+            other => other,
+        })
+    }
+}
+
+/// Where the elements of a value lie relative to its buffer. In elements, not bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Distance between neighbours along each dimension; 0 repeats one element.
+    pub strides: Vec<isize>,
+    /// Position of the first element.
+    pub offset: usize,
+}
+
+impl Layout {
+    /// Dense, column-major, from the start of the buffer.
+    pub fn dense(shape: &Shape) -> Layout {
+        Layout { strides: shape.strides().iter().map(|&s| s as isize).collect(), offset: 0 }
+    }
+
+    /// Whether the elements lie in column-major order without gaps.
+    pub fn is_dense(&self, shape: &Shape) -> bool {
+        let dense = shape.strides();
+        (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
+    }
+}
+
+/// A value in memory, for reading.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Element type.
+    pub dtype: DType,
+    /// Sizes of the dimensions.
+    pub shape: &'a Shape,
+    /// Place of the elements in `data`.
+    pub layout: &'a Layout,
+    /// The buffer, aligned for the dtype.
+    pub data: &'a [u8],
+}
+
+/// A value in memory, for writing: always dense and column-major.
+pub struct ViewMut<'a> {
+    /// Element type.
+    pub dtype: DType,
+    /// Sizes of the dimensions.
+    pub shape: &'a Shape,
+    /// The buffer, aligned for the dtype, of exactly the value's bytes.
+    pub data: &'a mut [u8],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_print_as_r_does() {
+        let show = |l: Literal| l.to_string();
+        assert_eq!(show(Literal::new(1.0f32)), "1");
+        assert_eq!(show(Literal::new(0.1f32)), "0.1");
+        assert_eq!(show(Literal::new(f64::NEG_INFINITY)), "-Inf");
+        assert_eq!(show(Literal::new(f64::NAN)), "NaN");
+        assert_eq!(show(Literal::new(u64::MAX)), u64::MAX.to_string());
+        assert_eq!(show(Literal::new(crate::dtype::Bool::TRUE)), "TRUE");
+        assert_eq!(Literal::new(-1i8).convert(DType::UI8), Literal::new(255u8));
+    }
+
+    #[test]
+    fn unit_dimensions_do_not_spoil_density() {
+        let layout = Layout { strides: vec![1, 99, 2], offset: 0 };
+        assert!(layout.is_dense(&[2, 1, 3].into()));
+        assert!(!layout.is_dense(&[2, 2, 3].into()));
+    }
+}

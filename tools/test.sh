@@ -1,0 +1,63 @@
+#!/bin/sh
+# Runs everything: Rust tests, installation, R tests, vignettes. The last line is always "N passed, N failed",
+# and the exit status is 1 when something failed. A step that breaks as a whole counts as one failure.
+cd "$(dirname "$0")/.." || exit 1
+. tools/rust-path.sh
+lib="$(pwd)/.lib"
+work=$(mktemp -d)
+trap 'rm -Rf "${work}"' EXIT
+passed=0
+failed=0
+
+finish() {
+  echo "${passed} passed, ${failed} failed"
+  test "${failed}" -eq 0
+  exit
+}
+
+sh tools/install-deps.sh test || { failed=1; finish; }
+
+echo "== Rust"
+# On the build machine a Cargo.lock that does not fit the manifests is an error; by hand cargo corrects it.
+cargo test --quiet --no-fail-fast ${CI:+--locked} -p anvil-core > "${work}/rust" 2>&1
+status=$?
+cat "${work}/rust"
+passed=$(awk '/^test result: / { n += $4 } END { print n + 0 }' "${work}/rust")
+failed=$(awk '/^test result: / { n += $6 } END { print n + 0 }' "${work}/rust")
+# No compilation, or a test that took the process down: no line of results tells of those.
+if test "${status}" -ne 0 && test "${failed}" -eq 0; then failed=1; fi
+
+echo "== installation"
+mkdir -p "${lib}"
+R_LIBS="${lib}${R_LIBS:+:${R_LIBS}}"
+export R_LIBS
+if ! R CMD INSTALL --library="${lib}" . > "${work}/install" 2>&1; then
+  tail -n 80 "${work}/install"
+  failed=$((failed + 1))
+  finish
+fi
+
+echo "== R"
+# The counts come through a file, so that R dying on the way cannot pass for success.
+Rscript .ci/testthat.R "${work}/counts"
+status=$?
+r_passed=0
+r_failed=1
+if test "${status}" -eq 0 && test -f "${work}/counts"; then read -r r_passed r_failed < "${work}/counts"; fi
+passed=$((passed + r_passed))
+failed=$((failed + r_failed))
+
+echo "== vignettes"
+# In a copy, since rendering writes figures next to the source; each in an R of its own, as R CMD build does.
+cp -R vignettes "${work}/vignettes"
+for vignette in "${work}"/vignettes/*.Rmd; do
+  test -f "${vignette}" || continue
+  if Rscript -e 'rmarkdown::render(commandArgs(TRUE), envir = new.env(), quiet = TRUE)' "${vignette}"; then
+    passed=$((passed + 1))
+  else
+    echo "FAILED: ${vignette##*/}"
+    failed=$((failed + 1))
+  fi
+done
+
+finish
