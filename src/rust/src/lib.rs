@@ -1,1 +1,157 @@
-//! x
+//! The R side of anvil: what R calls, and nothing that computes.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `ffi` | the part of R's C interface that is used |
+//! | `guard` | the border: panics, errors, jumps |
+//! | `value` | tensor records, R numbers, new results |
+//! | `trace` | open traces and their tracers |
+//! | `tree` | nested lists, flattened and put back |
+//! | `program` | a compiled graph called on R values |
+//! | `op` | the door of the ops: eager or traced |
+//! | `jit` | jitted functions and their caches |
+//! | `tensor` | tensors from R data and back, their text |
+//! | `info` | types, promotion, graphs' text |
+//!
+//! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
+//! carries what is asked once (the tables) and the registration of all. `entrypoint.c` holds the C side of each.
+
+// An `SEXP` is a pointer that Rust never looks behind; extendr declares its target without a C layout.
+#![allow(improper_ctypes, improper_ctypes_definitions)]
+// The functions that extendr makes beside ours have no docs.
+#![allow(missing_docs)]
+
+mod ffi;
+mod guard;
+mod info;
+mod jit;
+mod op;
+mod program;
+mod tensor;
+mod trace;
+mod tree;
+mod value;
+
+use anvil_core::dtype::DType;
+use anvil_core::ops;
+use extendr_api::metadata::{Arg, Func};
+use extendr_api::prelude::*;
+use ffi::SEXP;
+use guard::guard;
+use std::ffi::CStr;
+use std::os::raw::{c_char, c_int, c_void};
+
+/// Defines the Rust half of an entry point: `name(arguments..., status)`.
+macro_rules! entry {
+    ($($name:ident ( $($arg:ident),* ) $scope:ident => $body:expr;)+) => {$(
+        #[no_mangle]
+        extern "C" fn $name($($arg: SEXP,)* status: *mut c_int) -> SEXP {
+            guard(status, |$scope| $body)
+        }
+    )+};
+}
+
+entry! {
+    rs_op(args) scope => op::call(args, false, scope);
+    rs_ops(args) scope => op::call(args, true, scope);
+    rs_jit_call(args) scope => jit::call(args, scope);
+    rs_jit_new(spec) scope => jit::create(spec, scope);
+    rs_jit_spec(handle) _scope => jit::spec(handle);
+    rs_jit_store(handle, args, graph, description) scope => jit::store(handle, args, graph, description, scope);
+    rs_jit_info(handle) scope => jit::info(handle, scope);
+    rs_trace_open(name) scope => trace::open(name, scope);
+    rs_trace_close(handle) _scope => trace::close(handle);
+    rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
+    rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
+    rs_trace_lift(x) scope => info::lift(x, scope);
+    rs_trace_depth() scope => info::depth(scope);
+    rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
+    rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
+    rs_to_r(x, integer64) scope => tensor::to_r(x, integer64, scope);
+    rs_lines(x, limits) scope => tensor::lines(x, limits, scope);
+    rs_footer(x, platform) scope => tensor::foot(x, platform, scope);
+    rs_summary(x) scope => tensor::one_line(x, scope);
+    rs_dtype(x) scope => info::dtype(x, scope);
+    rs_shape(x) scope => info::shape(x, scope);
+    rs_ambiguous(x) scope => info::ambiguous(x, scope);
+    rs_dtype_name(x) _scope => info::dtype_name(x);
+    rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous) scope =>
+        info::common(lhs, rhs, lhs_ambiguous, rhs_ambiguous, scope);
+    rs_fail(what) _scope => info::fail(what);
+    rs_init(s4) _scope => {
+        // The text of a panic reaches the user as an R error; nothing is printed beside it.
+        std::panic::set_hook(Box::new(|_| {}));
+        value::initialise(info::flag_argument("s4", s4)?)?;
+        Ok(ffi::nil())
+    };
+}
+
+/// The dtypes: name, class of the dtype object, bits.
+#[extendr]
+fn anvil_dtypes() -> List {
+    let all = DType::ALL;
+    list!(
+        name = all.iter().map(|d| d.name()).collect::<Vec<_>>(),
+        class = all.iter().map(|d| d.kind().r_class()).collect::<Vec<_>>(),
+        bits = all.iter().map(|d| d.bits() as i32).collect::<Vec<_>>()
+    )
+}
+
+/// The catalogue of ops, column by column.
+#[extendr]
+fn anvil_ops_table() -> List {
+    let rows: Vec<&ops::Row> = ops::rows().collect();
+    list!(
+        name = rows.iter().map(|r| r.name).collect::<Vec<_>>(),
+        fun = rows.iter().map(|r| r.function).collect::<Vec<_>>(),
+        operands = rows.iter().map(|r| r.operands.join(", ")).collect::<Vec<_>>(),
+        accepts = rows.iter().map(|r| r.accepts.name).collect::<Vec<_>>(),
+        generic = rows.iter().map(|r| r.generic.unwrap_or("")).collect::<Vec<_>>(),
+        generated = rows.iter().map(|r| r.generated).collect::<Vec<_>>()
+    )
+}
+
+extendr_module! {
+    mod anvil;
+    fn anvil_dtypes;
+    fn anvil_ops_table;
+}
+
+/// A row of the table of C entry points in `entrypoint.c`.
+#[repr(C)]
+struct CallEntry {
+    name: *const c_char,
+    function: *const c_void,
+    arguments: c_int,
+}
+
+/// Registers extendr's functions and those of the C table together: R keeps one table of `.Call` routines, and a second
+/// registration would replace the first.
+///
+/// # Safety
+/// Called by R when the library is loaded; `table` ends with a row without a name.
+#[no_mangle]
+unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: *const CallEntry) {
+    let mut metadata = get_anvil_metadata();
+    // SAFETY: by the caller; names are string literals of C.
+    unsafe {
+        while !(*table).name.is_null() {
+            let name: &'static str = CStr::from_ptr((*table).name).to_str().expect("C names are ASCII");
+            let argument = || Arg { name: "x", arg_type: "Robj", default: None };
+            metadata.functions.push(Func {
+                doc: "",
+                rust_name: name,
+                r_name: name,
+                c_name: name,
+                mod_name: "anvil",
+                args: (0..(*table).arguments).map(|_| argument()).collect(),
+                return_type: "Robj",
+                func_ptr: (*table).function.cast(),
+                hidden: true,
+                invisible: None,
+            });
+            table = table.add(1);
+        }
+        extendr_api::register_call_methods(info, metadata);
+    }
+}

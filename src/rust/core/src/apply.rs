@@ -12,6 +12,7 @@ use crate::ops::attrs::Attrs;
 use crate::ops::layout::Order;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
+use crate::tensor::Literal;
 
 /// A value as an argument of an op.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -140,6 +141,7 @@ pub fn apply(b: &mut Builder, name: &str, operands: &[Operand], attrs: &Attrs) -
         return b.node(Op::Reduction(Reduction { fold, axes, drop: attrs.flag("drop")? }), &[x]);
     }
     match name {
+        "mean" => mean(b, operands, attrs),
         "fill" => {
             let (value, shape) = (attrs.literal("value")?, attrs.shape("shape")?);
             b.node(Op::Fill(Fill { value, shape, ambiguous: attrs.flag("ambiguous")? }), &[])
@@ -218,6 +220,20 @@ fn one_operand(b: &mut Builder, name: &str, operands: &[Operand], attrs: &Attrs)
         _ => return Err(Error::Internal { detail: format!("there is no op called {name}") }),
     };
     b.node1(op, &[x])
+}
+
+/// The sum over the number of elements, in floats.
+fn mean(b: &mut Builder, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    let x = promote(b, operands, Some(FLOAT))?[0];
+    let total = Operand::of(b, x);
+    let sum = apply(b, "reduce_sum", &[total], attrs)?[0];
+    let size = |v: Value| b.graph().aval(v).shape.size();
+    // Over no elements, 0 / 0 is NaN as it should be; without results there is nothing to divide.
+    let count = size(x).checked_div(size(sum)).unwrap_or(0);
+    let aval = b.graph().aval(sum).clone();
+    let count = b.literal(Literal::new(count as f64).convert(aval.dtype), aval.ambiguous);
+    let count = broadcast(b, count, &aval.shape)?;
+    b.node(Op::Binary(Binary::div), &[sum, count])
 }
 
 /// Joins along a dimension; 0-d operands become size 1 along it, repeated over the others.

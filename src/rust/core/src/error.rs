@@ -20,10 +20,10 @@ pub enum Error {
     /// An argument is not what the function takes.
     #[error("`{arg}` must be {expected}, not {got}.{}", hint_line(.hint))]
     Arg { arg: String, expected: String, got: String, hint: String },
-    /// Missing values where the dtype has none.
+    /// Missing values where the dtype has none, or has only a NaN that they would silently become.
     #[error(
-        "`data` holds {count} missing value{}, which {dtype} cannot represent.\nx First at position{} {}.\ni Replace them first, or use a float dtype (`NA_real_` becomes NaN).",
-        plural(*.count), plural(.positions.len()), list(.positions)
+        "`data` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
+        plural(*.count), lacks(*.dtype), plural(.positions.len()), list(.positions), instead_of_missing(*.dtype)
     )]
     MissingValue { dtype: DType, count: usize, positions: Vec<usize> },
     /// Values outside the range of an integer dtype, or not whole, or not numbers.
@@ -244,6 +244,22 @@ fn plural(n: usize) -> &'static str {
         ""
     } else {
         "s"
+    }
+}
+
+fn lacks(dtype: DType) -> &'static str {
+    if dtype.is_float() {
+        "stores as NaN only if they are doubles"
+    } else {
+        "cannot represent"
+    }
+}
+
+fn instead_of_missing(dtype: DType) -> &'static str {
+    if dtype.is_float() {
+        "Convert with `as.double()` first, which makes them `NA_real_`, or replace them."
+    } else {
+        "Replace them first, or use a float dtype and `as.double()`: `NA_real_` becomes NaN."
     }
 }
 

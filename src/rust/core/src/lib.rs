@@ -10,6 +10,7 @@
 //! | [`tensor`] | abstract values, literals, layouts and views |
 //! | [`format`](mod@format) | the text of a tensor |
 //! | [`kernels`] | slices in, slices out |
+//! | [`boundary`] | R's vectors to the bytes of a tensor, and back |
 //! | [`graph`] | typed values and nodes, generic over ops |
 //! | [`ops`] | the catalogue: every op once |
 //! | [`passes`] | graph to graph |
@@ -19,6 +20,7 @@
 //! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.
 
 pub mod apply;
+pub mod boundary;
 pub mod dtype;
 pub mod error;
 pub mod exec;

@@ -246,12 +246,16 @@ impl<'a> Planner<'a> {
     fn donate(&mut self, donated: &[usize], homes: &[Option<usize>], made: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
-            let (aval, free_after) = (self.graph.aval(value), self.last_use[value.index()]);
-            let never_read = !self.graph.nodes().iter().any(|n| n.operands.iter().any(|v| self.roots[v.index()] == value.index()));
+            let aval = self.graph.aval(value);
+            let reads = |v: &Value| self.roots[v.index()] == value.index();
+            // An input that is itself an output, or a view of one that is, is read by the copies at the end.
+            let kept = self.graph.outputs().iter().any(reads);
+            let unread = !self.graph.nodes().iter().any(|n| n.operands.iter().any(reads));
+            let free_after = self.last_use[value.index()];
             let fits = |k: usize| {
                 let out = self.graph.outputs()[k];
                 let type_ = self.graph.aval(out);
-                let after = never_read || made[out.index()] > free_after;
+                let after = !kept && (unread || made[out.index()] > free_after);
                 let same = type_.dtype == aval.dtype && type_.shape.size() == aval.shape.size();
                 homes[out.index()] == Some(k) && same && after && self.plan.donations[k].is_none()
             };
@@ -326,5 +330,23 @@ mod tests {
         assert_eq!(arena.allocate(192), 0);
         assert_eq!(arena.size, 192);
         assert_eq!(arena.allocate(0), 0);
+    }
+    #[test]
+    fn an_input_that_is_an_output_is_not_given_away() {
+        use crate::dtype::DType;
+        use crate::ops::{Builder, Transpose, Unary};
+        use crate::shape::Axis;
+        let donations = |keep: &dyn Fn(&mut Builder, Value) -> Option<Value>| {
+            let mut b = Builder::default();
+            let aval = Aval::known(DType::F32, [2, 2].into());
+            let (x, y) = (b.input(aval.clone()), b.input(aval));
+            let mut outputs = vec![b.node1(Op::Unary(Unary::exp), &[y]).unwrap()];
+            outputs.extend(keep(&mut b, x));
+            plan(&b.finish(outputs), &[0]).donations[0]
+        };
+        let transpose = Transpose { permutation: vec![Axis(1), Axis(0)] };
+        assert_eq!(donations(&|_, _| None), Some(0));
+        assert_eq!(donations(&|_, x| Some(x)), None);
+        assert_eq!(donations(&|b, x| b.node1(Op::Transpose(transpose.clone()), &[x]).ok()), None);
     }
 }

@@ -16,6 +16,8 @@ pub enum Output<'a> {
     Fresh(&'a mut [u8]),
     /// The buffer of the donated input with that number, which is passed here instead of among the inputs.
     Donated(&'a mut [u8], usize),
+    /// None: the output is an input as it is, and the caller has it already.
+    Unused,
 }
 
 /// A compiled program: an optimised graph with its plan.
@@ -80,12 +82,13 @@ impl Executable {
             memory.add_read(bytes);
         }
         // A donated buffer is one buffer under two numbers: spans on the input are redirected to the output.
-        let mut redirect = Vec::new();
+        let (mut redirect, mut unused) = (Vec::new(), Vec::new());
         for output in outputs {
             match output {
                 Output::Fresh(bytes) => {
                     memory.add_write(bytes);
                 }
+                Output::Unused => unused.push(memory.add_read(&[])),
                 Output::Donated(bytes, input) => redirect.push((super::plan::INPUTS + input, memory.add_write(bytes))),
             }
         }
@@ -93,7 +96,7 @@ impl Executable {
             Some(&(_, to)) => Span { buffer: to, range: span.range.clone() },
             None => span.clone(),
         };
-        for step in &self.plan.steps {
+        for step in self.plan.steps.iter().filter(|step| !unused.contains(&step.result.1.buffer)) {
             if poll() {
                 return false;
             }

@@ -23,10 +23,18 @@ pub fn sign<F: Float>(x: F) -> F {
     }
 }
 
-/// Remainder with the sign of the divisor, R's `%%`: `x - floor(x / y) * y` without its rounding errors.
+/// Remainder with the sign of the divisor, of zero too, R's `%%`: `x - floor(x / y) * y` without its rounding errors.
 pub fn modulo<F: Float>(x: F, y: F) -> F {
     let r = x % y;
-    if r != F::of(0.0) && r.sign_bit() != y.sign_bit() { r + y } else { r }
+    if r == F::of(0.0) {
+        return zero_signed(y);
+    }
+    if r.sign_bit() != y.sign_bit() { r + y } else { r }
+}
+
+/// Zero with the sign of `x`.
+fn zero_signed<F: Float>(x: F) -> F {
+    if x.sign_bit() { F::of(-0.0) } else { F::of(0.0) }
 }
 
 /// Quotient rounded down, R's `%/%`, consistent with [`modulo`]: `floor_quotient(x, y) * y + modulo(x, y)` is `x` up
@@ -41,7 +49,9 @@ pub fn floor_quotient<F: Float>(x: F, y: F) -> F {
     let exact = (x - r) / y - F::of(if below { 1.0 } else { 0.0 });
     let q = exact.floor();
     // (x - r) / y is a whole number up to rounding, which may fall just under it.
-    if exact - q > F::of(0.5) { q + F::of(1.0) } else { q }
+    let q = if exact - q > F::of(0.5) { q + F::of(1.0) } else { q };
+    // The difference above has lost the sign of a zero.
+    if q == zero { zero_signed(x / y) } else { q }
 }
 
 /// `1 / (1 + e^-x)`, without overflow or cancellation on either side. At most 2 ulp in f64 (held in `special`'s tests).

@@ -384,7 +384,6 @@ mod tests {
                 worst = (error, format!("{name}{arguments:?} is {got:e}, not {want:e}"));
             }
         }
-        println!("{name}: at most {:.2} ulp: {}", worst.0, worst.1);
         assert!(worst.0 <= bound, "{} ulp: {}", worst.0, worst.1);
     }
 

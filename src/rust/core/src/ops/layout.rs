@@ -248,6 +248,9 @@ impl Concatenate {
     }
 
     pub(super) fn eval(&self, operands: &[View], out: &mut ViewMut) {
+        if out.data.is_empty() {
+            return;
+        }
         let strides = out.shape.strides();
         // Everything up to the joined dimension lies in one line: a block per operand and index of the later ones.
         let below = strides[self.axis.0];
@@ -301,5 +304,14 @@ mod tests {
         op.eval(&view, &mut ViewMut { dtype: DType::I32, shape: &to, data: cast::bytes_mut(&mut out) });
         // Rows of x are 1 3 5 / 2 4 6, read row by row and written row by row: 1 3 / 5 2 / 4 6.
         assert_eq!(out, [1, 5, 4, 3, 2, 6]);
+    }
+    #[test]
+    fn empty_values_are_concatenated_along_another_dimension() {
+        let (two, one, both) = (Shape::from([0, 2]), Shape::from([0, 1]), Shape::from([0, 3]));
+        let layouts = [Layout::dense(&two), Layout::dense(&one)];
+        let views = [(&two, &layouts[0]), (&one, &layouts[1])]
+            .map(|(shape, layout)| View { dtype: DType::I32, shape, layout, data: &[] });
+        Concatenate { axis: Axis(1) }
+            .eval(&views, &mut ViewMut { dtype: DType::I32, shape: &both, data: &mut [] });
     }
 }

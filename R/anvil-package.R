@@ -1,0 +1,35 @@
+#' anvil: tensors with predictable dtypes, tracing and jit
+#'
+#' Write an ordinary R function over tensors; [jit()] runs it once on tracers, which records a graph, and an engine in
+#' Rust simplifies and runs that graph whenever the function is called again with arguments of the same types.
+#'
+#' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
+#' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()].
+#' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()].
+#'
+#' @section Errors:
+#' Every error is a condition of class `anvil_error` with a more specific class before it and fields that say what was
+#' expected and what came:
+#'
+#' | class | when |
+#' |---|---|
+#' | `anvil_error_arg` | an argument is not what the function takes |
+#' | `anvil_error_value` | data that a dtype cannot hold: missing, out of range |
+#' | `anvil_error_dtype` | an unknown dtype, or one that an op does not take |
+#' | `anvil_error_shape` | shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed |
+#' | `anvil_error_axis` | a dimension number that is out of range or given twice |
+#' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
+#' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
+#' | `anvil_error_donated` | a tensor whose memory was given away |
+#' | `anvil_error_static` | a static argument that cannot be part of a cache key |
+#' | `anvil_error_unsupported` | a function of R that has no counterpart for tensors |
+#' | `anvil_error_internal` | a bug in anvil: please report it |
+#'
+#' @section Options:
+#' `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters), `anvil.print_max_rows_slice` (as
+#' `anvil.print_max_rows`): limits of printed tensors; -1 is without limit.
+#'
+#' @keywords internal
+#' @useDynLib anvil, .registration = TRUE
+#' @importFrom methods setClass setMethod setOldClass show
+"_PACKAGE"

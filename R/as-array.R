@@ -1,0 +1,122 @@
+#' R data of a tensor
+#'
+#' `as_array()` gives the elements as an R array; the `as.*()` methods go on from there as base R does.
+#'
+#' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats become double,
+#' without rounding. `f64` and `i32` tensors are not copied where R allows it. Two losses are possible, and each is a
+#' warning that counts the values: a 64-bit integer beyond 2^53 that a double cannot hold (class
+#' `anvil_warning_rounded`), and the smallest 32-bit integer, which is `NA` to R (class `anvil_warning_na`).
+#'
+#' @param x A tensor.
+#' @param integer64 Whether `ui32`, `i64` and `ui64` become `bit64::integer64`, which holds all values of `i64` but the
+#'   smallest, and those of `ui64` up to 2^63 - 1.
+#' @param mode A mode of R vectors, as in [as.vector()].
+#' @param ... Not used.
+#' @return An R array with `dim` equal to `shape(x)`, first dimension fastest; a plain vector of length 1 for a 0-d
+#'   tensor. `as.vector()`, `as.double()`, `as.integer()` and `as.logical()` give vectors without `dim`.
+#' @section Errors:
+#' `anvil_error_concrete` for a value that is being traced: it has no elements yet. `anvil_error_donated` for a tensor
+#' whose memory was given away. `anvil_error_value` for a `ui64` that `integer64` cannot hold.
+#' @examples
+#' as_array(nv_tensor(1:6, shape = c(2, 3)))
+#' as.double(nv_scalar(0.5))
+#' as_array(nv_tensor("9007199254740993", dtype = "i64"), integer64 = TRUE)
+#' @export
+as_array <- function(x, integer64 = FALSE) {
+  if (inherits(x, "AnvilTracer")) abort_concrete("as_array()", x)
+  out <- .Call(anvil_to_r, x, integer64)
+  if (out[[2L]] > 0) {
+    warn(
+      "anvil_warning_rounded",
+      sprintf(
+        "%.0f value%s of dtype %s cannot be represented exactly as double.\ni Use `as_array(x, integer64 = TRUE)`.",
+        out[[2L]], if (out[[2L]] == 1) "" else "s", x$dtype
+      ),
+      count = out[[2L]]
+    )
+  }
+  if (out[[3L]] > 0) {
+    warn(
+      "anvil_warning_na",
+      sprintf(
+        "%.0f value%s of dtype %s is the smallest integer, which R reads as NA.", out[[3L]],
+        if (out[[3L]] == 1) "" else "s", x$dtype
+      ),
+      count = out[[3L]]
+    )
+  }
+  if (out[[4L]] > 0) {
+    abort(
+      "anvil_error_value",
+      sprintf(
+        "%.0f value%s of dtype %s cannot be represented as integer64.", out[[4L]],
+        if (out[[4L]] == 1) "" else "s", x$dtype
+      ),
+      dtype = x$dtype, count = out[[4L]]
+    )
+  }
+  out[[1L]]
+}
+
+# A traced value where R needs elements.
+abort_concrete <- function(what, x) {
+  abort(
+    "anvil_error_concrete",
+    paste0(
+      "A traced value has no elements yet: ", what, " cannot read them.\nx It is ", format(x),
+      " while the function is traced.\n",
+      "i Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
+    ),
+    where = what, aval = format(x)
+  )
+}
+
+# Elements as a vector without dim.
+elements <- function(x, what) {
+  if (inherits(x, "AnvilTracer")) abort_concrete(what, x)
+  out <- as_array(x)
+  dim(out) <- NULL
+  out
+}
+
+#' @rdname as_array
+#' @export
+as.array.AnvilValue <- function(x, ...) as_array(x)
+
+#' @rdname as_array
+#' @export
+as.matrix.AnvilValue <- function(x, ...) as.matrix(as_array(x))
+
+#' @rdname as_array
+#' @export
+as.vector.AnvilValue <- function(x, mode = "any") as.vector(elements(x, "as.vector()"), mode)
+
+#' @rdname as_array
+#' @export
+as.double.AnvilValue <- function(x, ...) as.double(elements(x, "as.double()"))
+
+#' @rdname as_array
+#' @export
+as.integer.AnvilValue <- function(x, ...) as.integer(elements(x, "as.integer()"))
+
+#' @rdname as_array
+#' @export
+as.logical.AnvilValue <- function(x, ...) as.logical(elements(x, "as.logical()"))
+
+#' @export
+as.character.AnvilValue <- function(x, ...) as.character(elements(x, "as.character()"))
+
+#' @export
+as.list.AnvilValue <- function(x, ...) as.list(elements(x, "as.list()"))
+
+#' @export
+as.data.frame.AnvilValue <- function(x, ...) as.data.frame(as_array(x), ...)
+
+#' @export
+dim.AnvilValue <- function(x) .Call(anvil_shape, x)
+
+#' @export
+length.AnvilValue <- function(x) {
+  size <- prod(.Call(anvil_shape, x))
+  if (size <= .Machine$integer.max) as.integer(size) else size
+}

@@ -1,0 +1,94 @@
+#' Dtypes
+#'
+#' The type of a tensor's elements. A dtype is spelled by its name: `i1` (booleans), `i8`, `i16`, `i32`, `i64`
+#' (signed integers), `ui8`, `ui16`, `ui32`, `ui64` (unsigned integers), `f32`, `f64` (floats). Functions that take a
+#' dtype take its name or a dtype object.
+#'
+#' @param x For `as_dtype()`, a name or a dtype object; for `is_dtype()` any R object.
+#' @return `as_dtype()` gives an object of class `AnvilDtype`, with the class of its kind before it (`BooleanType`,
+#'   `IntegerType`, `UnsignedType`, `FloatType`) and the element `value`, the width in bits. It prints as
+#'   `<FloatType: 32>`, `as.character()` gives the name, and `==` compares it with a dtype or a name. `is_dtype()` gives
+#'   `TRUE` or `FALSE`.
+#' @section Errors:
+#' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for anything else.
+#' @seealso [dtype()] for the dtype of a value, [common_dtype()] for promotion.
+#' @examples
+#' as_dtype("f32")
+#' as.character(as_dtype("ui8"))
+#' dtype(nv_scalar(1)) == "f32"
+#' is_dtype("f32")
+#' @export
+as_dtype <- function(x) dtype_objects[[.Call(anvil_dtype_name, x)]]
+
+#' @rdname as_dtype
+#' @export
+is_dtype <- function(x) inherits(x, "AnvilDtype")
+
+new_dtype <- function(name, class, bits) structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
+
+#' @export
+format.AnvilDtype <- function(x, ...) {
+  if (inherits(x, "BooleanType")) "<BooleanType>" else paste0("<", class(x)[1L], ": ", x$value, ">")
+}
+
+#' @export
+print.AnvilDtype <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+as.character.AnvilDtype <- function(x, ...) x$name
+
+#' @export
+`==.AnvilDtype` <- function(e1, e2) identical(as_dtype(e1), as_dtype(e2))
+
+#' @export
+`!=.AnvilDtype` <- function(e1, e2) !(e1 == e2)
+
+#' Type and place of a value
+#'
+#' What is known of a tensor, of a value that is being traced, and of an abstract tensor. An R number, logical or array
+#' is taken as the operand that it would be: a double is an ambiguous `f32`, an integer an ambiguous `i32`, a logical a
+#' known `i1`.
+#'
+#' @param x A tensor, a traced value, an abstract tensor, or an R number, logical or array.
+#' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the dimensions, an integer vector that is
+#'   empty for a 0-d value; `ndims()` their number; `ambiguous()` `TRUE` or `FALSE`; `device()` a string, now always
+#'   `"cpu"`.
+#' @section Errors:
+#' `anvil_error_arg` for anything else.
+#' @examples
+#' x <- nv_tensor(array(1:6, c(2, 3)))
+#' dtype(x)
+#' shape(x)
+#' ndims(x)
+#' ambiguous(x)
+#' ambiguous(nv_scalar(1))
+#' device(x)
+#' @export
+dtype <- function(x) dtype_objects[[.Call(anvil_dtype, x)]]
+
+#' @rdname dtype
+#' @export
+shape <- function(x) .Call(anvil_shape, x)
+
+#' @rdname dtype
+#' @export
+ndims <- function(x) length(.Call(anvil_shape, x))
+
+#' @rdname dtype
+#' @export
+ambiguous <- function(x) .Call(anvil_ambiguous, x)
+
+#' @rdname dtype
+#' @export
+device <- function(x) {
+  .Call(anvil_dtype, x)
+  "cpu"
+}
+
+# There is one device; the argument is there for programs that name it.
+check_device <- function(device) {
+  if (!identical(device, "cpu")) abort_arg("device", "\"cpu\"", describe(device), "anvil runs on the CPU.")
+}

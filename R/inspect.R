@@ -1,0 +1,101 @@
+#' What a jitted function keeps
+#'
+#' `cache_info()` counts; `explain_cache()` says, for each program that is kept, for which arguments it was made and what
+#' in them was new: the argument, or the part of a list, that no earlier program was made for.
+#'
+#' @param f A function made by [jit()].
+#' @param x An explanation.
+#' @param ... Not used.
+#' @return `cache_info()` gives a list of whole numbers: `size`, the most programs that are kept; `entries`, those that
+#'   are; `hits`, calls that a kept program served; `misses`, calls that were traced. `explain_cache()` gives a data frame
+#'   with one row for each program, oldest first: `arguments`, `hits`, and `reason`; it has a print method.
+#' @section Errors:
+#' `anvil_error_arg` for anything but a jitted function.
+#' @examples
+#' f <- jit(function(x, y) x + y)
+#' f(nv_scalar(1), 2)
+#' f(nv_tensor(1:2), 2)
+#' f(nv_tensor(3:4), 5)
+#' cache_info(f)
+#' explain_cache(f)
+#' @export
+cache_info <- function(f) {
+  info <- .Call(anvil_jit_info, handle_of(check_jitted(f)))
+  counts <- as.integer(info[[1L]])
+  list(size = counts[1L], entries = length(info[[2L]]), hits = counts[2L], misses = counts[3L])
+}
+
+#' @rdname cache_info
+#' @export
+explain_cache <- function(f) {
+  info <- .Call(anvil_jit_info, handle_of(check_jitted(f)))
+  parts <- info[[2L]]
+  reasons <- vapply(seq_along(parts), function(i) explain_miss(parts[[i]], parts[seq_len(i - 1L)]), "")
+  arguments <- vapply(parts, function(x) paste0(names(x), " = ", x, recycle0 = TRUE, collapse = ", "), "")
+  out <- data.frame(arguments = arguments, hits = info[[3L]], reason = reasons)
+  structure(out, class = c("AnvilCacheExplanation", class(out)), cache = cache_info(f))
+}
+
+#' @rdname cache_info
+#' @export
+print.AnvilCacheExplanation <- function(x, ...) {
+  info <- attr(x, "cache")
+  cat(sprintf("%d of %d programs, %d hits, %d misses\n", info$entries, info$size, info$hits, info$misses))
+  for (i in seq_len(nrow(x))) {
+    cat(sprintf("%d. (%s), %.0f hit%s\n", i, x$arguments[i], x$hits[i], if (x$hits[i] == 1) "" else "s"))
+    cat("   ", x$reason[i], "\n", sep = "")
+  }
+  invisible(x)
+}
+
+check_jitted <- function(f) {
+  if (!inherits(f, "JitFunction")) abort_arg("f", "a function made by `jit()`", describe(f))
+  f
+}
+
+# What distinguishes a call from the earlier one that is most like it.
+explain_miss <- function(new, earlier) {
+  if (!length(earlier)) return("the first call")
+  differences <- lapply(earlier, function(old) {
+    all <- union(names(new), names(old))
+    value <- function(x, name) if (name %in% names(x)) x[[name]] else "not there"
+    Filter(nzchar, vapply(all, function(name) {
+      now <- value(new, name)
+      before <- value(old, name)
+      if (identical(now, before)) "" else paste0(name, " is ", now, ", not ", before)
+    }, ""))
+  })
+  nearest <- which.min(lengths(differences))
+  if (!length(differences[[nearest]])) return("a static argument of another value")
+  paste0(paste(differences[[nearest]], collapse = "; "), " (as in ", nearest, ")")
+}
+
+# The arguments of a call as texts by path: `x` -> "f32[2, 3]", `p$w` -> "f32?[]", `n` -> "static 3".
+describe_arguments <- function(args, static, supplied) {
+  names <- names(args)
+  dots <- names == ""
+  names[dots] <- paste0("..", seq_len(sum(dots)))
+  unlist(lapply(seq_along(args), function(i) {
+    if (!supplied[i]) return(setNames("left out", names[i]))
+    if (static[i]) return(setNames(paste("static", shorten(args[[i]])), names[i]))
+    describe_leaves(args[[i]], names[i])
+  }))
+}
+
+#' @importFrom stats setNames
+describe_leaves <- function(x, path) {
+  if (is.null(x)) return(setNames("NULL", path))
+  if (is.list(x) && !is.object(x)) {
+    if (!length(x)) return(setNames("list()", path))
+    names <- names(x) %||% rep("", length(x))
+    below <- ifelse(names == "", paste0(path, "[[", seq_along(x), "]]"), paste0(path, "$", names))
+    return(unlist(lapply(seq_along(x), function(i) describe_leaves(x[[i]], below[i]))))
+  }
+  type <- paste0(dtype(x)$name, if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
+  setNames(type, path)
+}
+
+shorten <- function(x) {
+  text <- if (is.function(x)) "function" else deparse1(x)
+  if (nchar(text) > 40L) paste0(substr(text, 1L, 37L), "...") else text
+}

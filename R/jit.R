@@ -1,0 +1,170 @@
+#' Compile a function when it is first called
+#'
+#' `jit(f)` is a function with the arguments of `f`. Its first call with arguments of some types runs `f` once on
+#' tracers, which records a graph; the graph is simplified and kept. Every later call with the same types runs the graph:
+#' no R code of `f`.
+#'
+#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, nested and named at will; results likewise.
+#' An R number is an operand like one written in `f`: ambiguous, and with all its digits until it meets a dtype. `NULL`
+#' stands for itself. Arguments that are left out keep their defaults, which are evaluated while `f` is traced, so they
+#' may use the other arguments. Tensors that `f` finds outside of its arguments are captured as constants when it is
+#' traced; a later change of the variable is not seen.
+#'
+#' What `f` does beside computing (printing, drawing R's random numbers, assigning elsewhere) happens only when it is
+#' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one is an error.
+#'
+#' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part of the outer
+#' graph, or run at once.
+#'
+#' @param f A function of tensors.
+#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each value.
+#'   Any R value will do, functions too; values are compared with [identical()].
+#' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
+#' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given away cannot be
+#'   used again: that is an error of class `anvil_error_donated`. If anything but the caller's own variable refers to the
+#'   tensor, nothing is given away.
+#' @param device `"cpu"`.
+#' @param expr An expression.
+#' @param x A jitted function.
+#' @param ... Not used.
+#' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression, traced and run
+#'   as one program, with tensors that it refers to as constants.
+#' @section Errors:
+#' `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or one both, or `cache_size` is not
+#' a whole number of at least 1. When it is called: `anvil_error_arg` for an argument or result that is neither tensor,
+#' number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer; `anvil_error_leaked_tracer` for a
+#' tracer that was kept from another trace; `anvil_error_donated`; `anvil_error_static`; and what the ops of `f` raise.
+#' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
+#' @examples
+#' f <- jit(function(x, w) tanh(x %*% w) + 1)
+#' x <- nv_tensor(c(1, 2, 3, 4), shape = c(2, 2))
+#' f(x, nv_fill(0.1, c(2, 1)))
+#'
+#' power <- jit(function(x, n) if (n == 0) 1 else x * power(x, n - 1), static = "n")
+#' power(nv_scalar(2), 3)
+#'
+#' jit_eval(x + 1)
+#' @export
+jit <- function(f, static = character(), cache_size = 100L, donate = character(), device = "cpu") {
+  f <- match_function(f)
+  check_device(device)
+  if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
+  fm <- formals(args(f))
+  names <- setdiff(names(fm), "...")
+  check_names("static", static, names)
+  check_names("donate", donate, names)
+  if (length(both <- intersect(static, donate))) {
+    abort_arg("donate", "arguments that are not static", describe(both[1L]), "A static argument holds no memory to reuse.")
+  }
+  if (!is_whole(cache_size) || cache_size < 1) {
+    abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
+  }
+  dots <- match("...", names(fm), nomatch = 0L)
+  spec <- list(f, names %in% static, names %in% donate, dots, as.integer(cache_size), names)
+  jit_closure(f, fm, .Call(anvil_jit_new, spec))
+}
+
+# A function with the formals of f whose body is one native call. The routine is named by a string, so that a jitted
+# function can be saved and sent to other processes. An argument with a default that was left out is passed as R's empty
+# environment, a value that is the same in every session.
+jit_closure <- function(f, fm, handle) {
+  pass <- function(name) {
+    symbol <- as.name(name)
+    if (name == "..." || identical(fm[[name]], quote(expr = ))) return(symbol)
+    call("if", call("missing", symbol), emptyenv(), symbol)
+  }
+  body <- as.call(c(
+    list(quote(.External), "anvil_jit_call", handle), lapply(names(fm), pass), list(PACKAGE = "anvil")
+  ))
+  enclosure <- environment(f)
+  if (is.null(enclosure)) enclosure <- globalenv()
+  out <- eval(call("function", as.pairlist(fm), body), enclosure)
+  attr(out, "srcref") <- NULL
+  class(out) <- "JitFunction"
+  out
+}
+
+check_names <- function(arg, x, names) {
+  if (!is.character(x)) abort_arg(arg, "names of arguments", describe(x))
+  unknown <- setdiff(x, names)
+  if (length(unknown)) {
+    abort_arg(
+      arg, paste0("names of arguments (", paste(names, collapse = ", "), ")"), describe(unknown[1L]),
+      if ("..." %in% x) "`...` is always data." else NULL
+    )
+  }
+}
+
+handle_of <- function(f) body(f)[[3L]]
+
+# Called by the C entry point with the argument list of a call that no cached program serves.
+jit_miss <- function(arguments) {
+  given <- as.list(arguments)
+  handle <- given[[2L]]
+  given <- given[-(1:2)]
+  spec <- .Call(anvil_jit_spec, handle)
+  if (is.null(names(given))) names(given) <- rep("", length(given))
+  position <- formal_positions(length(given), length(spec[[6L]]), spec[[4L]])
+  named <- !is.na(position)
+  names(given)[named] <- spec[[6L]][position[named]]
+  static <- named & spec[[2L]][position]
+  supplied <- !vapply(given, identical, NA, emptyenv())
+  check_static(names(given)[static], names(given), given)
+
+  f <- spec[[1L]]
+  if (.Call(anvil_trace_depth) > 0L) {
+    # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of their own.
+    data <- supplied & !static
+    given[data] <- lapply(given[data], lift_numbers)
+    return(do.call(f, given[supplied], quote = TRUE))
+  }
+  described <- describe_arguments(given, static, supplied)
+  graph <- trace_call(f, given[supplied], !static[supplied], name = "a jitted function")
+  .Call(anvil_jit_store, handle, arguments, graph, described)
+}
+
+# For each of `count` arguments, the number of its formal, not counting `...`; NA for those in `...`.
+formal_positions <- function(count, formals, dots) {
+  if (dots == 0L) return(seq_len(count))
+  after <- formals - (dots - 1L)
+  c(seq_len(dots - 1L), rep(NA_integer_, count - formals), seq_len(after) + dots - 1L)
+}
+
+lift_numbers <- function(x) {
+  if (is.null(x) || inherits(x, "AnvilValue")) return(x)
+  if (is.list(x) && !is.object(x)) {
+    x[] <- lapply(x, lift_numbers)
+    return(x)
+  }
+  .Call(anvil_trace_lift, x)
+}
+
+# A static argument is part of the cache key, for which a tracer is no good.
+check_static <- function(static, names, args) {
+  for (name in static) {
+    if (inherits(args[[match(name, names)]], "AnvilTracer")) {
+      abort(
+        "anvil_error_static",
+        paste0("Static argument `", name, "` must be an ordinary R value, not a traced value.\ni Leave it out of `static = `."),
+        arg = name, got = "a traced value"
+      )
+    }
+  }
+}
+
+#' @rdname jit
+#' @export
+jit_eval <- function(expr) {
+  expr <- substitute(expr)
+  f <- eval(call("function", NULL, expr), parent.frame())
+  jit(f)()
+}
+
+#' @rdname jit
+#' @export
+print.JitFunction <- function(x, ...) {
+  info <- cache_info(x)
+  cat("<JitFunction> with ", info$entries, " of ", info$size, " programs\n", sep = "")
+  print(.Call(anvil_jit_spec, handle_of(x))[[1L]], ...)
+  invisible(x)
+}

@@ -1,0 +1,113 @@
+#' Print a tensor
+#'
+#' One line per row of the last two dimensions; wide matrices are shown in windows of columns, tensors of more than two
+#' dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans print as 0 and 1.
+#'
+#' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
+#' `anvil.print_max_rows`) limit what is shown; -1 is without limit.
+#'
+#' @param x A tensor, or a traced value.
+#' @param header Whether the line `AnvilTensor` comes first.
+#' @param object A tensor.
+#' @param ... Not used.
+#' @return `print()` gives `x`, invisibly; `format()` one string with dtype and shape; `summary()` the quantiles and mean
+#'   of the elements, as [summary()] of their vector.
+#' @section Errors:
+#' `anvil_error_arg` for an option that is not a whole number, or is 0; `anvil_error_donated` for a tensor whose memory
+#' was given away.
+#' @examples
+#' print(nv_tensor(array(1:12, c(2, 3, 2))))
+#' format(nv_scalar(1))
+#' summary(nv_tensor(c(1, 2, 10)))
+#' @name print.AnvilTensor
+#' @export
+print.AnvilTensor <- function(x, header = TRUE, ...) {
+  rows <- print_limit("anvil.print_max_rows", 30)
+  limits <- c(rows, print_limit("anvil.print_max_width", 85), print_limit("anvil.print_max_rows_slice", rows))
+  lines <- .Call(anvil_lines, x, limits)
+  cat(c(if (header) "AnvilTensor", lines, .Call(anvil_footer, x, "cpu")), sep = "\n")
+  invisible(x)
+}
+
+print_limit <- function(option, default) {
+  value <- getOption(option, default)
+  if (!is_whole(value)) abort_arg(option, "a whole number", describe(value))
+  as.double(value)
+}
+
+#' @rdname print.AnvilTensor
+#' @export
+format.AnvilTensor <- function(x, ...) .Call(anvil_summary, x)
+
+#' @rdname print.AnvilTensor
+#' @export
+summary.AnvilTensor <- function(object, ...) summary(as.vector(as_array(object)), ...)
+
+#' @importFrom utils head
+#' @export
+str.AnvilTensor <- function(object, ...) {
+  cat(" ", format(object), ":", sep = "")
+  values <- as.vector(as_array(object))
+  shown <- head(values, 10L)
+  cat("", format(shown, digits = 3L, trim = TRUE), if (length(values) > 10L) "...")
+  cat("\n")
+  invisible()
+}
+
+setMethod("show", "AnvilTensor", function(object) print(object))
+setMethod("show", "AnvilTracer", function(object) print(object))
+
+#' @export
+format.AnvilTracer <- function(x, ...) {
+  type <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
+  paste0("AnvilTracer(dtype=", type, ", shape=", paste(shape(x), collapse = "x"), ")")
+}
+
+#' @rdname print.AnvilTensor
+#' @export
+print.AnvilTracer <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+#' @importFrom utils str
+#' @export
+str.AnvilTracer <- function(object, ...) cat(" ", format(object), "\n", sep = "")
+
+# What testthat compares: the elements as numbers, so that a tolerance has a meaning.
+compare_proxy_tensor <- function(x, path) {
+  object <- list(
+    data = suppressWarnings(as_array(x)), dtype = x$dtype, shape = x$shape, ambiguous = x$ambiguous
+  )
+  list(object = object, path = paste0("compare_proxy(", path, ")"))
+}
+
+#' Compare tensors
+#'
+#' @param target,current Tensors.
+#' @param tolerance Largest relative difference of the elements, as in [all.equal()].
+#' @param ... Passed to [all.equal()] of the elements.
+#' @return `TRUE`, or a character vector that describes differences in dtype, shape, ambiguity, and elements.
+#' @examples
+#' all.equal(nv_scalar(1), nv_scalar(1 + 1e-7))
+#' all.equal(nv_scalar(1), nv_scalar(1L))
+#' @export
+all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
+  if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))
+  parts <- c(
+    if (target$dtype != current$dtype) paste0("dtypes differ: ", target$dtype, " and ", current$dtype),
+    if (!identical(target$shape, current$shape)) {
+      paste0("shapes differ: ", format_shape(target$shape), " and ", format_shape(current$shape))
+    },
+    if (target$ambiguous != current$ambiguous) {
+      paste0("ambiguities differ: ", target$ambiguous, " and ", current$ambiguous)
+    }
+  )
+  # f32 holds 7 digits: a tolerance below that would compare noise.
+  if (target$dtype == "f32") tolerance <- max(tolerance, 1e-6)
+  if (identical(target$shape, current$shape)) {
+    same <- all.equal(as.vector(as_array(target)), as.vector(as_array(current)), tolerance = tolerance, ...)
+    if (!isTRUE(same)) parts <- c(parts, same)
+  }
+  if (length(parts)) parts else TRUE
+}

@@ -1,0 +1,74 @@
+#' Promotion
+#'
+#' The dtype that operands of two dtypes are converted to before an op sees them: the least upper bound of both in one
+#' lattice. Booleans are below integers, integers below floats; a wider type is above a narrower one of its kind; the
+#' join of a signed and an unsigned integer is the signed one that holds both, at most `i64`.
+#'
+#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous type yields
+#' to a known one, unless it is a float and the known one is not, or the known one is `i1` and it is not: then the
+#' result is the ambiguous type, still ambiguous. In the lattice, each ambiguous type is below the known types of its
+#' kind.
+#'
+#' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
+#' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`.
+#' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
+#' @section Errors:
+#' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type.
+#' @seealso `vignette("type-promotion", "anvil")`
+#' @examples
+#' common_dtype("f64", "f32")$dtype
+#' common_dtype("i64", "f32")$dtype
+#' common_dtype("f32", "f64", FALSE, TRUE)
+#' @export
+common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambiguous = FALSE) {
+  common <- .Call(anvil_common_dtype, lhs_dtype, rhs_dtype, lhs_ambiguous, rhs_ambiguous)
+  list(dtype = dtype_objects[[common[[1L]]]], ambiguous = common[[2L]])
+}
+
+#' Promote values to their common dtype
+#'
+#' Every op of several operands does this by itself.
+#'
+#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. An R number is converted once, to
+#'   the dtype it is promoted to: `0.1` next to an `f64` is exactly `0.1`.
+#' @return A list of the values, in order, with the shapes they had and the dtype that [common_dtype()] gives.
+#' @section Errors:
+#' `anvil_error_arg` without arguments, or for one of another type.
+#' @examples
+#' nv_promote_to_common(nv_tensor(1:3, dtype = "i8"), nv_tensor(c(1, 2, 3)), 0.5)
+#' @export
+nv_promote_to_common <- function(...) .External(anvil_ops, "promote", list(...))
+
+#' Convert to another dtype
+#'
+#' `nv_convert()` keeps the value as far as the dtype can hold it, `nv_bitcast_convert()` keeps the bits.
+#'
+#' Values: float to integer drops the fraction, saturates at the range of the dtype, and turns NaN into 0; integer to
+#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even. To
+#' import R data with checks instead, use [nv_tensor()].
+#'
+#' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the widths, low
+#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans.
+#'
+#' @param operand A tensor, a traced value, or an R number, logical or array.
+#' @param dtype A dtype: its name, or a dtype object.
+#' @param ambiguous Whether the result is ambiguous.
+#' @return `nv_convert()`: a tensor of the same shape and of dtype `dtype`, known unless `ambiguous`.
+#'   `nv_bitcast_convert()`: a known tensor of dtype `dtype`, see above for its shape.
+#' @section Errors:
+#' `anvil_error_dtype` for an unknown dtype, or bits that cannot be read as the dtype; `anvil_error_arg` for an argument
+#' of another type.
+#' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA defines them.
+#' @examples
+#' nv_convert(nv_tensor(c(-1.5, 2.9, 300)), "ui8")
+#' nv_bitcast_convert(nv_scalar(1, dtype = "f32"), "ui32")
+#' @export
+nv_convert <- function(operand, dtype, ambiguous = FALSE) {
+  .External(anvil_op, "convert", operand, dtype = .Call(anvil_dtype_name, dtype), ambiguous = ambiguous)
+}
+
+#' @rdname nv_convert
+#' @export
+nv_bitcast_convert <- function(operand, dtype) {
+  .External(anvil_op, "bitcast_convert", operand, dtype = .Call(anvil_dtype_name, dtype))
+}

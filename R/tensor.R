@@ -1,0 +1,219 @@
+#' Tensors
+#'
+#' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it is never
+#' changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be handed it.
+#'
+#' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, `bit64::integer64` becomes `i64`, raw becomes
+#' `ui8`. Doubles as `f64` and integers as `i32` are not copied where R's own vector can serve.
+#'
+#' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and never
+#' wraps. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`.
+#' Integers beyond 2^53 can be given as strings or as `bit64::integer64`.
+#'
+#' @param data For `nv_tensor()`, a numeric, logical, raw or character vector or array; character data need a `dtype`.
+#'   For `nv_scalar()`, one value. For `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
+#' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
+#' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d tensor.
+#'   Data of length 1 are recycled to any shape, and nothing else is.
+#' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is `FALSE`;
+#'   for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
+#' @param device `"cpu"`.
+#' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as [array()] does,
+#'   with the first dimension fastest.
+#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data.
+#' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for `nv_scalar()`, 2-d for
+#'   `nv_matrix()`.
+#' @section Errors:
+#' `anvil_error_value` for missing values and values that the dtype cannot hold, with their number and the first
+#' positions; `anvil_error_shape` if the length of the data is not that of the shape, or a shape is too large;
+#' `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another class, negative sizes, and a tensor
+#' that is asked to be of another type.
+#' @seealso [as_array()] for the way back, [nv_fill()] and [nv_iota()] for tensors made from nothing.
+#' @examples
+#' nv_tensor(1:4, shape = c(2, 2))
+#' nv_tensor(c(0.5, 1.5), dtype = "f64")
+#' nv_scalar(1)
+#' nv_matrix(1:6, nrow = 2, byrow = TRUE)
+#' nv_tensor("9007199254740993", dtype = "i64")
+#' @export
+nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
+  check_device(device)
+  if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, shape, ambiguous))
+  .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, byrow)
+}
+
+#' @rdname nv_tensor
+#' @export
+nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
+  check_device(device)
+  if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
+  if (length(data) != 1L) abort_arg("data", "one value", describe(data))
+  if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
+  .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
+}
+
+#' @rdname nv_tensor
+#' @export
+nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
+  if (inherits(data, "AnvilValue")) return(nv_tensor(data, dtype, c(nrow, ncol), ambiguous, device))
+  if (is.null(nrow) && is.null(ncol)) {
+    dims <- dim(data)
+    if (length(dims) != 2L) {
+      abort_arg("nrow", "given, or `ncol`, for data that are not a matrix", "NULL")
+    }
+    return(nv_tensor(data, dtype, dims, ambiguous, device, byrow))
+  }
+  given <- if (is.null(nrow)) ncol else nrow
+  if (is.null(nrow) || is.null(ncol)) {
+    if (!is_whole(given) || given < 0) abort_arg("nrow and ncol", "whole numbers, each at least 0", describe(given))
+    if (given == 0 || length(data) %% given != 0) {
+      arg <- if (is.null(nrow)) "ncol" else "nrow"
+      abort_arg(arg, paste0("a divisor of the data's length, ", length(data)), describe(given))
+    }
+  }
+  other <- length(data) / given
+  nv_tensor(data, dtype, c(nrow %||% other, ncol %||% other), ambiguous, device, byrow)
+}
+
+# A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
+same_tensor <- function(x, dtype, shape, ambiguous) {
+  refuse <- function(what, from, to, how) {
+    abort_arg(what, paste0("that of the tensor, ", from), to, paste0("Use `", how, "` to change it."))
+  }
+  if (!is.null(dtype) && dtype(x) != dtype) {
+    refuse("dtype", as.character(dtype(x)), as.character(as_dtype(dtype)), "nv_convert()")
+  }
+  if (!is.null(shape) && !identical(as.integer(shape), shape(x))) {
+    refuse("shape", format_shape(shape(x)), format_shape(shape), "nv_reshape()")
+  }
+  if (!is.null(ambiguous) && !identical(ambiguous, ambiguous(x))) {
+    refuse("ambiguous", as.character(ambiguous(x)), describe(ambiguous), "nv_convert(ambiguous = )")
+  }
+  x
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
+is_whole <- function(x) is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x)
+
+format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
+
+#' Turn a value into a tensor
+#'
+#' @param x A tensor, which is returned as it is, or an R number, logical, vector or array. A number without dimensions
+#'   becomes what it would be as an operand: a 0-d tensor, ambiguous unless logical.
+#' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
+#' @return A tensor; of dtype `dtype` if that is given, and known then.
+#' @section Errors:
+#' As [nv_tensor()].
+#' @examples
+#' as_nv_tensor(1)
+#' as_nv_tensor(c(1, 2, 3), "f64")
+#' @export
+as_nv_tensor <- function(x, dtype = NULL) {
+  if (inherits(x, "AnvilValue")) {
+    return(if (is.null(dtype)) x else nv_convert(x, dtype))
+  }
+  if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, dtype) else nv_tensor(x, dtype)
+}
+
+#' Tensors from nothing
+#'
+#' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not matter or
+#' that have no elements; `nv_iota()` counts along one dimension; `nv_seq()` is a vector of numbers from `start` to `end`.
+#'
+#' In a function that is traced, these are part of the program and cost no memory in R.
+#'
+#' @param value One R number or logical, or a 0-d tensor.
+#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for `nv_seq()` it is
+#'   `i32`, or `f32` with `steps`.
+#' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
+#' @param device `"cpu"`.
+#' @param dim The dimension that counts, from 1.
+#' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with `steps`.
+#' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
+#' @return A tensor of shape `shape`; for `nv_seq()` of shape `end - start + 1`, or `steps`.
+#' @section Errors:
+#' `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for arguments that are not as above;
+#' `anvil_error_value` for a value that the dtype cannot hold.
+#' @examples
+#' nv_fill(0.5, c(2, 2))
+#' nv_empty("i8", c(0, 3))
+#' nv_iota(2, "i32", c(2, 3))
+#' nv_seq(3, 6)
+#' nv_seq(0, 1, steps = 5)
+#' @export
+nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu") {
+  check_device(device)
+  if (inherits(value, "AnvilValue")) {
+    if (!is.null(dtype)) value <- nv_convert(value, dtype, ambiguous = ambiguous)
+    return(nv_broadcast_to(value, shape))
+  }
+  if (length(value) != 1L) {
+    abort_arg("value", "one number or logical", describe(value), "Use `nv_tensor()` to make a tensor of several values.")
+  }
+  .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
+}
+
+#' @rdname nv_fill
+#' @export
+nv_empty <- function(dtype, shape, ambiguous = FALSE, device = "cpu") {
+  nv_fill(if (as_dtype(dtype) == "i1") FALSE else 0, shape, dtype, ambiguous, device)
+}
+
+#' @rdname nv_fill
+#' @export
+nv_iota <- function(dim, dtype, shape, start = 1L, ambiguous = FALSE, device = "cpu") {
+  check_device(device)
+  dtype <- .Call(anvil_dtype_name, dtype)
+  .External(anvil_op, "iota", dim = dim, dtype = dtype, shape = shape, start = start, ambiguous = ambiguous)
+}
+
+#' @rdname nv_fill
+#' @export
+nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, device = "cpu") {
+  check_device(device)
+  if (!is.null(steps)) {
+    if (!is_whole(steps) || steps < 1) abort_arg("steps", "a whole number, at least 1", describe(steps))
+    for (arg in c("start", "end")) {
+      if (!is.numeric(get(arg)) || length(get(arg)) != 1L) abort_arg(arg, "one number", describe(get(arg)))
+    }
+    return(nv_tensor(seq(start, end, length.out = steps), dtype %||% "f32", ambiguous = ambiguous))
+  }
+  if (!is_whole(start)) abort_arg("start", "a whole number", describe(start))
+  if (!is_whole(end) || end < start) abort_arg("end", "a whole number, at least `start`", describe(end))
+  nv_iota(1L, dtype %||% "i32", end - start + 1, start, ambiguous)
+}
+
+#' Abstract tensors
+#'
+#' The type of a tensor without its data, as an argument of [trace_fn()].
+#'
+#' @param dtype A dtype: its name, or a dtype object.
+#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param ambiguous Whether the dtype is ambiguous.
+#' @return An object of class `AnvilAbstract`.
+#' @section Errors:
+#' As [nv_fill()].
+#' @examples
+#' nv_abstract("f32", c(2, 3))
+#' trace_fn(function(x) x + 1, list(nv_abstract("f32", 3)))
+#' @export
+nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
+  x <- structure(list(dtype = as_dtype(dtype), shape = shape, ambiguous = ambiguous), class = "AnvilAbstract")
+  # Reading the shape checks all parts.
+  x$shape <- .Call(anvil_shape, x)
+  x
+}
+
+#' @export
+format.AnvilAbstract <- function(x, ...) {
+  paste0("AnvilAbstract(dtype=", x$dtype$name, if (x$ambiguous) "?", ", shape=", paste(x$shape, collapse = "x"), ")")
+}
+
+#' @export
+print.AnvilAbstract <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

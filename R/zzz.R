@@ -1,0 +1,22 @@
+# Dtype objects by name; filled by .onLoad() from the table in Rust.
+dtype_objects <- new.env(parent = emptyenv())
+
+.onLoad <- function(libname, pkgname) {
+  # Before R 4.3, `%*%` dispatches on S4 objects only.
+  .Call(anvil_load, topenv(), getRversion() < "4.3.0")
+  table <- .Call(wrap__anvil_dtypes)
+  for (i in seq_along(table$name)) {
+    assign(table$name[i], new_dtype(table$name[i], table$class[i], table$bits[i]), envir = dtype_objects)
+  }
+  register_later("waldo", "compare_proxy", "AnvilTensor", function(x, path) compare_proxy_tensor(x, path))
+}
+
+# Registers a method for a generic of a package that need not be there: now, or when it is loaded.
+register_later <- function(package, generic, class, method) {
+  register <- function(...) registerS3method(generic, class, method, envir = asNamespace(package))
+  if (isNamespaceLoaded(package)) register()
+  setHook(packageEvent(package, "onLoad"), register)
+}
+
+setOldClass(c("AnvilTensor", "AnvilValue"))
+setOldClass(c("AnvilTracer", "AnvilValue"))

@@ -1,0 +1,147 @@
+/* The C side of the border between R and Rust.
+ *
+ * Each Rust entry point returns an object and a status. What R needs a jump for (an error, an interrupt that goes on) is
+ * done here, when no Rust frame is on the stack any more. */
+#include <setjmp.h>
+#define R_NO_REMAP
+#define STRICT_R_HEADERS
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+#include <Rinternals.h>
+
+/* ---- R errors on the way out of a callback ---- */
+
+static void jump_back(void *buffer, Rboolean jump) {
+  if (jump) longjmp(*(jmp_buf *)buffer, 1);
+}
+
+/* Runs f(data); returns 1 if R tried to jump out of it, with the jump kept in `token`. */
+int anvil_protected(SEXP (*f)(void *), void *data, SEXP token, SEXP *out) {
+  jmp_buf buffer;
+  if (setjmp(buffer)) return 1;
+  *out = R_UnwindProtect(f, data, jump_back, &buffer, token);
+  return 0;
+}
+
+/* ---- what a status asks for; the numbers are those of guard.rs ---- */
+
+enum { OK, CONDITION, JUMP, MISS };
+
+static SEXP namespace = NULL;
+
+/* Calls an internal function of the package on one object, which is not evaluated. */
+static SEXP call_r(const char *function, SEXP x) {
+  PROTECT(x);
+  SEXP quoted = PROTECT(Rf_lang2(Rf_install("quote"), x));
+  SEXP call = PROTECT(Rf_lang2(Rf_install(function), quoted));
+  SEXP out = Rf_eval(call, namespace);
+  UNPROTECT(3);
+  return out;
+}
+
+static SEXP finish(SEXP x, int status) {
+  switch (status) {
+    case OK:
+      return x;
+    case CONDITION:
+      return call_r("signal_error", x);
+    case MISS:
+      return call_r("jit_miss", x);
+    default:
+      PROTECT(x);
+      R_ContinueUnwind(x);
+      return R_NilValue;
+  }
+}
+
+#define ENTRY0(name)                   \
+  SEXP rs_##name(int *);               \
+  static SEXP anvil_##name(void) {     \
+    int status = OK;                   \
+    SEXP x = rs_##name(&status);       \
+    return finish(x, status);          \
+  }
+#define ENTRY1(name)                   \
+  SEXP rs_##name(SEXP, int *);         \
+  static SEXP anvil_##name(SEXP a) {   \
+    int status = OK;                   \
+    SEXP x = rs_##name(a, &status);    \
+    return finish(x, status);          \
+  }
+#define ENTRY2(name)                         \
+  SEXP rs_##name(SEXP, SEXP, int *);         \
+  static SEXP anvil_##name(SEXP a, SEXP b) { \
+    int status = OK;                         \
+    SEXP x = rs_##name(a, b, &status);       \
+    return finish(x, status);                \
+  }
+#define ENTRY4(name)                                         \
+  SEXP rs_##name(SEXP, SEXP, SEXP, SEXP, int *);             \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP c, SEXP d) { \
+    int status = OK;                                         \
+    SEXP x = rs_##name(a, b, c, d, &status);                 \
+    return finish(x, status);                                \
+  }
+#define ENTRY5(name)                                                 \
+  SEXP rs_##name(SEXP, SEXP, SEXP, SEXP, SEXP, int *);               \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e) { \
+    int status = OK;                                                 \
+    SEXP x = rs_##name(a, b, c, d, e, &status);                      \
+    return finish(x, status);                                        \
+  }
+
+ENTRY1(op)
+ENTRY1(ops)
+ENTRY1(jit_call)
+ENTRY1(jit_new)
+ENTRY1(jit_spec)
+ENTRY4(jit_store)
+ENTRY1(jit_info)
+ENTRY1(trace_open)
+ENTRY1(trace_close)
+ENTRY2(trace_inputs)
+ENTRY2(trace_finish)
+ENTRY1(trace_lift)
+ENTRY0(trace_depth)
+ENTRY2(graph_text)
+ENTRY5(tensor)
+ENTRY2(to_r)
+ENTRY2(lines)
+ENTRY2(footer)
+ENTRY1(summary)
+ENTRY1(dtype)
+ENTRY1(shape)
+ENTRY1(ambiguous)
+ENTRY1(dtype_name)
+ENTRY4(common_dtype)
+ENTRY1(fail)
+ENTRY1(init)
+
+/* Called once by .onLoad(): where to find signal_error() and jit_miss(). */
+static SEXP anvil_load(SEXP environment, SEXP s4) {
+  namespace = environment;
+  R_PreserveObject(environment);
+  return anvil_init(s4);
+}
+
+/* ---- registration ---- */
+
+#define CALL(name, n) {"anvil_" #name, (DL_FUNC)&anvil_##name, n}
+
+static const R_CallMethodDef calls[] = {
+    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(trace_open, 1),
+    CALL(trace_close, 1),  CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
+    CALL(graph_text, 2),   CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
+    CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
+    CALL(common_dtype, 4), CALL(fail, 1),       CALL(load, 2),         {NULL, NULL, 0}};
+
+static const R_ExternalMethodDef externals[] = {CALL(op, -1), CALL(ops, -1), CALL(jit_call, -1), {NULL, NULL, 0}};
+
+void anvil_register(DllInfo *, const R_CallMethodDef *);
+
+void attribute_visible R_init_anvil(DllInfo *dll) {
+  anvil_register(dll, calls);
+  /* NULL tables leave what is registered alone. */
+  R_registerRoutines(dll, NULL, NULL, NULL, externals);
+  R_useDynamicSymbols(dll, FALSE);
+}

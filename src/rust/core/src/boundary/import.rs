@@ -1,0 +1,627 @@
+//! From R's vectors to the bytes of a tensor.
+
+use super::{NA_INTEGER, NA_INTEGER64};
+use crate::dtype::{dispatch, Bool, DType, Element};
+use crate::error::{Error, Result};
+use crate::kernels::cast;
+use crate::shape::Shape;
+
+/// Positions that an error lists.
+const LISTED: usize = 5;
+/// Characters of a user's string that an error repeats.
+const QUOTED: usize = 40;
+
+/// Data as R holds it. `NA` is [`NA_INTEGER`] among integers and logicals, [`NA_INTEGER64`] among 64-bit integers, and
+/// `None` among strings.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// A double vector.
+    Doubles(&'a [f64]),
+    /// An integer vector.
+    Integers(&'a [i32]),
+    /// A logical vector: 0 and 1.
+    Logicals(&'a [i32]),
+    /// A vector of class `integer64`: 64-bit integers in the place of doubles.
+    Integer64(&'a [i64]),
+    /// A character vector: a function from position (0-based) to string, and the number of strings.
+    Strings(&'a dyn Fn(usize) -> Option<&'a str>, usize),
+    /// A raw vector: integers from 0 to 255.
+    Raw(&'a [u8]),
+}
+
+impl Source<'_> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Source::Doubles(x) => x.len(),
+            Source::Integers(x) | Source::Logicals(x) => x.len(),
+            Source::Integer64(x) => x.len(),
+            Source::Strings(_, len) => *len,
+            Source::Raw(x) => x.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The order in which data fills the dimensions of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filling {
+    /// First dimension fastest, as `array()` does.
+    Column,
+    /// Last dimension fastest, as `matrix(byrow = TRUE)` does.
+    Row,
+}
+
+/// Converts data to the elements of a tensor of this dtype and shape, dense and column-major in `out`. Data of length 1
+/// is repeated.
+///
+/// Numbers round to the nearest float, beyond its range to an infinity; NaN keeps its payload in f64, so `NA_real_`
+/// comes back as such. For all other dtypes values must be there exactly: whole, and in range (0 and 1 for i1). Strings
+/// are decimal integers for integer dtypes, of any number of digits; numbers, `Inf` and `NaN` for floats; `TRUE` and
+/// `FALSE` for i1. `NA` that is not a double is refused by floats too, where it would turn into a number that R no
+/// longer knows as missing.
+///
+/// # Errors
+/// [`Error::DataLength`] if lengths disagree; [`Error::MissingValue`] for `NA` (and NaN, unless a float takes it);
+/// [`Error::Unrepresentable`] for values that the dtype does not have; [`Error::Arg`] for strings that are no numbers.
+/// `out` is unspecified then.
+///
+/// # Panics
+/// If `out` is not aligned, or has not the bytes of the tensor.
+pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, out: &mut [u8]) -> Result<()> {
+    let (len, size) = (source.len(), shape.size());
+    if len != size && len != 1 {
+        return Err(Error::DataLength { len, shape: shape.clone(), size });
+    }
+    assert_eq!(out.len(), size * dtype.bytes(), "the buffer is that of the tensor");
+    dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
+}
+
+/// Why an element has no place in a dtype.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Refusal {
+    Missing,
+    Unrepresentable,
+    NotANumber,
+}
+
+/// An element type that data can be brought to.
+trait Target: Element {
+    fn from_whole(x: i128) -> Result<Self, Refusal>;
+    fn from_double(x: f64) -> Result<Self, Refusal>;
+    fn from_text(x: &str) -> Result<Self, Refusal>;
+}
+
+macro_rules! integers {
+    ($($type:ty)+) => {$(
+        impl Target for $type {
+            fn from_whole(x: i128) -> Result<$type, Refusal> {
+                <$type>::try_from(x).map_err(|_| Refusal::Unrepresentable)
+            }
+
+            fn from_double(x: f64) -> Result<$type, Refusal> {
+                if x.is_nan() {
+                    return Err(Refusal::Missing);
+                }
+                // `as` truncates and saturates, which shows on the way back; but the largest 64-bit integers go back to
+                // the next power of two, which is out of range itself.
+                let y = x as $type;
+                let in_range = <$type>::BITS <= 32 || x < <$type>::MAX as f64;
+                if y as f64 == x && in_range {
+                    Ok(y)
+                } else {
+                    Err(Refusal::Unrepresentable)
+                }
+            }
+
+            fn from_text(x: &str) -> Result<$type, Refusal> {
+                let digits = x.strip_prefix(['+', '-']).unwrap_or(x);
+                if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) {
+                    return Err(Refusal::NotANumber);
+                }
+                // More digits than i128 has are whole all the same, and too large.
+                x.parse::<i128>().map_or(Err(Refusal::Unrepresentable), Target::from_whole)
+            }
+        }
+    )+};
+}
+integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
+
+macro_rules! floats {
+    ($($type:ty)+) => {$(
+        impl Target for $type {
+            fn from_whole(x: i128) -> Result<$type, Refusal> {
+                Ok(x as $type)
+            }
+
+            fn from_double(x: f64) -> Result<$type, Refusal> {
+                Ok(x as $type)
+            }
+
+            // At once to the type, since a stop at f64 would round twice.
+            fn from_text(x: &str) -> Result<$type, Refusal> {
+                x.parse().map_err(|_| Refusal::NotANumber)
+            }
+        }
+    )+};
+}
+floats! { f32 f64 }
+
+impl Target for Bool {
+    fn from_whole(x: i128) -> Result<Bool, Refusal> {
+        match x {
+            0 => Ok(Bool::FALSE),
+            1 => Ok(Bool::TRUE),
+            _ => Err(Refusal::Unrepresentable),
+        }
+    }
+
+    fn from_double(x: f64) -> Result<Bool, Refusal> {
+        u8::from_double(x).and_then(|x| Bool::from_whole(x.into()))
+    }
+
+    // The spellings that `as.logical()` knows.
+    fn from_text(x: &str) -> Result<Bool, Refusal> {
+        match x {
+            "TRUE" | "true" | "True" | "T" => Ok(Bool::TRUE),
+            "FALSE" | "false" | "False" | "F" => Ok(Bool::FALSE),
+            _ => Err(Refusal::NotANumber),
+        }
+    }
+}
+
+/// An integer of R, unless it is `NA`.
+fn whole<T: Target>(x: i128, na: i128) -> Result<T, Refusal> {
+    if x == na {
+        Err(Refusal::Missing)
+    } else {
+        T::from_whole(x)
+    }
+}
+
+fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &mut [T]) -> Result<()> {
+    let na = i128::from(NA_INTEGER);
+    let filled = match *source {
+        Source::Doubles(x) => fill(x.len(), shape, filling, out, |i| T::from_double(x[i])),
+        Source::Integers(x) => fill(x.len(), shape, filling, out, |i| whole(x[i].into(), na)),
+        Source::Logicals(x) => fill(x.len(), shape, filling, out, |i| match x[i] {
+            NA_INTEGER => Err(Refusal::Missing),
+            x => Ok(T::from_bool(x != 0)),
+        }),
+        Source::Integer64(x) => {
+            fill(x.len(), shape, filling, out, |i| whole(x[i].into(), i128::from(NA_INTEGER64)))
+        }
+        Source::Raw(x) => fill(x.len(), shape, filling, out, |i| T::from_whole(x[i].into())),
+        Source::Strings(get, len) => fill(len, shape, filling, out, |i| match get(i).map(str::trim) {
+            None | Some("NA") => Err(Refusal::Missing),
+            Some(x) => T::from_text(x),
+        }),
+    };
+    filled.map_err(|refused| refused.into_error(source, T::DTYPE))
+}
+
+/// Reads every element once, in the order of the data, and puts it where it belongs.
+fn fill<T: Element>(
+    len: usize,
+    shape: &Shape,
+    filling: Filling,
+    out: &mut [T],
+    read: impl Fn(usize) -> Result<T, Refusal>,
+) -> Result<(), Refused> {
+    let mut refused = Refused::default();
+    if len == 1 {
+        // An empty tensor holds nothing, so nothing is asked of the value.
+        match read(0) {
+            Ok(x) => out.fill(x),
+            Err(why) if !out.is_empty() => refused.note(0, why),
+            Err(_) => {}
+        }
+    } else if filling == Filling::Column || shape.rank() < 2 {
+        for (i, slot) in out.iter_mut().enumerate() {
+            match read(i) {
+                Ok(x) => *slot = x,
+                Err(why) => refused.note(i, why),
+            }
+        }
+    } else {
+        for (i, place) in row_major_places(shape).enumerate() {
+            match read(i) {
+                Ok(x) => out[place] = x,
+                Err(why) => refused.note(i, why),
+            }
+        }
+    }
+    if refused.all.iter().all(|r| r.count == 0) {
+        Ok(())
+    } else {
+        Err(refused)
+    }
+}
+
+/// Places in the column-major layout of the elements in row-major order.
+fn row_major_places(shape: &Shape) -> impl Iterator<Item = usize> {
+    let (sizes, strides) = (shape.to_vec(), shape.strides());
+    let (mut index, mut place) = (vec![0; sizes.len()], 0);
+    (0..shape.size()).map(move |_| {
+        let here = place;
+        for axis in (0..sizes.len()).rev() {
+            index[axis] += 1;
+            place += strides[axis];
+            if index[axis] < sizes[axis] {
+                break;
+            }
+            place -= sizes[axis] * strides[axis];
+            index[axis] = 0;
+        }
+        here
+    })
+}
+
+/// What was refused, for each reason: how often, and the first places (0-based).
+#[derive(Default, Debug)]
+struct Refused {
+    all: [Places; 3],
+}
+
+#[derive(Default, Debug)]
+struct Places {
+    count: usize,
+    first: Vec<usize>,
+}
+
+impl Refused {
+    #[cold]
+    fn note(&mut self, position: usize, why: Refusal) {
+        let places = &mut self.all[why as usize];
+        places.count += 1;
+        if places.first.len() < LISTED {
+            places.first.push(position);
+        }
+    }
+
+    /// One error at a time: what is no number at all comes first, then what is missing, then what does not fit.
+    fn into_error(self, source: &Source, dtype: DType) -> Error {
+        let [missing, unrepresentable, not_numbers] = self.all;
+        let positions = |places: &Places| places.first.iter().map(|&i| i + 1).collect::<Vec<_>>();
+        if let Some(&i) = not_numbers.first.first() {
+            let expected = match dtype {
+                DType::I1 => "strings \"TRUE\" and \"FALSE\" for dtype i1".to_string(),
+                d if d.is_float() => format!("strings that are numbers for dtype {d}"),
+                d => format!("strings of decimal digits for dtype {d}"),
+            };
+            let hint = match not_numbers.count {
+                1 => String::new(),
+                n => format!("{n} strings are like this."),
+            };
+            return Error::Arg {
+                arg: "data".into(),
+                expected,
+                got: format!("{} at position {}", text(source, i), i + 1),
+                hint,
+            };
+        }
+        if missing.count > 0 {
+            return Error::MissingValue { dtype, count: missing.count, positions: positions(&missing) };
+        }
+        Error::Unrepresentable {
+            dtype,
+            count: unrepresentable.count,
+            positions: positions(&unrepresentable),
+            first: unrepresentable.first.first().map_or_else(String::new, |&i| text(source, i)),
+            range: dtype.range(),
+        }
+    }
+}
+
+/// An element as R would print it.
+fn text(source: &Source, i: usize) -> String {
+    match source {
+        Source::Doubles(x) => double_text(x[i]),
+        Source::Integers(x) | Source::Logicals(x) => x[i].to_string(),
+        Source::Integer64(x) => x[i].to_string(),
+        Source::Raw(x) => x[i].to_string(),
+        Source::Strings(get, _) => {
+            let whole = get(i).unwrap_or("NA");
+            let shown: String = whole.chars().take(QUOTED).collect();
+            let more = if shown.len() < whole.len() { "..." } else { "" };
+            format!("\"{shown}{more}\"")
+        }
+    }
+}
+
+fn double_text(x: f64) -> String {
+    if x.is_infinite() {
+        return if x > 0.0 { "Inf".into() } else { "-Inf".into() };
+    }
+    if x != 0.0 && !(1e-5..1e15).contains(&x.abs()) {
+        // `1e20` is `1e+20` in R.
+        let text = format!("{x:e}");
+        return if text.contains("e-") { text } else { text.replace('e', "e+") };
+    }
+    x.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::NA_REAL_BITS;
+    use crate::dtype::HasDType;
+    use std::fmt::Debug;
+
+    fn try_fill<T: Element>(source: Source, shape: Shape, filling: Filling) -> Result<Vec<T>> {
+        let mut out = vec![T::default(); shape.size()];
+        import(&source, T::DTYPE, &shape, filling, cast::bytes_mut(&mut out))?;
+        Ok(out)
+    }
+
+    fn try_import<T: Element>(source: Source) -> Result<Vec<T>> {
+        let shape = Shape::try_new(vec![source.len()]).unwrap();
+        try_fill(source, shape, Filling::Column)
+    }
+
+    fn strings<T: Element>(x: &[Option<&str>]) -> Result<Vec<T>> {
+        try_import(Source::Strings(&|i| x[i], x.len()))
+    }
+
+    /// Count and positions of an error about missing values.
+    fn missing<T: Debug>(result: Result<T>) -> (usize, Vec<usize>) {
+        match result {
+            Err(Error::MissingValue { count, positions, .. }) => (count, positions),
+            other => panic!("expected missing values, got {other:?}"),
+        }
+    }
+
+    /// Count, positions and first text of an error about values that do not fit.
+    fn unrepresentable<T: Debug>(result: Result<T>) -> (usize, Vec<usize>, String) {
+        match result {
+            Err(Error::Unrepresentable { count, positions, first, .. }) => (count, positions, first),
+            other => panic!("expected values that do not fit, got {other:?}"),
+        }
+    }
+
+    const NA_REAL: f64 = f64::from_bits(NA_REAL_BITS);
+
+    /// Lowest and highest value of an integer dtype.
+    fn bounds(dtype: DType) -> (i128, i128) {
+        let bits = dtype.bits() as u32;
+        match dtype.kind() {
+            crate::dtype::Kind::Integer => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            _ => (0, (1 << bits) - 1),
+        }
+    }
+
+    #[test]
+    fn doubles_go_into_integers_up_to_the_exact_bounds() {
+        for &dtype in DType::ALL.iter().filter(|d| !d.is_float()) {
+            let (lowest, highest) = bounds(dtype);
+            dispatch!(dtype, T => {
+                let try_one = |x: f64| try_import::<T>(Source::Doubles(&[x]));
+                for x in [lowest as f64, -0.0, 0.0, 1.0] {
+                    assert_eq!(try_one(x).unwrap(), [<T as Element>::from_f64(x)], "{x} into {dtype}");
+                }
+                // The largest 64-bit integers are no doubles: the next one above is out of range, the next below is not.
+                let top = if dtype.bits() == 64 { (highest as f64).next_down() } else { highest as f64 };
+                assert_eq!(try_one(top).unwrap()[0].convert::<f64>(), top, "{dtype}");
+                let above = if dtype.bits() == 64 { highest as f64 } else { (highest + 1) as f64 };
+                let below = if dtype.bits() == 64 { (lowest as f64 - 1.0).next_down() } else { (lowest - 1) as f64 };
+                for x in [above, below, 0.5, -0.5, 1e300, f64::INFINITY, f64::NEG_INFINITY, 5e-324] {
+                    assert_eq!(unrepresentable(try_one(x)).0, 1, "{x} into {dtype}");
+                }
+                for x in [f64::NAN, NA_REAL] {
+                    assert_eq!(missing(try_one(x)), (1, vec![1]), "{dtype}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn doubles_go_into_floats_rounded() {
+        let x = [0.1, -0.0, 1e300, -1e300, 1e-50, f64::INFINITY, 16777217.0];
+        let want = [0.1f32, -0.0, f32::INFINITY, f32::NEG_INFINITY, 0.0, f32::INFINITY, 16777216.0];
+        let bits = |x: Vec<f32>| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(try_import(Source::Doubles(&x)).unwrap()), bits(want.to_vec()));
+        assert!(try_import::<f32>(Source::Doubles(&[f64::NAN, NA_REAL])).unwrap().iter().all(|x| x.is_nan()));
+        let kept = try_import::<f64>(Source::Doubles(&[NA_REAL, 0.1])).unwrap();
+        assert_eq!((kept[0].to_bits(), kept[1]), (NA_REAL_BITS, 0.1));
+    }
+
+    #[test]
+    fn integers_go_into_every_dtype_that_holds_them() {
+        for &dtype in DType::ALL {
+            dispatch!(dtype, T => {
+                let zero_one = try_import::<T>(Source::Integers(&[0, 1])).unwrap();
+                assert_eq!(zero_one, [T::from_bool(false), T::from_bool(true)], "{dtype}");
+                let ends = try_import::<T>(Source::Integers(&[i32::MAX, -i32::MAX]));
+                let fits = dtype.is_float() || bounds(dtype).0 <= -(i32::MAX as i128) && bounds(dtype).1 >= i32::MAX as i128;
+                assert_eq!(ends.is_ok(), fits, "{dtype}");
+                assert_eq!(missing(try_import::<T>(Source::Integers(&[1, NA_INTEGER, 0]))), (1, vec![2]), "{dtype}");
+            });
+        }
+        assert_eq!(
+            unrepresentable(try_import::<i8>(Source::Integers(&[127, 128, -129]))),
+            (2, vec![2, 3], "128".into())
+        );
+        assert_eq!(unrepresentable(try_import::<u64>(Source::Integers(&[-1]))), (1, vec![1], "-1".into()));
+        assert_eq!(unrepresentable(try_import::<Bool>(Source::Integers(&[2]))).0, 1);
+        assert_eq!(try_import::<f32>(Source::Integers(&[16777217])).unwrap(), [16777216.0]);
+    }
+
+    #[test]
+    fn logicals_are_zero_and_one_everywhere() {
+        for &dtype in DType::ALL {
+            dispatch!(dtype, T => {
+                let got = try_import::<T>(Source::Logicals(&[1, 0, 1])).unwrap();
+                assert_eq!(got, [true, false, true].map(T::from_bool), "{dtype}");
+                assert_eq!(missing(try_import::<T>(Source::Logicals(&[NA_INTEGER, 1, NA_INTEGER]))), (2, vec![1, 3]));
+            });
+        }
+    }
+
+    #[test]
+    fn integer64_is_exact() {
+        let x = [i64::MAX, i64::MIN + 1, (1 << 53) + 1, -1];
+        assert_eq!(try_import::<i64>(Source::Integer64(&x)).unwrap(), x);
+        assert_eq!(try_import::<u64>(Source::Integer64(&x[..1])).unwrap(), [i64::MAX as u64]);
+        let refused = unrepresentable(try_import::<u64>(Source::Integer64(&x)));
+        assert_eq!(refused, (2, vec![2, 4], (i64::MIN + 1).to_string()));
+        assert_eq!(try_import::<f64>(Source::Integer64(&[(1 << 53) + 1])).unwrap(), [9007199254740992.0]);
+        for &dtype in DType::ALL {
+            dispatch!(dtype, T => {
+                assert_eq!(try_import::<T>(Source::Integer64(&[1])).unwrap(), [T::from_bool(true)]);
+                assert_eq!(missing(try_import::<T>(Source::Integer64(&[NA_INTEGER64]))), (1, vec![1]), "{dtype}");
+            });
+        }
+    }
+
+    #[test]
+    fn raw_bytes_are_integers() {
+        assert_eq!(try_import::<u8>(Source::Raw(&[0, 255])).unwrap(), [0, 255]);
+        assert_eq!(try_import::<i16>(Source::Raw(&[255])).unwrap(), [255]);
+        assert_eq!(try_import::<f32>(Source::Raw(&[255])).unwrap(), [255.0]);
+        assert_eq!(try_import::<Bool>(Source::Raw(&[1, 0])).unwrap(), [Bool::TRUE, Bool::FALSE]);
+        assert_eq!(unrepresentable(try_import::<i8>(Source::Raw(&[127, 128]))), (1, vec![2], "128".into()));
+        assert_eq!(unrepresentable(try_import::<Bool>(Source::Raw(&[2]))).0, 1);
+    }
+
+    #[test]
+    fn strings_are_read_exactly() {
+        let some = |x: &'static str| [Some(x)];
+        assert_eq!(strings::<i64>(&some("9223372036854775807")).unwrap(), [i64::MAX]);
+        assert_eq!(strings::<i64>(&some("-9223372036854775808")).unwrap(), [i64::MIN]);
+        assert_eq!(strings::<u64>(&some("18446744073709551615")).unwrap(), [u64::MAX]);
+        assert_eq!(strings::<i64>(&some(" +9007199254740993 ")).unwrap(), [9007199254740993]);
+        assert_eq!(strings::<u8>(&some("-0")).unwrap(), [0]);
+        assert_eq!(
+            unrepresentable(strings::<u64>(&some("18446744073709551616"))).2,
+            "\"18446744073709551616\""
+        );
+        assert_eq!(unrepresentable(strings::<u8>(&some("-1"))).0, 1);
+        let long = "9".repeat(100);
+        let refused = unrepresentable(strings::<i64>(&[Some(&long)]));
+        assert_eq!(refused.2, format!("\"{}...\"", "9".repeat(40)));
+
+        let x = [Some("1e5"), Some("Inf"), Some("-Inf"), Some("0.1"), Some(" -2 ")];
+        assert_eq!(strings::<f64>(&x).unwrap(), [1e5, f64::INFINITY, f64::NEG_INFINITY, 0.1, -2.0]);
+        assert!(strings::<f64>(&some("NaN")).unwrap()[0].is_nan());
+        assert_eq!(strings::<f32>(&some("1e39")).unwrap(), [f32::INFINITY]);
+        // By way of f64 this would round to 1 instead of up to the next f32.
+        assert_eq!(strings::<f32>(&some("1.00000005960464478")).unwrap(), [1.0000001]);
+
+        assert_eq!(
+            strings::<Bool>(&[Some("TRUE"), Some("FALSE"), Some("T")]).unwrap(),
+            [true, false, true].map(Bool::from)
+        );
+    }
+
+    #[test]
+    fn strings_that_are_no_numbers_are_named() {
+        for (bad, integer, float, boolean) in [
+            ("abc", true, true, true),
+            ("", true, true, true),
+            ("1.5", true, false, true),
+            ("1e5", true, false, true),
+            ("0x10", true, true, true),
+            ("-", true, true, true),
+            ("+-1", true, true, true),
+            ("1 2", true, true, true),
+            ("Inf", true, false, true),
+            ("1", false, false, true),
+            ("TRUE", true, true, false),
+        ] {
+            let refused = |e: Option<Error>| matches!(e, Some(Error::Arg { .. }));
+            assert_eq!(refused(strings::<i32>(&[Some(bad)]).err()), integer, "{bad:?} as i32");
+            assert_eq!(refused(strings::<f32>(&[Some(bad)]).err()), float, "{bad:?} as f32");
+            assert_eq!(refused(strings::<Bool>(&[Some(bad)]).err()), boolean, "{bad:?} as i1");
+        }
+        let e = strings::<i32>(&[Some("1"), Some("x"), None, Some("y")]).unwrap_err().to_string();
+        assert!(
+            e.contains("`data` must be strings of decimal digits for dtype i32, not \"x\" at position 2"),
+            "{e}"
+        );
+        assert!(e.contains("2 strings"), "{e}");
+        for &dtype in DType::ALL {
+            dispatch!(dtype, T => {
+                assert_eq!(missing(strings::<T>(&[None, Some("NA"), Some(" NA ")])), (3, vec![1, 2, 3]), "{dtype}");
+            });
+        }
+    }
+
+    #[test]
+    fn errors_count_all_and_list_five() {
+        let x = [1.5; 9];
+        assert_eq!(
+            unrepresentable(try_import::<i32>(Source::Doubles(&x))),
+            (9, vec![1, 2, 3, 4, 5], "1.5".into())
+        );
+        // Missing values are reported before those that do not fit.
+        assert_eq!(missing(try_import::<i32>(Source::Doubles(&[1.5, f64::NAN]))), (1, vec![2]));
+        let first = |x: f64| unrepresentable(try_import::<i32>(Source::Doubles(&[x]))).2;
+        assert_eq!(
+            [first(1e300), first(-1e-300), first(f64::NEG_INFINITY), first(4e9)],
+            ["1e+300", "-1e-300", "-Inf", "4000000000"]
+        );
+    }
+
+    #[test]
+    fn messages_say_what_to_do() {
+        let e = try_import::<f32>(Source::Integers(&[NA_INTEGER])).unwrap_err();
+        assert!(e.to_string().contains("as.double()"), "{e}");
+        assert_eq!(e.class(), "anvil_error_value");
+        let e = try_import::<i32>(Source::Integers(&[NA_INTEGER])).unwrap_err();
+        assert!(e.to_string().contains("position 1") && e.to_string().contains("Replace"), "{e}");
+        let e = try_import::<u8>(Source::Doubles(&[256.0])).unwrap_err();
+        assert!(e.to_string().contains("0 to 255"), "{e}");
+    }
+
+    #[test]
+    fn rows_fill_first_if_asked() {
+        let x: Vec<i32> = (0..24).collect();
+        let got = try_fill::<i32>(Source::Integers(&x[..6]), [2, 3].into(), Filling::Row).unwrap();
+        assert_eq!(got, [0, 3, 1, 4, 2, 5]);
+        assert_eq!(
+            try_fill::<i32>(Source::Integers(&x[..6]), [2, 3].into(), Filling::Column).unwrap(),
+            x[..6]
+        );
+        let got = try_fill::<i16>(Source::Integers(&x), [2, 3, 4].into(), Filling::Row).unwrap();
+        for (i, j, k) in [(0, 0, 0), (1, 2, 3), (1, 0, 2), (0, 2, 1)] {
+            assert_eq!(got[i + 2 * j + 6 * k] as usize, (i * 3 + j) * 4 + k);
+        }
+        assert_eq!(try_fill::<i32>(Source::Integers(&x[..4]), [4].into(), Filling::Row).unwrap(), x[..4]);
+        assert_eq!(try_fill::<i32>(Source::Integers(&[]), [0, 3].into(), Filling::Row).unwrap(), [0i32; 0]);
+        // Positions are those in the data, not those in the tensor.
+        let y = [1, 1, NA_INTEGER, 1, NA_INTEGER, 1];
+        assert_eq!(
+            missing(try_fill::<i32>(Source::Integers(&y), [2, 3].into(), Filling::Row)),
+            (2, vec![3, 5])
+        );
+    }
+
+    #[test]
+    fn one_value_fills_any_shape_and_nothing_else_does() {
+        for filling in [Filling::Column, Filling::Row] {
+            assert_eq!(try_fill::<f32>(Source::Doubles(&[2.5]), [2, 2].into(), filling).unwrap(), [2.5; 4]);
+            assert_eq!(try_fill::<f32>(Source::Doubles(&[2.5]), Shape::scalar(), filling).unwrap(), [2.5]);
+            assert_eq!(
+                try_fill::<i8>(Source::Integers(&[NA_INTEGER]), [0].into(), filling).unwrap(),
+                [0i8; 0]
+            );
+            assert_eq!(
+                missing(try_fill::<i8>(Source::Integers(&[NA_INTEGER]), [3].into(), filling)),
+                (1, vec![1])
+            );
+            for (len, shape) in
+                [(2, Shape::from([4])), (0, Shape::scalar()), (0, Shape::from([1])), (3, [0].into())]
+            {
+                let x = vec![1.0; len];
+                let e = try_fill::<f64>(Source::Doubles(&x), shape.clone(), filling).unwrap_err();
+                assert_eq!(e, Error::DataLength { len, size: shape.size(), shape });
+            }
+        }
+        assert!(Source::Raw(&[]).is_empty());
+        assert_eq!(i32::DTYPE, DType::I32);
+    }
+}

@@ -1,0 +1,124 @@
+//! Every elementwise op, on every dtype, at lengths around a tile, in every layout: the planned program and the reference
+//! give the same bits.
+
+mod common;
+
+use anvil_core::dtype::DType;
+use anvil_core::exec::{Executable, Output};
+use anvil_core::graph::{Operation, Value};
+use anvil_core::kernels::tile::TILE;
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, Convert, Op, Predicate, Ternary, Transpose, Unary,
+};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::Aval;
+use common::{aligned, disagreement, random_tensor, Rng};
+
+/// Matrices around the length of a tile, so that they can be transposed.
+const SIZES: [[usize; 2]; 6] = [[0, 3], [1, 1], [3, 341], [32, 32], [5, 205], [17, 181]];
+
+/// How an operand reaches the op.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Dense,
+    Transposed,
+    Broadcast,
+}
+const PLACES: [Place; 3] = [Place::Dense, Place::Transposed, Place::Broadcast];
+
+/// Elementwise ops, with the number of operands.
+fn ops() -> Vec<(Op, usize)> {
+    let mut ops: Vec<(Op, usize)> = Unary::ALL.iter().map(|&op| (Op::Unary(op), 1)).collect();
+    ops.extend(Predicate::ALL.iter().map(|&op| (Op::Predicate(op), 1)));
+    ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert { dtype, ambiguous: false }), 1)));
+    ops.extend(Binary::ALL.iter().map(|&op| (Op::Binary(op), 2)));
+    ops.extend(Compare::ALL.iter().map(|&op| (Op::Compare(op), 2)));
+    ops.extend(Ternary::ALL.iter().map(|&op| (Op::Ternary(op), 3)));
+    ops
+}
+
+/// An operand of this shape that lies as `place` says.
+fn operand(b: &mut Builder, place: Place, dtype: DType, shape: &Shape) -> Value {
+    match place {
+        Place::Dense => b.input(Aval::known(dtype, shape.clone())),
+        Place::Transposed => {
+            let x = b.input(Aval::known(dtype, [shape[1], shape[0]].into()));
+            b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).unwrap()
+        }
+        Place::Broadcast => {
+            let x = b.input(Aval::known(dtype, Shape::scalar()));
+            b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[x]).unwrap()
+        }
+    }
+}
+
+#[test]
+fn sizes_are_those_around_a_tile() {
+    assert_eq!(SIZES.map(|[m, n]| m * n), [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 5]);
+}
+
+#[test]
+fn elementwise_ops_agree_in_every_layout() {
+    let mut rng = Rng::new(1);
+    let (mut cases, mut accepted) = (0, std::collections::HashSet::new());
+    for (op, arity) in ops() {
+        for &dtype in DType::ALL {
+            for shape in SIZES.map(Shape::from) {
+                for layouts in 0..PLACES.len().pow(arity as u32) {
+                    let places: Vec<Place> =
+                        (0..arity).map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % 3]).collect();
+                    let mut b = Builder::default();
+                    let first = if op == Op::Ternary(Ternary::Select) { DType::I1 } else { dtype };
+                    let types = std::iter::once(first).chain(std::iter::repeat(dtype));
+                    let operands: Vec<Value> = places
+                        .iter()
+                        .zip(types)
+                        .map(|(&place, dtype)| operand(&mut b, place, dtype, &shape))
+                        .collect();
+                    let Ok(result) = b.node1(op.clone(), &operands) else { continue };
+                    let graph = b.finish(vec![result]);
+                    let inputs: Vec<_> =
+                        graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+                    if let Some(what) = disagreement(&graph, &inputs, &[], &[0]) {
+                        panic!("{} on {dtype}{shape} {places:?}: {what}", op.name());
+                    }
+                    cases += 1;
+                    accepted.insert((op.name(), dtype));
+                }
+            }
+        }
+        let accepts = |d: &DType| accepted.contains(&(op.name(), *d));
+        assert!(DType::ALL.iter().all(|d| accepts(d) == op.row().accepts.contains(*d)), "{}", op.name());
+    }
+    assert!(cases > 10_000, "{cases}");
+}
+
+#[test]
+fn a_program_stops_when_asked() {
+    let mut b = Builder::default();
+    let x = b.input(Aval::known(DType::F64, [4].into()));
+    let y = b.node1(Op::Unary(Unary::exp), &[x]).unwrap();
+    let z = b.node1(Op::Unary(Unary::sin), &[y]).unwrap();
+    let executable = Executable::compile(&b.finish(vec![z]), &[]).unwrap();
+    let (input, mut out) = (aligned(&[0; 32]), aligned(&[0xA5; 32]));
+    let mut asked = 0;
+    let mut poll = || {
+        asked += 1;
+        asked == 2
+    };
+    assert!(!executable.run(
+        &[Some(input.as_slice())],
+        &[],
+        vec![Output::Fresh(out.as_mut_slice())],
+        &mut poll
+    ));
+    assert_eq!((asked, out.as_slice()), (2, &[0xA5; 32][..]));
+    // It is none the worse for it.
+    assert!(executable.run(
+        &[Some(input.as_slice())],
+        &[],
+        vec![Output::Fresh(out.as_mut_slice())],
+        &mut || false
+    ));
+    assert_eq!(out.as_slice()[..8], 1f64.sin().to_ne_bytes());
+}

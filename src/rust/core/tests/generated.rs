@@ -1,0 +1,149 @@
+//! Files that are made from the table of ops. A stale file is written anew, and the test fails once to say so; with
+//! `ANVIL_REGENERATE` set it does not fail.
+
+use anvil_core::dtype::{DType, FLOAT};
+use anvil_core::ops::{rows, Binary, Compare, Predicate, Row, Unary};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn generated_r_functions_are_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R/ops-elementwise.R");
+    let want = elementwise();
+    if fs::read_to_string(&path).unwrap_or_default() == want {
+        return;
+    }
+    fs::write(&path, want).unwrap();
+    assert!(std::env::var_os("ANVIL_REGENERATE").is_some(), "R/ops-elementwise.R was out of date and is rewritten: run again");
+}
+
+/// What a family adds to the help page of each of its ops.
+struct Family {
+    result: &'static str,
+    promotes: bool,
+}
+
+fn family(row: &Row) -> Family {
+    let is = |mut rows: Box<dyn Iterator<Item = &'static Row>>| rows.any(|r| r.name == row.name);
+    if is(Box::new(Unary::ALL.iter().map(|op| op.row()))) {
+        Family { result: "A tensor of the operand's shape, dtype and ambiguity.", promotes: false }
+    } else if is(Box::new(Predicate::ALL.iter().map(|op| op.row()))) {
+        Family { result: "A tensor of the operand's shape and of dtype `i1`.", promotes: false }
+    } else if is(Box::new(Binary::ALL.iter().map(|op| op.row()))) {
+        let result = "A tensor of the operands' shape and common dtype; ambiguous if both operands are.";
+        Family { result, promotes: true }
+    } else {
+        assert!(is(Box::new(Compare::ALL.iter().map(|op| op.row()))), "{} is of no generated family", row.name);
+        let result = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.";
+        Family { result, promotes: true }
+    }
+}
+
+fn elementwise() -> String {
+    let mut out = String::from(
+        "# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.\n",
+    );
+    for row in rows().filter(|row| row.generated) {
+        function(&mut out, row);
+    }
+    for generic in generics() {
+        method(&mut out, generic);
+    }
+    out
+}
+
+fn function(out: &mut String, row: &Row) {
+    let family = family(row);
+    let formals = row.operands.join(", ");
+    let float_only = row.accepts.name == FLOAT.name;
+    let (title, details) = row.doc.split_first().expect("every row is documented");
+    out.push('\n');
+    let mut line = |text: &str| writeln!(out, "{}", format!("#'{text}").trim_end()).unwrap();
+    head(&mut line, title.trim_end_matches('.'), details);
+    let mut accepts = format!("of {}", row.accepts.name);
+    if float_only {
+        accepts += "; integers and booleans are promoted to an ambiguous `f32`";
+    }
+    let what = if row.operands.len() == 1 { "A tensor or traced value" } else { "Tensors or traced values" };
+    line(&format!(" @param {} {what} {accepts}. R numbers, logicals and arrays do as well.", row.operands.join(",")));
+    if family.promotes {
+        line("   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.");
+    }
+    line(&format!(" @return {}", family.result));
+    line(" @section Errors:");
+    let refuses = DType::ALL.iter().any(|&d| !row.accepts.contains(d)) && !float_only;
+    if refuses {
+        line(&format!(" `anvil_error_dtype` for operands other than {}.", row.accepts.name));
+    }
+    if family.promotes {
+        line(" `anvil_error_shape` with both shapes if they differ and neither is 0-d.");
+    }
+    line(" `anvil_error_arg` for anything that is neither tensor, number nor array.");
+    if let Some(generic) = row.generic {
+        let call = match (row.operands.len(), generic.chars().all(|c| c.is_alphanumeric() || c == '.')) {
+            (_, true) => format!("{generic}(x)"),
+            (1, false) => format!("{generic}x"),
+            (_, false) => format!("x {generic} y"),
+        };
+        line(&format!(" @details `{}` is the same on tensors.", call.replace('%', "\\%")));
+    }
+    line(" @examples");
+    line(&format!(" {}({})", row.function, example(row.example)));
+    line(" @export");
+    writeln!(out, "{} <- function({formals}) .External(anvil_op, \"{}\", {formals})", row.function, row.name).unwrap();
+}
+
+fn head(line: &mut impl FnMut(&str), title: &str, details: &[&str]) {
+    line(title);
+    line("");
+    for text in details.iter().skip_while(|text| text.trim().is_empty()) {
+        line(&text.replace('%', "\\%"));
+    }
+    if !details.is_empty() {
+        line("");
+    }
+}
+
+/// Wraps each `c(...)` of a row's example in `nv_tensor()`.
+fn example(arguments: &str) -> String {
+    let mut out = String::new();
+    let mut rest = arguments;
+    while let Some(at) = rest.find("c(") {
+        let end = at + rest[at..].find(')').expect("an example's vector is closed") + 1;
+        write!(out, "{}nv_tensor({})", &rest[..at], &rest[at..end]).unwrap();
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// Generics and operators with the rows that answer to them, in the order of the catalogue.
+fn generics() -> Vec<(&'static str, Vec<&'static Row>)> {
+    let mut all: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in rows().filter(|row| row.generated) {
+        let Some(generic) = row.generic else { continue };
+        match all.iter_mut().find(|(g, _)| *g == generic) {
+            Some((_, rows)) => rows.push(row),
+            None => all.push((generic, vec![row])),
+        }
+    }
+    all
+}
+
+fn method(out: &mut String, (generic, rows): (&str, Vec<&Row>)) {
+    let call = |row: &Row, arguments: &str| format!(".External(anvil_op, \"{}\", {arguments})", row.name);
+    let unary = rows.iter().find(|row| row.operands.len() == 1);
+    let binary = rows.iter().find(|row| row.operands.len() == 2);
+    let (formals, body) = match (unary, binary) {
+        (Some(one), None) => ("x", call(one, "x")),
+        (one, Some(two)) => {
+            // An operator that may stand before its only operand: minus has an op for that, plus needs none.
+            let alone = one.map(|one| call(one, "e1")).or_else(|| (generic == "+").then(|| "e1".to_string()));
+            let both = call(two, "e1, e2");
+            ("e1, e2", alone.map_or(both.clone(), |alone| format!("if (missing(e2)) {alone} else {both}")))
+        }
+        (None, None) => unreachable!("a generic has a row"),
+    };
+    writeln!(out, "\n#' @method {generic} AnvilValue\n#' @export").unwrap();
+    writeln!(out, "`{generic}.AnvilValue` <- function({formals}) {body}").unwrap();
+}

@@ -1,0 +1,401 @@
+//! Random programs, written as a user would write them: optimised and planned they give the same bits as the reference
+//! gives on the graph that was traced, with and without donated inputs.
+
+mod common;
+
+use anvil_core::apply::{apply, literal_ranked, materialise, Operand};
+use anvil_core::dtype::{DType, Kind};
+use anvil_core::error::Error;
+use anvil_core::graph::{Def, Value};
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::{rows, BroadcastInDim, Builder, Op};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
+use common::{disagreement, random_element, random_tensor, Rng};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Programs that are tried.
+const PROGRAMS: u64 = 20_000;
+
+/// Names that `apply` knows beside the rows of the catalogue.
+const COMPOSED: [&str; 5] = ["promote", "broadcast_scalars", "broadcast", "matmul", "identity"];
+
+/// A program under construction.
+struct Writer {
+    rng: Rng,
+    b: Builder,
+    pool: Vec<Operand>,
+    shapes: Vec<Shape>,
+}
+
+impl Writer {
+    fn new(seed: u64) -> Writer {
+        let mut rng = Rng::new(seed);
+        let sizes: &[usize] = if rng.one_in(20) { &[33, 41, 1] } else { &[1, 2, 2, 3, 3, 4, 5] };
+        let mut shapes = vec![Shape::scalar()];
+        for _ in 0..2 {
+            let rank = rng.below(4);
+            let empty = rng.one_in(12);
+            let mut shape: Vec<usize> = (0..rank).map(|_| *rng.choose(sizes)).collect();
+            if empty && rank > 0 {
+                shape[rng.below(rank)] = 0;
+            }
+            shapes.push(Shape::try_new(shape).unwrap());
+        }
+        let mut writer = Writer { rng, b: Builder::default(), pool: vec![], shapes };
+        for i in 0..2 + writer.rng.below(5) {
+            let aval = writer.aval();
+            let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
+            writer.pool.push(Operand::of(&writer.b, value));
+        }
+        writer
+    }
+
+    fn aval(&mut self) -> Aval {
+        // Few dtypes, so that they meet, but all of them in some program.
+        let dtype = if self.rng.one_in(2) {
+            *self.rng.choose(DType::ALL)
+        } else {
+            *self.rng.choose(&[DType::F32, DType::F64, DType::I32, DType::I1])
+        };
+        let shape = self.rng.choose(&self.shapes).clone();
+        Aval { dtype, shape, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }
+    }
+
+    /// A number or logical, as R code holds it.
+    fn number(&mut self) -> Operand {
+        let dtype = *self.rng.choose(&[DType::F64, DType::I32, DType::I1]);
+        let literal = self.literal(dtype);
+        let ranked = literal_ranked(dtype);
+        Operand { value: self.b.literal(literal, ranked.ambiguous), ranked }
+    }
+
+    fn literal(&mut self, dtype: DType) -> Literal {
+        Literal::from_bytes(dtype, &random_element(&mut self.rng, dtype))
+    }
+
+    fn shape(&self, x: Operand) -> Shape {
+        self.b.graph().aval(x.value).shape.clone()
+    }
+
+    /// Any value; more often a late one, and now and then a number.
+    fn any(&mut self) -> Operand {
+        if self.rng.one_in(8) {
+            return self.number();
+        }
+        let n = self.pool.len();
+        let i = if self.rng.one_in(2) { self.rng.below(n) } else { n - 1 - self.rng.below(n.min(4)) };
+        self.pool[i]
+    }
+
+    /// A value that goes with `x` elementwise.
+    fn like(&mut self, x: Operand) -> Operand {
+        let shape = self.shape(x);
+        let fits: Vec<Operand> = self.pool.iter().copied().filter(|&y| self.shape(y) == shape).collect();
+        match self.rng.below(6) {
+            0 => self.any(),
+            1 => self.number(),
+            _ if fits.is_empty() => x,
+            _ => *self.rng.choose(&fits),
+        }
+    }
+
+    /// Some dimension numbers of a shape, in any order, as R writes them; or none given.
+    fn axes(&mut self, rank: usize) -> Attr {
+        if self.rng.one_in(3) {
+            return Attr::Null;
+        }
+        let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).filter(|_| self.rng.one_in(2)).collect();
+        self.rng.shuffle(&mut axes);
+        Attr::Numbers(axes)
+    }
+
+    /// A shape of as many elements.
+    fn reshaped(&mut self, shape: &Shape) -> Vec<usize> {
+        let mut sizes = shape.to_vec();
+        for _ in 0..1 + self.rng.below(3) {
+            match self.rng.below(4) {
+                0 => self.rng.shuffle(&mut sizes),
+                1 => sizes.insert(self.rng.below(sizes.len() + 1), 1),
+                2 if sizes.len() > 1 => {
+                    let i = self.rng.below(sizes.len() - 1);
+                    let joined = sizes.remove(i);
+                    sizes[i] *= joined;
+                }
+                _ => {
+                    if let Some(i) = sizes.iter().position(|&d| d > 2 && d % 2 == 0) {
+                        sizes[i] /= 2;
+                        sizes.insert(i + self.rng.below(2), 2);
+                    }
+                }
+            }
+        }
+        sizes
+    }
+
+    /// Operands and parameters that are likely to suit the op.
+    fn arguments(&mut self, name: &str, arity: usize) -> (Vec<Operand>, Attrs) {
+        let x = self.any();
+        let shape = self.shape(x);
+        let rank = shape.rank();
+        let sizes = |s: &[usize]| Attr::Numbers(s.iter().map(|&d| d as f64).collect());
+        let dtype = self.rng.choose(DType::ALL).name().to_string();
+        let flag = Attr::Logical(self.rng.one_in(2));
+        let attrs = Attrs::new();
+        match name {
+            "fill" => {
+                let dtype = *self.rng.choose(DType::ALL);
+                let value = Attr::Literal(self.literal(dtype));
+                (vec![], attrs.with("value", value).with("shape", sizes(&shape)).with("ambiguous", flag))
+            }
+            "iota" => {
+                let (dim, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
+                let attrs = attrs
+                    .with("dim", Attr::Numbers(vec![dim as f64]))
+                    .with("start", Attr::Numbers(vec![start]));
+                (
+                    vec![],
+                    attrs
+                        .with("dtype", Attr::Text(dtype))
+                        .with("shape", sizes(&shape))
+                        .with("ambiguous", flag),
+                )
+            }
+            "convert" => (vec![x], attrs.with("dtype", Attr::Text(dtype)).with("ambiguous", flag)),
+            "bitcast_convert" => (vec![x], attrs.with("dtype", Attr::Text(dtype))),
+            "reshape" => {
+                let order = Attr::Text(self.rng.choose(&["row", "column"]).to_string());
+                let target = self.reshaped(&shape);
+                (vec![x], attrs.with("shape", sizes(&target)).with("order", order))
+            }
+            "transpose" => {
+                let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                self.rng.shuffle(&mut axes);
+                (
+                    vec![x],
+                    attrs.with(
+                        "permutation",
+                        if self.rng.one_in(3) { Attr::Null } else { Attr::Numbers(axes) },
+                    ),
+                )
+            }
+            "broadcast_in_dim" => {
+                let mut to: Vec<usize> =
+                    shape.iter().map(|&d| if d == 1 { 1 + self.rng.below(3) } else { d }).collect();
+                for _ in 0..self.rng.below(3) {
+                    to.insert(0, self.rng.below(4));
+                }
+                (vec![x], attrs.with("shape", sizes(&to)))
+            }
+            "concatenate" => {
+                let mut all = vec![x];
+                for _ in 0..self.rng.below(3) {
+                    all.push(self.like(x));
+                }
+                let dimension = 1 + self.rng.below(rank.max(1));
+                (all, attrs.with("dimension", Attr::Numbers(vec![dimension as f64])))
+            }
+            "matmul" => {
+                // With its own transpose anything of rank two fits.
+                let mut swapped: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                if rank < 2 {
+                    return (vec![x, self.like(x)], attrs);
+                }
+                swapped.swap(rank - 1, rank - 2);
+                let y = self.like(x);
+                let swap = Attrs::new().with("permutation", Attr::Numbers(swapped));
+                let y =
+                    apply(&mut self.b, "transpose", &[y], &swap).map_or(x, |v| Operand::of(&self.b, v[0]));
+                (vec![x, y], attrs)
+            }
+            "dot_general" => {
+                let y = self.like(x);
+                let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                self.rng.shuffle(&mut axes);
+                let (c, n) = (self.rng.below(rank + 1), self.rng.below(rank + 1));
+                let (contracting, batching) = (axes[..c].to_vec(), axes[c.max(n)..].to_vec());
+                let pair = |x: Vec<f64>| Attr::List(vec![Attr::Numbers(x.clone()), Attr::Numbers(x)]);
+                (
+                    vec![x, y],
+                    attrs.with("contracting_dims", pair(contracting)).with("batching_dims", pair(batching)),
+                )
+            }
+            "select" => (vec![self.like(x), x, self.like(x)], attrs),
+            _ if name.starts_with("reduce_") => {
+                let axes = self.axes(rank);
+                (vec![x], attrs.with("dims", axes).with("drop", flag))
+            }
+            "promote" | "broadcast_scalars" | "broadcast" => (vec![x, self.like(x), self.like(x)], attrs),
+            _ => ((0..arity).map(|i| if i == 0 { x } else { self.like(x) }).collect(), attrs),
+        }
+    }
+
+    /// Repeats a value along dimensions that are not the last ones, as batching will; no user can write this.
+    fn broadcast_anywhere(&mut self) -> Value {
+        let x = self.any();
+        let x = materialise(&mut self.b, x).unwrap();
+        let from = self.b.graph().aval(x).shape.clone();
+        let mut axes: Vec<usize> = (0..from.rank() + 1 + self.rng.below(2)).collect();
+        self.rng.shuffle(&mut axes);
+        let mut sizes = vec![2; axes.len()];
+        axes.truncate(from.rank());
+        for (&axis, &size) in axes.iter().zip(from.iter()) {
+            sizes[axis] = if size == 1 { 3 } else { size };
+        }
+        let op = BroadcastInDim {
+            shape: Shape::try_new(sizes).unwrap(),
+            axes: axes.into_iter().map(Axis).collect(),
+        };
+        self.b.node1(Op::BroadcastInDim(op), &[x]).unwrap()
+    }
+
+    /// Applies one random op, if it takes what it gets; returns its name then.
+    fn step(&mut self, names: &[(&'static str, usize)]) -> Option<&'static str> {
+        if self.rng.one_in(30) {
+            let value = self.broadcast_anywhere();
+            self.pool.push(Operand::of(&self.b, value));
+            return None;
+        }
+        let &(name, arity) = self.rng.choose(names);
+        let (operands, attrs) = self.arguments(name, arity);
+        // Which NaN a computation gives is not defined, so its bits must not be looked at.
+        let computed = |x: &Operand| matches!(self.b.graph().def(x.value), Def::Result(..));
+        let is_float = |x: &Operand| self.b.graph().aval(x.value).dtype.kind() == Kind::Float;
+        if name == "bitcast_convert" && operands.iter().any(|x| computed(x) && is_float(x)) {
+            return None;
+        }
+        match apply(&mut self.b, name, &operands, &attrs) {
+            Ok(values) => {
+                for value in values {
+                    // Repeated broadcasting must not fill the memory.
+                    if self.b.graph().aval(value).shape.size() <= 20_000 {
+                        self.pool.push(Operand::of(&self.b, value));
+                    }
+                }
+                Some(name)
+            }
+            Err(Error::Internal { detail }) => panic!("{name}: {detail}\n{}", self.b.graph()),
+            Err(_) => None,
+        }
+    }
+
+    /// Outputs of all kinds: results, inputs, constants, numbers, the same one twice.
+    fn outputs(&mut self) -> Vec<Value> {
+        let n = 1 + self.rng.below(6);
+        let mut outputs: Vec<Value> = Vec::new();
+        for _ in 0..n {
+            if !outputs.is_empty() && self.rng.one_in(6) {
+                outputs.push(*self.rng.choose(&outputs));
+                continue;
+            }
+            let x = if self.rng.one_in(6) { *self.rng.choose(&self.pool) } else { self.any() };
+            outputs.push(materialise(&mut self.b, x).unwrap());
+        }
+        outputs
+    }
+}
+
+#[test]
+fn random_programs_agree_with_the_reference() {
+    let mut names: Vec<(&'static str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
+    names.extend(COMPOSED.map(|name| (name, 1)));
+    // Ops that move elements are few in the catalogue, and where plans go wrong.
+    for name in
+        ["reshape", "transpose", "broadcast_in_dim", "concatenate", "convert", "matmul", "dot_general"]
+    {
+        names.extend([(name, 1); 6]);
+    }
+    let mut applied: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut donations, mut programs) = (0, 0);
+    for seed in 1..=PROGRAMS {
+        let mut writer = Writer::new(seed);
+        for _ in 0..2 + writer.rng.below(30) {
+            if let Some(name) = writer.step(&names) {
+                *applied.entry(name).or_default() += 1;
+            }
+        }
+        let outputs = writer.outputs();
+        let Writer { mut rng, b, .. } = writer;
+        let graph = b.finish(outputs);
+        let tensors = |rng: &mut Rng, values: &[Value]| -> Vec<AlignedBytes> {
+            values.iter().map(|&v| random_tensor(rng, graph.aval(v))).collect()
+        };
+        let (inputs, constants) = (tensors(&mut rng, graph.inputs()), tensors(&mut rng, graph.constants()));
+        let mut donated: Vec<usize> = (0..inputs.len()).filter(|_| !rng.one_in(3)).collect();
+        rng.shuffle(&mut donated);
+        if let Some(what) = disagreement(&graph, &inputs, &constants, &donated) {
+            panic!("seed {seed}: {what}\nThe program as traced:\n{graph}");
+        }
+        let executable = anvil_core::exec::Executable::compile(&graph, &donated).unwrap();
+        let given: Vec<usize> = executable.donations().iter().flatten().copied().collect();
+        assert_eq!(given.len(), given.iter().collect::<BTreeSet<_>>().len(), "seed {seed}: given away twice");
+        donations += given.len();
+        programs += 1;
+    }
+    // The numbers say that the programs are worth something.
+    let missing: Vec<_> = names.iter().filter(|(name, _)| !applied.contains_key(name)).collect();
+    assert!(missing.is_empty(), "never applied: {missing:?}");
+    let total: usize = applied.values().sum();
+    assert!(programs >= 500 && total > 10 * programs && donations > 2000, "{programs} {total} {donations}");
+}
+
+/// A parameter as a careless caller might give it.
+fn careless(rng: &mut Rng) -> Attr {
+    let number = |rng: &mut Rng| {
+        *rng.choose(&[1.0, 2.0, 3.0, 0.0, -1.0, 1.5, 7.0, f64::NAN, f64::INFINITY, 1e15, 1e300])
+    };
+    match rng.below(8) {
+        0 => Attr::Null,
+        1 => Attr::Logical(rng.one_in(2)),
+        2 => Attr::Text(rng.choose(&["row", "f32", "i1", "ui64", "", "é"]).to_string()),
+        3 => Attr::Literal(Literal::new(2.5f64)),
+        4 => Attr::List((0..rng.below(4)).map(|_| careless(rng)).collect()),
+        5 => Attr::Other("a function".into()),
+        _ => Attr::Numbers((0..rng.below(4)).map(|_| number(rng)).collect()),
+    }
+}
+
+#[test]
+fn calls_that_make_no_sense_are_errors() {
+    let mut names: Vec<&str> = rows().map(|row| row.name).chain(COMPOSED).collect();
+    names.push("no_such_op");
+    let (mut errors, mut results) = (0, 0);
+    for seed in 1..=500 {
+        let mut writer = Writer::new(seed);
+        for &name in &names {
+            let operands: Vec<Operand> = (0..writer.rng.below(4)).map(|_| writer.any()).collect();
+            let mut attrs = Attrs::new();
+            for parameter in [
+                "dims",
+                "drop",
+                "value",
+                "shape",
+                "ambiguous",
+                "dtype",
+                "dim",
+                "start",
+                "order",
+                "permutation",
+                "dimension",
+                "contracting_dims",
+                "batching_dims",
+            ] {
+                if !writer.rng.one_in(6) {
+                    attrs = attrs.with(parameter, careless(&mut writer.rng));
+                }
+            }
+            match apply(&mut writer.b, name, &operands, &attrs) {
+                Ok(_) => results += 1,
+                Err(e) => {
+                    assert!(!e.to_string().is_empty() && e.class().starts_with("anvil_error_"));
+                    errors += 1;
+                }
+            }
+        }
+        // Whatever was refused, what was made is sound.
+        let graph = writer.b.finish(vec![]);
+        graph.verify().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+    assert!(errors > 20_000 && results > 1000, "{errors} {results}");
+}

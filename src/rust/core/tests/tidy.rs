@@ -1,0 +1,325 @@
+//! Rules about the source tree itself: layers, sizes, headers, where `unsafe` may be, and words that are not used.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
+const LAYERS: &[&str] = &[
+    "error", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "passes", "exec",
+    "apply",
+];
+
+/// What knows a module above it nevertheless: who, whom, why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("error", "dtype", "messages name dtypes, and dtypes report errors: one of the two has to look up"),
+    ("error", "shape", "messages name shapes and dimensions, and shapes report errors"),
+    ("dtype", "shape", "the list of all names in a message uses the joiner of `shape`"),
+    (
+        "tensor",
+        "kernels",
+        "a literal reads its bytes with `kernels::cast`, the one place for typed windows on bytes",
+    ),
+];
+
+/// More lines than this are two files.
+const MAX_LINES: usize = 800;
+
+/// Folders with sources, from the root of the repository.
+const FOLDERS: &[&str] = &["src", "R", "tests", "tools", "bench", "inst", ".ci"];
+
+/// Endings of sources.
+const SOURCES: &[&str] = &["rs", "R", "c", "h", "sh", "py"];
+
+// ---- what is read --------------------------------------------------------------------------------------------------
+
+struct Source {
+    /// Path from the root of the repository, with `/`.
+    name: String,
+    text: String,
+}
+
+impl Source {
+    fn ends_with(&self, ending: &str) -> bool {
+        self.name.rsplit_once('.').is_some_and(|(_, e)| e == ending)
+    }
+
+    /// Lines with their numbers, from 1.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(i, line)| (i + 1, line))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn collect(dir: &Path, name: &str, out: &mut Vec<Source>) {
+    // Not every folder is in every copy of the tree; a built package leaves some out.
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries {
+        let entry = entry.expect("a readable folder");
+        let file = entry.file_name().into_string().expect("file names are plain text");
+        let (path, name) = (entry.path(), format!("{name}/{file}"));
+        if path.is_dir() {
+            // Build products and vendored crates.
+            if !["target", "vendor", ".cargo"].contains(&file.as_str()) {
+                collect(&path, &name, out);
+            }
+        } else if path.extension().is_some_and(|e| SOURCES.iter().any(|s| e == *s)) {
+            let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+            out.push(Source { name, text });
+        }
+    }
+}
+
+fn sources() -> Vec<Source> {
+    let mut out = Vec::new();
+    for folder in FOLDERS {
+        collect(&root().join(folder), folder, &mut out);
+    }
+    out.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(out.len() > 30, "the sources were not found: {} files", out.len());
+    out
+}
+
+/// Sources of the engine, with the module that each belongs to.
+fn core_sources() -> Vec<(String, Source)> {
+    let module = |s: Source| {
+        let inside = s.name.strip_prefix("src/rust/core/src/")?;
+        let module = inside.split('/').next()?.trim_end_matches(".rs").to_string();
+        Some((module, s))
+    };
+    sources().into_iter().filter_map(module).collect()
+}
+
+/// Code without comments, and with the content of strings removed, line by line.
+fn code(text: &str) -> String {
+    let (mut out, mut chars) = (String::new(), text.chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '/' if chars.peek() == Some(&'/') => {
+                while chars.peek().is_some_and(|&c| c != '\n') {
+                    chars.next();
+                }
+            }
+            '"' => {
+                out.push('"');
+                while let Some(c) = chars.next() {
+                    match c {
+                        '\\' => drop(chars.next()),
+                        '"' => break,
+                        '\n' => out.push('\n'),
+                        _ => {}
+                    }
+                }
+                out.push('"');
+            }
+            // A character such as '"' or '\''; a lifetime has no second quote.
+            '\'' => {
+                let rest: String = chars.clone().take(3).collect();
+                let len = match rest.as_bytes() {
+                    [b'\\', _, b'\''] => 3,
+                    _ if rest.chars().nth(1) == Some('\'') => 2,
+                    _ => 0,
+                };
+                chars.by_ref().take(len).for_each(drop);
+                out.push('\'');
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// First segments of the paths that start at `crate::`: `a` of `a::b`, `a` and `d` of `{a::{b, c}, d}`.
+fn first_segments(path: &str) -> Vec<String> {
+    let name =
+        |s: &str| s.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(body) = path.trim_start().strip_prefix('{') else { return vec![name(path)] };
+    let (mut depth, mut start, mut out) = (0, 0, Vec::new());
+    for (i, c) in body.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                out.push(name(&body[start..i]));
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                out.push(name(&body[start..i]));
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    out.retain(|s| !s.is_empty());
+    out
+}
+
+/// Fails with all findings at once.
+fn check(findings: Vec<String>) {
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+// ---- the rules -----------------------------------------------------------------------------------------------------
+
+#[test]
+fn paths_are_taken_apart() {
+    assert_eq!(first_segments("a::b;"), ["a"]);
+    assert_eq!(first_segments("{a::{b, c}, d, e::f}; x"), ["a", "d", "e"]);
+    assert_eq!(first_segments("{\n    a,\n    b::*,\n}"), ["a", "b"]);
+    assert_eq!(code("a // b \"c\nd(\"// \\\" e\") '\"' f<'a>"), "a \nd(\"\") ' f<'a>");
+}
+
+#[test]
+fn layers_are_those_of_the_crate_documentation() {
+    let lib = fs::read_to_string(root().join("src/rust/core/src/lib.rs")).expect("lib.rs");
+    let name = |line: &str| line.strip_prefix("//! | [`")?.split('`').next().map(str::to_string);
+    assert_eq!(lib.lines().filter_map(name).collect::<Vec<_>>(), LAYERS);
+    let declared: BTreeSet<&str> =
+        lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    assert_eq!(declared, LAYERS.iter().copied().collect());
+}
+
+#[test]
+fn modules_know_only_those_below() {
+    let layer = |m: &str| LAYERS.iter().position(|l| *l == m);
+    let (mut findings, mut excused) = (Vec::new(), BTreeSet::new());
+    for (module, source) in core_sources().iter().filter(|(m, _)| m != "lib") {
+        let text = code(&source.text);
+        let Some(own) = layer(module) else {
+            findings.push(format!("{}: module `{module}` is in no layer", source.name));
+            continue;
+        };
+        // `$crate` in a macro names what the macro's user gets, by its full path.
+        for (at, _) in text.match_indices("crate::").filter(|(at, _)| !text[..*at].ends_with('$')) {
+            for used in first_segments(&text[at + "crate::".len()..]) {
+                match layer(&used) {
+                    None => findings.push(format!("{}: `crate::{used}` is in no layer", source.name)),
+                    Some(other) if other > own => {
+                        match EXCEPTIONS.iter().position(|(who, whom, _)| *who == module && *whom == used) {
+                            Some(i) => drop(excused.insert(i)),
+                            None => findings.push(format!(
+                                "{}: `{module}` knows `{used}`, which is above it",
+                                source.name
+                            )),
+                        }
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        // Other routes out of a module would escape the rule above.
+        if text.contains("super::super::") {
+            findings.push(format!("{}: name a path from `crate::` instead of `super::super::`", source.name));
+        }
+        let outside_tests = text.split("mod tests {").next().unwrap_or("");
+        if source.name == format!("src/rust/core/src/{module}.rs") && outside_tests.contains("super::") {
+            findings.push(format!("{}: name a path from `crate::` instead of `super::`", source.name));
+        }
+    }
+    for (i, (who, whom, _)) in EXCEPTIONS.iter().enumerate().filter(|(i, _)| !excused.contains(i)) {
+        findings.push(format!("exception {}: `{who}` does not know `{whom}`; strike it out", i + 1));
+    }
+    check(findings);
+}
+
+#[test]
+fn the_engine_knows_nothing_of_r() {
+    let named = |s: &Source| ["extendr", "libR_sys", "SEXP"].into_iter().find(|w| code(&s.text).contains(w));
+    let finding = |(_, s): &(String, Source)| named(s).map(|word| format!("{}: names `{word}`", s.name));
+    check(core_sources().iter().filter_map(finding).collect());
+}
+
+#[test]
+fn files_are_short() {
+    let long = |s: &Source| {
+        let lines = s.text.lines().count();
+        (lines > MAX_LINES).then(|| format!("{}: {lines} lines, at most {MAX_LINES}", s.name))
+    };
+    check(sources().iter().filter_map(long).collect());
+}
+
+#[test]
+fn rust_files_begin_with_their_purpose() {
+    let bare = |s: &&Source| s.ends_with("rs") && !s.text.starts_with("//! ");
+    check(sources().iter().filter(bare).map(|s| format!("{}: the first line is no `//!`", s.name)).collect());
+}
+
+#[test]
+fn unsafe_code_is_confined_and_justified() {
+    let mut findings = Vec::new();
+    for source in sources().iter().filter(|s| s.ends_with("rs")) {
+        let allowed =
+            source.name.starts_with("src/rust/core/src/kernels/") || source.name.starts_with("src/rust/src/");
+        let lines: Vec<&str> = source.text.lines().collect();
+        let code = code(&source.text);
+        for (number, line) in code.lines().enumerate() {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            if !words.contains(&"unsafe") {
+                continue;
+            }
+            let place = format!("{}:{}", source.name, number + 1);
+            if !allowed {
+                findings.push(format!("{place}: `unsafe` outside of `kernels/` and the R side"));
+            }
+            // An `unsafe fn` states its contract in its documentation; what relies on one says why it holds.
+            let line = line.replace("unsafe{", "unsafe {");
+            let relies = line.contains("unsafe {")
+                || line.contains("unsafe impl")
+                || line.trim_end().ends_with("unsafe");
+            let reason = lines[number.saturating_sub(3)..=number].iter().any(|l| l.contains("// SAFETY:"))
+                || long_reason(&lines[..number]);
+            if relies && !reason {
+                findings.push(format!("{place}: no `// SAFETY:` within 3 lines above"));
+            }
+        }
+    }
+    check(findings);
+}
+
+/// Whether the lines end with a comment that began with `// SAFETY:`, however long it is.
+fn long_reason(lines: &[&str]) -> bool {
+    let comment = lines.iter().rev().take_while(|l| l.trim_start().starts_with("//"));
+    comment.into_iter().any(|l| l.trim_start().starts_with("// SAFETY:"))
+}
+
+#[test]
+fn words_that_promise_instead_of_do() {
+    // Written in two parts, so that this file does not find itself.
+    let (sync, later) = (concat!("keep in ", "sync"), ["TO", "DO"].concat());
+    let mut findings = Vec::new();
+    for source in sources() {
+        for (number, line) in source.lines() {
+            let place = format!("{}:{number}", source.name);
+            if line.to_lowercase().contains(sync) {
+                findings.push(format!("{place}: \"{sync}\": write the test instead"));
+            }
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '#');
+            let numbered = line.split('#').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            if words.any(|w| w == later || w == concat!("FIX", "ME")) && !numbered {
+                findings.push(format!("{place}: {later} without the number of an issue"));
+            }
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn nothing_is_printed() {
+    let mut findings = Vec::new();
+    for source in sources()
+        .iter()
+        .filter(|s| s.ends_with("rs") && s.name.starts_with("src/rust/") && s.name.contains("/src/"))
+    {
+        for (number, line) in code(&source.text).lines().enumerate() {
+            for word in ["println!", "print!", "dbg!", "todo!", "unimplemented!"] {
+                if line.contains(word) {
+                    findings.push(format!("{}:{}: {word}", source.name, number + 1));
+                }
+            }
+        }
+    }
+    check(findings);
+}

@@ -1,0 +1,138 @@
+//! The part of R's C interface that anvil uses, and the few helpers of `entrypoint.c`.
+//!
+//! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can jump over the
+//! caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive that needs dropping.
+
+use std::os::raw::{c_char, c_int, c_void};
+
+pub use extendr_api::SEXP;
+
+/// Length of an R vector.
+pub type Length = isize;
+
+pub const NILSXP: c_int = 0;
+pub const CLOSXP: c_int = 3;
+pub const SPECIALSXP: c_int = 7;
+pub const BUILTINSXP: c_int = 8;
+pub const LGLSXP: c_int = 10;
+pub const INTSXP: c_int = 13;
+pub const REALSXP: c_int = 14;
+pub const CPLXSXP: c_int = 15;
+pub const STRSXP: c_int = 16;
+pub const VECSXP: c_int = 19;
+pub const EXTPTRSXP: c_int = 22;
+pub const RAWSXP: c_int = 24;
+pub const CE_UTF8: c_int = 1;
+
+#[allow(non_snake_case, clippy::missing_safety_doc)]
+extern "C" {
+    pub static R_NilValue: SEXP;
+    pub static R_EmptyEnv: SEXP;
+    pub static R_ClassSymbol: SEXP;
+    pub static R_DimSymbol: SEXP;
+    pub static R_NamesSymbol: SEXP;
+
+    pub fn TYPEOF(x: SEXP) -> c_int;
+    pub fn ALTREP(x: SEXP) -> c_int;
+    pub fn XLENGTH(x: SEXP) -> Length;
+    pub fn REFCNT(x: SEXP) -> c_int;
+    pub fn INTEGER(x: SEXP) -> *mut c_int;
+    pub fn LOGICAL(x: SEXP) -> *mut c_int;
+    pub fn REAL(x: SEXP) -> *mut f64;
+    pub fn RAW(x: SEXP) -> *mut u8;
+    pub fn INTEGER_RO(x: SEXP) -> *const c_int;
+    pub fn LOGICAL_RO(x: SEXP) -> *const c_int;
+    pub fn REAL_RO(x: SEXP) -> *const f64;
+    pub fn RAW_RO(x: SEXP) -> *const u8;
+    pub fn R_CHAR(x: SEXP) -> *const c_char;
+    pub fn PRINTNAME(x: SEXP) -> SEXP;
+    pub fn CAR(x: SEXP) -> SEXP;
+    pub fn CDR(x: SEXP) -> SEXP;
+    pub fn TAG(x: SEXP) -> SEXP;
+    pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;
+    pub fn VECTOR_ELT(x: SEXP, i: Length) -> SEXP;
+    pub fn SET_STRING_ELT(x: SEXP, i: Length, v: SEXP);
+    pub fn SET_VECTOR_ELT(x: SEXP, i: Length, v: SEXP) -> SEXP;
+    pub fn Rf_isObject(x: SEXP) -> c_int;
+    pub fn Rf_inherits(x: SEXP, class: *const c_char) -> c_int;
+    pub fn Rf_getAttrib(x: SEXP, symbol: SEXP) -> SEXP;
+    pub fn Rf_setAttrib(x: SEXP, symbol: SEXP, value: SEXP) -> SEXP;
+    pub fn Rf_asS4(x: SEXP, flag: c_int, complete: c_int) -> SEXP;
+    pub fn Rf_mkCharLenCE(text: *const c_char, len: c_int, encoding: c_int) -> SEXP;
+    pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
+    pub fn Rf_allocVector(kind: c_int, len: Length) -> SEXP;
+    pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
+    pub fn Rf_cons(car: SEXP, cdr: SEXP) -> SEXP;
+    pub fn Rf_protect(x: SEXP) -> SEXP;
+    pub fn Rf_unprotect(n: c_int);
+    pub fn R_PreserveObject(x: SEXP);
+    pub fn R_MakeExternalPtr(address: *mut c_void, tag: SEXP, held: SEXP) -> SEXP;
+    pub fn R_ExternalPtrAddr(x: SEXP) -> *mut c_void;
+    pub fn R_ExternalPtrTag(x: SEXP) -> SEXP;
+    pub fn R_ExternalPtrProtected(x: SEXP) -> SEXP;
+    pub fn R_ClearExternalPtr(x: SEXP);
+    pub fn R_SetExternalPtrAddr(x: SEXP, address: *mut c_void);
+    pub fn R_SetExternalPtrProtected(x: SEXP, held: SEXP);
+    pub fn R_RegisterCFinalizerEx(x: SEXP, finalizer: Option<unsafe extern "C" fn(SEXP)>, on_exit: c_int);
+    pub fn R_compute_identical(x: SEXP, y: SEXP, flags: c_int) -> c_int;
+    pub fn R_MakeUnwindCont() -> SEXP;
+    pub fn R_CheckUserInterrupt();
+
+    /// Runs `f(data)`; returns 1 if R tried to jump out of it, with the jump kept in `token` (entrypoint.c).
+    pub fn anvil_protected(
+        f: unsafe extern "C" fn(*mut c_void) -> SEXP, data: *mut c_void, token: SEXP, out: *mut SEXP,
+    ) -> c_int;
+}
+
+/// R's `NULL`.
+pub fn nil() -> SEXP {
+    // SAFETY: a constant of R, set before any package is loaded.
+    unsafe { R_NilValue }
+}
+
+/// Type code of an R object.
+pub fn kind(x: SEXP) -> c_int {
+    // SAFETY: `x` is an R object; reading its header cannot fail.
+    unsafe { TYPEOF(x) }
+}
+
+/// Number of elements of a vector.
+pub fn len(x: SEXP) -> usize {
+    // SAFETY: called on vectors only; a length is never negative.
+    unsafe { XLENGTH(x) as usize }
+}
+
+/// Whether a class attribute is set.
+pub fn is_object(x: SEXP) -> bool {
+    // SAFETY: reads the header.
+    unsafe { Rf_isObject(x) != 0 }
+}
+
+/// Element of a list.
+pub fn element(list: SEXP, i: usize) -> SEXP {
+    assert!(kind(list) == VECSXP && i < len(list), "list index in range");
+    // SAFETY: type and index are checked above.
+    unsafe { VECTOR_ELT(list, i as Length) }
+}
+
+/// An attribute of a vector or pointer, or `NULL`. For `names` and `class` of non-pairlists this does not allocate.
+pub fn attribute(x: SEXP, symbol: SEXP) -> SEXP {
+    // SAFETY: `symbol` is a symbol; see above for the attributes that are asked for.
+    unsafe { Rf_getAttrib(x, symbol) }
+}
+
+/// Text of a string element; `None` for `NA`.
+pub fn text(x: SEXP) -> String {
+    // SAFETY: `x` is a CHARSXP; its bytes live as long as it does and are copied at once. ASCII and UTF-8 are returned
+    // as they are, other encodings are translated into memory that R frees at the end of the call.
+    unsafe { std::ffi::CStr::from_ptr(Rf_translateCharUTF8(x)) }.to_string_lossy().into_owned()
+}
+
+/// The first string of a character vector.
+pub fn string(x: SEXP) -> Option<String> {
+    if kind(x) != STRSXP || len(x) != 1 {
+        return None;
+    }
+    // SAFETY: checked to be a string vector of length 1.
+    Some(text(unsafe { STRING_ELT(x, 0) }))
+}

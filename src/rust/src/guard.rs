@@ -1,0 +1,201 @@
+//! The border between R and Rust. No Rust panic and no R jump crosses it.
+//!
+//! Every entry point is `guard(status, |scope| ...)`. It returns an R object and a status; `entrypoint.c` does what the
+//! status says once no Rust frame is left: return the object, signal it as a condition, continue a jump, or trace.
+
+use crate::ffi::*;
+use anvil_core::error::{Error, Field};
+use std::any::Any;
+use std::cell::Cell;
+use std::os::raw::{c_int, c_void};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// The object is the result.
+const OK: c_int = 0;
+/// The object is a condition to signal.
+const CONDITION: c_int = 1;
+/// The object is a token with which R's jump goes on.
+const JUMP: c_int = 2;
+/// The object is the argument list of a jitted function that has to be traced first.
+const MISS: c_int = 3;
+
+/// Why an entry point has no result.
+pub enum Exit {
+    /// An error to signal.
+    Error(Error),
+    /// R wanted to jump (an interrupt, a failed allocation): the token to go on with.
+    Jump(SEXP),
+    /// A jitted function must be traced for these arguments.
+    Miss(SEXP),
+}
+
+impl From<Error> for Exit {
+    fn from(e: Error) -> Exit {
+        Exit::Error(e)
+    }
+}
+
+/// Result of everything that talks to R.
+pub type Outcome<T = SEXP> = Result<T, Exit>;
+
+/// Keeps R objects alive until the entry point returns.
+#[derive(Default)]
+pub struct Scope(Cell<c_int>);
+
+impl Scope {
+    /// Protects an object from R's garbage collector.
+    pub fn keep(&self, x: SEXP) -> SEXP {
+        self.0.set(self.0.get() + 1);
+        // SAFETY: balanced by the `Rf_unprotect` at the end of `guard`; on jumps R restores its stack itself.
+        unsafe { Rf_protect(x) }
+    }
+}
+
+/// Runs an entry point.
+pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
+    let scope = Scope::default();
+    let outcome = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    let (code, object) = match outcome {
+        Ok(Ok(x)) => {
+            // SAFETY: as many as were protected; nothing allocates from here on, so `x` stays alive.
+            unsafe { Rf_unprotect(scope.0.get()) };
+            (OK, x)
+        }
+        Ok(Err(exit)) => leave(exit),
+        Err(panic) => leave(Exit::Error(Error::Internal { detail: describe(panic) })),
+    };
+    // SAFETY: `status` points at a local variable of the C caller.
+    unsafe { *status = code };
+    object
+}
+
+fn leave(exit: Exit) -> (c_int, SEXP) {
+    match exit {
+        Exit::Jump(token) => (JUMP, token),
+        Exit::Miss(arguments) => (MISS, arguments),
+        Exit::Error(error) => match condition(&error) {
+            Ok(x) => (CONDITION, x),
+            Err(Exit::Jump(token)) => (JUMP, token),
+            Err(_) => (CONDITION, nil()),
+        },
+    }
+}
+
+fn describe(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("a panic in Rust: {}", text.unwrap_or_else(|| "no message".into()))
+}
+
+/// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames are left in the ordinary way.
+/// `calls` must own nothing that needs dropping: it may be left in the middle.
+pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
+    struct Data<F, T> {
+        calls: Option<F>,
+        out: Option<T>,
+    }
+    unsafe extern "C" fn run<F: FnOnce() -> T, T>(data: *mut c_void) -> SEXP {
+        // SAFETY: `data` is the `Data` below, alive and used by nobody else during the call.
+        let data = unsafe { &mut *data.cast::<Data<F, T>>() };
+        data.out = data.calls.take().map(|calls| calls());
+        nil()
+    }
+    fn runner<F: FnOnce() -> T, T>(_: &Data<F, T>) -> unsafe extern "C" fn(*mut c_void) -> SEXP {
+        run::<F, T>
+    }
+    let mut data = Data { calls: Some(calls), out: None };
+    let run = runner(&data);
+    // SAFETY: the token is protected for the length of the call; on a jump it is returned, and the caller hands it to
+    // `entrypoint.c` before anything can collect it, because collecting needs an allocation.
+    unsafe {
+        let token = Rf_protect(R_MakeUnwindCont());
+        let mut out = nil();
+        let jumped = anvil_protected(run, (&raw mut data).cast(), token, &mut out);
+        // Not balanced on a jump on purpose: R restores its stack when it arrives, and until then the token must live.
+        if jumped != 0 {
+            return Err(Exit::Jump(token));
+        }
+        Rf_unprotect(1);
+    }
+    Ok(data.out.expect("the calls ran to their end"))
+}
+
+/// Asks R whether the user wants to stop.
+pub fn check_interrupt() -> Outcome<()> {
+    // SAFETY: inside `protected`, so the jump is caught.
+    protected(|| unsafe { R_CheckUserInterrupt() })
+}
+
+/// An R string from Rust text.
+///
+/// # Safety
+/// May jump: only inside [`protected`].
+pub unsafe fn r_char(text: &str) -> SEXP {
+    // A longer text than an R string can hold does not occur; it would be cut.
+    let len = text.len().min(c_int::MAX as usize) as c_int;
+    // SAFETY: by the caller; the bytes are copied.
+    unsafe { Rf_mkCharLenCE(text.as_ptr().cast(), len, CE_UTF8) }
+}
+
+/// A character vector of length 1.
+pub fn r_string(text: &str, scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; the vector is protected while its element is made.
+    protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, 1));
+        SET_STRING_ELT(out, 0, r_char(text));
+        Rf_unprotect(1);
+        out
+    })
+    .map(|x| scope.keep(x))
+}
+
+/// A character vector.
+pub fn r_strings(texts: &[String], scope: &Scope) -> Outcome {
+    // SAFETY: as in `r_string`.
+    protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
+        for (i, text) in texts.iter().enumerate() {
+            SET_STRING_ELT(out, i as Length, r_char(text));
+        }
+        Rf_unprotect(1);
+        out
+    })
+    .map(|x| scope.keep(x))
+}
+
+/// A condition as R wants it: `list(message, class, fields)`; R/conditions.R makes the object and signals it.
+fn condition(error: &Error) -> Outcome {
+    let message = error.to_string();
+    let class = error.class();
+    let fields = error.fields();
+    // SAFETY: inside `protected`; every object is protected before the next is made, and the borrowed values outlive
+    // the call because they belong to the caller.
+    protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(VECSXP, 3));
+        let string = |text: &str| {
+            let x = Rf_protect(Rf_allocVector(STRSXP, 1));
+            SET_STRING_ELT(x, 0, r_char(text));
+            Rf_unprotect(1);
+            x
+        };
+        SET_VECTOR_ELT(out, 0, string(&message));
+        SET_VECTOR_ELT(out, 1, string(class));
+        let values = Rf_allocVector(VECSXP, fields.len() as Length);
+        SET_VECTOR_ELT(out, 2, values);
+        let names = Rf_protect(Rf_allocVector(STRSXP, fields.len() as Length));
+        Rf_setAttrib(values, R_NamesSymbol, names);
+        for (i, (name, field)) in fields.iter().enumerate() {
+            SET_STRING_ELT(names, i as Length, r_char(name));
+            let value = match field {
+                Field::Text(text) => string(text),
+                Field::Numbers(numbers) => {
+                    let x = Rf_allocVector(REALSXP, numbers.len() as Length);
+                    numbers.iter().enumerate().for_each(|(i, &v)| *REAL(x).add(i) = v);
+                    x
+                }
+            };
+            SET_VECTOR_ELT(values, i as Length, value);
+        }
+        Rf_unprotect(2);
+        out
+    })
+}

@@ -1,0 +1,183 @@
+//! Entry points that are not hot: creation and conversion of tensors, types, promotion, printing, the table of ops.
+
+use crate::ffi::*;
+use crate::guard::{protected, r_string, Outcome, Scope};
+use crate::jit;
+use crate::trace;
+use crate::tree;
+use crate::value;
+use anvil_core::dtype::promote::common_dtype;
+use anvil_core::dtype::{DType, Ranked};
+use anvil_core::error::{Error, Result};
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::tensor::Aval;
+use std::os::raw::c_int;
+
+/// A dtype from an R value: its name, a dtype object, or anything else that has one.
+pub fn dtype_argument(x: SEXP) -> Result<DType> {
+    if let Some(dtype) = value::dtype_of_name(x) {
+        return Ok(dtype);
+    }
+    // A dtype object is `list(name = , value = )`, see R/dtype.R.
+    // SAFETY: the class is read; the list has at least one element.
+    if kind(x) == VECSXP && len(x) > 0 && unsafe { Rf_inherits(x, c"AnvilDtype".as_ptr()) } != 0 {
+        if let Some(dtype) = value::dtype_of_name(element(x, 0)) {
+            return Ok(dtype);
+        }
+    }
+    match string(x) {
+        Some(name) => DType::parse(&name),
+        None => Err(Error::Arg {
+            arg: "dtype".into(),
+            expected: "the name of a dtype, such as \"f32\", or a dtype object".into(),
+            got: value::describe(x),
+            hint: format!("The dtypes are {}.", DType::names()),
+        }),
+    }
+}
+
+/// A flag: one `TRUE` or `FALSE`.
+pub fn flag_argument(arg: &str, x: SEXP) -> Result<bool> {
+    if kind(x) == LGLSXP && len(x) == 1 {
+        // SAFETY: checked to be a logical of length 1.
+        match unsafe { *LOGICAL(x) } {
+            0 => return Ok(false),
+            1 => return Ok(true),
+            _ => {}
+        }
+    }
+    Err(Error::arg(arg, "TRUE or FALSE", value::describe(x)))
+}
+
+/// A shape from R numbers.
+pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
+    // SAFETY: types and lengths are checked before elements are read.
+    let attr = unsafe {
+        match kind(x) {
+            NILSXP => Attr::Numbers(vec![]),
+            INTSXP if !is_object(x) => Attr::Numbers(
+                (0..len(x)).map(|i| match *INTEGER(x).add(i) { i32::MIN => f64::NAN, v => v as f64 }).collect(),
+            ),
+            REALSXP if !is_object(x) => Attr::Numbers((0..len(x)).map(|i| *REAL(x).add(i)).collect()),
+            _ => Attr::Other(value::describe(x)),
+        }
+    };
+    let shape = Attrs::new().with("shape", attr).shape("shape")?;
+    value::check_dims(&shape)?;
+    Ok(shape)
+}
+
+/// The parts of an abstract tensor, if it is one: `list(dtype, shape, ambiguous)`, see R/abstract.R.
+pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
+    // SAFETY: reads the class.
+    if kind(x) != VECSXP || unsafe { Rf_inherits(x, c"AnvilAbstract".as_ptr()) } == 0 || len(x) < 3 {
+        return Ok(None);
+    }
+    let (dtype, shape) = (dtype_argument(element(x, 0))?, shape_argument(element(x, 1))?);
+    Ok(Some(Aval { dtype, shape, ambiguous: flag_argument("ambiguous", element(x, 2))? }))
+}
+
+/// `(dtype, shape, ambiguous)` of a tensor, tracer, abstract tensor, or R number, as R objects.
+fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
+    if value::is_tracer(x) {
+        return Ok(trace::type_of(x));
+    }
+    if value::is_tensor(x) {
+        return Ok([1, 2, 3].map(|i| element(x, i)));
+    }
+    let (ranked, shape) = match abstract_aval(x)? {
+        Some(aval) => (aval.ranked(), aval.shape),
+        None => {
+            let (dtype, shape) = trace::number_argument(x)?;
+            (anvil_core::apply::literal_ranked(dtype), shape)
+        }
+    };
+    // SAFETY: inside `protected`.
+    let shape = scope.keep(protected(|| unsafe { value::new_shape(&shape) })?);
+    Ok([value::name_of_dtype(ranked.dtype), shape, value::flag(ranked.ambiguous)])
+}
+
+/// Name of the dtype of a value.
+pub fn dtype(x: SEXP, scope: &Scope) -> Outcome {
+    Ok(parts(x, scope)?[0])
+}
+
+/// Sizes of the dimensions of a value.
+pub fn shape(x: SEXP, scope: &Scope) -> Outcome {
+    Ok(parts(x, scope)?[1])
+}
+
+/// Whether a value is ambiguous.
+pub fn ambiguous(x: SEXP, scope: &Scope) -> Outcome {
+    Ok(parts(x, scope)?[2])
+}
+
+/// The canonical name of a dtype.
+pub fn dtype_name(x: SEXP) -> Outcome {
+    Ok(value::name_of_dtype(dtype_argument(x)?))
+}
+
+/// `list(dtype, ambiguous)` of the join of two ranked types.
+pub fn common(lhs: SEXP, rhs: SEXP, lhs_ambiguous: SEXP, rhs_ambiguous: SEXP, scope: &Scope) -> Outcome {
+    let ranked = |x, arg, flag| -> Result<Ranked> {
+        Ok(Ranked { dtype: dtype_argument(x)?, ambiguous: flag_argument(arg, flag)? })
+    };
+    let lhs = ranked(lhs, "lhs_ambiguous", lhs_ambiguous)?;
+    let rhs = ranked(rhs, "rhs_ambiguous", rhs_ambiguous)?;
+    let join = common_dtype(lhs, rhs);
+    // SAFETY: inside `protected`.
+    let out = protected(|| unsafe {
+        let out = Rf_allocVector(VECSXP, 2);
+        SET_VECTOR_ELT(out, 0, value::name_of_dtype(join.dtype));
+        SET_VECTOR_ELT(out, 1, value::flag(join.ambiguous));
+        out
+    })?;
+    Ok(scope.keep(out))
+}
+
+/// The text of a traced function's graph, `optimised` or as it was traced.
+pub fn graph_text(graph: SEXP, optimised: SEXP, scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    let text = if flag_argument("optimised", optimised)? {
+        anvil_core::passes::optimise(&traced.graph)?.to_string()
+    } else {
+        traced.graph.to_string()
+    };
+    r_string(text.trim_end_matches('\n'), scope)
+}
+
+/// Replaces the leaves of arguments by tracers of new inputs.
+pub fn trace_inputs(handle: SEXP, x: SEXP, scope: &Scope) -> Outcome {
+    let trace = trace::opened(handle)?;
+    tree::inputs(&trace, handle, x, scope)
+}
+
+/// Number of open traces.
+pub fn depth(scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; one element is written.
+    let out = protected(|| unsafe {
+        let x = Rf_allocVector(INTSXP, 1);
+        *INTEGER(x) = trace::depth() as c_int;
+        x
+    })?;
+    Ok(scope.keep(out))
+}
+
+/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace.
+pub fn lift(x: SEXP, scope: &Scope) -> Outcome {
+    let Some((trace, handle)) = trace::innermost() else {
+        return Err(Error::Internal { detail: "no trace is open".into() }.into());
+    };
+    let (_, shape) = trace::number_argument(x)?;
+    let operand = trace::operand(&trace, handle, x, scope)?;
+    trace::tracer(handle, operand, &shape, scope)
+}
+
+/// Raises each kind of error on purpose, for tests: a panic, or an interrupt-like wait.
+pub fn fail(what: SEXP) -> Outcome {
+    let what = string(what).unwrap_or_default();
+    if what == "panic" {
+        panic!("100% on purpose: %s");
+    }
+    Err(Error::Internal { detail: "100% on purpose: %s".into() }.into())
+}

@@ -1,0 +1,354 @@
+//! Jitted functions: a cache of programs by signature, and the warm call.
+//!
+//! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make the cache anew
+//! after the handle was loaded in another session), `entries` keeps alive what the programs refer to.
+
+use crate::ffi::*;
+use crate::guard::{protected, Exit, Outcome, Scope};
+use crate::program::Program;
+use crate::trace;
+use crate::tree::{Flat, Out};
+use anvil_core::error::Error;
+use anvil_core::exec::Executable;
+use anvil_core::graph::Value;
+use anvil_core::ops::Graph;
+use anvil_core::tensor::Aval;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::raw::c_void;
+use std::rc::Rc;
+
+/// Flags of `identical()` with its defaults.
+const IDENTICAL_DEFAULT: i32 = 16;
+
+/// A traced function: its graph and the structure of its result.
+pub struct Traced {
+    /// The graph, as it was traced.
+    pub graph: Graph,
+    out: Rc<Out>,
+}
+
+/// A function with its compiled programs.
+struct JitFunction {
+    /// For each formal but `...`: whether it is static.
+    statics: Vec<bool>,
+    /// For each formal but `...`: whether it is donated.
+    donate: Vec<bool>,
+    /// Position of `...` among the formals.
+    dots: Option<usize>,
+    cache: RefCell<Cache>,
+}
+
+#[derive(Default)]
+struct Cache {
+    size: usize,
+    /// Ids of the entries with these words; they differ in their statics.
+    by_words: HashMap<Vec<u64>, Vec<u64>>,
+    entries: HashMap<u64, Entry>,
+    clock: u64,
+    hits: u64,
+    misses: u64,
+}
+
+struct Entry {
+    words: Vec<u64>,
+    statics: Vec<SEXP>,
+    program: Rc<Program>,
+    /// `list(description, names, statics, constants, out)`: all that the entry refers to.
+    held: SEXP,
+    hits: u64,
+    used: u64,
+}
+
+impl JitFunction {
+    fn from_spec(spec: SEXP) -> Outcome<JitFunction> {
+        let broken = || Exit::Error(Error::Internal { detail: "a jitted function with a broken specification".into() });
+        if kind(spec) != VECSXP || len(spec) < 5 {
+            return Err(broken());
+        }
+        let flags = |x: SEXP| -> Vec<bool> {
+            // SAFETY: a logical vector, by R/jit.R.
+            (0..len(x)).map(|i| unsafe { *LOGICAL(x).add(i) } == 1).collect()
+        };
+        let number = |x: SEXP| -> usize {
+            // SAFETY: an integer of length 1, by R/jit.R.
+            unsafe { *INTEGER(x) }.max(0) as usize
+        };
+        let [_, statics, donate, dots, size] = [0, 1, 2, 3, 4].map(|i| element(spec, i));
+        if kind(statics) != LGLSXP || kind(donate) != LGLSXP || kind(dots) != INTSXP || kind(size) != INTSXP {
+            return Err(broken());
+        }
+        let cache = RefCell::new(Cache { size: number(size).max(1), ..Cache::default() });
+        let dots = number(dots).checked_sub(1);
+        Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, cache })
+    }
+
+    /// The formal that argument number `i` of `count` belongs to; `None` for those in `...`.
+    fn formal(&self, i: usize, count: usize) -> Option<usize> {
+        match self.dots {
+            None => Some(i),
+            Some(at) if i < at => Some(i),
+            // The last arguments are the formals after `...`.
+            Some(at) => (i + self.statics.len() - at >= count).then(|| i + self.statics.len() - count),
+        }
+    }
+
+    fn flatten(&self, arguments: &[(SEXP, SEXP)]) -> Outcome<Flat> {
+        let mut flat = Flat::default();
+        for (i, &(tag, x)) in arguments.iter().enumerate() {
+            let formal = self.formal(i, arguments.len());
+            let is_static = formal.is_some_and(|f| self.statics[f]);
+            flat.argument(formal.unwrap_or(usize::MAX), tag, x, is_static)?;
+        }
+        Ok(flat)
+    }
+}
+
+impl Cache {
+    fn find(&mut self, flat: &Flat) -> Option<Rc<Program>> {
+        let ids = self.by_words.get(&flat.words)?;
+        let entries = &self.entries;
+        let same = |id: &&u64| {
+            let pairs = entries[*id].statics.iter().zip(&flat.statics);
+            // SAFETY: compares two R values; both are alive.
+            pairs.into_iter().all(|(&x, &y)| x == y || unsafe { R_compute_identical(x, y, IDENTICAL_DEFAULT) } != 0)
+        };
+        let id = *ids.iter().find(same)?;
+        self.clock += 1;
+        self.hits += 1;
+        let entry = self.entries.get_mut(&id)?;
+        entry.hits += 1;
+        entry.used = self.clock;
+        Some(entry.program.clone())
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        while self.entries.len() >= self.size {
+            let Some((&oldest, _)) = self.entries.iter().min_by_key(|(_, e)| e.used) else { break };
+            self.remove(oldest);
+        }
+        self.clock += 1;
+        let id = self.clock;
+        self.by_words.entry(entry.words.clone()).or_default().push(id);
+        self.entries.insert(id, Entry { used: id, ..entry });
+    }
+
+    fn remove(&mut self, id: u64) {
+        let Some(entry) = self.entries.remove(&id) else { return };
+        if let Some(ids) = self.by_words.get_mut(&entry.words) {
+            ids.retain(|&other| other != id);
+            if ids.is_empty() {
+                self.by_words.remove(&entry.words);
+            }
+        }
+    }
+
+    /// Entries from first to last.
+    fn in_order(&self) -> Vec<&Entry> {
+        let mut ids: Vec<&u64> = self.entries.keys().collect();
+        ids.sort_unstable();
+        ids.into_iter().map(|id| &self.entries[id]).collect()
+    }
+}
+
+/// The arguments after the handle, with their tags.
+fn pairs(mut rest: SEXP) -> Vec<(SEXP, SEXP)> {
+    let mut out = Vec::with_capacity(8);
+    // SAFETY: a pairlist that R made.
+    unsafe {
+        while rest != nil() {
+            out.push((TAG(rest), CAR(rest)));
+            rest = CDR(rest);
+        }
+    }
+    out
+}
+
+/// Makes the handle of a jitted function from its specification (see R/jit.R).
+pub fn create(spec: SEXP, scope: &Scope) -> Outcome {
+    let function = JitFunction::from_spec(spec)?;
+    // SAFETY: inside `protected`; the list is filled before it is used.
+    let held = scope.keep(protected(|| unsafe {
+        let held = Rf_allocVector(VECSXP, 2);
+        SET_VECTOR_ELT(held, 0, spec);
+        held
+    })?);
+    trace::handle(function, held, scope)
+}
+
+/// The function behind a handle. A handle from another session is given a new, empty cache.
+fn function<'a>(handle: SEXP) -> Outcome<&'a JitFunction> {
+    // SAFETY: `handle` is the one of a jitted function, put into its body by R/jit.R.
+    unsafe {
+        if let Some(found) = trace::behind::<JitFunction>(handle) {
+            return Ok(found);
+        }
+        // No finalizer survives being saved, and none is set here: the cache of a reloaded function lives as long as
+        // the session.
+        let spec = element(R_ExternalPtrProtected(handle), 0);
+        let made = Box::new(JitFunction::from_spec(spec)?);
+        R_SetExternalPtrAddr(handle, Box::into_raw(made).cast::<c_void>());
+        trace::behind(handle).ok_or_else(|| Exit::Error(Error::Internal { detail: "a lost handle".into() }))
+    }
+}
+
+/// The specification behind a handle.
+pub fn spec(handle: SEXP) -> Outcome {
+    // SAFETY: as in `function`.
+    Ok(element(unsafe { R_ExternalPtrProtected(handle) }, 0))
+}
+
+/// The warm call: `.External("anvil_jit_call", handle, arguments...)`.
+///
+/// # Errors
+/// [`Exit::Miss`] if the function has to be traced, or called as it is because a trace is open.
+pub fn call(args: SEXP, scope: &Scope) -> Outcome {
+    // SAFETY: a pairlist that R made: the entry point, the handle, the arguments.
+    let (handle, rest) = unsafe { (CAR(CDR(args)), CDR(CDR(args))) };
+    let function = function(handle)?;
+    if trace::innermost().is_some() {
+        return Err(Exit::Miss(args));
+    }
+    let flat = function.flatten(&pairs(rest))?;
+    if flat.traced {
+        return Err(Exit::Miss(args));
+    }
+    // The cache is not borrowed while the program runs: a finalizer or event handler of R may call us again.
+    let found = function.cache.borrow_mut().find(&flat);
+    match found {
+        Some(program) => program.run(&flat.leaves, scope),
+        None => Err(Exit::Miss(args)),
+    }
+}
+
+/// Ends a trace with what the function returned; gives the handle of the traced function.
+pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
+    let trace = trace::opened(handle)?;
+    let mut outputs: Vec<Value> = Vec::new();
+    let mut count = 0;
+    let out = Out::new(result, &mut count, &mut |x| {
+        let operand = trace::operand(&trace, handle, x, scope).map_err(returned)?;
+        outputs.push(anvil_core::apply::materialise(&mut trace.builder(), operand)?);
+        Ok(())
+    })?;
+    let traced = Traced { graph: trace.finish(outputs), out: Rc::new(out) };
+    let constants = trace::constants(handle);
+    // SAFETY: inside `protected`; the constants are kept by the trace's handle until the list has them.
+    let held = scope.keep(protected(|| unsafe {
+        let held = Rf_protect(Rf_allocVector(VECSXP, 2));
+        let list = Rf_allocVector(VECSXP, constants.len() as Length);
+        SET_VECTOR_ELT(held, 0, list);
+        for (i, &x) in constants.iter().enumerate() {
+            SET_VECTOR_ELT(list, i as Length, x);
+        }
+        SET_VECTOR_ELT(held, 1, result);
+        Rf_unprotect(1);
+        held
+    })?);
+    trace::handle(traced, held, scope)
+}
+
+/// The error for something that cannot be returned from a traced function.
+fn returned(exit: Exit) -> Exit {
+    match exit {
+        Exit::Error(Error::Arg { got, .. }) => Exit::Error(Error::Arg {
+            arg: "the result of the function".into(),
+            expected: "tensors, R numbers, logicals or arrays, or a list of these".into(),
+            got,
+            hint: "Return other things from a function that is not jitted.".into(),
+        }),
+        other => other,
+    }
+}
+
+/// The traced function behind a handle.
+pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
+    // SAFETY: R/trace.R passes handles made by `finish` only; one from another session has a NULL address.
+    unsafe { trace::behind::<Traced>(x) }.ok_or_else(|| {
+        let got = "one from another session";
+        Exit::Error(Error::arg("graph", "a graph traced in this session", got))
+    })
+}
+
+/// Compiles a traced function for these arguments, keeps the program, and runs it.
+pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scope: &Scope) -> Outcome {
+    let function = function(handle)?;
+    // SAFETY: the pairlist of arguments as the warm call got it.
+    let flat = function.flatten(&pairs(unsafe { CDR(CDR(arguments)) }))?;
+    let traced = traced(graph)?;
+    let inputs: Vec<&Aval> = traced.graph.inputs().iter().map(|&v| traced.graph.aval(v)).collect();
+    if inputs.len() != flat.leaves.len() {
+        return Err(Error::Internal { detail: "arguments changed while the function was traced".into() }.into());
+    }
+    let donated: Vec<usize> = (0..flat.leaves.len())
+        .filter(|&i| function.donate.get(flat.owners[i]).copied().unwrap_or(false))
+        .collect();
+    let executable = Executable::compile(&traced.graph, &donated)?;
+    // SAFETY: the protected slot made by `finish`.
+    let held_by_graph = unsafe { R_ExternalPtrProtected(graph) };
+    let list = element(held_by_graph, 0);
+    let constants = (0..len(list)).map(|i| element(list, i)).collect();
+    let program = Rc::new(Program { executable, constants, out: traced.out.clone() });
+    // SAFETY: inside `protected`; each object is protected before the next is made.
+    let held = scope.keep(protected(|| unsafe {
+        let held = Rf_protect(Rf_allocVector(VECSXP, 4));
+        SET_VECTOR_ELT(held, 0, description);
+        SET_VECTOR_ELT(held, 1, held_by_graph);
+        for (slot, objects) in [(2, &flat.statics), (3, &flat.names)] {
+            let list = Rf_allocVector(VECSXP, objects.len() as Length);
+            SET_VECTOR_ELT(held, slot, list);
+            for (i, &x) in objects.iter().enumerate() {
+                SET_VECTOR_ELT(list, i as Length, x);
+            }
+        }
+        Rf_unprotect(1);
+        held
+    })?);
+    let Flat { words, statics, leaves, .. } = flat;
+    let entry = Entry { words, statics, program: program.clone(), held, hits: 0, used: 0 };
+    let all: Vec<SEXP> = {
+        let mut cache = function.cache.borrow_mut();
+        cache.misses += 1;
+        cache.insert(entry);
+        cache.in_order().iter().map(|e| e.held).collect()
+    };
+    // SAFETY: inside `protected`; the list takes the place of the one that held the entries before.
+    protected(|| unsafe {
+        let list = Rf_allocVector(VECSXP, all.len() as Length);
+        SET_VECTOR_ELT(R_ExternalPtrProtected(handle), 1, list);
+        for (i, &x) in all.iter().enumerate() {
+            SET_VECTOR_ELT(list, i as Length, x);
+        }
+    })?;
+    program.run(&leaves, scope)
+}
+
+/// State of a cache: `list(c(size, hits, misses), descriptions, hits of each)`.
+pub fn info(handle: SEXP, scope: &Scope) -> Outcome {
+    let function = function(handle)?;
+    let cache = function.cache.borrow();
+    let entries: Vec<(SEXP, f64)> = cache.in_order().iter().map(|e| (element(e.held, 0), e.hits as f64)).collect();
+    let counts = [cache.size as f64, cache.hits as f64, cache.misses as f64];
+    let doubles = |values: &mut dyn Iterator<Item = f64>, n: usize| {
+        // SAFETY: called inside `protected`; as many are written as were allocated.
+        unsafe {
+            let x = Rf_allocVector(REALSXP, n as Length);
+            values.take(n).enumerate().for_each(|(i, v)| *REAL(x).add(i) = v);
+            x
+        }
+    };
+    // SAFETY: inside `protected`; the list is protected while its elements are made.
+    let out = protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(VECSXP, 3));
+        SET_VECTOR_ELT(out, 0, doubles(&mut counts.into_iter(), 3));
+        let list = Rf_allocVector(VECSXP, entries.len() as Length);
+        SET_VECTOR_ELT(out, 1, list);
+        for (i, (description, _)) in entries.iter().enumerate() {
+            SET_VECTOR_ELT(list, i as Length, *description);
+        }
+        SET_VECTOR_ELT(out, 2, doubles(&mut entries.iter().map(|e| e.1), entries.len()));
+        Rf_unprotect(1);
+        out
+    })?;
+    Ok(scope.keep(out))
+}

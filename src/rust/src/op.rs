@@ -1,0 +1,248 @@
+//! The door of the ops: `.External("anvil_op", name, operands..., attribute = ...)`.
+//!
+//! Untagged arguments are operands (a bare list stands for its elements), tagged ones are static parameters. With a
+//! tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as a program of its
+//! own that is kept for the next call with the same types.
+
+use crate::ffi::*;
+use crate::guard::{Outcome, Scope};
+use crate::program::Program;
+use crate::trace::{self, Trace};
+use crate::tree::{Leaf, Out};
+use crate::value::{self, Record};
+use anvil_core::apply::{apply, literal_ranked, Operand};
+use anvil_core::dtype::Ranked;
+use anvil_core::error::Error;
+use anvil_core::exec::Executable;
+use anvil_core::graph::Value;
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::Builder;
+use anvil_core::tensor::{Aval, Literal};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Number of eager programs that are kept; when there are more, all are dropped and made again as they are needed.
+const MAX_PROGRAMS: usize = 4096;
+
+thread_local! {
+    static PROGRAMS: RefCell<HashMap<Vec<u64>, Rc<Program>>> = RefCell::new(HashMap::new());
+}
+
+/// The arguments of one call.
+struct Call {
+    name: SEXP,
+    operands: Vec<SEXP>,
+    /// Name (a symbol) and value.
+    attrs: Vec<(SEXP, SEXP)>,
+}
+
+impl Call {
+    /// Reads the argument list of `.External()`.
+    fn new(args: SEXP) -> Call {
+        // SAFETY: a pairlist that R made; the first element is the entry point, the second the op's name.
+        unsafe {
+            let mut rest = CDR(args);
+            let mut call = Call { name: CAR(rest), operands: Vec::with_capacity(4), attrs: Vec::new() };
+            rest = CDR(rest);
+            while rest != nil() {
+                let (x, tag) = (CAR(rest), TAG(rest));
+                if tag != nil() {
+                    call.attrs.push((tag, x));
+                } else if kind(x) == VECSXP && !is_object(x) {
+                    call.operands.extend((0..len(x)).map(|i| element(x, i)));
+                } else {
+                    call.operands.push(x);
+                }
+                rest = CDR(rest);
+            }
+            call
+        }
+    }
+
+    fn name(&self) -> Result<String, Error> {
+        string(self.name).ok_or_else(|| Error::Internal { detail: "an op without a name".into() })
+    }
+
+    fn attrs(&self) -> Outcome<Attrs> {
+        let mut attrs = Attrs::new();
+        for &(tag, x) in &self.attrs {
+            // SAFETY: a tag is a symbol.
+            attrs = attrs.with(&text(unsafe { PRINTNAME(tag) }), attr(x)?);
+        }
+        Ok(attrs)
+    }
+
+    /// What an eager program depends on: name, parameters, types of the operands.
+    fn words(&self, leaves: &[Leaf]) -> Option<Vec<u64>> {
+        // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
+        let mut words = Vec::with_capacity(8 + 4 * leaves.len());
+        words.push(unsafe { STRING_ELT(self.name, 0) } as u64);
+        for &(tag, x) in &self.attrs {
+            words.push(tag as u64);
+            attr_words(x, &mut words)?;
+        }
+        for leaf in leaves {
+            match leaf {
+                Leaf::Tensor(record, _) => {
+                    let dims = record.dims();
+                    words.push(1 | (record.dtype as u64) << 8 | (record.ambiguous as u64) << 16 | (dims.len() as u64) << 32);
+                    words.extend(dims.iter().map(|&d| d as u64));
+                }
+                Leaf::Number(x, dtype) => {
+                    let shape = value::number(*x)?.1;
+                    words.push(2 | (*dtype as u64) << 8 | (shape.rank() as u64) << 32);
+                    words.extend(shape.iter().map(|&d| d as u64));
+                }
+            }
+        }
+        Some(words)
+    }
+}
+
+/// The words of a parameter; `None` if it is of a kind that is not worth a key.
+fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Option<()> {
+    words.push((kind(x) as u64) << 56 | if kind(x) == NILSXP { 0 } else { len(x) as u64 });
+    // SAFETY: reads as many elements as there are, by the vector's type. ALTREP vectors of numbers are short here and
+    // expanding one cannot fail but for lack of memory.
+    unsafe {
+        match kind(x) {
+            NILSXP => {}
+            LGLSXP => words.extend((0..len(x)).map(|i| *LOGICAL(x).add(i) as u64)),
+            INTSXP => words.extend((0..len(x)).map(|i| *INTEGER(x).add(i) as u64)),
+            REALSXP => words.extend((0..len(x)).map(|i| (*REAL(x).add(i)).to_bits())),
+            STRSXP if len(x) == 1 => {
+                let text = text(STRING_ELT(x, 0));
+                words.push(text.len() as u64);
+                words.extend(text.bytes().map(u64::from));
+            }
+            VECSXP if value::is_tensor(x) => {
+                let record = Record::read(x).ok()?;
+                words.push(record.dtype as u64 | (record.dims().len() as u64) << 8);
+                let bytes = record.bytes().ok()?;
+                words.extend(bytes.as_slice().iter().map(|&b| u64::from(b)));
+            }
+            VECSXP if !is_object(x) => (0..len(x)).try_for_each(|i| attr_words(element(x, i), words))?,
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// A parameter as the engine reads it.
+fn attr(x: SEXP) -> Outcome<Attr> {
+    // SAFETY: types and lengths are checked before elements are read.
+    Ok(unsafe {
+        match kind(x) {
+            NILSXP => Attr::Null,
+            LGLSXP if len(x) == 1 && *LOGICAL(x) != i32::MIN => Attr::Logical(*LOGICAL(x) != 0),
+            INTSXP if !is_object(x) => {
+                let number = |i| match *INTEGER(x).add(i) {
+                    i32::MIN => f64::NAN,
+                    v => v as f64,
+                };
+                Attr::Numbers((0..len(x)).map(number).collect())
+            }
+            REALSXP if !is_object(x) => Attr::Numbers((0..len(x)).map(|i| *REAL(x).add(i)).collect()),
+            STRSXP if len(x) == 1 => Attr::Text(text(STRING_ELT(x, 0))),
+            VECSXP if value::is_tensor(x) => {
+                let record = Record::read(x)?;
+                if record.shape().size() != 1 {
+                    return Ok(Attr::Other(format!("a tensor of shape {}", record.shape())));
+                }
+                Attr::Literal(Literal::from_bytes(record.dtype, record.bytes()?.as_slice()))
+            }
+            VECSXP if !is_object(x) => Attr::List((0..len(x)).map(|i| attr(element(x, i))).collect::<Outcome<_>>()?),
+            _ => Attr::Other(value::describe(x)),
+        }
+    })
+}
+
+/// Runs or traces one call. `list` says whether the result is a list of all values, or the one value.
+pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
+    let call = Call::new(args);
+    if let Some((trace, handle)) = owner(&call)? {
+        return traced(&call, &trace, handle, list, scope);
+    }
+    let mut leaves = Vec::with_capacity(call.operands.len());
+    for &x in &call.operands {
+        leaves.push(if value::is_tensor(x) {
+            Leaf::Tensor(Record::read(x)?, false)
+        } else {
+            Leaf::Number(x, trace::number_argument(x)?.0)
+        });
+    }
+    let words = call.words(&leaves);
+    let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
+    let program = match known {
+        Some(program) => program,
+        None => {
+            let program = Rc::new(compile(&call, &leaves, list)?);
+            if let Some(words) = words {
+                // SAFETY: a string of R; there are as many as ops.
+                unsafe { R_PreserveObject(STRING_ELT(call.name, 0)) };
+                PROGRAMS.with_borrow_mut(|programs| {
+                    if programs.len() >= MAX_PROGRAMS {
+                        programs.clear();
+                    }
+                    programs.insert(words, program.clone());
+                });
+            }
+            program
+        }
+    };
+    program.run(&leaves, scope)
+}
+
+/// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all, so that a
+/// tensor made while tracing is part of the program.
+fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
+    if let Some(found) = trace::trace_of(&call.operands)? {
+        return Ok(Some(found));
+    }
+    Ok(if call.operands.is_empty() { trace::innermost() } else { None })
+}
+
+fn compile(call: &Call, leaves: &[Leaf], list: bool) -> Outcome<Program> {
+    let mut builder = Builder::default();
+    let mut operands = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        operands.push(match leaf {
+            Leaf::Tensor(record, _) => {
+                let aval = record.aval();
+                Operand { ranked: aval.ranked(), value: builder.input(aval) }
+            }
+            Leaf::Number(x, dtype) => {
+                let ranked: Ranked = literal_ranked(*dtype);
+                let shape = trace::number_argument(*x)?.1;
+                Operand { ranked, value: builder.input(Aval { dtype: *dtype, shape, ambiguous: ranked.ambiguous }) }
+            }
+        });
+    }
+    let results = apply(&mut builder, &call.name()?, &operands, &call.attrs()?)?;
+    let count = results.len();
+    let graph = builder.finish(results);
+    let out = if list { Out::List((0..count).map(Out::Leaf).collect(), nil()) } else { Out::Leaf(0) };
+    Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
+}
+
+fn traced(call: &Call, trace: &Trace, handle: SEXP, list: bool, scope: &Scope) -> Outcome {
+    let operands: Vec<Operand> =
+        call.operands.iter().map(|&x| trace::operand(trace, handle, x, scope)).collect::<Outcome<_>>()?;
+    let (name, attrs) = (call.name()?, call.attrs()?);
+    let results: Vec<Value> = apply(&mut trace.builder(), &name, &operands, &attrs)?;
+    let mut tracers = Vec::with_capacity(results.len());
+    for value in results {
+        let (operand, shape) = {
+            let builder = trace.builder();
+            (Operand::of(&builder, value), builder.graph().aval(value).shape.clone())
+        };
+        tracers.push(trace::tracer(handle, operand, &shape, scope)?);
+    }
+    if !list {
+        return Ok(tracers[0]);
+    }
+    let out = Out::List((0..tracers.len()).map(Out::Leaf).collect(), nil());
+    // SAFETY: inside `protected`; the tracers are kept by the scope.
+    crate::guard::protected(|| unsafe { out.build(&|i| tracers[i]) }).map(|x| scope.keep(x))
+}

@@ -1,0 +1,147 @@
+//! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
+
+use crate::ffi::*;
+use crate::guard::{check_interrupt, protected, Exit, Outcome, Scope};
+use crate::tree::{Leaf, Out};
+use crate::value::{self, Bytes, Record};
+use anvil_core::error::Error;
+use anvil_core::exec::{Executable, Output};
+use anvil_core::graph::Def;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How long a program runs before R is asked whether the user wants to stop.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Something that can be called on leaves.
+pub struct Program {
+    /// The compiled graph.
+    pub executable: Executable,
+    /// Captured tensors, kept alive by the owner of the program.
+    pub constants: Vec<SEXP>,
+    /// Structure of the result.
+    pub out: Rc<Out>,
+}
+
+impl Program {
+    /// Runs the program; makes the result.
+    ///
+    /// # Errors
+    /// A jump if memory cannot be had or the user interrupts; outputs are dropped then, donated inputs are as before
+    /// unless the run had begun.
+    pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
+        let donations = self.donations(leaves);
+        let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
+        let constants: Vec<Record> = self.constants.iter().map(|&x| Record::read(x)).collect::<Result<_, _>>()?;
+        let constants: Vec<Bytes> = constants.iter().map(|r| r.bytes()).collect::<Outcome<_>>()?;
+        let avals: Vec<_> = self.executable.outputs().collect();
+        for aval in &avals {
+            value::check_dims(&aval.shape)?;
+        }
+        // All of the result is allocated before anything runs, and protected as one list.
+        // SAFETY: inside `protected`; the list is protected while its elements are made.
+        let records = protected(|| unsafe {
+            let list = Rf_protect(Rf_allocVector(VECSXP, avals.len() as Length));
+            for (k, aval) in avals.iter().enumerate() {
+                let record = match (donations[k], self.passed_through(k, leaves)) {
+                    (Some((_, record)), _) => value::record_around(aval, record.data),
+                    (None, Some(object)) => object,
+                    (None, None) => value::new_record(aval),
+                };
+                SET_VECTOR_ELT(list, k as Length, record);
+            }
+            Rf_unprotect(1);
+            list
+        })?;
+        let records = scope.keep(records);
+        let result = scope.keep(protected(|| unsafe { self.out.build(&|k| element(records, k)) })?);
+        self.compute(leaves, records, &donations, &inputs, &constants)?;
+        for (_, record) in donations.into_iter().flatten() {
+            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
+            unsafe { value::donate(record.object) };
+        }
+        Ok(result)
+    }
+
+    fn compute(
+        &self, leaves: &[Leaf], records: SEXP, donations: &[Option<(usize, Record)>], inputs: &[Bytes],
+        constants: &[Bytes],
+    ) -> Outcome<()> {
+        let mut slices: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
+        let mut outputs = Vec::with_capacity(donations.len());
+        for (k, donation) in donations.iter().enumerate() {
+            outputs.push(match donation {
+                Some((i, record)) => {
+                    slices[*i] = None;
+                    let bytes = record.exclusive_bytes().ok_or_else(shared)?;
+                    Output::Donated(bytes, *i)
+                }
+                None if self.passed_through(k, leaves).is_some() => Output::Unused,
+                // SAFETY: made above, each is borrowed once.
+                None => Output::Fresh(unsafe { value::new_bytes(element(records, k)) }),
+            });
+        }
+        let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
+        let mut asked = Instant::now();
+        let mut jump = None;
+        let mut poll = || {
+            if asked.elapsed() < POLL {
+                return false;
+            }
+            asked = Instant::now();
+            jump = check_interrupt().err();
+            jump.is_some()
+        };
+        let done = self.executable.run(&slices, &constants, outputs, &mut poll);
+        match jump {
+            Some(exit) if !done => Err(exit),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of the input that output `k` is, if it is one.
+    fn input_of(&self, k: usize) -> Option<usize> {
+        let graph = self.executable.graph();
+        match graph.def(graph.outputs()[k]) {
+            Def::Input(i) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// The tensor that output `k` is, if it is an argument as it came.
+    fn passed_through(&self, k: usize, leaves: &[Leaf]) -> Option<SEXP> {
+        match leaves[self.input_of(k)?] {
+            Leaf::Tensor(record, _) => Some(record.object),
+            Leaf::Number(..) => None,
+        }
+    }
+
+    /// For each output, the donated leaf whose vector it takes over in this call: nothing else may refer to it, and it
+    /// may not be given twice.
+    fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Record)>> {
+        let alone = |record: &Record| {
+            let same = |leaf: &&Leaf| matches!(leaf, Leaf::Tensor(other, _) if other.data == record.data);
+            leaves.iter().filter(same).count() == 1
+        };
+        let planned = self.executable.donations().iter();
+        planned
+            .map(|input| match leaves[(*input)?] {
+                Leaf::Tensor(record, true) if alone(&record) && record.exclusive_bytes().is_some() => {
+                    Some(((*input)?, record))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn shared() -> Exit {
+    Exit::Error(Error::Internal { detail: "a donated vector became shared".into() })
+}
+
+fn leaf_bytes<'a>(leaf: &'a Leaf) -> Outcome<Bytes<'a>> {
+    match leaf {
+        Leaf::Tensor(record, _) => record.bytes(),
+        Leaf::Number(x, dtype) => value::number_bytes(*x, *dtype),
+    }
+}

@@ -1,0 +1,273 @@
+//! Tensors from R data, R data from tensors, and their text.
+
+use crate::ffi::*;
+use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::info::{dtype_argument, flag_argument, shape_argument};
+use crate::value::{self, Record};
+use anvil_core::boundary::{
+    export_doubles, export_integer64, export_integers, export_logicals, import, natural, Filling, Loss, Natural, Source,
+};
+use anvil_core::dtype::{DType, Kind};
+use anvil_core::error::{Error, Result};
+use anvil_core::format::{data_lines, footer, limit, summary, Limits, Number};
+use anvil_core::kernels::cast;
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
+
+extern "C" {
+    fn R_shallow_duplicate_attr(x: SEXP) -> SEXP;
+    fn ATTRIB(x: SEXP) -> SEXP;
+    static R_DimNamesSymbol: SEXP;
+}
+
+fn is_integer64(x: SEXP) -> bool {
+    // SAFETY: reads the class.
+    kind(x) == REALSXP && unsafe { Rf_inherits(x, c"integer64".as_ptr()) } != 0
+}
+
+/// The dtype of R data for which none is asked.
+fn default_dtype(x: SEXP) -> Result<DType> {
+    match kind(x) {
+        _ if is_integer64(x) => Ok(DType::I64),
+        REALSXP => Ok(DType::F32),
+        INTSXP => Ok(DType::I32),
+        LGLSXP => Ok(DType::I1),
+        RAWSXP => Ok(DType::UI8),
+        _ => Err(Error::Arg {
+            arg: "dtype".into(),
+            expected: format!("given for {}", value::describe(x)),
+            got: "NULL".into(),
+            hint: "Strings hold integers that R's numbers cannot: say of which dtype, such as \"i64\".".into(),
+        }),
+    }
+}
+
+fn check_data(x: SEXP) -> Result<()> {
+    let plain = matches!(kind(x), REALSXP | INTSXP | LGLSXP | RAWSXP | STRSXP);
+    if plain && (!is_object(x) || is_integer64(x)) {
+        return Ok(());
+    }
+    let hint = match kind(x) {
+        CPLXSXP => "Complex dtypes are not available yet; use real and imaginary parts.",
+        VECSXP => "Use `unlist()` or `as.matrix()` first.",
+        _ if is_object(x) => "Use `unclass()` or `as.numeric()` first.",
+        _ => "",
+    };
+    Err(Error::Arg {
+        arg: "data".into(),
+        expected: "a numeric, logical, character or raw vector or array".into(),
+        got: value::describe(x),
+        hint: hint.into(),
+    })
+}
+
+/// Makes a tensor: `nv_tensor(data, dtype, shape, ambiguous, byrow)`.
+pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP, scope: &Scope) -> Outcome {
+    check_data(data)?;
+    let dtype = if dtype == nil() { default_dtype(data)? } else { dtype_argument(dtype)? };
+    // SAFETY: reads an attribute.
+    let dim = attribute(data, unsafe { R_DimSymbol });
+    let shape = if shape != nil() {
+        shape_argument(shape)?
+    } else if dim != nil() {
+        shape_argument(dim)?
+    } else {
+        Shape::try_new(vec![len(data)])?
+    };
+    value::check_dims(&shape)?;
+    let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
+    let aval = Aval { dtype, shape, ambiguous: flag_argument("ambiguous", ambiguous)? };
+    if let Some(record) = adopt(data, &aval, filling, scope)? {
+        return Ok(record);
+    }
+    let n = len(data);
+    if n != aval.shape.size() && n != 1 {
+        return Err(Error::DataLength { len: n, shape: aval.shape.clone(), size: aval.shape.size() }.into());
+    }
+    // SAFETY: inside `protected`; the vector is written before anything else sees it.
+    let record = scope.keep(protected(|| unsafe { value::new_record(&aval) })?);
+    // SAFETY: as above.
+    let out = unsafe { value::new_bytes(record) };
+    let source_bytes = if kind(data) == STRSXP { None } else { Some(value::bytes(data, 8)?) };
+    let bytes = source_bytes.as_ref().map_or(&[][..], |b| b.as_slice());
+    let at = |i: usize| -> Option<&str> { texts_at(data, i) };
+    let source = match kind(data) {
+        REALSXP if is_integer64(data) => Source::Integer64(cast::slice(bytes)),
+        REALSXP => Source::Doubles(cast::slice(bytes)),
+        INTSXP => Source::Integers(cast::slice(bytes)),
+        LGLSXP => Source::Logicals(cast::slice(bytes)),
+        STRSXP => Source::Strings(&at, n),
+        _ => Source::Raw(bytes),
+    };
+    import(&source, dtype, &aval.shape, filling, out)?;
+    Ok(record)
+}
+
+/// Element of a character vector, `None` for `NA` and for text that is not ASCII or UTF-8.
+fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
+    extern "C" {
+        static R_NaString: SEXP;
+    }
+    // SAFETY: `i` is in range, by `Source::Strings`; the string lives as long as its vector, which is an argument.
+    unsafe {
+        let s = STRING_ELT(x, i as Length);
+        if s == R_NaString {
+            return None;
+        }
+        std::ffi::CStr::from_ptr(R_CHAR(s)).to_str().ok().or(Some("<bytes>"))
+    }
+}
+
+/// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is copied.
+fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
+    let same = kind(data) == value::storage(aval.dtype) && matches!(aval.dtype, DType::F64 | DType::I32);
+    let ordered = matches!(filling, Filling::Column) || aval.shape.rank() < 2;
+    if !same || !ordered || is_object(data) || len(data) != aval.shape.size() {
+        return Ok(None);
+    }
+    if aval.dtype == DType::I32 && has_missing(data)? {
+        return Ok(None);
+    }
+    // SAFETY: inside `protected`; a vector without attributes is used as it is, another is wrapped or copied by R with
+    // those removed that arrays have. Whatever else it carries, it is copied by the caller.
+    let record = protected(|| unsafe {
+        let mut data = data;
+        if ATTRIB(data) != nil() {
+            data = R_shallow_duplicate_attr(data);
+            Rf_protect(data);
+            for symbol in [R_DimNamesSymbol, R_DimSymbol, R_NamesSymbol] {
+                Rf_setAttrib(data, symbol, nil());
+            }
+            if ATTRIB(data) != nil() {
+                Rf_unprotect(1);
+                return nil();
+            }
+        } else {
+            Rf_protect(data);
+        }
+        let record = value::record_around(aval, data);
+        Rf_unprotect(1);
+        record
+    })?;
+    Ok((record != nil()).then(|| scope.keep(record)))
+}
+
+fn has_missing(x: SEXP) -> Outcome<bool> {
+    let bytes = value::bytes(x, 4)?;
+    Ok(cast::slice::<i32>(bytes.as_slice()).contains(&i32::MIN))
+}
+
+/// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot hold. Data have
+/// `dim` unless the tensor is 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
+pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
+    if !value::is_tensor(x) {
+        return Err(Error::arg("x", "a tensor", value::describe(x)).into());
+    }
+    let record = Record::read(x)?;
+    let wide = flag_argument("integer64", integer64)?;
+    let shape = record.shape();
+    let wants_integer64 = wide && natural(record.dtype) == Natural::Double && record.dtype.is_integer();
+    let to = match natural(record.dtype) {
+        Natural::Logical => LGLSXP,
+        Natural::Integer => INTSXP,
+        Natural::Double => REALSXP,
+    };
+    let shared = matches!(record.dtype, DType::F64 | DType::I32);
+    // SAFETY: inside `protected`; the result is protected while its attributes are made. A shared vector is wrapped by R
+    // (or copied, if it is short), so that the attributes are not those of the tensor's own.
+    let out = scope.keep(protected(|| unsafe {
+        let out = match shared {
+            true if shape.rank() == 0 => record.data,
+            true => R_shallow_duplicate_attr(record.data),
+            false => Rf_allocVector(to, shape.size() as Length),
+        };
+        Rf_protect(out);
+        if shape.rank() > 0 {
+            let dim = Rf_protect(value::new_shape(&shape));
+            Rf_setAttrib(out, R_DimSymbol, dim);
+            Rf_unprotect(1);
+        }
+        if wants_integer64 {
+            let class = Rf_protect(Rf_allocVector(STRSXP, 1));
+            SET_STRING_ELT(class, 0, crate::guard::r_char("integer64"));
+            Rf_setAttrib(out, R_ClassSymbol, class);
+            Rf_unprotect(1);
+        }
+        Rf_unprotect(1);
+        out
+    })?);
+    let mut loss = Loss::default();
+    if shared {
+        if record.dtype == DType::I32 {
+            let bytes = record.bytes()?;
+            loss.na = cast::slice::<i32>(bytes.as_slice()).iter().filter(|&&v| v == i32::MIN).count();
+        }
+    } else if shape.size() > 0 {
+        let bytes = record.bytes()?;
+        let n = shape.size();
+        // SAFETY: a fresh vector of that type and length.
+        unsafe {
+            match to {
+                LGLSXP => export_logicals(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(LOGICAL(out), n)),
+                INTSXP => loss = export_integers(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(INTEGER(out), n)),
+                _ if wants_integer64 => {
+                    let out = std::slice::from_raw_parts_mut(REAL(out).cast::<i64>(), n);
+                    loss = export_integer64(record.dtype, bytes.as_slice(), out);
+                }
+                _ => loss = export_doubles(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(REAL(out), n)),
+            }
+        }
+    }
+    // SAFETY: inside `protected`; the list is protected while its elements are made.
+    let result = protected(|| unsafe {
+        let list = Rf_protect(Rf_allocVector(VECSXP, 4));
+        SET_VECTOR_ELT(list, 0, out);
+        for (i, n) in [(1, loss.rounded), (2, loss.na), (3, loss.out_of_range)] {
+            let x = Rf_allocVector(REALSXP, 1);
+            SET_VECTOR_ELT(list, i, x);
+            *REAL(x) = n as f64;
+        }
+        Rf_unprotect(1);
+        list
+    })?;
+    Ok(scope.keep(result))
+}
+
+/// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice; negative is
+/// without limit.
+pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
+    let record = Record::read(x)?;
+    if kind(limits) != REALSXP || len(limits) != 3 {
+        return Err(Error::arg("limits", "three numbers", value::describe(limits)).into());
+    }
+    // SAFETY: checked to be three doubles.
+    let [rows, width, slice] = [0, 1, 2].map(|i| unsafe { *REAL(limits).add(i) } as i64);
+    let limits = Limits {
+        max_rows: limit("anvil.print_max_rows", rows)?,
+        max_width: limit("anvil.print_max_width", width)?,
+        max_rows_slice: limit("anvil.print_max_rows_slice", slice)?,
+    };
+    let bytes = record.bytes()?;
+    let (dtype, unit, bytes) = (record.dtype, record.dtype.bytes(), bytes.as_slice());
+    let at = |i: usize| {
+        let element = Literal::from_bytes(dtype, &bytes[i * unit..]);
+        match dtype.kind() {
+            Kind::Float => Number::Float(element.get::<f64>()),
+            Kind::Unsigned => Number::Int(element.get::<u64>().into()),
+            Kind::Boolean | Kind::Integer => Number::Int(element.get::<i64>().into()),
+        }
+    };
+    r_strings(&data_lines(&record.shape(), at, &limits), scope)
+}
+
+/// The last line of a printed tensor.
+pub fn foot(x: SEXP, platform: SEXP, scope: &Scope) -> Outcome {
+    let aval = Record::read(x)?.aval();
+    r_string(&footer(&string(platform).unwrap_or_default(), aval.ranked(), &aval.shape), scope)
+}
+
+/// A tensor in one line.
+pub fn one_line(x: SEXP, scope: &Scope) -> Outcome {
+    let aval = Record::read(x)?.aval();
+    r_string(&summary(aval.ranked(), &aval.shape), scope)
+}

@@ -1,0 +1,305 @@
+//! Traces: graphs under construction, the tracers that stand for their values, and what they capture.
+//!
+//! There is one stack of open traces, and this module owns it. R opens a trace and closes it with `on.exit()`, so that an
+//! error in a traced function leaves nothing open. Tracers of a trace that has ended, or of another trace than the
+//! innermost, are refused.
+
+use crate::ffi::*;
+use crate::guard::{protected, Exit, Outcome, Scope};
+use crate::value::{self, Record};
+use anvil_core::apply::{literal_ranked, Operand};
+use anvil_core::dtype::{DType, Ranked};
+use anvil_core::error::{Error, Result};
+use anvil_core::graph::Value;
+use anvil_core::ops::{Builder, Graph};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::os::raw::c_void;
+use std::rc::Rc;
+
+/// A graph under construction.
+pub struct Trace {
+    /// Of the function that is traced, for messages.
+    name: String,
+    builder: RefCell<Builder>,
+    open: Cell<bool>,
+    /// Captured vectors of R by address; they are kept alive by the handle.
+    captured: RefCell<HashMap<usize, Value>>,
+}
+
+thread_local! {
+    /// Open traces with their handles, which R keeps alive while they are open.
+    static STACK: RefCell<Vec<(Rc<Trace>, SEXP)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The innermost open trace, and its handle.
+pub fn innermost() -> Option<(Rc<Trace>, SEXP)> {
+    STACK.with_borrow(|stack| stack.last().cloned())
+}
+
+/// Makes an external pointer to a Rust value. R frees the value when nothing refers to the pointer.
+pub fn handle<T: 'static>(value: T, held: SEXP, scope: &Scope) -> Outcome {
+    unsafe extern "C" fn free<T>(x: SEXP) {
+        // SAFETY: the pointer was made below from a `Box<T>`, and is cleared so that it is freed once.
+        unsafe {
+            let address = R_ExternalPtrAddr(x).cast::<T>();
+            R_ClearExternalPtr(x);
+            if !address.is_null() {
+                drop(Box::from_raw(address));
+            }
+        }
+    }
+    // SAFETY: inside `protected`. The value is boxed only once the pointer with its finalizer exists.
+    let pointer = protected(|| unsafe {
+        let x = Rf_protect(R_MakeExternalPtr(std::ptr::null_mut(), nil(), held));
+        R_RegisterCFinalizerEx(x, Some(free::<T>), 1);
+        Rf_unprotect(1);
+        x
+    })?;
+    let pointer = scope.keep(pointer);
+    // SAFETY: an external pointer made above.
+    unsafe { R_SetExternalPtrAddr(pointer, Box::into_raw(Box::new(value)).cast::<c_void>()) };
+    Ok(pointer)
+}
+
+/// The Rust value behind a handle made by [`handle`].
+///
+/// # Safety
+/// `x` is NULL-addressed, or was made by `handle::<T>`; the reference is not kept beyond the call.
+pub unsafe fn behind<'a, T>(x: SEXP) -> Option<&'a T> {
+    // SAFETY: by the caller.
+    unsafe { (kind(x) == EXTPTRSXP).then(|| R_ExternalPtrAddr(x).cast::<T>().as_ref()).flatten() }
+}
+
+/// The trace behind its handle.
+fn of_handle(x: SEXP) -> Option<Rc<Trace>> {
+    // SAFETY: only called on handles of traces, which R code does not make or take apart.
+    unsafe { behind::<Rc<Trace>>(x) }.cloned()
+}
+
+/// Opens a trace; returns its handle.
+pub fn open(name: SEXP, scope: &Scope) -> Outcome {
+    let name = string(name).unwrap_or_else(|| "a function".into());
+    let trace = Rc::new(Trace {
+        name,
+        builder: RefCell::default(),
+        open: Cell::new(true),
+        captured: RefCell::default(),
+    });
+    let handle = handle(trace.clone(), nil(), scope)?;
+    STACK.with_borrow_mut(|stack| stack.push((trace, handle)));
+    Ok(handle)
+}
+
+/// Closes a trace and, should a jump have skipped them, all that were opened inside it.
+pub fn close(handle: SEXP) -> Outcome {
+    if let Some(trace) = of_handle(handle) {
+        STACK.with_borrow_mut(|stack| {
+            if let Some(at) = stack.iter().position(|(t, _)| Rc::ptr_eq(t, &trace)) {
+                stack.drain(at..).for_each(|(t, _)| t.open.set(false));
+            }
+        });
+    }
+    Ok(nil())
+}
+
+/// Number of open traces.
+pub fn depth() -> usize {
+    STACK.with_borrow(Vec::len)
+}
+
+impl Trace {
+    /// The graph under construction.
+    pub fn builder(&self) -> std::cell::RefMut<'_, Builder> {
+        self.builder.borrow_mut()
+    }
+
+    /// The finished graph.
+    pub fn finish(&self, outputs: Vec<Value>) -> Graph {
+        self.builder.take().finish(outputs)
+    }
+}
+
+// ---- tracers -------------------------------------------------------------------------------------------------------
+
+/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the tag the type
+/// as R reads it, the protected slot the trace.
+pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
+    value::check_dims(shape)?;
+    let address = (operand.value.index() + 1) as *mut c_void;
+    let Ranked { dtype, ambiguous } = operand.ranked;
+    // SAFETY: inside `protected`; objects are protected before the next is made.
+    let x = protected(|| unsafe {
+        let type_ = Rf_protect(Rf_allocVector(VECSXP, 3));
+        SET_VECTOR_ELT(type_, 0, value::name_of_dtype(dtype));
+        SET_VECTOR_ELT(type_, 1, value::new_shape(shape));
+        SET_VECTOR_ELT(type_, 2, value::flag(ambiguous));
+        let x = Rf_protect(R_MakeExternalPtr(address, type_, handle));
+        let x = value::mark_tracer(x);
+        Rf_unprotect(2);
+        x
+    })?;
+    Ok(scope.keep(x))
+}
+
+/// The type of a tracer as R reads it: `(dtype, shape, ambiguous)`.
+pub fn type_of(tracer: SEXP) -> [SEXP; 3] {
+    // SAFETY: `tracer` is an external pointer; its tag was set above.
+    let type_ = unsafe { R_ExternalPtrTag(tracer) };
+    [0, 1, 2].map(|i| element(type_, i))
+}
+
+/// The trace of a tracer, and its handle.
+///
+/// # Errors
+/// [`Error::LeakedTracer`] if the trace has ended, or is not the innermost.
+fn owner(tracer: SEXP) -> Result<(Rc<Trace>, SEXP)> {
+    // SAFETY: `tracer` is an external pointer.
+    let handle = unsafe { R_ExternalPtrProtected(tracer) };
+    let leaked = |trace: &str, state: &str| Err(Error::LeakedTracer { trace: trace.into(), state: state.into() });
+    let Some(trace) = of_handle(handle) else { return leaked("another session", "ended") };
+    if !trace.open.get() {
+        return leaked(&trace.name, "ended");
+    }
+    match innermost() {
+        Some((current, _)) if Rc::ptr_eq(&current, &trace) => Ok((trace, handle)),
+        _ => leaked(&trace.name, "another trace inside it"),
+    }
+}
+
+/// The value that a tracer stands for, in its own trace.
+fn value_of(tracer: SEXP, trace: &Trace) -> Outcome<Operand> {
+    // SAFETY: an external pointer whose address is a number, see `tracer()`.
+    let index = unsafe { R_ExternalPtrAddr(tracer) } as usize;
+    let found = trace.builder.borrow().graph().values().nth(index.wrapping_sub(1));
+    let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
+    let [dtype, _, ambiguous] = type_of(tracer);
+    let dtype = value::dtype_of_name(dtype).ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
+    // SAFETY: the flag made by `tracer()`.
+    let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
+    Ok(Operand { value, ranked: Ranked { dtype, ambiguous } })
+}
+
+/// The trace that an op on these arguments belongs to: that of the tracers among them, which must be the innermost.
+///
+/// # Errors
+/// [`Error::LeakedTracer`].
+pub fn trace_of(arguments: &[SEXP]) -> Result<Option<(Rc<Trace>, SEXP)>> {
+    let mut tracers = arguments.iter().copied().filter(|&x| value::is_tracer(x));
+    let Some(first) = tracers.next() else { return Ok(None) };
+    let found = owner(first)?;
+    for other in tracers {
+        owner(other)?;
+    }
+    Ok(Some(found))
+}
+
+/// An argument as an operand in a trace: a tracer's value, a captured tensor, an R number.
+pub fn operand(trace: &Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome<Operand> {
+    if value::is_tracer(x) {
+        owner(x)?;
+        return value_of(x, trace);
+    }
+    if value::is_tensor(x) {
+        let record = Record::read(x)?;
+        return capture(trace, handle, &record, Ranked { dtype: record.dtype, ambiguous: record.ambiguous });
+    }
+    let (dtype, shape) = number_argument(x)?;
+    let ranked = literal_ranked(dtype);
+    let bytes = value::number_bytes(x, dtype)?;
+    if shape.rank() == 0 {
+        let literal = Literal::from_bytes(dtype, bytes.as_slice());
+        let value = trace.builder().literal(literal, ranked.ambiguous);
+        return Ok(Operand { value, ranked });
+    }
+    let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
+    let record = new_tensor(&aval, bytes.as_slice(), scope)?;
+    capture(trace, handle, &Record::read(record)?, ranked)
+}
+
+/// Type and shape of an R number or array.
+///
+/// # Errors
+/// [`Error::Arg`] with advice for anything else.
+pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
+    value::number(x).ok_or_else(|| {
+        let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP) && !is_object(x);
+        let hint = if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };
+        Error::Arg {
+            arg: "operand".into(),
+            expected: "a tensor, or an R number, logical or array".into(),
+            got: value::describe(x),
+            hint: hint.into(),
+        }
+    })
+}
+
+/// A tensor with these bytes.
+pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
+    value::check_dims(&aval.shape)?;
+    // SAFETY: inside `protected`; the new vector is written before anything else sees it.
+    let record = scope.keep(protected(|| unsafe { value::new_record(aval) })?);
+    // SAFETY: as above.
+    unsafe { value::new_bytes(record) }.copy_from_slice(bytes);
+    Ok(record)
+}
+
+/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of R.
+fn capture(trace: &Trace, handle: SEXP, record: &Record, ranked: Ranked) -> Outcome<Operand> {
+    let aval = record.aval();
+    if aval.shape.rank() == 0 {
+        let bytes = record.bytes()?;
+        let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
+        let value = trace.builder().literal(literal, aval.ambiguous);
+        return Ok(Operand { value, ranked });
+    }
+    let key = record.data as usize;
+    let known = trace.captured.borrow().get(&key).copied();
+    let known = known.filter(|&v| *trace.builder.borrow().graph().aval(v) == aval);
+    if let Some(value) = known {
+        return Ok(Operand { value, ranked });
+    }
+    // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
+    protected(|| unsafe {
+        let held = Rf_cons(record.object, R_ExternalPtrProtected(handle));
+        R_SetExternalPtrProtected(handle, held);
+    })?;
+    let value = trace.builder().constant(aval);
+    trace.captured.borrow_mut().insert(key, value);
+    Ok(Operand { value, ranked })
+}
+
+/// The captured tensors of a trace, in the order of the graph's constants.
+pub fn constants(handle: SEXP) -> Vec<SEXP> {
+    let mut out = Vec::new();
+    // SAFETY: the protected slot of a trace's handle is the pairlist made by `capture`.
+    unsafe {
+        let mut held = R_ExternalPtrProtected(handle);
+        while held != nil() {
+            out.push(CAR(held));
+            held = CDR(held);
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// The trace behind a handle, which must be open.
+///
+/// # Errors
+/// [`Error::Internal`] if it is not.
+pub fn opened(handle: SEXP) -> Outcome<Rc<Trace>> {
+    of_handle(handle)
+        .filter(|trace| trace.open.get())
+        .ok_or_else(|| Exit::Error(Error::Internal { detail: "the trace is not open".into() }))
+}
+
+/// A new input of a trace, as a tracer. An R number keeps its digits: promotion sees an ambiguous value of the default
+/// width, the program gets the double.
+pub fn input(trace: &Trace, handle: SEXP, aval: Aval, ranked: Ranked, scope: &Scope) -> Outcome {
+    let shape = aval.shape.clone();
+    let value = trace.builder().input(aval);
+    tracer(handle, Operand { value, ranked }, &shape, scope)
+}

@@ -1,0 +1,219 @@
+//! Nested lists: the arguments of a jitted function flattened to leaves with a signature, and results put back.
+//!
+//! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves is that of a
+//! walk depth first.
+
+use crate::ffi::*;
+use crate::guard::{protected, Outcome, Scope};
+use crate::trace;
+use crate::value::{self, Record};
+use anvil_core::apply::literal_ranked;
+use anvil_core::dtype::{DType, Ranked};
+use anvil_core::error::Error;
+use anvil_core::shape::Shape;
+use anvil_core::tensor::Aval;
+
+/// An argument that is data.
+#[derive(Clone, Copy)]
+pub enum Leaf {
+    /// A tensor; the flag says whether the caller's variable alone refers to it.
+    Tensor(Record, bool),
+    /// An R number or array, with the dtype that stores it.
+    Number(SEXP, DType),
+}
+
+/// The arguments of one call, flattened.
+#[derive(Default)]
+pub struct Flat {
+    /// What a cached program depends on, as words: structure, names, types, flags, kinds of statics.
+    pub words: Vec<u64>,
+    /// The data, in order.
+    pub leaves: Vec<Leaf>,
+    /// For each leaf, the argument that it belongs to.
+    pub owners: Vec<usize>,
+    /// Static arguments, in order.
+    pub statics: Vec<SEXP>,
+    /// Names of the lists, whose strings are in the words.
+    pub names: Vec<SEXP>,
+    /// Whether a tracer is among the arguments.
+    pub traced: bool,
+}
+
+// First words of the parts of a signature.
+const EMPTY: u64 = 0;
+const LIST: u64 = 1;
+const TENSOR: u64 = 2;
+const NUMBER: u64 = 3;
+const STATIC: u64 = 4;
+const ABSENT: u64 = 5;
+const TAG: u64 = 6;
+
+/// Whether a value stands for an argument that the caller left out.
+pub fn is_absent(x: SEXP) -> bool {
+    // SAFETY: a constant of R.
+    x == unsafe { R_EmptyEnv }
+}
+
+impl Flat {
+    /// Adds an argument.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for a leaf that is neither tensor nor number nor array; [`Error::Donated`].
+    pub fn argument(&mut self, owner: usize, tag: SEXP, x: SEXP, is_static: bool) -> Outcome<()> {
+        if tag != nil() {
+            // Symbols are never collected: their address is their name.
+            self.words.extend([TAG, tag as u64]);
+        }
+        if is_absent(x) {
+            self.words.push(ABSENT);
+        } else if is_static {
+            self.words.extend([STATIC, kind(x) as u64]);
+            self.statics.push(x);
+        } else {
+            // A caller's variable and the promise of the argument refer to it: two.
+            // SAFETY: reads the header.
+            let own = unsafe { REFCNT(x) } <= 2;
+            self.walk(owner, x, own)?;
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, owner: usize, x: SEXP, own: bool) -> Outcome<()> {
+        if x == nil() {
+            self.words.push(EMPTY);
+        } else if value::is_tensor(x) {
+            let record = Record::read(x)?;
+            let dims = record.dims();
+            self.words.push(TENSOR | (record.dtype as u64) << 8 | (record.ambiguous as u64) << 16 | (dims.len() as u64) << 32);
+            self.words.extend(dims.iter().map(|&d| d as u64));
+            self.leaf(owner, Leaf::Tensor(record, own));
+        } else if value::is_tracer(x) {
+            self.traced = true;
+        } else if kind(x) == VECSXP && !is_object(x) {
+            self.words.push(LIST | (len(x) as u64) << 8);
+            // SAFETY: reads an attribute.
+            let names = attribute(x, unsafe { R_NamesSymbol });
+            if names != nil() {
+                self.names.push(names);
+            }
+            for i in 0..len(x) {
+                if names != nil() {
+                    // SAFETY: as many names as elements. A string's address is its identity while it is alive; those of a
+                    // cached program are kept alive with it.
+                    self.words.push(unsafe { STRING_ELT(names, i as Length) } as u64);
+                }
+                let child = element(x, i);
+                // SAFETY: reads the header.
+                let own = own && unsafe { REFCNT(child) } <= 1;
+                self.walk(owner, child, own)?;
+            }
+        } else {
+            let (dtype, shape) = argument(x)?;
+            self.words.push(NUMBER | (dtype as u64) << 8 | (shape.rank() as u64) << 32);
+            self.words.extend(shape.iter().map(|&d| d as u64));
+            self.leaf(owner, Leaf::Number(x, dtype));
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, owner: usize, leaf: Leaf) {
+        self.leaves.push(leaf);
+        self.owners.push(owner);
+    }
+}
+
+/// Type and shape of a leaf that is not a tensor.
+fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
+    trace::number_argument(x).map_err(|e| match e {
+        Error::Arg { got, hint, .. } => {
+            let hint = if hint.is_empty() { "Name the argument in `static = ` if it is not data.".into() } else { hint };
+            Error::Arg { arg: "argument".into(), expected: "a tensor, an R number, logical or array, or a list of these".into(), got, hint }
+        }
+        other => other,
+    })
+}
+
+/// The arguments with every leaf replaced by a tracer of a new input; statics and absent ones stay as they are.
+pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome {
+    if x == nil() {
+        return Ok(x);
+    }
+    if value::is_tracer(x) {
+        return Err(Error::arg("args", "tensors, abstract tensors or R numbers", "a tracer").into());
+    }
+    if value::is_tensor(x) {
+        let record = Record::read(x)?;
+        let ranked = Ranked { dtype: record.dtype, ambiguous: record.ambiguous };
+        return trace::input(trace, handle, record.aval(), ranked, scope);
+    }
+    if let Some(aval) = crate::info::abstract_aval(x)? {
+        let ranked = aval.ranked();
+        return trace::input(trace, handle, aval, ranked, scope);
+    }
+    if kind(x) == VECSXP && !is_object(x) {
+        // SAFETY: inside `protected`; a fresh copy of the list, whose elements are replaced one by one.
+        let out = scope.keep(protected(|| unsafe { Rf_shallow_duplicate(x) })?);
+        for i in 0..len(x) {
+            let child = inputs(trace, handle, element(x, i), scope)?;
+            // SAFETY: index in range; `out` is a list that this call made.
+            unsafe { SET_VECTOR_ELT(out, i as Length, child) };
+        }
+        return Ok(out);
+    }
+    let (dtype, shape) = argument(x)?;
+    let ranked = literal_ranked(dtype);
+    trace::input(trace, handle, Aval { dtype, shape, ambiguous: ranked.ambiguous }, ranked, scope)
+}
+
+/// The structure of a result.
+pub enum Out {
+    /// Output number `.0`.
+    Leaf(usize),
+    /// A list with these elements; its names, or `NULL`, are kept alive by the program.
+    List(Vec<Out>, SEXP),
+    /// `NULL`.
+    Null,
+}
+
+impl Out {
+    /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
+    ///
+    /// # Errors
+    /// Those of `leaf`.
+    pub fn new(x: SEXP, count: &mut usize, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
+        if x == nil() {
+            return Ok(Out::Null);
+        }
+        if kind(x) == VECSXP && !is_object(x) {
+            let children = (0..len(x)).map(|i| Out::new(element(x, i), count, leaf)).collect::<Outcome<Vec<_>>>()?;
+            // SAFETY: reads an attribute.
+            return Ok(Out::List(children, attribute(x, unsafe { R_NamesSymbol })));
+        }
+        leaf(x)?;
+        *count += 1;
+        Ok(Out::Leaf(*count - 1))
+    }
+
+    /// Makes the R object, with `leaf(i)` in place of output `i`.
+    ///
+    /// # Safety
+    /// May jump: only inside [`protected`]. The caller protects the result, and the leaves.
+    pub unsafe fn build(&self, leaf: &dyn Fn(usize) -> SEXP) -> SEXP {
+        match self {
+            Out::Leaf(i) => leaf(*i),
+            Out::Null => nil(),
+            // SAFETY: by the caller; the list is protected while its elements are made.
+            Out::List(children, names) => unsafe {
+                let list = Rf_protect(Rf_allocVector(VECSXP, children.len() as Length));
+                for (i, child) in children.iter().enumerate() {
+                    SET_VECTOR_ELT(list, i as Length, child.build(leaf));
+                }
+                if *names != nil() {
+                    Rf_setAttrib(list, R_NamesSymbol, *names);
+                }
+                Rf_unprotect(1);
+                list
+            },
+        }
+    }
+}

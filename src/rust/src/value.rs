@@ -1,0 +1,504 @@
+//! Values of R as the engine sees them: tensor records, tracers, R numbers; and new records for results.
+//!
+//! A tensor is `list(data, dtype, shape, ambiguous)` of class `c("AnvilTensor", "AnvilValue")` over an ordinary R vector
+//! in column-major order: REALSXP for f64, INTSXP for i32, RAWSXP for the rest. R owns the memory; Rust borrows it for
+//! the length of a call, while the record is an argument of that call.
+
+use crate::ffi::*;
+use crate::guard::{protected, Outcome};
+use anvil_core::dtype::{DType, Kind};
+use anvil_core::error::{Error, Result};
+use anvil_core::kernels::cast;
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::shape::Shape;
+use anvil_core::tensor::Aval;
+use std::ffi::CStr;
+use std::os::raw::c_int;
+use std::sync::OnceLock;
+
+/// An R object that is preserved for the life of the process.
+#[derive(Clone, Copy)]
+pub struct Fixed(pub SEXP);
+// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`.
+unsafe impl Send for Fixed {}
+// SAFETY: as above.
+unsafe impl Sync for Fixed {}
+
+/// R objects made once, when the package is loaded.
+struct Globals {
+    /// Names of the dtypes, in the order of `DType::ALL`: equal strings of R are one object.
+    dtypes: Vec<Fixed>,
+    tensor: Fixed,
+    tracer: Fixed,
+    /// Records without data and shape, for each dtype, known and ambiguous: results are copies of them.
+    templates: Vec<[Fixed; 2]>,
+    tracer_class: Fixed,
+    s4: bool,
+}
+
+static GLOBALS: OnceLock<Globals> = OnceLock::new();
+
+fn globals() -> &'static Globals {
+    GLOBALS.get().expect("the package's .onLoad() has run")
+}
+
+/// Positions of the parts of a record.
+const DATA: usize = 0;
+const DTYPE: usize = 1;
+const SHAPE: usize = 2;
+const AMBIGUOUS: usize = 3;
+
+/// Class of every tensor, most specific first.
+pub const TENSOR: &CStr = c"AnvilTensor";
+/// Class of every tracer.
+pub const TRACER: &CStr = c"AnvilTracer";
+const VALUE: &CStr = c"AnvilValue";
+
+/// Makes the global objects. `s4` says whether values carry the S4 bit, which `%*%` needs before R 4.3.
+pub fn initialise(s4: bool) -> Outcome<()> {
+    if GLOBALS.get().is_some() {
+        return Ok(());
+    }
+    // SAFETY: inside `protected`; each object is preserved or protected before the next is made.
+    let made = protected(|| unsafe {
+        let fixed = |x: SEXP| {
+            R_PreserveObject(x);
+            x
+        };
+        let strings = |texts: &[&CStr]| {
+            let x = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
+            for (i, t) in texts.iter().enumerate() {
+                SET_STRING_ELT(x, i as Length, Rf_mkCharLenCE(t.as_ptr(), t.to_bytes().len() as c_int, CE_UTF8));
+            }
+            fixed(x);
+            Rf_unprotect(1);
+            x
+        };
+        let names = strings(&[c"data", c"dtype", c"shape", c"ambiguous"]);
+        let class = strings(&[TENSOR, VALUE]);
+        let tracer_class = strings(&[TRACER, VALUE]);
+        let count = DType::ALL.len() as Length;
+        let all = Rf_protect(Rf_allocVector(VECSXP, 2 * count));
+        fixed(all);
+        for (i, dtype) in DType::ALL.iter().enumerate() {
+            for ambiguous in [false, true] {
+                let record = Rf_allocVector(VECSXP, 4);
+                SET_VECTOR_ELT(all, 2 * i as Length + ambiguous as Length, record);
+                let name = Rf_allocVector(STRSXP, 1);
+                SET_VECTOR_ELT(record, DTYPE as Length, name);
+                SET_STRING_ELT(name, 0, crate::guard::r_char(dtype.name()));
+                let flag = Rf_allocVector(LGLSXP, 1);
+                *LOGICAL(flag) = ambiguous as c_int;
+                SET_VECTOR_ELT(record, AMBIGUOUS as Length, flag);
+                Rf_setAttrib(record, R_NamesSymbol, names);
+                Rf_setAttrib(record, R_ClassSymbol, class);
+                if s4 {
+                    let record = Rf_protect(Rf_asS4(record, 1, 0));
+                    SET_VECTOR_ELT(all, 2 * i as Length + ambiguous as Length, record);
+                    Rf_unprotect(1);
+                }
+            }
+        }
+        Rf_unprotect(1);
+        (all, class, tracer_class)
+    })?;
+    let (all, class, tracer_class) = made;
+    let templates: Vec<[Fixed; 2]> =
+        (0..DType::ALL.len()).map(|i| [Fixed(element(all, 2 * i)), Fixed(element(all, 2 * i + 1))]).collect();
+    // SAFETY: character vectors made above, with at least one element each.
+    let first = |x: SEXP| Fixed(unsafe { STRING_ELT(x, 0) });
+    let globals = Globals {
+        dtypes: templates.iter().map(|t| first(element(t[0].0, DTYPE))).collect(),
+        tensor: first(class),
+        tracer: first(tracer_class),
+        templates,
+        tracer_class: Fixed(tracer_class),
+        s4,
+    };
+    GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
+    Ok(())
+}
+
+/// Whether the first class of an object is this one, or it inherits from it.
+fn has_class(x: SEXP, first: Fixed, name: &CStr) -> bool {
+    if !is_object(x) {
+        return false;
+    }
+    // SAFETY: reads the class attribute, which is a character vector if there is one.
+    unsafe {
+        let class = Rf_getAttrib(x, R_ClassSymbol);
+        (kind(class) == STRSXP && len(class) > 0 && STRING_ELT(class, 0) == first.0) || Rf_inherits(x, name.as_ptr()) != 0
+    }
+}
+
+/// Whether an object is a tensor record.
+pub fn is_tensor(x: SEXP) -> bool {
+    kind(x) == VECSXP && has_class(x, globals().tensor, TENSOR)
+}
+
+/// Whether an object is a tracer.
+pub fn is_tracer(x: SEXP) -> bool {
+    kind(x) == EXTPTRSXP && has_class(x, globals().tracer, TRACER)
+}
+
+/// The dtype that a character vector of length 1 names, by the identity of R's strings.
+pub fn dtype_of_name(name: SEXP) -> Option<DType> {
+    if kind(name) != STRSXP || len(name) != 1 {
+        return None;
+    }
+    // SAFETY: checked to be a string vector of length 1.
+    let name = unsafe { STRING_ELT(name, 0) };
+    let at = globals().dtypes.iter().position(|d| d.0 == name)?;
+    Some(DType::ALL[at])
+}
+
+/// The shared character vector that holds a dtype's name.
+pub fn name_of_dtype(dtype: DType) -> SEXP {
+    element(globals().templates[dtype as usize][0].0, DTYPE)
+}
+
+/// The shared logical that holds a flag.
+pub fn flag(ambiguous: bool) -> SEXP {
+    element(globals().templates[0][ambiguous as usize].0, AMBIGUOUS)
+}
+
+/// Type of the R vector that holds elements of a dtype.
+pub fn storage(dtype: DType) -> c_int {
+    match dtype {
+        DType::F64 => REALSXP,
+        DType::I32 => INTSXP,
+        _ => RAWSXP,
+    }
+}
+
+/// A tensor record, checked.
+#[derive(Clone, Copy)]
+pub struct Record {
+    /// The record itself.
+    pub object: SEXP,
+    /// Its vector.
+    pub data: SEXP,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its flag.
+    pub ambiguous: bool,
+    shape: SEXP,
+}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that they no
+    /// longer belong together.
+    pub fn read(object: SEXP) -> Result<Record> {
+        let broken = |what: &str| {
+            Err(Error::Arg {
+                arg: "tensor".into(),
+                expected: "a whole tensor record".into(),
+                got: format!("one with {what}"),
+                hint: "Make tensors with `nv_tensor()`; do not change their parts.".into(),
+            })
+        };
+        if len(object) != 4 {
+            return broken("missing parts");
+        }
+        let [data, dtype, shape, ambiguous] = [DATA, DTYPE, SHAPE, AMBIGUOUS].map(|i| element(object, i));
+        if data == nil() {
+            return Err(Error::Donated);
+        }
+        let Some(dtype) = dtype_of_name(dtype) else { return broken("an unknown dtype") };
+        if kind(shape) != INTSXP || kind(ambiguous) != LGLSXP || len(ambiguous) != 1 {
+            return broken("a broken shape or flag");
+        }
+        // SAFETY: checked to be a logical of length 1.
+        let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
+        let record = Record { object, data, dtype, ambiguous, shape };
+        let size = record.dims().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
+        let unit = if storage(dtype) == RAWSXP { dtype.bytes() } else { 1 };
+        if kind(data) != storage(dtype) || size.and_then(|n| n.checked_mul(unit)) != Some(len(data)) {
+            return broken("data that do not match its dtype and shape");
+        }
+        Ok(record)
+    }
+
+    /// Sizes of the dimensions.
+    pub fn dims(&self) -> &[c_int] {
+        // SAFETY: an integer vector, kept alive by the record.
+        unsafe { std::slice::from_raw_parts(INTEGER(self.shape), len(self.shape)) }
+    }
+
+    /// Sizes of the dimensions, as the engine wants them.
+    pub fn shape(&self) -> Shape {
+        shape_of(self.dims())
+    }
+
+    /// Type of the tensor.
+    pub fn aval(&self) -> Aval {
+        Aval { dtype: self.dtype, shape: self.shape(), ambiguous: self.ambiguous }
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// A jump if the vector is an ALTREP one that cannot be expanded.
+    pub fn bytes(&self) -> Outcome<Bytes<'_>> {
+        bytes(self.data, self.dtype.bytes())
+    }
+
+    /// Its bytes, for writing, if nothing else refers to the vector.
+    pub fn exclusive_bytes(&self) -> Option<&mut [u8]> {
+        // SAFETY: the vector is referred to by the record alone (checked), is not an ALTREP one, and the caller owns
+        // the record's only use in this call.
+        unsafe {
+            let own = REFCNT(self.data) <= 1 && ALTREP(self.data) == 0;
+            own.then(|| std::slice::from_raw_parts_mut(pointer(self.data), byte_len(self.data)))
+        }
+        .filter(|bytes| cast::is_aligned(bytes, self.dtype.bytes()))
+    }
+}
+
+/// A shape from R's integers, which were checked not to be negative.
+pub fn shape_of(dims: &[c_int]) -> Shape {
+    let sizes = dims.iter().map(|&d| d.max(0) as usize).collect();
+    Shape::try_new(sizes).expect("a vector of this shape exists")
+}
+
+fn byte_len(x: SEXP) -> usize {
+    let unit = match kind(x) {
+        REALSXP => 8,
+        INTSXP | LGLSXP => 4,
+        _ => 1,
+    };
+    len(x) * unit
+}
+
+/// The elements, for reading: a wrapped vector is not copied.
+///
+/// # Safety
+/// `x` is a logical, integer, double or raw vector; may jump if it is an ALTREP one.
+unsafe fn pointer_to_read(x: SEXP) -> *const u8 {
+    // SAFETY: by the caller.
+    unsafe {
+        match kind(x) {
+            REALSXP => REAL_RO(x).cast(),
+            INTSXP => INTEGER_RO(x).cast(),
+            LGLSXP => LOGICAL_RO(x).cast(),
+            _ => RAW_RO(x),
+        }
+    }
+}
+
+/// # Safety
+/// `x` is a logical, integer, double or raw vector that is not an ALTREP one.
+unsafe fn pointer(x: SEXP) -> *mut u8 {
+    // SAFETY: by the caller.
+    unsafe {
+        match kind(x) {
+            REALSXP => REAL(x).cast(),
+            INTSXP => INTEGER(x).cast(),
+            LGLSXP => LOGICAL(x).cast(),
+            _ => RAW(x),
+        }
+    }
+}
+
+/// Bytes of an R vector, copied if they were not aligned for their elements.
+pub enum Bytes<'a> {
+    /// R's own memory.
+    Borrowed(&'a [u8]),
+    /// A copy.
+    Owned(AlignedBytes),
+}
+
+impl Bytes<'_> {
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Borrowed(x) => x,
+            Bytes::Owned(x) => x.as_slice(),
+        }
+    }
+}
+
+/// Bytes of a logical, integer, double or raw vector that holds elements of `align` bytes.
+pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
+    // SAFETY: an ALTREP vector may allocate or jump when it is expanded, hence `protected`.
+    let is_altrep = unsafe { ALTREP(x) } != 0;
+    // SAFETY: as above; a plain vector has its elements at hand.
+    let start = if is_altrep { protected(|| unsafe { pointer_to_read(x) })? } else { unsafe { pointer_to_read(x) } };
+    let n = byte_len(x);
+    if n == 0 {
+        return Ok(Bytes::Borrowed(&[]));
+    }
+    // SAFETY: R's vector of that many bytes; it is an argument of the running call, so R keeps it.
+    let bytes = unsafe { std::slice::from_raw_parts(start, n) };
+    if cast::is_aligned(bytes, align) {
+        return Ok(Bytes::Borrowed(bytes));
+    }
+    let mut copy = AlignedBytes::zeroed(n);
+    copy.as_mut_slice().copy_from_slice(bytes);
+    Ok(Bytes::Owned(copy))
+}
+
+/// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and its shape.
+/// A vector of length 1 without dimensions is a scalar. `None` for anything else, longer vectors included.
+pub fn number(x: SEXP) -> Option<(DType, Shape)> {
+    let dtype = match kind(x) {
+        REALSXP => DType::F64,
+        INTSXP => DType::I32,
+        LGLSXP => DType::I1,
+        _ => return None,
+    };
+    if is_object(x) {
+        return None;
+    }
+    // SAFETY: reads an attribute.
+    let dim = attribute(x, unsafe { R_DimSymbol });
+    if dim == nil() {
+        return (len(x) == 1).then(|| (dtype, Shape::scalar()));
+    }
+    // SAFETY: R keeps `dim` an integer vector.
+    let dims = unsafe { std::slice::from_raw_parts(INTEGER(dim), len(dim)) };
+    Some((dtype, shape_of(dims)))
+}
+
+/// The elements of a [`number`]; logicals are narrowed to one byte.
+///
+/// # Errors
+/// [`Error::MissingValue`] for a missing integer or logical.
+pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
+    let raw = bytes(x, if dtype == DType::F64 { 8 } else { 4 })?;
+    if dtype == DType::F64 {
+        return Ok(raw);
+    }
+    let values = cast::slice::<i32>(raw.as_slice());
+    let missing: Vec<usize> = values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
+    if !missing.is_empty() {
+        let positions = missing[..missing.len().min(5)].to_vec();
+        return Err(Error::MissingValue { dtype, count: missing.len(), positions }.into());
+    }
+    if dtype.kind() != Kind::Boolean {
+        return Ok(raw);
+    }
+    let mut narrow = AlignedBytes::zeroed(values.len());
+    narrow.as_mut_slice().iter_mut().zip(values).for_each(|(out, &v)| *out = (v != 0) as u8);
+    Ok(Bytes::Owned(narrow))
+}
+
+/// Words for an R object that is not what was expected: its class, and length if it is a vector.
+pub fn describe(x: SEXP) -> String {
+    // SAFETY: reads the class attribute.
+    let class = attribute(x, unsafe { R_ClassSymbol });
+    if kind(class) == STRSXP && len(class) > 0 {
+        // SAFETY: at least one element.
+        return format!("an object of class <{}>", text(unsafe { STRING_ELT(class, 0) }));
+    }
+    let of = |what: &str| format!("a {what} vector of length {}", len(x));
+    match kind(x) {
+        NILSXP => "NULL".into(),
+        LGLSXP => of("logical"),
+        INTSXP => of("integer"),
+        REALSXP => of("double"),
+        CPLXSXP => of("complex"),
+        STRSXP => of("character"),
+        RAWSXP => of("raw"),
+        VECSXP => format!("a list of length {}", len(x)),
+        CLOSXP | SPECIALSXP | BUILTINSXP => "a function".into(),
+        _ => "an R object of another type".into(),
+    }
+}
+
+/// Makes a record around a new vector. The bytes are not initialised.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects the result.
+pub unsafe fn new_record(aval: &Aval) -> SEXP {
+    // SAFETY: by the caller.
+    unsafe {
+        let record = Rf_protect(Rf_shallow_duplicate(globals().templates[aval.dtype as usize][aval.ambiguous as usize].0));
+        SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
+        let kind = storage(aval.dtype);
+        let unit = if kind == RAWSXP { aval.dtype.bytes() } else { 1 };
+        let data = Rf_allocVector(kind, (aval.shape.size() * unit) as Length);
+        SET_VECTOR_ELT(record, DATA as Length, data);
+        Rf_unprotect(1);
+        record
+    }
+}
+
+/// Makes a record around an R vector of the right type and length.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects `data` and the result.
+pub unsafe fn record_around(aval: &Aval, data: SEXP) -> SEXP {
+    // SAFETY: by the caller.
+    unsafe {
+        let record = Rf_protect(Rf_shallow_duplicate(globals().templates[aval.dtype as usize][aval.ambiguous as usize].0));
+        SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
+        SET_VECTOR_ELT(record, DATA as Length, data);
+        Rf_unprotect(1);
+        record
+    }
+}
+
+/// An integer vector of sizes.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects the result.
+pub unsafe fn new_shape(shape: &Shape) -> SEXP {
+    // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot occur:
+    // `check_dims` refuses them before.
+    unsafe {
+        let x = Rf_allocVector(INTSXP, shape.rank() as Length);
+        let out = INTEGER(x);
+        shape.iter().enumerate().for_each(|(i, &d)| *out.add(i) = d as c_int);
+        x
+    }
+}
+
+/// Checks that R can hold a shape: each size is an R integer.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub fn check_dims(shape: &Shape) -> Result<()> {
+    if shape.iter().all(|&d| d <= c_int::MAX as usize) {
+        return Ok(());
+    }
+    Err(Error::TooLarge { shape: shape.to_string() })
+}
+
+/// The bytes of a new record's vector.
+///
+/// # Safety
+/// `record` was made by [`new_record`] in this call, and its bytes are borrowed once.
+pub unsafe fn new_bytes<'a>(record: SEXP) -> &'a mut [u8] {
+    let data = element(record, DATA);
+    if len(data) == 0 {
+        return &mut [];
+    }
+    // SAFETY: a fresh vector that nothing else refers to.
+    unsafe { std::slice::from_raw_parts_mut(pointer(data), byte_len(data)) }
+}
+
+/// Takes a record's vector away, so that using it again is an error.
+///
+/// # Safety
+/// `record` is a tensor record.
+pub unsafe fn donate(record: SEXP) {
+    // SAFETY: by the caller; this changes the record in place, which nothing else refers to (checked by the caller).
+    unsafe { SET_VECTOR_ELT(record, DATA as Length, nil()) };
+}
+
+/// Puts an attribute list, class and S4 bit of tracers on a pointer.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects `x`.
+pub unsafe fn mark_tracer(x: SEXP) -> SEXP {
+    let globals = globals();
+    // SAFETY: by the caller.
+    unsafe {
+        Rf_setAttrib(x, R_ClassSymbol, globals.tracer_class.0);
+        if globals.s4 { Rf_asS4(x, 1, 0) } else { x }
+    }
+}
