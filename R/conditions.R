@@ -2,7 +2,8 @@
 
 # Called by the C entry points with an error of Rust.
 signal_error <- function(error) {
-  stop(anvil_condition(error[[2L]], error[[1L]], error[[3L]], user_call()))
+  call <- user_call()
+  stop(anvil_condition(error[[2L]], error[[1L]], error[[3L]], call))
 }
 
 anvil_condition <- function(class, message, fields, call) {
@@ -15,18 +16,21 @@ anvil_condition <- function(class, message, fields, call) {
 # An argument that R itself checks.
 abort_arg <- function(arg, expected, got, hint = NULL) {
   message <- paste0("`", arg, "` must be ", expected, ", not ", got, ".", if (!is.null(hint)) paste0("\ni ", hint))
-  stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), user_call()))
+  call <- user_call()
+  stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
 # Any other error that R itself finds.
 abort <- function(class, message, ..., call = user_call()) {
+  call <- call # evaluated here: the stack is what is asked for
   stop(anvil_condition(class, message, list(...), call))
 }
 
 warn <- function(class, message, ...) {
+  call <- user_call()
   condition <- structure(
     class = c(class, "anvil_warning", "warning", "condition"),
-    c(list(message = message, call = user_call()), list(...))
+    c(list(message = message, call = call), list(...))
   )
   warning(condition)
 }

@@ -7,7 +7,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::program::Program;
 use crate::trace;
-use crate::tree::{Flat, Out};
+use crate::tree::{Flat, Leaf, Out};
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
@@ -37,6 +37,9 @@ struct JitFunction {
     /// Position of `...` among the formals.
     dots: Option<usize>,
     cache: RefCell<Cache>,
+    /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping while tracing
+    /// refers to them too, so this is noted before.
+    own: RefCell<Vec<bool>>,
 }
 
 #[derive(Default)]
@@ -80,7 +83,8 @@ impl JitFunction {
         }
         let cache = RefCell::new(Cache { size: number(size).max(1), ..Cache::default() });
         let dots = number(dots).checked_sub(1);
-        Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, cache })
+        let own = RefCell::default();
+        Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, cache, own })
     }
 
     /// The formal that argument number `i` of `count` belongs to; `None` for those in `...`.
@@ -217,7 +221,11 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     let found = function.cache.borrow_mut().find(&flat);
     match found {
         Some(program) => program.run(&flat.leaves, scope),
-        None => Err(Exit::Miss(args)),
+        None => {
+            let own = flat.leaves.iter().map(|leaf| matches!(leaf, Leaf::Tensor(_, true))).collect();
+            function.own.replace(own);
+            Err(Exit::Miss(args))
+        }
     }
 }
 
@@ -304,7 +312,12 @@ pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scop
         Rf_unprotect(1);
         held
     })?);
-    let Flat { words, statics, leaves, .. } = flat;
+    let Flat { words, statics, mut leaves, .. } = flat;
+    for (leaf, own) in leaves.iter_mut().zip(function.own.take()) {
+        if let Leaf::Tensor(_, flag) = leaf {
+            *flag = own;
+        }
+    }
     let entry = Entry { words, statics, program: program.clone(), held, hits: 0, used: 0 };
     let all: Vec<SEXP> = {
         let mut cache = function.cache.borrow_mut();

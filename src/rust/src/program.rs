@@ -1,10 +1,9 @@
 //! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
 
 use crate::ffi::*;
-use crate::guard::{check_interrupt, protected, Exit, Outcome, Scope};
+use crate::guard::{check_interrupt, protected, Outcome, Scope};
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
-use anvil_core::error::Error;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Def;
 use std::rc::Rc;
@@ -54,8 +53,14 @@ impl Program {
             list
         })?;
         let records = scope.keep(records);
+        // SAFETY: inside `protected`; the records are kept by the scope.
         let result = scope.keep(protected(|| unsafe { self.out.build(&|k| element(records, k)) })?);
         self.compute(leaves, records, &donations, &inputs, &constants)?;
+        for k in 0..avals.len() {
+            // The list is garbage now, but R would go on counting its references to the result.
+            // SAFETY: index in range; the result is kept by the scope.
+            unsafe { SET_VECTOR_ELT(records, k as Length, nil()) };
+        }
         for (_, record) in donations.into_iter().flatten() {
             // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
             unsafe { value::donate(record.object) };
@@ -73,8 +78,9 @@ impl Program {
             outputs.push(match donation {
                 Some((i, record)) => {
                     slices[*i] = None;
-                    let bytes = record.exclusive_bytes().ok_or_else(shared)?;
-                    Output::Donated(bytes, *i)
+                    // SAFETY: `donations` found that nothing but the caller's record refers to the vector; the result's
+                    // record does since, and neither is read before the program has run.
+                    Output::Donated(unsafe { record.bytes_mut() }, *i)
                 }
                 None if self.passed_through(k, leaves).is_some() => Output::Unused,
                 // SAFETY: made above, each is borrowed once.
@@ -126,17 +132,13 @@ impl Program {
         let planned = self.executable.donations().iter();
         planned
             .map(|input| match leaves[(*input)?] {
-                Leaf::Tensor(record, true) if alone(&record) && record.exclusive_bytes().is_some() => {
+                Leaf::Tensor(record, true) if alone(&record) && record.is_exclusive() => {
                     Some(((*input)?, record))
                 }
                 _ => None,
             })
             .collect()
     }
-}
-
-fn shared() -> Exit {
-    Exit::Error(Error::Internal { detail: "a donated vector became shared".into() })
 }
 
 fn leaf_bytes<'a>(leaf: &'a Leaf) -> Outcome<Bytes<'a>> {

@@ -70,9 +70,9 @@ impl Flat {
             self.words.extend([STATIC, kind(x) as u64]);
             self.statics.push(x);
         } else {
-            // A caller's variable and the promise of the argument refer to it: two.
+            // The caller's variable, the promise of the argument and the argument list refer to it: three, compiled or not.
             // SAFETY: reads the header.
-            let own = unsafe { REFCNT(x) } <= 2;
+            let own = unsafe { REFCNT(x) } <= 3;
             self.walk(owner, x, own)?;
         }
         Ok(())

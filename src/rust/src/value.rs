@@ -246,15 +246,25 @@ impl Record {
         bytes(self.data, self.dtype.bytes())
     }
 
-    /// Its bytes, for writing, if nothing else refers to the vector.
-    pub fn exclusive_bytes(&self) -> Option<&mut [u8]> {
-        // SAFETY: the vector is referred to by the record alone (checked), is not an ALTREP one, and the caller owns
-        // the record's only use in this call.
-        unsafe {
-            let own = REFCNT(self.data) <= 1 && ALTREP(self.data) == 0;
-            own.then(|| std::slice::from_raw_parts_mut(pointer(self.data), byte_len(self.data)))
+    /// Whether nothing but the record refers to its vector, which is an ordinary one, aligned for its elements.
+    pub fn is_exclusive(&self) -> bool {
+        // SAFETY: reads the header; a vector that is not an ALTREP one has its elements at hand.
+        let plain = unsafe { REFCNT(self.data) <= 1 && ALTREP(self.data) == 0 };
+        // SAFETY: as above.
+        plain && unsafe { pointer(self.data) }.align_offset(self.dtype.bytes()) == 0
+    }
+
+    /// Its bytes, for writing.
+    ///
+    /// # Safety
+    /// [`Record::is_exclusive`] held when the call began, and nobody else reads or writes the vector meanwhile.
+    pub unsafe fn bytes_mut<'a>(&self) -> &'a mut [u8] {
+        let n = byte_len(self.data);
+        if n == 0 {
+            return &mut [];
         }
-        .filter(|bytes| cast::is_aligned(bytes, self.dtype.bytes()))
+        // SAFETY: by the caller.
+        unsafe { std::slice::from_raw_parts_mut(pointer(self.data), n) }
     }
 }
 

@@ -9,52 +9,53 @@ use std::path::Path;
 
 #[test]
 fn generated_r_functions_are_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R/ops-elementwise.R");
-    let want = elementwise();
-    if fs::read_to_string(&path).unwrap_or_default() == want {
-        return;
-    }
-    fs::write(&path, want).unwrap();
-    assert!(std::env::var_os("ANVIL_REGENERATE").is_some(), "R/ops-elementwise.R was out of date and is rewritten: run again");
+    let unary = Unary::ALL.iter().map(|op| op.row());
+    let predicate = Predicate::ALL.iter().map(|op| op.row());
+    let binary = Binary::ALL.iter().map(|op| op.row());
+    let compare = Compare::ALL.iter().map(|op| op.row());
+    let same = "A tensor of the operand's shape, dtype and ambiguity.";
+    let boolean = "A tensor of the operand's shape and of dtype `i1`.";
+    let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are.";
+    let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.";
+    let fresh = [
+        write("ops-unary.R", &functions(unary, same)),
+        write("ops-predicate.R", &functions(predicate, boolean)),
+        write("ops-binary.R", &functions(binary, common)),
+        write("ops-compare.R", &functions(compare, flags)),
+        write("ops-generics.R", &methods()),
+    ];
+    let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
+    assert!(forgiven || fresh.iter().all(|&f| f), "files in R/ were out of date and are rewritten: run again");
 }
 
-/// What a family adds to the help page of each of its ops.
-struct Family {
-    result: &'static str,
-    promotes: bool,
+/// Brings a file to this content; says whether it had it.
+fn write(file: &str, body: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R").join(file);
+    let head = "# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.\n";
+    let want = format!("{head}{body}");
+    let fresh = fs::read_to_string(&path).unwrap_or_default() == want;
+    if !fresh {
+        fs::write(&path, want).unwrap();
+    }
+    fresh
 }
 
-fn family(row: &Row) -> Family {
-    let is = |mut rows: Box<dyn Iterator<Item = &'static Row>>| rows.any(|r| r.name == row.name);
-    if is(Box::new(Unary::ALL.iter().map(|op| op.row()))) {
-        Family { result: "A tensor of the operand's shape, dtype and ambiguity.", promotes: false }
-    } else if is(Box::new(Predicate::ALL.iter().map(|op| op.row()))) {
-        Family { result: "A tensor of the operand's shape and of dtype `i1`.", promotes: false }
-    } else if is(Box::new(Binary::ALL.iter().map(|op| op.row()))) {
-        let result = "A tensor of the operands' shape and common dtype; ambiguous if both operands are.";
-        Family { result, promotes: true }
-    } else {
-        assert!(is(Box::new(Compare::ALL.iter().map(|op| op.row()))), "{} is of no generated family", row.name);
-        let result = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.";
-        Family { result, promotes: true }
-    }
-}
-
-fn elementwise() -> String {
-    let mut out = String::from(
-        "# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.\n",
-    );
-    for row in rows().filter(|row| row.generated) {
-        function(&mut out, row);
-    }
-    for generic in generics() {
-        method(&mut out, generic);
-    }
+/// The functions of a family, with help pages; `result` is what each of them returns.
+fn functions(rows: impl Iterator<Item = &'static Row>, result: &str) -> String {
+    let mut out = String::new();
+    rows.filter(|row| row.generated).for_each(|row| function(&mut out, row, result));
     out
 }
 
-fn function(out: &mut String, row: &Row) {
-    let family = family(row);
+/// One method for each generic and operator that rows answer to.
+fn methods() -> String {
+    let mut out = String::new();
+    generics().into_iter().for_each(|generic| method(&mut out, generic));
+    out
+}
+
+fn function(out: &mut String, row: &Row, result: &str) {
+    let promotes = row.operands.len() > 1;
     let formals = row.operands.join(", ");
     let float_only = row.accepts.name == FLOAT.name;
     let (title, details) = row.doc.split_first().expect("every row is documented");
@@ -67,16 +68,16 @@ fn function(out: &mut String, row: &Row) {
     }
     let what = if row.operands.len() == 1 { "A tensor or traced value" } else { "Tensors or traced values" };
     line(&format!(" @param {} {what} {accepts}. R numbers, logicals and arrays do as well.", row.operands.join(",")));
-    if family.promotes {
+    if promotes {
         line("   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.");
     }
-    line(&format!(" @return {}", family.result));
+    line(&format!(" @return {result}"));
     line(" @section Errors:");
     let refuses = DType::ALL.iter().any(|&d| !row.accepts.contains(d)) && !float_only;
     if refuses {
         line(&format!(" `anvil_error_dtype` for operands other than {}.", row.accepts.name));
     }
-    if family.promotes {
+    if promotes {
         line(" `anvil_error_shape` with both shapes if they differ and neither is 0-d.");
     }
     line(" `anvil_error_arg` for anything that is neither tensor, number nor array.");

@@ -4,8 +4,8 @@
 //!   place and costs no step.
 //! * A value that is an output is made in the output's buffer.
 //! * All others share one arena; a place is free again after the last step that reads it.
-//! * A donated input may be the buffer of an output of its type, if it is read for the last time before that output is
-//!   written.
+//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, or of
+//!   one that is copied there at the end.
 
 use crate::graph::{Def, Value};
 use crate::kernels::memory::Span;
@@ -158,7 +158,7 @@ impl<'a> Planner<'a> {
                 homes[v.index()] = Some(k);
             }
         }
-        self.donate(donated, &homes, &made);
+        self.donate(donated, &mut homes, &made);
         for (number, node) in self.graph.nodes().iter().enumerate() {
             for &result in &node.results {
                 if self.roots[result.index()] == result.index() {
@@ -242,26 +242,36 @@ impl<'a> Planner<'a> {
         made
     }
 
-    /// Pairs donated inputs with outputs of their dtype and size that are made after their last use.
-    fn donate(&mut self, donated: &[usize], homes: &[Option<usize>], made: &[usize]) {
+    /// Pairs donated inputs with outputs of their dtype and size. An output that is made while the input is still read is
+    /// made in the arena and copied at the end: it costs a copy, and saves memory.
+    fn donate(&mut self, donated: &[usize], homes: &mut [Option<usize>], made: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
             let aval = self.graph.aval(value);
             let reads = |v: &Value| self.roots[v.index()] == value.index();
             // An input that is itself an output, or a view of one that is, is read by the copies at the end.
-            let kept = self.graph.outputs().iter().any(reads);
+            if self.graph.outputs().iter().any(reads) {
+                continue;
+            }
             let unread = !self.graph.nodes().iter().any(|n| n.operands.iter().any(reads));
             let free_after = self.last_use[value.index()];
-            let fits = |k: usize| {
-                let out = self.graph.outputs()[k];
-                let type_ = self.graph.aval(out);
-                let after = !kept && (unread || made[out.index()] > free_after);
-                let same = type_.dtype == aval.dtype && type_.shape.size() == aval.shape.size();
-                homes[out.index()] == Some(k) && same && after && self.plan.donations[k].is_none()
+            let outputs = self.graph.outputs();
+            let direct = |k: usize| {
+                let out = outputs[k].index();
+                homes[out] == Some(k) && (unread || made[out] > free_after)
             };
-            if let Some(k) = (0..self.graph.outputs().len()).find(|&k| fits(k)) {
-                self.plan.donations[k] = Some(input);
+            let fits = |&k: &usize| {
+                let type_ = self.graph.aval(outputs[k]);
+                let same = type_.dtype == aval.dtype && type_.shape.size() == aval.shape.size();
+                same && self.plan.donations[k].is_none()
+            };
+            let mut candidates: Vec<usize> = (0..outputs.len()).filter(fits).collect();
+            candidates.sort_by_key(|&k| !direct(k));
+            let Some(&k) = candidates.first() else { continue };
+            if !direct(k) && homes[outputs[k].index()] == Some(k) {
+                homes[outputs[k].index()] = None;
             }
+            self.plan.donations[k] = Some(input);
         }
     }
 

@@ -1,0 +1,286 @@
+# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.
+
+#' Sum
+#'
+#' Integers wrap; the sum of booleans is their logical or.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x + y` is the same on tensors.
+#' @examples
+#' nv_add(nv_tensor(c(1, 2)), nv_tensor(c(3, 4)))
+#' @export
+nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
+
+#' Difference
+#'
+#' Integers wrap.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x - y` is the same on tensors.
+#' @examples
+#' nv_sub(nv_tensor(c(1, 2)), nv_tensor(c(3, 4)))
+#' @export
+nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
+
+#' Product
+#'
+#' Integers wrap; the product of booleans is their logical and.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x * y` is the same on tensors.
+#' @examples
+#' nv_mul(nv_tensor(c(1, 2)), nv_tensor(c(3, 4)))
+#' @export
+nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
+
+#' Quotient
+#'
+#' Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
+#' to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
+#' smallest signed integer divided by -1 is itself.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x / y` is the same on tensors.
+#' @examples
+#' nv_div(nv_tensor(c(1, 2)), nv_tensor(c(3, 4)))
+#' @export
+nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
+
+#' Power, `lhs` to the `rhs`
+#'
+#' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x ^ y` is the same on tensors.
+#' @examples
+#' nv_pow(nv_tensor(c(2, 3)), nv_tensor(c(3, 0.5)))
+#' @export
+nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
+
+#' Remainder with the sign of the dividend, C's `fmod()`
+#'
+#' `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_remainder(nv_tensor(c(-7, 7)), nv_tensor(c(3, -3)))
+#' @export
+nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
+
+#' Remainder with the sign of the divisor, R's `%%`
+#'
+#' `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x \%\% y` is the same on tensors.
+#' @examples
+#' nv_mod(nv_tensor(c(-7, 7)), nv_tensor(c(3, -3)))
+#' @export
+nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
+
+#' Quotient rounded down, R's `%/%`
+#'
+#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives.
+#'
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x \%/\% y` is the same on tensors.
+#' @examples
+#' nv_floor_div(nv_tensor(c(-7, 7)), nv_tensor(c(2, 2)))
+#' @export
+nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
+
+#' Larger of two values, element by element
+#'
+#' NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_max(nv_tensor(c(1, 5)), nv_tensor(c(3, 4)))
+#' @export
+nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
+
+#' Smaller of two values, element by element
+#'
+#' NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_min(nv_tensor(c(1, 5)), nv_tensor(c(3, 4)))
+#' @export
+nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
+
+#' Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant
+#'
+#' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_atan2(nv_tensor(c(1, -1)), nv_tensor(c(1, -1)))
+#' @export
+nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
+
+#' Logical and of booleans, bitwise and of integers
+#'
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than booleans and integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x & y` is the same on tensors.
+#' @examples
+#' nv_and(nv_tensor(c(TRUE, TRUE)), nv_tensor(c(TRUE, FALSE)))
+#' @export
+nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
+
+#' Logical or of booleans, bitwise or of integers
+#'
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than booleans and integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x | y` is the same on tensors.
+#' @examples
+#' nv_or(nv_tensor(c(TRUE, FALSE)), nv_tensor(c(FALSE, FALSE)))
+#' @export
+nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
+
+#' Exclusive or: logical of booleans, bitwise of integers
+#'
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than booleans and integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_xor(nv_tensor(c(TRUE, TRUE)), nv_tensor(c(TRUE, FALSE)))
+#' @export
+nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
+
+#' Bits shifted toward the high end
+#'
+#' 0 if the amount is negative, or the width of the dtype or more.
+#'
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_shift_left(nv_tensor(c(1L, 3L)), nv_tensor(c(2L, 1L)))
+#' @export
+nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
+
+#' Bits shifted toward the low end; zeros enter
+#'
+#' 0 if the amount is negative, or the width of the dtype or more.
+#'
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_shift_right_logical(nv_tensor(c(8L, -8L)), nv_tensor(c(1L, 1L)))
+#' @export
+nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_logical", lhs, rhs)
+
+#' Bits shifted toward the low end; copies of the sign bit enter
+#'
+#' 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
+#'
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers.
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_shift_right_arithmetic(nv_tensor(c(8L, -8L)), nv_tensor(c(1L, 1L)))
+#' @export
+nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right_arithmetic", lhs, rhs)
+
+#' Derivative of order `n` of [nv_digamma()]
+#'
+#' `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
+#'
+#' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_polygamma(nv_tensor(c(1, 2)), nv_tensor(c(0.5, 3)))
+#' @export
+nv_polygamma <- function(n, x) .External(anvil_op, "polygamma", n, x)

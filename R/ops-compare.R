@@ -1,0 +1,97 @@
+# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.
+
+#' Whether elements are equal
+#'
+#' NaN equals nothing; -0 equals 0.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x == y` is the same on tensors.
+#' @examples
+#' nv_eq(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_eq <- function(lhs, rhs) .External(anvil_op, "eq", lhs, rhs)
+
+#' Whether elements differ
+#'
+#' NaN differs from everything.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x != y` is the same on tensors.
+#' @examples
+#' nv_ne(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
+
+#' Whether elements of the first operand are greater
+#'
+#' FALSE if either is NaN; FALSE is less than TRUE.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x > y` is the same on tensors.
+#' @examples
+#' nv_gt(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
+
+#' Whether elements of the first operand are greater or equal
+#'
+#' FALSE if either is NaN; FALSE is less than TRUE.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x >= y` is the same on tensors.
+#' @examples
+#' nv_ge(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
+
+#' Whether elements of the first operand are less
+#'
+#' FALSE if either is NaN; FALSE is less than TRUE.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x < y` is the same on tensors.
+#' @examples
+#' nv_lt(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
+
+#' Whether elements of the first operand are less or equal
+#'
+#' FALSE if either is NaN; FALSE is less than TRUE.
+#'
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `x <= y` is the same on tensors.
+#' @examples
+#' nv_le(nv_tensor(c(1, 2, 3)), nv_tensor(c(3, 2, 1)))
+#' @export
+nv_le <- function(lhs, rhs) .External(anvil_op, "le", lhs, rhs)

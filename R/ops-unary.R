@@ -1,0 +1,456 @@
+# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.
+
+#' Negation, `-x`
+#'
+#' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
+#'
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `-x` is the same on tensors.
+#' @examples
+#' nv_negate(nv_tensor(c(-1, 0, 2)))
+#' @export
+nv_negate <- function(operand) .External(anvil_op, "negate", operand)
+
+#' Absolute value
+#'
+#' That of the smallest signed integer is itself.
+#'
+#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than signed integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `abs(x)` is the same on tensors.
+#' @examples
+#' nv_abs(nv_tensor(c(-1, 0, 2)))
+#' @export
+nv_abs <- function(operand) .External(anvil_op, "abs", operand)
+
+#' Sign: -1, 0 or 1
+#'
+#' NaN stays NaN, and a zero keeps its sign.
+#'
+#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than signed integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `sign(x)` is the same on tensors.
+#' @examples
+#' nv_sign(nv_tensor(c(-1.5, 0, 2)))
+#' @export
+nv_sign <- function(operand) .External(anvil_op, "sign", operand)
+
+#' Square root
+#'
+#' NaN below zero; correctly rounded.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `sqrt(x)` is the same on tensors.
+#' @examples
+#' nv_sqrt(nv_tensor(c(0, 1, 2)))
+#' @export
+nv_sqrt <- function(operand) .External(anvil_op, "sqrt", operand)
+
+#' Reciprocal square root, `1 / sqrt(x)`
+#'
+#' Inf at 0, -Inf at -0, NaN below.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_rsqrt(nv_tensor(c(0.25, 1, 4)))
+#' @export
+nv_rsqrt <- function(operand) .External(anvil_op, "rsqrt", operand)
+
+#' Cube root, of negative numbers too
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_cbrt(nv_tensor(c(-8, 0, 27)))
+#' @export
+nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
+
+#' Exponential, `e^x`
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `exp(x)` is the same on tensors.
+#' @examples
+#' nv_exp(nv_tensor(c(-1, 0, 1)))
+#' @export
+nv_exp <- function(operand) .External(anvil_op, "exp", operand)
+
+#' `e^x - 1`
+#'
+#' Accurate near zero, where `exp(x) - 1` is not.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `expm1(x)` is the same on tensors.
+#' @examples
+#' nv_expm1(nv_tensor(c(-1, 1e-10, 1)))
+#' @export
+nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
+
+#' Natural logarithm
+#'
+#' -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_log(nv_tensor(c(0.5, 1, 2)))
+#' @export
+nv_log <- function(operand) .External(anvil_op, "log", operand)
+
+#' Natural logarithm of `1 + x`
+#'
+#' Accurate near zero, where `log(1 + x)` is not.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `log1p(x)` is the same on tensors.
+#' @examples
+#' nv_log1p(nv_tensor(c(-0.5, 1e-10, 1)))
+#' @export
+nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
+
+#' Logarithm to base 2
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `log2(x)` is the same on tensors.
+#' @examples
+#' nv_log2(nv_tensor(c(0.5, 1, 8)))
+#' @export
+nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
+
+#' Logarithm to base 10
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `log10(x)` is the same on tensors.
+#' @examples
+#' nv_log10(nv_tensor(c(0.1, 1, 100)))
+#' @export
+nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
+
+#' Sine; the operand is in radians
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `sin(x)` is the same on tensors.
+#' @examples
+#' nv_sin(nv_tensor(c(0, pi / 2, 1)))
+#' @export
+nv_sin <- function(operand) .External(anvil_op, "sin", operand)
+
+#' Cosine; the operand is in radians
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `cos(x)` is the same on tensors.
+#' @examples
+#' nv_cos(nv_tensor(c(0, pi / 2, 1)))
+#' @export
+nv_cos <- function(operand) .External(anvil_op, "cos", operand)
+
+#' Tangent; the operand is in radians
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `tan(x)` is the same on tensors.
+#' @examples
+#' nv_tan(nv_tensor(c(0, pi / 4, 1)))
+#' @export
+nv_tan <- function(operand) .External(anvil_op, "tan", operand)
+
+#' Inverse sine, in radians
+#'
+#' NaN outside of `[-1, 1]`.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `asin(x)` is the same on tensors.
+#' @examples
+#' nv_asin(nv_tensor(c(-1, 0, 0.5)))
+#' @export
+nv_asin <- function(operand) .External(anvil_op, "asin", operand)
+
+#' Inverse cosine, in radians
+#'
+#' NaN outside of `[-1, 1]`.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `acos(x)` is the same on tensors.
+#' @examples
+#' nv_acos(nv_tensor(c(-1, 0, 0.5)))
+#' @export
+nv_acos <- function(operand) .External(anvil_op, "acos", operand)
+
+#' Inverse tangent, in radians
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `atan(x)` is the same on tensors.
+#' @examples
+#' nv_atan(nv_tensor(c(-1, 0, 0.5)))
+#' @export
+nv_atan <- function(operand) .External(anvil_op, "atan", operand)
+
+#' Hyperbolic sine
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `sinh(x)` is the same on tensors.
+#' @examples
+#' nv_sinh(nv_tensor(c(-1, 0, 1)))
+#' @export
+nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
+
+#' Hyperbolic cosine
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `cosh(x)` is the same on tensors.
+#' @examples
+#' nv_cosh(nv_tensor(c(-1, 0, 1)))
+#' @export
+nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
+
+#' Hyperbolic tangent
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `tanh(x)` is the same on tensors.
+#' @examples
+#' nv_tanh(nv_tensor(c(-1, 0, 1)))
+#' @export
+nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
+
+#' Inverse hyperbolic sine
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `asinh(x)` is the same on tensors.
+#' @examples
+#' nv_asinh(nv_tensor(c(-1, 0, 1)))
+#' @export
+nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
+
+#' Inverse hyperbolic cosine
+#'
+#' NaN below 1.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `acosh(x)` is the same on tensors.
+#' @examples
+#' nv_acosh(nv_tensor(c(1, 2, 3)))
+#' @export
+nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
+
+#' Inverse hyperbolic tangent
+#'
+#' Infinite at -1 and 1, NaN beyond.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `atanh(x)` is the same on tensors.
+#' @examples
+#' nv_atanh(nv_tensor(c(-0.5, 0, 0.5)))
+#' @export
+nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
+
+#' Logistic function, `1 / (1 + exp(-x))`
+#'
+#' The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_logistic(nv_tensor(c(-2, 0, 2)))
+#' @export
+nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
+
+#' Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_erf(nv_tensor(c(-1, 0, 0.5)))
+#' @export
+nv_erf <- function(operand) .External(anvil_op, "erf", operand)
+
+#' Complementary error function, `1 - erf(x)`
+#'
+#' Accurate for large `x`, where the difference is not.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_erfc(nv_tensor(c(-1, 0, 5)))
+#' @export
+nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
+
+#' Inverse of the error function
+#'
+#' Infinite at -1 and 1, NaN beyond.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_erf_inv(nv_tensor(c(-0.5, 0, 0.9)))
+#' @export
+nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
+
+#' Logarithm of the absolute value of the gamma function
+#'
+#' Inf at zero and at negative whole numbers.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `lgamma(x)` is the same on tensors.
+#' @examples
+#' nv_lgamma(nv_tensor(c(0.5, 1, 10)))
+#' @export
+nv_lgamma <- function(operand) .External(anvil_op, "lgamma", operand)
+
+#' Derivative of the logarithm of the gamma function
+#'
+#' NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `digamma(x)` is the same on tensors.
+#' @examples
+#' nv_digamma(nv_tensor(c(0.5, 1, 10)))
+#' @export
+nv_digamma <- function(operand) .External(anvil_op, "digamma", operand)
+
+#' Largest whole number not above the operand
+#'
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `floor(x)` is the same on tensors.
+#' @examples
+#' nv_floor(nv_tensor(c(-1.5, 0.5, 2)))
+#' @export
+nv_floor <- function(operand) .External(anvil_op, "floor", operand)
+
+#' Smallest whole number not below the operand
+#'
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `ceiling(x)` is the same on tensors.
+#' @examples
+#' nv_ceiling(nv_tensor(c(-1.5, 0.5, 2)))
+#' @export
+nv_ceiling <- function(operand) .External(anvil_op, "ceiling", operand)
+
+#' Whole part: the nearest whole number toward zero
+#'
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_trunc(nv_tensor(c(-1.5, 0.5, 2)))
+#' @export
+nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
+
+#' Logical negation of booleans, complement of the bits of integers
+#'
+#' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
+#'
+#' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than booleans and integers.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `!x` is the same on tensors.
+#' @examples
+#' nv_not(nv_tensor(c(TRUE, FALSE)))
+#' @export
+nv_not <- function(operand) .External(anvil_op, "not", operand)
+
+#' Number of bits that are set
+#'
+#' @param operand A tensor or traced value of integers. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_popcnt(nv_tensor(c(0L, 7L, -1L)))
+#' @export
+nv_popcnt <- function(operand) .External(anvil_op, "popcnt", operand)
