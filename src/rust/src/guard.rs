@@ -6,7 +6,7 @@
 use crate::ffi::*;
 use anvil_core::error::{Error, Field};
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::os::raw::{c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -104,19 +104,38 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     }
     let mut data = Data { calls: Some(calls), out: None };
     let run = runner(&data);
-    // SAFETY: the token is protected for the length of the call; on a jump it is returned, and the caller hands it to
-    // `entrypoint.c` before anything can collect it, because collecting needs an allocation.
-    unsafe {
-        let token = Rf_protect(R_MakeUnwindCont());
-        let mut out = nil();
-        let jumped = anvil_protected(run, (&raw mut data).cast(), token, &mut out);
-        // Not balanced on a jump on purpose: R restores its stack when it arrives, and until then the token must live.
-        if jumped != 0 {
-            return Err(Exit::Jump(token));
-        }
-        Rf_unprotect(1);
+    let depth = DEPTH.get();
+    let token = token(depth);
+    DEPTH.set(depth + 1);
+    let mut out = nil();
+    // SAFETY: `data` and `out` live until the call returns, which it does whether R jumps or not.
+    let jumped = unsafe { anvil_protected(run, (&raw mut data).cast(), token, &mut out) };
+    DEPTH.set(depth);
+    if jumped != 0 {
+        return Err(Exit::Jump(token));
     }
     Ok(data.out.expect("the calls ran to their end"))
+}
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    static TOKENS: RefCell<Vec<SEXP>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The token for calls at this depth of nesting (a finalizer that R runs may call us again). Tokens are large, so each is
+/// made once; one is free again when the jump that it keeps has gone on.
+fn token(depth: usize) -> SEXP {
+    if let Some(token) = TOKENS.with_borrow(|tokens| tokens.get(depth).copied()) {
+        return token;
+    }
+    // SAFETY: this may jump for lack of memory, once in a session and with nothing here to drop.
+    let token = unsafe {
+        let token = R_MakeUnwindCont();
+        R_PreserveObject(token);
+        token
+    };
+    TOKENS.with_borrow_mut(|tokens| tokens.push(token));
+    token
 }
 
 /// Asks R whether the user wants to stop.

@@ -14,7 +14,9 @@ use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
 use anvil_core::tensor::Aval;
 use std::cell::RefCell;
+use crate::mixer::Mixer;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::os::raw::c_void;
 use std::rc::Rc;
 
@@ -46,7 +48,7 @@ struct JitFunction {
 struct Cache {
     size: usize,
     /// Ids of the entries with these words; they differ in their statics.
-    by_words: HashMap<Vec<u64>, Vec<u64>>,
+    by_words: HashMap<Vec<u64>, Vec<u64>, BuildHasherDefault<Mixer>>,
     entries: HashMap<u64, Entry>,
     clock: u64,
     hits: u64,

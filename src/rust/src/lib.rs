@@ -12,6 +12,7 @@
 //! | `jit` | jitted functions and their caches |
 //! | `tensor` | tensors from R data and back, their text |
 //! | `info` | types, promotion, graphs' text |
+//! | `mixer` | the hash of signatures |
 //!
 //! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
 //! carries what is asked once (the tables) and the registration of all. `entrypoint.c` holds the C side of each.
@@ -25,6 +26,7 @@ mod ffi;
 mod guard;
 mod info;
 mod jit;
+mod mixer;
 mod op;
 mod program;
 mod tensor;

@@ -19,14 +19,16 @@ use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::Builder;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::RefCell;
+use crate::mixer::Mixer;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 /// Number of eager programs that are kept; when there are more, all are dropped and made again as they are needed.
 const MAX_PROGRAMS: usize = 4096;
 
 thread_local! {
-    static PROGRAMS: RefCell<HashMap<Vec<u64>, Rc<Program>>> = RefCell::new(HashMap::new());
+    static PROGRAMS: RefCell<HashMap<Vec<u64>, Rc<Program>, BuildHasherDefault<Mixer>>> = RefCell::default();
 }
 
 /// The arguments of one call.

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// How long a program runs before R is asked whether the user wants to stop.
 const POLL: Duration = Duration::from_millis(100);
 
+/// Elements computed between two looks at the clock.
+const CLOCK_EVERY: usize = 1 << 14;
+
 /// Something that can be called on leaves.
 pub struct Program {
     /// The compiled graph.
@@ -37,9 +40,9 @@ impl Program {
         for aval in &avals {
             value::check_dims(&aval.shape)?;
         }
-        // All of the result is allocated before anything runs, and protected as one list.
-        // SAFETY: inside `protected`; the list is protected while its elements are made.
-        let records = protected(|| unsafe {
+        // All of the result is allocated before anything runs, and protected as one: a list of the records and the result.
+        // SAFETY: inside `protected`; each object is protected before the next is made.
+        let (records, result) = protected(|| unsafe {
             let list = Rf_protect(Rf_allocVector(VECSXP, avals.len() as Length));
             for (k, aval) in avals.iter().enumerate() {
                 let record = match (donations[k], self.passed_through(k, leaves)) {
@@ -49,12 +52,12 @@ impl Program {
                 };
                 SET_VECTOR_ELT(list, k as Length, record);
             }
+            let result = self.out.build(&|k| element(list, k));
             Rf_unprotect(1);
-            list
+            (list, result)
         })?;
         let records = scope.keep(records);
-        // SAFETY: inside `protected`; the records are kept by the scope.
-        let result = scope.keep(protected(|| unsafe { self.out.build(&|k| element(records, k)) })?);
+        let result = scope.keep(result);
         self.compute(leaves, records, &donations, &inputs, &constants)?;
         for k in 0..avals.len() {
             // The list is garbage now, but R would go on counting its references to the result.
@@ -88,13 +91,19 @@ impl Program {
             });
         }
         let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
-        let mut asked = Instant::now();
-        let mut jump = None;
-        let mut poll = || {
-            if asked.elapsed() < POLL {
+        let (mut asked, mut work, mut jump) = (None, 0, None);
+        let mut poll = |elements: usize| {
+            // Small programs are over before a clock is worth reading.
+            work += elements;
+            if work < CLOCK_EVERY {
                 return false;
             }
-            asked = Instant::now();
+            work = 0;
+            let start = *asked.get_or_insert_with(Instant::now);
+            if start.elapsed() < POLL {
+                return false;
+            }
+            asked = Some(Instant::now());
             jump = check_interrupt().err();
             jump.is_some()
         };

@@ -28,6 +28,8 @@ unsafe impl Sync for Fixed {}
 struct Globals {
     /// Names of the dtypes, in the order of `DType::ALL`: equal strings of R are one object.
     dtypes: Vec<Fixed>,
+    /// The character vectors that hold them.
+    names: Vec<Fixed>,
     tensor: Fixed,
     tracer: Fixed,
     /// Records without data and shape, for each dtype, known and ambiguous: results are copies of them.
@@ -81,12 +83,12 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         let all = Rf_protect(Rf_allocVector(VECSXP, 2 * count));
         fixed(all);
         for (i, dtype) in DType::ALL.iter().enumerate() {
+            let name = Rf_protect(Rf_allocVector(STRSXP, 1));
+            SET_STRING_ELT(name, 0, crate::guard::r_char(dtype.name()));
             for ambiguous in [false, true] {
                 let record = Rf_allocVector(VECSXP, 4);
                 SET_VECTOR_ELT(all, 2 * i as Length + ambiguous as Length, record);
-                let name = Rf_allocVector(STRSXP, 1);
                 SET_VECTOR_ELT(record, DTYPE as Length, name);
-                SET_STRING_ELT(name, 0, crate::guard::r_char(dtype.name()));
                 let flag = Rf_allocVector(LGLSXP, 1);
                 *LOGICAL(flag) = ambiguous as c_int;
                 SET_VECTOR_ELT(record, AMBIGUOUS as Length, flag);
@@ -98,6 +100,7 @@ pub fn initialise(s4: bool) -> Outcome<()> {
                     Rf_unprotect(1);
                 }
             }
+            Rf_unprotect(1);
         }
         Rf_unprotect(1);
         (all, class, tracer_class)
@@ -109,6 +112,7 @@ pub fn initialise(s4: bool) -> Outcome<()> {
     let first = |x: SEXP| Fixed(unsafe { STRING_ELT(x, 0) });
     let globals = Globals {
         dtypes: templates.iter().map(|t| first(element(t[0].0, DTYPE))).collect(),
+        names: templates.iter().map(|t| Fixed(element(t[0].0, DTYPE))).collect(),
         tensor: first(class),
         tracer: first(tracer_class),
         templates,
@@ -143,18 +147,23 @@ pub fn is_tracer(x: SEXP) -> bool {
 
 /// The dtype that a character vector of length 1 names, by the identity of R's strings.
 pub fn dtype_of_name(name: SEXP) -> Option<DType> {
+    let globals = globals();
+    // Records that anvil made share the vectors of their templates.
+    if let Some(at) = globals.names.iter().position(|n| n.0 == name) {
+        return Some(DType::ALL[at]);
+    }
     if kind(name) != STRSXP || len(name) != 1 {
         return None;
     }
     // SAFETY: checked to be a string vector of length 1.
     let name = unsafe { STRING_ELT(name, 0) };
-    let at = globals().dtypes.iter().position(|d| d.0 == name)?;
+    let at = globals.dtypes.iter().position(|d| d.0 == name)?;
     Some(DType::ALL[at])
 }
 
 /// The shared character vector that holds a dtype's name.
 pub fn name_of_dtype(dtype: DType) -> SEXP {
-    element(globals().templates[dtype as usize][0].0, DTYPE)
+    globals().names[dtype as usize].0
 }
 
 /// The shared logical that holds a flag.
@@ -203,16 +212,18 @@ impl Record {
         if len(object) != 4 {
             return broken("missing parts");
         }
-        let [data, dtype, shape, ambiguous] = [DATA, DTYPE, SHAPE, AMBIGUOUS].map(|i| element(object, i));
+        // SAFETY: a list of four elements.
+        let [data, dtype, shape, flag] =
+            [DATA, DTYPE, SHAPE, AMBIGUOUS].map(|i| unsafe { VECTOR_ELT(object, i as Length) });
         if data == nil() {
             return Err(Error::Donated);
         }
         let Some(dtype) = dtype_of_name(dtype) else { return broken("an unknown dtype") };
-        if kind(shape) != INTSXP || kind(ambiguous) != LGLSXP || len(ambiguous) != 1 {
+        if kind(shape) != INTSXP || kind(flag) != LGLSXP || len(flag) != 1 {
             return broken("a broken shape or flag");
         }
         // SAFETY: checked to be a logical of length 1.
-        let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
+        let ambiguous = unsafe { *LOGICAL(flag) } == 1;
         let record = Record { object, data, dtype, ambiguous, shape };
         let size = record.dims().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         let unit = if storage(dtype) == RAWSXP { dtype.bytes() } else { 1 };

@@ -102,7 +102,7 @@ fn a_program_stops_when_asked() {
     let executable = Executable::compile(&b.finish(vec![z]), &[]).unwrap();
     let (input, mut out) = (aligned(&[0; 32]), aligned(&[0xA5; 32]));
     let mut asked = 0;
-    let mut poll = || {
+    let mut poll = |_: usize| {
         asked += 1;
         asked == 2
     };
@@ -118,7 +118,7 @@ fn a_program_stops_when_asked() {
         &[Some(input.as_slice())],
         &[],
         vec![Output::Fresh(out.as_mut_slice())],
-        &mut || false
+        &mut |_| false
     ));
     assert_eq!(out.as_slice()[..8], 1f64.sin().to_ne_bytes());
 }

@@ -8,7 +8,7 @@
 //!   one that is copied there at the end.
 
 use crate::graph::{Def, Value};
-use crate::kernels::memory::Span;
+use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::tensor::{Aval, Layout};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct Plan {
     /// Bytes of the arena.
     pub arena: usize,
     /// Content of the buffer of literals.
-    pub literals: Vec<u8>,
+    pub literals: AlignedBytes,
     /// For each output, the donated input whose buffer it may take over.
     pub donations: Vec<Option<usize>>,
 }
@@ -134,7 +134,7 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(graph: &'a Graph) -> Planner<'a> {
         let count = graph.values().count();
-        let plan = Plan { steps: vec![], arena: 0, literals: vec![], donations: vec![None; graph.outputs().len()] };
+        let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
         let (places, roots) = (vec![None; count], (0..count).collect());
         Planner { graph, places, roots, last_use: vec![0; count], arena: Arena::default(), plan }
     }
@@ -191,7 +191,7 @@ impl<'a> Planner<'a> {
                 Def::Constant(i) => (INPUTS + self.graph.inputs().len() + i, 0),
                 Def::Literal(literal) => {
                     let start = self.plan.literals.len();
-                    self.plan.literals.extend(literal.to_bytes());
+                    self.plan.literals.push(literal.to_bytes());
                     (LITERALS, start)
                 }
                 Def::Result(..) => continue,

@@ -3,7 +3,7 @@
 use super::plan::{plan, Action, Plan};
 use crate::dtype::dispatch;
 use crate::error::Result;
-use crate::kernels::memory::{AlignedBytes, Memory, Span};
+use crate::kernels::memory::{AlignedBytes, Memory};
 use crate::kernels::tile;
 use crate::ops::Graph;
 use crate::passes;
@@ -62,11 +62,12 @@ impl Executable {
     }
 
     /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says; an input
-    /// whose buffer is passed as an output is `None`. `poll` is asked between steps whether to stop.
+    /// whose buffer is passed as an output is `None`. `poll` is told before each step how many elements it
+    /// makes, and says whether to stop.
     ///
     /// Returns whether it ran to the end; outputs are unspecified if not.
     pub fn run(
-        &self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>, poll: &mut dyn FnMut() -> bool,
+        &self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>, poll: &mut dyn FnMut(usize) -> bool,
     ) -> bool {
         let mut arena = self.arena.try_borrow_mut().ok();
         // A program that calls itself would find its arena taken: it gets one for the occasion.
@@ -76,8 +77,7 @@ impl Executable {
 
         let mut memory = Memory::with_capacity(2 + inputs.len() + constants.len() + outputs.len());
         memory.add_write(arena.as_mut_slice());
-        let literals = literal_buffer(&self.plan.literals);
-        memory.add_read(literals.as_slice());
+        memory.add_read(self.plan.literals.as_slice());
         for bytes in inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()) {
             memory.add_read(bytes);
         }
@@ -92,36 +92,25 @@ impl Executable {
                 Output::Donated(bytes, input) => redirect.push((super::plan::INPUTS + input, memory.add_write(bytes))),
             }
         }
-        let at = |span: &Span| match redirect.iter().find(|(from, _)| *from == span.buffer) {
-            Some(&(_, to)) => Span { buffer: to, range: span.range.clone() },
-            None => span.clone(),
-        };
         for step in self.plan.steps.iter().filter(|step| !unused.contains(&step.result.1.buffer)) {
-            if poll() {
+            let (aval, span) = &step.result;
+            if poll(aval.shape.size()) {
                 return false;
             }
-            let spans: Vec<Span> = step.operands.iter().map(|(_, place)| at(&place.span)).collect();
-            let (reads, writes) = memory.lend(&spans.iter().collect::<Vec<_>>(), &[&step.result.1]);
-            let operands: Vec<View> = step
-                .operands
-                .iter()
-                .zip(reads)
-                .map(|((aval, place), data)| View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data })
-                .collect();
-            let aval = &step.result.0;
-            let data = writes.into_iter().next().expect("a step writes one span");
+            let (lent, data) = memory.lend(step.operands.iter().map(|(_, place)| &place.span), span, &redirect);
             let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
-            match &step.action {
-                Action::Apply(op) => op.eval(&operands, &mut out),
-                Action::Copy => dispatch!(out.dtype, T => tile::copy::<T>(&operands[0], &mut out)),
+            let view = |i: usize| {
+                let (aval, place) = &step.operands[i];
+                View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: lent.read(&place.span) }
+            };
+            match (&step.action, step.operands.len()) {
+                (Action::Copy, _) => dispatch!(out.dtype, T => tile::copy::<T>(&view(0), &mut out)),
+                // The usual numbers of operands need no vector.
+                (Action::Apply(op), 1) => op.eval(&[view(0)], &mut out),
+                (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut out),
+                (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut out),
             }
         }
         true
     }
-}
-
-fn literal_buffer(bytes: &[u8]) -> AlignedBytes {
-    let mut buffer = AlignedBytes::zeroed(bytes.len());
-    buffer.as_mut_slice().copy_from_slice(bytes);
-    buffer
 }

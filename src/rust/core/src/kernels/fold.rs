@@ -2,7 +2,9 @@
 //! boundaries are fixed, so a result depends on the values and their order only.
 
 use super::scalar::{maximum, minimum};
-use super::tile::{tile, tiles, TILE};
+use super::tile::{tile, tiles};
+#[cfg(test)]
+use super::tile::TILE;
 use super::cast;
 use crate::dtype::{Bool, Element, Float, Int};
 use crate::shape::{Axis, Shape};
@@ -133,7 +135,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let outer = Layout { strides: outer_strides, offset: x.layout.offset };
     let out = cast::slice_mut::<T>(out.data);
     let n = inner_shape.size();
-    let mut scratch = vec![T::default(); TILE.min(n)];
+    let mut scratch = Vec::new();
     let mut layout = Layout { strides: inner_strides, offset: 0 };
     super::tile::runs(&outer_shape, &outer, 0..out.len(), |at, first, stride, len| {
         for i in 0..len {

@@ -13,6 +13,7 @@ pub struct Span {
     pub range: Range<usize>,
 }
 
+#[derive(Clone, Copy)]
 struct Buffer {
     pointer: *mut u8,
     len: usize,
@@ -47,41 +48,69 @@ impl<'a> Memory<'a> {
         self.buffers.len() - 1
     }
 
-    /// Lends some spans for reading and others for writing.
+    /// Lends a span for writing, and others for reading. A span of a buffer that is named first in a pair of `redirect`
+    /// lies in the buffer named second.
     ///
     /// # Panics
-    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a plan that
+    /// If a span is outside its buffer, is written but read-only, or overlaps with the one that is written: a plan that
     /// does this is wrong, and its result would be too.
-    pub fn lend(&mut self, reads: &[&Span], writes: &[&Span]) -> (Vec<&[u8]>, Vec<&mut [u8]>) {
-        for (i, write) in writes.iter().enumerate() {
-            assert!(self.buffers[write.buffer].writable, "buffer {} is read-only", write.buffer);
-            let others = reads.iter().chain(&writes[..i]);
-            assert!(others.clone().all(|other| disjoint(write, other)), "a step writes what it reads");
+    pub fn lend<'s>(
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, write: &Span, redirect: &'s [(usize, usize)],
+    ) -> (Lent<'s, 'a>, &'s mut [u8]) {
+        let target = redirected(write.buffer, redirect);
+        assert!(self.buffers[target].writable, "buffer {target} is read-only");
+        assert!(inside(&write.range, self.buffers[target].len), "span outside of its buffer");
+        for read in reads {
+            let buffer = redirected(read.buffer, redirect);
+            assert!(inside(&read.range, self.buffers[buffer].len), "span outside of its buffer");
+            assert!(buffer != target || disjoint(&read.range, &write.range), "a step writes what it reads");
         }
-        for span in reads.iter().chain(writes) {
-            let len = self.buffers[span.buffer].len;
-            assert!(span.range.start <= span.range.end && span.range.end <= len, "span outside of its buffer");
-        }
-        // SAFETY: every span lies within a buffer that is borrowed for 'a (checked above); distinct writable buffers
-        // are disjoint because each came from an exclusive borrow; within a buffer, a written span overlaps with no
-        // other (checked above); `&mut self` keeps a second set from being lent at the same time.
-        unsafe {
-            let at = |s: &Span| self.buffers[s.buffer].pointer.add(s.range.start);
-            (
-                reads.iter().map(|s| std::slice::from_raw_parts(at(s).cast_const(), s.range.len())).collect(),
-                writes.iter().map(|s| std::slice::from_raw_parts_mut(at(s), s.range.len())).collect(),
-            )
-        }
+        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a; spans that are read do
+        // not overlap with it (both checked above, and again in `Lent::read`); `&mut self` is held by the result, so
+        // that nothing else is lent meanwhile.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(self.buffers[target].pointer.add(write.range.start), write.range.len())
+        };
+        (Lent { memory: self, redirect, target, range: write.range.clone() }, bytes)
     }
 }
 
-fn disjoint(a: &Span, b: &Span) -> bool {
-    let empty = a.range.is_empty() || b.range.is_empty();
-    empty || a.buffer != b.buffer || a.range.end <= b.range.start || b.range.end <= a.range.start
+/// The spans that [`Memory::lend`] lent for reading.
+pub struct Lent<'s, 'a> {
+    memory: &'s Memory<'a>,
+    redirect: &'s [(usize, usize)],
+    target: usize,
+    range: Range<usize>,
 }
 
+impl<'s> Lent<'s, '_> {
+    /// A span to read.
+    ///
+    /// # Panics
+    /// As [`Memory::lend`].
+    pub fn read(&self, span: &Span) -> &'s [u8] {
+        let buffer = redirected(span.buffer, self.redirect);
+        let Buffer { pointer, len, .. } = self.memory.buffers[buffer];
+        assert!(inside(&span.range, len), "span outside of its buffer");
+        assert!(buffer != self.target || disjoint(&span.range, &self.range), "a step writes what it reads");
+        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the one span that is written.
+        unsafe { std::slice::from_raw_parts(pointer.add(span.range.start).cast_const(), span.range.len()) }
+    }
+}
+
+fn redirected(buffer: usize, redirect: &[(usize, usize)]) -> usize {
+    redirect.iter().find(|(from, _)| *from == buffer).map_or(buffer, |&(_, to)| to)
+}
+
+fn inside(range: &Range<usize>, len: usize) -> bool {
+    range.start <= range.end && range.end <= len
+}
+
+fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
+}
 /// Owned bytes, aligned for every dtype: 16-byte units.
-#[derive(Default, Debug)]
+#[derive(Default, Clone, Debug)]
 pub struct AlignedBytes(Vec<u128>, usize);
 
 impl AlignedBytes {
@@ -95,6 +124,23 @@ impl AlignedBytes {
         if len > self.1 {
             *self = AlignedBytes::zeroed(len);
         }
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.1 == 0
+    }
+
+    /// Appends a unit of 16 bytes.
+    pub fn push(&mut self, unit: [u8; 16]) {
+        self.0.truncate(self.1.div_ceil(16));
+        self.0.push(u128::from_ne_bytes(unit));
+        self.1 = 16 * self.0.len();
     }
 
     /// The bytes.
@@ -124,25 +170,34 @@ mod tests {
         let mut memory = Memory::with_capacity(2);
         memory.add_read(&read);
         memory.add_write(&mut write);
-        let (r, w) = memory.lend(&[&span(0, 1..3), &span(1, 0..2)], &[&span(1, 2..4)]);
-        assert_eq!(r[0], [2, 3]);
-        w.into_iter().next().unwrap().copy_from_slice(&[7, 8]);
-        assert_eq!(memory.lend(&[&span(1, 0..4)], &[]).0[0], [0, 0, 7, 8]);
+        let (a, b, target) = (span(0, 1..3), span(1, 0..2), span(1, 2..4));
+        let (lent, bytes) = memory.lend([&a, &b].into_iter(), &target, &[]);
+        assert_eq!((lent.read(&a), lent.read(&b)), (&[2u8, 3][..], &[0u8, 0][..]));
+        bytes.copy_from_slice(&[7, 8]);
+        // Buffer 9 stands for buffer 1.
+        let (all, none) = (span(9, 0..4), span(1, 0..0));
+        assert_eq!(memory.lend([&all].into_iter(), &none, &[(9, 1)]).0.read(&all), [0, 0, 7, 8]);
     }
 
     #[test]
     fn refuses_what_would_alias() {
-        let refused = |reads: &[&Span], writes: &[&Span]| {
+        let refused = |reads: &[Span], target: Span, later: Option<Span>| {
             let (read, mut write) = ([0u8; 4], [0u8; 4]);
             let mut memory = Memory::with_capacity(2);
             memory.add_read(&read);
             memory.add_write(&mut write);
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(memory.lend(reads, writes)))).is_err()
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let (lent, _) = memory.lend(reads.iter(), &target, &[(7, 1)]);
+                later.map(|span| lent.read(&span).len());
+            }))
+            .is_err()
         };
-        assert!(refused(&[&span(1, 0..3)], &[&span(1, 2..4)]));
-        assert!(refused(&[], &[&span(1, 0..3), &span(1, 2..4)]));
-        assert!(refused(&[], &[&span(0, 0..1)]));
-        assert!(refused(&[&span(0, 0..5)], &[]));
-        assert!(!refused(&[&span(1, 0..2)], &[&span(1, 2..4)]));
+        assert!(refused(&[span(1, 0..3)], span(1, 2..4), None));
+        assert!(refused(&[span(7, 0..3)], span(1, 2..4), None));
+        assert!(refused(&[], span(1, 2..4), Some(span(1, 3..4))));
+        assert!(refused(&[], span(0, 0..1), None));
+        assert!(refused(&[span(0, 0..5)], span(1, 0..1), None));
+        assert!(refused(&[], span(1, 0..5), None));
+        assert!(!refused(&[span(1, 0..2)], span(1, 2..4), Some(span(0, 0..4))));
     }
 }

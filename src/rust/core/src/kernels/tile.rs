@@ -50,12 +50,13 @@ pub fn runs(shape: &Shape, layout: &Layout, range: Range<usize>, mut run: impl F
 }
 
 /// A tile of a value: a window on it where it is dense, else gathered into `scratch`.
-pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut [T]) -> &'a [T] {
+pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut Vec<T>) -> &'a [T] {
     let data = cast::slice::<T>(x.data);
     if x.layout.is_dense(x.shape) {
         return &data[x.layout.offset..][range];
     }
-    let scratch = &mut scratch[..range.len()];
+    // A dense value never gets here, so scratch memory is taken only when it is needed.
+    scratch.resize(range.len(), T::default());
     runs(x.shape, x.layout, range, |at, first, stride, len| match stride {
         0 => scratch[at..at + len].fill(data[first]),
         1 => scratch[at..at + len].copy_from_slice(&data[first..first + len]),
@@ -71,7 +72,7 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
 /// Applies a kernel of one operand.
 pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
     let out = cast::slice_mut::<U>(out.data);
-    let mut scratch = vec![T::default(); TILE.min(out.len())];
+    let mut scratch = Vec::new();
     for range in tiles(out.len()) {
         kernel(tile(x, range.clone(), &mut scratch), &mut out[range]);
     }
@@ -80,7 +81,7 @@ pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &
 /// Applies a kernel of two operands.
 pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, y: &View, out: &mut ViewMut) {
     let out = cast::slice_mut::<U>(out.data);
-    let mut scratch = [vec![T::default(); TILE.min(out.len())], vec![T::default(); TILE.min(out.len())]];
+    let mut scratch = [Vec::new(), Vec::new()];
     let [sx, sy] = &mut scratch;
     for range in tiles(out.len()) {
         kernel(tile(x, range.clone(), sx), tile(y, range.clone(), sy), &mut out[range]);
@@ -90,8 +91,8 @@ pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, 
 /// Applies a kernel of three operands, the first of its own dtype.
 pub fn map3<S: Element, T: Element>(kernel: fn(&[S], &[T], &[T], &mut [T]), x: [&View; 3], out: &mut ViewMut) {
     let out = cast::slice_mut::<T>(out.data);
-    let mut first = vec![S::default(); TILE.min(out.len())];
-    let mut scratch = [vec![T::default(); TILE.min(out.len())], vec![T::default(); TILE.min(out.len())]];
+    let mut first = Vec::new();
+    let mut scratch = [Vec::new(), Vec::new()];
     let [sy, sz] = &mut scratch;
     for range in tiles(out.len()) {
         let (y, z) = (tile(x[1], range.clone(), sy), tile(x[2], range.clone(), sz));
@@ -116,7 +117,7 @@ mod tests {
         let shape = Shape::from([3, 2, 2]);
         let layout = Layout { strides: vec![2, 1, 0], offset: 0 };
         let x = View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&data) };
-        let mut scratch = vec![0i32; 12];
+        let mut scratch = Vec::<i32>::new();
         let want = [0, 2, 4, 1, 3, 5, 0, 2, 4, 1, 3, 5];
         assert_eq!(tile(&x, 0..12, &mut scratch), want);
         assert_eq!(tile(&x, 4..9, &mut scratch), &want[4..9]);

@@ -193,6 +193,6 @@ fn run(
         None => Output::Fresh(bytes.as_mut_slice()),
     });
     let buffers = buffers.collect();
-    assert!(executable.run(&inputs, constants, buffers, &mut || false), "nobody asked to stop");
+    assert!(executable.run(&inputs, constants, buffers, &mut |_| false), "nobody asked to stop");
     outputs
 }
