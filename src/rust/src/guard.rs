@@ -5,6 +5,7 @@
 
 use crate::ffi::*;
 use anvil_core::error::{Error, Field};
+use anvil_core::kernels::memory::OutOfMemory;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::os::raw::{c_int, c_void};
@@ -62,7 +63,7 @@ pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
             (OK, x)
         }
         Ok(Err(exit)) => leave(exit),
-        Err(panic) => leave(Exit::Error(Error::Internal { detail: describe(panic) })),
+        Err(panic) => leave(Exit::Error(from_panic(panic))),
     };
     // SAFETY: `status` points at a local variable of the C caller.
     unsafe { *status = code };
@@ -81,9 +82,12 @@ fn leave(exit: Exit) -> (c_int, SEXP) {
     }
 }
 
-fn describe(panic: Box<dyn Any + Send>) -> String {
+fn from_panic(panic: Box<dyn Any + Send>) -> Error {
+    if let Some(&OutOfMemory { bytes }) = panic.downcast_ref() {
+        return Error::OutOfMemory { bytes };
+    }
     let text = panic.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("a panic in Rust: {}", text.unwrap_or_else(|| "no message".into()))
+    Error::Internal { detail: format!("a panic in Rust: {}", text.unwrap_or_else(|| "no message".into())) }
 }
 
 /// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames are left in the ordinary way.

@@ -283,7 +283,13 @@ fn arity(function: &str, operands: &[Operand], expected: usize) -> Result<()> {
     if operands.len() == expected {
         return Ok(());
     }
-    Err(Error::Internal { detail: format!("`{function}()` takes {expected} operands and got {}", operands.len()) })
+    // R's functions have as many formals: more come only from a list in the place of one.
+    Err(Error::Arg {
+        arg: "operand".into(),
+        expected: "a tensor, or an R number, logical or array".into(),
+        got: "a list".into(),
+        hint: format!("`{function}()` takes {expected} operand{}.", if expected == 1 { "" } else { "s" }),
+    })
 }
 
 fn elementwise(name: &str) -> Option<Op> {

@@ -57,7 +57,7 @@ pub enum Error {
     #[error("Shape {from} cannot be broadcast to {to}.\nx Dimension {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
     Broadcast { from: Shape, to: Shape, axis: Axis, l: usize, r: usize },
     /// More dimensions than the target has.
-    #[error("Shape {from} cannot be broadcast to {to}.\nx It has {} dimensions, the target has {}.", .from.rank(), .to.rank())]
+    #[error("Shape {from} cannot be broadcast to {to}.\nx It has {}, the target has {}.", dims(.from.rank()), .to.rank())]
     BroadcastRank { from: Shape, to: Shape },
     /// Number of elements and shape disagree.
     #[error("Data has length {len}, but shape {shape} holds {size} element{}.\ni Length-1 data is recycled to any shape; nothing else is.", plural(*.size))]
@@ -100,6 +100,11 @@ pub enum Error {
     #[error("Static argument `{arg}` must be an ordinary R value, not {got}.\ni Leave it out of `static = ` to trace it.")]
     Static { arg: String, got: String },
 
+    // --- resources ---
+    /// Memory for a temporary value could not be had.
+    #[error("Cannot allocate {bytes} bytes for a temporary value.\ni Free some memory, or work on smaller pieces.")]
+    OutOfMemory { bytes: usize },
+
     // --- broken invariants ---
     /// A bug in anvil.
     #[error("Internal error in anvil: {detail}\ni Please report this, with the code that led here.")]
@@ -138,6 +143,7 @@ impl Error {
             Concrete { .. } => "anvil_error_concrete",
             Donated => "anvil_error_donated",
             Static { .. } => "anvil_error_static",
+            OutOfMemory { .. } => "anvil_error_memory",
             Internal { .. } => "anvil_error_internal",
         }
     }
@@ -221,6 +227,7 @@ impl Error {
             Concrete { what, aval, .. } => vec![("where", text(what)), ("aval", text(aval))],
             Donated => vec![],
             Static { arg, got } => vec![("arg", text(arg)), ("got", text(got))],
+            OutOfMemory { bytes } => vec![("bytes", number(*bytes))],
             Internal { detail } => vec![("detail", text(detail))],
         }
     }

@@ -1,6 +1,6 @@
 //! Dense products of matrices.
 
-use super::cast;
+use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
@@ -60,16 +60,24 @@ impl Dot for Bool {
     }
 }
 
+/// Columns of the result in a piece of work: enough to keep a thread busy and to fill the blocks of the product kernels.
+const COLUMNS: usize = 128;
+
 /// Products of a batch of column-major matrices: `lhs [m, k, b]`, `rhs [k, n, b]`, `out [b, m, n]`.
 pub fn batched<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [u8]) {
     let out = cast::slice_mut::<T>(out);
     if out.is_empty() {
         return;
     }
-    for i in 0..b {
-        let (l, r) = (&lhs[i * m * k..(i + 1) * m * k], &rhs[i * k * n..(i + 1) * k * n]);
-        T::dot(l, r, [m, k, n], out, i, b);
-    }
+    // Pieces are runs of columns of the result, which lie in one line for all of the batch.
+    let column = b * m;
+    pool::for_each_chunk(out, COLUMNS * column, b * m * k * n, |piece, out| {
+        let (first, columns) = (piece * COLUMNS, out.len() / column);
+        for i in 0..b {
+            let r = &rhs[i * k * n + first * k..][..columns * k];
+            T::dot(&lhs[i * m * k..][..m * k], r, [m, k, columns], out, i, b);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -94,6 +102,21 @@ mod tests {
         let mut out = [0.0f64; 4];
         batched(&lhs, &rhs, [2, 2, 1, 1], cast::bytes_mut(&mut out));
         assert_eq!(out, [10.0, 60.0, 20.0, 80.0]);
+    }
+
+    #[test]
+    fn products_that_threads_share_are_those_of_one() {
+        let [b, m, k, n] = [2, 70, 90, 300];
+        let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
+        let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
+        assert!(b * m * k * n >= pool::PARALLEL_FROM && n > COLUMNS);
+        let mut out = vec![0.0; b * m * n];
+        batched(&lhs, &rhs, [b, m, k, n], cast::bytes_mut(&mut out));
+        for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {
+            let want: f64 = (0..k).map(|p| lhs[i * m * k + l + p * m] * rhs[i * k * n + p + j * k]).sum();
+            // 90 products of numbers below 1/4, rounded in another order.
+            assert!((out[i + (l + j * m) * b] - want).abs() < 90.0 * f64::EPSILON);
+        }
     }
 
     #[test]

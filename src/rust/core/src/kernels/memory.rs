@@ -109,14 +109,38 @@ fn inside(range: &Range<usize>, len: usize) -> bool {
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
 }
+/// What a panic carries if memory could not be had: the caller at the border makes an error of it. A plain `vec![]` would
+/// end the process instead.
+#[derive(Debug)]
+pub struct OutOfMemory {
+    /// Bytes that were asked for.
+    pub bytes: usize,
+}
+
+/// A vector of zeros (`FALSE`), for temporary values of a tensor's size.
+///
+/// # Panics
+/// With [`OutOfMemory`] if it cannot be had.
+pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
+    let mut out = Vec::new();
+    if out.try_reserve_exact(n).is_err() {
+        std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
+    }
+    out.resize(n, T::default());
+    out
+}
+
 /// Owned bytes, aligned for every dtype: 16-byte units.
 #[derive(Default, Clone, Debug)]
 pub struct AlignedBytes(Vec<u128>, usize);
 
 impl AlignedBytes {
     /// Zeroed bytes.
+    ///
+    /// # Panics
+    /// With [`OutOfMemory`] if they cannot be had.
     pub fn zeroed(len: usize) -> AlignedBytes {
-        AlignedBytes(vec![0; len.div_ceil(16)], len)
+        AlignedBytes(zeroed(len.div_ceil(16)), len)
     }
 
     /// Grows to at least `len` bytes; the content is unspecified after.

@@ -4,6 +4,7 @@ pub mod cast;
 pub mod dot;
 pub mod fold;
 pub mod memory;
+pub mod pool;
 pub mod scalar;
 pub mod special;
 pub mod tile;

@@ -4,7 +4,7 @@
 //! order; a tile of a dense value is a window on it, a tile of any other is gathered into a scratch buffer that stays in
 //! the first-level cache.
 
-use super::cast;
+use super::{cast, pool};
 use crate::dtype::Element;
 use crate::shape::Shape;
 use crate::tensor::{Layout, View, ViewMut};
@@ -69,35 +69,54 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
     scratch
 }
 
+/// Elements of a piece of work: a whole number of tiles, large enough to be worth handing to a thread.
+const PIECE: usize = 64 * TILE;
+
+/// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)` makes one.
+fn pieces<U: Element>(out: &mut [U], tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync) {
+    let work = out.len();
+    pool::for_each_chunk(out, PIECE, work, |i, piece| {
+        let start = i * PIECE;
+        let ranges = tiles(piece.len()).map(|r| start + r.start..start + r.end);
+        tile(&mut { ranges }, piece)
+    });
+}
+
 /// Applies a kernel of one operand.
 pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
-    let out = cast::slice_mut::<U>(out.data);
-    let mut scratch = Vec::new();
-    for range in tiles(out.len()) {
-        kernel(tile(x, range.clone(), &mut scratch), &mut out[range]);
-    }
+    pieces(cast::slice_mut::<U>(out.data), |ranges, out| {
+        let (mut sx, mut at) = (Vec::new(), 0);
+        for range in ranges {
+            let n = range.len();
+            kernel(tile(x, range, &mut sx), &mut out[at..at + n]);
+            at += n;
+        }
+    });
 }
 
 /// Applies a kernel of two operands.
 pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, y: &View, out: &mut ViewMut) {
-    let out = cast::slice_mut::<U>(out.data);
-    let mut scratch = [Vec::new(), Vec::new()];
-    let [sx, sy] = &mut scratch;
-    for range in tiles(out.len()) {
-        kernel(tile(x, range.clone(), sx), tile(y, range.clone(), sy), &mut out[range]);
-    }
+    pieces(cast::slice_mut::<U>(out.data), |ranges, out| {
+        let (mut sx, mut sy, mut at) = (Vec::new(), Vec::new(), 0);
+        for range in ranges {
+            let n = range.len();
+            kernel(tile(x, range.clone(), &mut sx), tile(y, range, &mut sy), &mut out[at..at + n]);
+            at += n;
+        }
+    });
 }
 
 /// Applies a kernel of three operands, the first of its own dtype.
 pub fn map3<S: Element, T: Element>(kernel: fn(&[S], &[T], &[T], &mut [T]), x: [&View; 3], out: &mut ViewMut) {
-    let out = cast::slice_mut::<T>(out.data);
-    let mut first = Vec::new();
-    let mut scratch = [Vec::new(), Vec::new()];
-    let [sy, sz] = &mut scratch;
-    for range in tiles(out.len()) {
-        let (y, z) = (tile(x[1], range.clone(), sy), tile(x[2], range.clone(), sz));
-        kernel(tile(x[0], range.clone(), &mut first), y, z, &mut out[range]);
-    }
+    pieces(cast::slice_mut::<T>(out.data), |ranges, out| {
+        let (mut sx, mut sy, mut sz, mut at) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for range in ranges {
+            let n = range.len();
+            let (y, z) = (tile(x[1], range.clone(), &mut sy), tile(x[2], range.clone(), &mut sz));
+            kernel(tile(x[0], range, &mut sx), y, z, &mut out[at..at + n]);
+            at += n;
+        }
+    });
 }
 
 /// Copies a value of any layout into a dense one.

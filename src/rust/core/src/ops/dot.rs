@@ -4,6 +4,7 @@ use super::attrs::vector;
 use super::{written, Row};
 use crate::dtype::{dispatch, Element, ANY};
 use crate::error::{Error, Result};
+use crate::kernels::memory::zeroed;
 use crate::kernels::{cast, dot, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -25,7 +26,7 @@ impl DotGeneral {
     /// The matrix product of the last two dimensions; the others are a batch.
     ///
     /// # Errors
-    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ.
+    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ; [`Error::SizeMismatch`].
     pub fn matmul(lhs: &Shape, rhs: &Shape) -> Result<DotGeneral> {
         let need = |operand: &str, shape: &Shape, expected: String, hint: &str| {
             let (operand, shape, hint) = (operand.to_string(), shape.clone(), hint.to_string());
@@ -42,6 +43,16 @@ impl DotGeneral {
             return need("rhs", rhs, format!("{} dimensions, as `lhs`", lhs.rank()), hint);
         }
         let (rank, batch) = (lhs.rank(), (0..lhs.rank() - 2).map(Axis).collect::<Vec<_>>());
+        let differ = |what: String, l: usize, r: usize| {
+            Err(Error::SizeMismatch { op: "nv_matmul".into(), lhs: lhs.clone(), rhs: rhs.clone(), what, l, r })
+        };
+        if lhs[rank - 1] != rhs[rank - 2] {
+            let what = "The columns of the first must be as many as the rows of the second";
+            return differ(what.into(), lhs[rank - 1], rhs[rank - 2]);
+        }
+        if let Some(i) = batch.iter().find(|i| lhs[i.0] != rhs[i.0]) {
+            return differ(format!("Leading dimensions are a batch and must be equal; dimension {i} is not"), lhs[i.0], rhs[i.0]);
+        }
         let contracting = [vec![Axis(rank - 1)], vec![Axis(rank - 2)]];
         Ok(DotGeneral { contracting, batching: [batch.clone(), batch] })
     }
@@ -111,7 +122,7 @@ fn arranged<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut V
     if layout.is_dense(&shape) {
         return &cast::slice::<T>(x.data)[layout.offset..][..n];
     }
-    scratch.resize(n, T::default());
+    *scratch = zeroed(n);
     let view = View { shape: &shape, layout: &layout, ..*x };
     tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
     scratch
@@ -129,6 +140,12 @@ mod tests {
         assert_eq!(op.infer(&aval([2, 3].into()), &aval([3, 4].into())).unwrap().shape, [2, 4].into());
         let e = op.infer(&aval([2, 3].into()), &aval([2, 4].into())).unwrap_err().to_string();
         assert!(e.contains("dimensions 2 and 1 differ in size: 3 and 2"), "{e}");
+        let refused = |l: &[usize], r: &[usize]| {
+            let shape = |s: &[usize]| Shape::try_new(s.to_vec()).unwrap();
+            DotGeneral::matmul(&shape(l), &shape(r)).unwrap_err().to_string()
+        };
+        assert!(refused(&[2, 3], &[2, 4]).contains("`nv_matmul()` cannot combine shapes (2,3) and (2,4)"));
+        assert!(refused(&[5, 2, 3], &[4, 3, 4]).contains("dimension 1 is not: 5 and 4"));
         assert!(DotGeneral::matmul(&[3].into(), &[3, 4].into()).unwrap_err().to_string().contains("at least 2"));
     }
 }

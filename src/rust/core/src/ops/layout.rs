@@ -4,7 +4,7 @@ use super::attrs::vector;
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::tile::{copy, runs};
+use crate::kernels::tile::{copy, runs, tile, tiles};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -69,18 +69,17 @@ impl Reshape {
         let (from, from_layout) = reversed(x.shape, x.layout);
         let (to, to_layout) = reversed(out.shape, &Layout::dense(out.shape));
         dispatch!(x.dtype, T => {
-            let data = cast::slice::<T>(x.data);
             let out = cast::slice_mut::<T>(out.data);
-            let mut places = Vec::with_capacity(out.len());
-            runs(&to, &to_layout, 0..out.len(), |_, first, stride, len| {
-                places.extend((0..len).map(|i| (first as isize + i as isize * stride) as usize));
-            });
-            let mut next = places.into_iter();
-            runs(&from, &from_layout, 0..out.len(), |_, first, stride, len| {
-                for (i, place) in (0..len).zip(&mut next) {
-                    out[place] = data[(first as isize + i as isize * stride) as usize];
-                }
-            });
+            let from = View { shape: &from, layout: &from_layout, ..*x };
+            let mut scratch = Vec::new();
+            for range in tiles(out.len()) {
+                let elements = tile::<T>(&from, range.clone(), &mut scratch);
+                runs(&to, &to_layout, range, |at, first, stride, len| {
+                    for (i, &element) in elements[at..at + len].iter().enumerate() {
+                        out[(first as isize + i as isize * stride) as usize] = element;
+                    }
+                });
+            }
         })
     }
 }
@@ -261,10 +260,12 @@ impl Concatenate {
             let block = below * x.shape[self.axis.0];
             dispatch!(x.dtype, T => {
                 let out = cast::slice_mut::<T>(out.data);
-                let mut dense = vec![T::default(); x.shape.size()];
-                copy::<T>(x, &mut ViewMut { dtype: x.dtype, shape: x.shape, data: cast::bytes_mut(&mut dense) });
+                let mut scratch = Vec::new();
                 for i in 0..outer {
-                    out[i * row + at..][..block].copy_from_slice(&dense[i * block..][..block]);
+                    for range in tiles(block) {
+                        let elements = tile::<T>(x, i * block + range.start..i * block + range.end, &mut scratch);
+                        out[i * row + at + range.start..][..elements.len()].copy_from_slice(elements);
+                    }
                 }
             });
             at += block;
