@@ -23,6 +23,7 @@
 #' | `anvil_error_donated` | a tensor whose memory was given away |
 #' | `anvil_error_static` | a static argument that cannot be part of a cache key |
 #' | `anvil_error_unsupported` | a function of R that has no counterpart for tensors |
+#' | `anvil_error_memory` | memory for a temporary value cannot be had |
 #' | `anvil_error_internal` | a bug in anvil: please report it |
 #'
 #' @section Options:
@@ -33,3 +34,7 @@
 #' @useDynLib anvil, .registration = TRUE
 #' @importFrom methods setClass setMethod setOldClass show
 "_PACKAGE"
+
+# Before the first method is set: files are read in alphabetical order.
+setOldClass(c("AnvilTensor", "AnvilValue"))
+setOldClass(c("AnvilTracer", "AnvilValue"))

@@ -49,12 +49,14 @@ as_array <- function(x, integer64 = FALSE) {
     abort(
       "anvil_error_value",
       sprintf(
-        "%.0f value%s of dtype %s cannot be represented as integer64.", out[[4L]],
-        if (out[[4L]] == 1) "" else "s", x$dtype
+        "%.0f value%s of dtype %s cannot be represented as integer64.\ni Use `integer64 = FALSE`, which rounds to double.",
+        out[[4L]], if (out[[4L]] == 1) "" else "s", x$dtype
       ),
       dtype = x$dtype, count = out[[4L]]
     )
   }
+  # Its methods, for printing and arithmetic.
+  if (inherits(out[[1L]], "integer64")) requireNamespace("bit64", quietly = TRUE)
   out[[1L]]
 }
 
@@ -89,7 +91,10 @@ as.matrix.AnvilValue <- function(x, ...) as.matrix(as_array(x))
 
 #' @rdname as_array
 #' @export
-as.vector.AnvilValue <- function(x, mode = "any") as.vector(elements(x, "as.vector()"), mode)
+as.vector.AnvilValue <- function(x, mode = "any") {
+  values <- elements(x, "as.vector()")
+  as.vector(values, mode)
+}
 
 #' @rdname as_array
 #' @export
@@ -107,7 +112,16 @@ as.logical.AnvilValue <- function(x, ...) as.logical(elements(x, "as.logical()")
 as.character.AnvilValue <- function(x, ...) as.character(elements(x, "as.character()"))
 
 #' @export
-as.list.AnvilValue <- function(x, ...) as.list(elements(x, "as.list()"))
+as.complex.AnvilValue <- function(x, ...) as.complex(elements(x, "as.complex()"))
+
+#' @export
+as.raw.AnvilValue <- function(x) as.raw(elements(x, "as.raw()"))
+
+#' @export
+as.list.AnvilValue <- function(x, ...) {
+  values <- elements(x, "as.list()")
+  as.list(values)
+}
 
 #' @export
 as.data.frame.AnvilValue <- function(x, ...) as.data.frame(as_array(x), ...)

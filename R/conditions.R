@@ -35,28 +35,60 @@ warn <- function(class, message, ...) {
   warning(condition)
 }
 
-# The outermost of the frames at the top of the stack that run functions of this package: what the user called.
+# What the user called: from the function that signals, up through its callers as long as they are functions of this package,
+# or base R's on behalf of one, such as lapply().
 user_call <- function() {
-  namespace <- topenv()
+  parents <- sys.parents()
   call <- NULL
-  for (i in rev(seq_len(sys.nframe() - 1L))) {
+  # Above i are user_call() itself and the function that signals.
+  i <- sys.nframe() - 2L
+  while (i > 0L) {
     fun <- sys.function(i)
-    jitted <- inherits(fun, "JitFunction")
-    if (!jitted && !identical(topenv(environment(fun)), namespace)) break
-    call <- tidy_call(sys.call(i))
-    if (jitted) break
+    if (is_ours(fun)) {
+      call <- tidy_call(sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv())
+      if (inherits(fun, "JitFunction")) break
+    } else if (!identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
+      break
+    }
+    # jit_miss() is called by C, on behalf of the frame below.
+    i <- if (identical(fun, jit_miss)) i - 1L else parents[i]
   }
   call
 }
 
-# A method shows as its generic: `+.AnvilValue`(x, y) as x + y.
-tidy_call <- function(call) {
-  if (is.call(call) && is.symbol(call[[1L]])) {
-    name <- as.character(call[[1L]])
-    generic <- sub("\\.Anvil(Value|Tensor|Tracer)$", "", name)
-    if (generic != name) call[[1L]] <- as.name(generic)
+is_ours <- function(fun) inherits(fun, "JitFunction") || identical(topenv(environment(fun)), topenv())
+
+# A call as the user wrote it. A method shows as its generic: `+.AnvilValue`(x, y) as x + y. Where R has put values in the
+# place of expressions, as it does for sum() and do.call(), they show as the variables of the caller that hold them.
+tidy_call <- function(call, frame, caller) {
+  generic <- get0(".Generic", frame, inherits = FALSE)
+  if (is.function(call[[1L]])) {
+    exports <- getNamespaceExports(topenv())
+    call[[1L]] <- as.name(c(Filter(function(name) identical(get(name, topenv()), call[[1L]]), exports), "FUN")[1L])
+  } else if (!is.null(generic)) {
+    call[[1L]] <- as.name(generic)
+    # R adds this to sum() and its like.
+    if (identical(call$na.rm, FALSE)) call$na.rm <- NULL
+  } else if (is.symbol(call[[1L]])) {
+    call[[1L]] <- as.name(sub("\\.Anvil[A-Z][A-Za-z]+$", "", as.character(call[[1L]])))
+  }
+  for (i in which(vapply(as.list(call), inherits, NA, "AnvilValue"))) {
+    call[[i]] <- as.name(c(variable_of(call[[i]], caller), class(call[[i]])[1L])[1L])
   }
   call
+}
+
+# The variables of a function that hold this value. An argument given as a call is not asked: it might not have been
+# evaluated yet, and an error message is no reason to do so.
+variable_of <- function(value, frame) {
+  holds <- function(name) {
+    if (bindingIsActive(as.name(name), frame)) return(FALSE)
+    if (!identical(frame, globalenv()) && is.call(eval(call("substitute", as.name(name), frame)))) return(FALSE)
+    identical(get0(name, frame, inherits = FALSE), value)
+  }
+  # An argument may be missing altogether.
+  asked <- function(name) tryCatch(holds(name), error = function(e) FALSE)
+  Filter(asked, ls(frame))
 }
 
 # What a value is, for messages.
@@ -65,5 +97,6 @@ describe <- function(x) {
   if (is.function(x)) return("a function")
   if (is.object(x)) return(paste0("an object of class <", class(x)[1L], ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
-  paste0("a ", class(x)[1L], " of length ", length(x))
+  if (!is.atomic(x)) return(if (is.list(x)) paste("a list of length", length(x)) else paste("an R object of type", typeof(x)))
+  paste(if (is.integer(x)) "an" else "a", typeof(x), if (is.null(dim(x))) "vector" else "array", "of length", length(x))
 }

@@ -44,7 +44,17 @@ as.character.AnvilDtype <- function(x, ...) x$name
 `==.AnvilDtype` <- function(e1, e2) identical(as_dtype(e1), as_dtype(e2))
 
 #' @export
-`!=.AnvilDtype` <- function(e1, e2) !(e1 == e2)
+`!=.AnvilDtype` <- function(e1, e2) !identical(as_dtype(e1), as_dtype(e2))
+
+# Order and arithmetic of a record's parts would be nonsense.
+#' @export
+Ops.AnvilDtype <- function(e1, e2) {
+  abort(
+    "anvil_error_unsupported",
+    paste0("`", .Generic, "` is not available for dtypes.\ni Dtypes are equal or not; `common_dtype()` gives their join."),
+    generic = .Generic
+  )
+}
 
 #' Type and place of a value
 #'

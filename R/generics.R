@@ -1,4 +1,4 @@
-# Generics of base R that need more than their op: the others are generated in ops-elementwise.R. One class, AnvilValue,
+# Generics of base R that need more than their op: the others are generated in ops-generics.R. One class, AnvilValue,
 # for tensors and tracers, so that an expression of both finds one method.
 
 #' Base R's functions on tensors
@@ -14,7 +14,8 @@
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm.
-#' @param digits Number of decimals; may be negative. Ties go to even, as in R.
+#' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as in R.
+#'   Integers stay integers.
 #' @param dims Dimensions to reduce, from 1; `NULL` is all.
 #' @param drop Whether reduced dimensions disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
@@ -36,18 +37,44 @@ NULL
 #' @export
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
-  if (identical(base, 2)) return(nv_log2(x))
-  if (identical(base, 10)) return(nv_log10(x))
-  nv_log(x) / (if (inherits(base, "AnvilValue")) nv_log(base) else log(base))
+  if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
+  if (!is.numeric(base) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
+  if (base %in% 2) return(nv_log2(x))
+  if (base %in% 10) return(nv_log10(x))
+  nv_log(x) / log(base)
 }
 
 #' @rdname base-generics
 #' @export
 round.AnvilValue <- function(x, digits = 0) {
-  if (identical(as.double(digits), 0)) return(nv_round(x))
   if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
-  # Dividing by a power of ten rounds correctly, multiplying by 0.1 does not.
-  if (digits > 0) nv_round(x * 10^digits) / 10^digits else nv_round(x / 10^-digits) * 10^-digits
+  if (digits == 0) return(nv_round(x))
+  if (!inherits(dtype(x), "FloatType")) return(if (digits > 0) nv_round(x) else round_integer(x, 10^-digits))
+  rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
+  nv_convert(rounded, dtype(x), ambiguous(x))
+}
+
+# Of the two neighbours with so many decimals the nearer one, or the even one: the algorithm of R >= 4.0. Dividing by a
+# power of ten gives the neighbours correctly rounded, multiplying by 0.1 would not.
+round_float <- function(x, unit, decimals) {
+  scaled <- if (decimals) x * unit else x / unit
+  low <- nv_floor(scaled)
+  high <- nv_ceiling(scaled)
+  back <- function(x) if (decimals) x / unit else x * unit
+  to_low <- x - back(low)
+  to_high <- back(high) - x
+  down <- to_low < to_high | (to_low == to_high & low %% 2 == 0)
+  # A number this large has no decimals to round, nor have infinity and NaN.
+  nv_ifelse(nv_abs(scaled) < 2^53, back(nv_ifelse(down, low, high)), x)
+}
+
+round_integer <- function(x, unit) {
+  unit <- nv_scalar(unit, dtype(x))
+  low <- x %/% unit
+  above <- x - low * unit
+  below <- unit - above
+  down <- above < below | (above == below & low %% 2L == 0L)
+  nv_ifelse(down, low, low + 1L) * unit
 }
 
 #' @rdname base-generics
@@ -70,9 +97,15 @@ mean.AnvilValue <- function(x, dims = NULL, drop = TRUE, trim = 0, na.rm = FALSE
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
   check_na_rm(na.rm)
-  values <- list(...)
+  # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the widest.
+  values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
   reduce <- function(op, combine) {
-    Reduce(combine, lapply(values, function(x) .External(anvil_op, op, x, dims = dims, drop = drop)))
+    out <- NULL
+    for (x in values) {
+      one <- .External(anvil_op, op, x, dims = dims, drop = drop)
+      out <- if (is.null(out)) one else combine(out, one)
+    }
+    out
   }
   switch(.Generic,
     sum = reduce("reduce_sum", nv_add),
@@ -106,11 +139,10 @@ Ops.AnvilValue <- function(e1, e2) unsupported(.Generic)
 #' @export
 Complex.AnvilValue <- function(z) unsupported(.Generic)
 
-unsupported <- function(generic) {
+unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.") {
+  shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
-    "anvil_error_unsupported",
-    paste0("`", generic, "()` is not available for tensors.\ni `as_array(x)` gives R's own array."),
-    generic = generic
+    "anvil_error_unsupported", paste0("`", shown, "` is not available for tensors.\ni ", advice), generic = generic
   )
 }
 
@@ -121,9 +153,18 @@ t.AnvilValue <- function(x) nv_transpose(x)
 is.na.AnvilValue <- function(x) nv_is_nan(x)
 
 #' @export
+anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
+
+#' @export
 c.AnvilValue <- function(...) {
-  flat <- lapply(unname(list(...)), function(x) if (ndims(x) > 1L) nv_reshape(x, length(x), order = "column") else x)
-  nv_concatenate(flat, dimension = 1L)
+  values <- unname(list(...))
+  for (i in seq_along(values)) {
+    x <- values[[i]]
+    if (ndims(x) < 2L) next
+    # An R array keeps its digits until it is promoted.
+    values[[i]] <- if (inherits(x, "AnvilValue")) nv_reshape(x, length(x), order = "column") else array(x)
+  }
+  .External(anvil_op, "concatenate", values, dimension = 1L)
 }
 
 # Functions of R that would otherwise take the record apart, or return it changed, without a word.
@@ -142,10 +183,7 @@ c.AnvilValue <- function(...) {
 
 #' @export
 `dim<-.AnvilValue` <- function(x, value) {
-  abort(
-    "anvil_error_unsupported", "`dim<-()` is not available for tensors.\ni Use `nv_reshape(x, shape, order = \"column\")`.",
-    generic = "dim<-"
-  )
+  unsupported("dim<-", advice = "Use `nv_reshape(x, shape, order = \"column\")`.")
 }
 
 #' @export
@@ -172,3 +210,31 @@ quantile.AnvilValue <- function(x, ...) unsupported("quantile")
 
 #' @export
 unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique")
+
+#' @export
+`names<-.AnvilValue` <- function(x, value) unsupported("names<-", advice = "Tensors have no names.")
+
+#' @export
+`dimnames<-.AnvilValue` <- function(x, value) unsupported("dimnames<-", advice = "Tensors have no names.")
+
+#' @export
+`$.AnvilTensor` <- function(x, name) {
+  # Without this, `$` would complete a part of a name, and give NULL for any other.
+  if (!name %in% c("data", "dtype", "shape", "ambiguous")) {
+    unsupported("$", advice = "A tensor has no parts with names of their own.")
+  }
+  .subset2(x, name)
+}
+
+#' @export
+`$.AnvilTracer` <- function(x, name) unsupported("$", advice = "A traced value is no list.")
+
+#' @export
+cbind.AnvilValue <- function(..., deparse.level = 1) {
+  unsupported("cbind", advice = "`nv_concatenate(..., dimension = 2)` joins matrices.")
+}
+
+#' @export
+rbind.AnvilValue <- function(..., deparse.level = 1) {
+  unsupported("rbind", advice = "`nv_concatenate(..., dimension = 1)` joins matrices.")
+}

@@ -40,7 +40,11 @@ explain_cache <- function(f) {
 #' @export
 print.AnvilCacheExplanation <- function(x, ...) {
   info <- attr(x, "cache")
-  cat(sprintf("%d of %d programs, %d hits, %d misses\n", info$entries, info$size, info$hits, info$misses))
+  count <- function(n, one, many) sprintf("%d %s", n, if (n == 1L) one else many)
+  cat(
+    info$entries, " of ", count(info$size, "program", "programs"), ", ", count(info$hits, "hit", "hits"), ", ",
+    count(info$misses, "miss", "misses"), "\n", sep = ""
+  )
   for (i in seq_len(nrow(x))) {
     cat(sprintf("%d. (%s), %.0f hit%s\n", i, x$arguments[i], x$hits[i], if (x$hits[i] == 1) "" else "s"))
     cat("   ", x$reason[i], "\n", sep = "")
@@ -58,10 +62,11 @@ explain_miss <- function(new, earlier) {
   if (!length(earlier)) return("the first call")
   differences <- lapply(earlier, function(old) {
     all <- union(names(new), names(old))
-    value <- function(x, name) if (name %in% names(x)) x[[name]] else "not there"
     Filter(nzchar, vapply(all, function(name) {
-      now <- value(new, name)
-      before <- value(old, name)
+      if (!name %in% names(old)) return(paste0(name, " is new: ", new[[name]]))
+      if (!name %in% names(new)) return(paste0(name, " is gone: ", old[[name]]))
+      now <- new[[name]]
+      before <- old[[name]]
       if (identical(now, before)) "" else paste0(name, " is ", now, ", not ", before)
     }, ""))
   })

@@ -79,5 +79,8 @@ nv_broadcast_scalars <- function(...) .External(anvil_ops, "broadcast_scalars", 
 #' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), dimension = 1)
 #' @export
 nv_concatenate <- function(..., dimension = NULL) {
-  .External(anvil_op, "concatenate", unname(list(...)), dimension = dimension)
+  values <- list(...)
+  wrong <- intersect(names(values), c("dim", "dims", "axis", "axes"))
+  if (length(wrong)) abort_arg("...", "values to join", paste0("`", wrong[1L], "`"), "The argument is `dimension`.")
+  .External(anvil_op, "concatenate", unname(values), dimension = dimension)
 }

@@ -14,6 +14,7 @@
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' x %*% t(x)
+#' @aliases %*%,AnvilValue,AnvilValue-method %*%,AnvilValue,ANY-method %*%,ANY,AnvilValue-method
 #' @export
 nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 

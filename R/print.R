@@ -4,7 +4,7 @@
 #' dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans print as 0 and 1.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
-#' `anvil.print_max_rows`) limit what is shown; -1 is without limit.
+#' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` is without limit.
 #'
 #' @param x A tensor, or a traced value.
 #' @param header Whether the line `AnvilTensor` comes first.
@@ -31,7 +31,8 @@ print.AnvilTensor <- function(x, header = TRUE, ...) {
 
 print_limit <- function(option, default) {
   value <- getOption(option, default)
-  if (!is_whole(value)) abort_arg(option, "a whole number", describe(value))
+  if (identical(value, Inf)) return(-1)
+  if (!is_whole(value)) abort_arg(option, "a whole number", describe(value), "-1 is without limit.")
   as.double(value)
 }
 
@@ -41,13 +42,14 @@ format.AnvilTensor <- function(x, ...) .Call(anvil_summary, x)
 
 #' @rdname print.AnvilTensor
 #' @export
-summary.AnvilTensor <- function(object, ...) summary(as.vector(as_array(object)), ...)
+summary.AnvilTensor <- function(object, ...) summary(as.vector(object), ...)
 
 #' @importFrom utils head
 #' @export
 str.AnvilTensor <- function(object, ...) {
   cat(" ", format(object), ":", sep = "")
-  values <- as.vector(as_array(object))
+  # Three digits are shown: rounding of the others is no news.
+  values <- suppressWarnings(as.vector(object), classes = "anvil_warning_rounded")
   shown <- head(values, 10L)
   cat("", format(shown, digits = 3L, trim = TRUE), if (length(values) > 10L) "...")
   cat("\n")
@@ -76,9 +78,9 @@ str.AnvilTracer <- function(object, ...) cat(" ", format(object), "\n", sep = ""
 
 # What testthat compares: the elements as numbers, so that a tolerance has a meaning.
 compare_proxy_tensor <- function(x, path) {
-  object <- list(
-    data = suppressWarnings(as_array(x)), dtype = x$dtype, shape = x$shape, ambiguous = x$ambiguous
-  )
+  # Without dim, which is compared as the shape: waldo shows vectors better than arrays of one dimension.
+  data <- suppressWarnings(as.vector(x), classes = "anvil_warning")
+  object <- list(data = data, dtype = x$dtype, shape = x$shape, ambiguous = x$ambiguous)
   list(object = object, path = paste0("compare_proxy(", path, ")"))
 }
 
@@ -91,6 +93,7 @@ compare_proxy_tensor <- function(x, path) {
 #' @examples
 #' all.equal(nv_scalar(1), nv_scalar(1 + 1e-7))
 #' all.equal(nv_scalar(1), nv_scalar(1L))
+#' @method all.equal AnvilTensor
 #' @export
 all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
   if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))

@@ -20,7 +20,8 @@
 #' @param device `"cpu"`.
 #' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as [array()] does,
 #'   with the first dimension fastest.
-#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data.
+#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data: it is 1 for
+#'   a single value. Both may be left out for a matrix.
 #' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for `nv_scalar()`, 2-d for
 #'   `nv_matrix()`.
 #' @section Errors:
@@ -38,7 +39,10 @@
 #' @export
 nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
   check_device(device)
-  if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, shape, ambiguous))
+  if (inherits(data, "AnvilValue")) {
+    if (!identical(byrow, FALSE)) abort_arg("byrow", "FALSE for a tensor", describe(byrow))
+    return(same_tensor(data, dtype, shape, ambiguous))
+  }
   .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, byrow)
 }
 
@@ -55,23 +59,30 @@ nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
 #' @rdname nv_tensor
 #' @export
 nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
-  if (inherits(data, "AnvilValue")) return(nv_tensor(data, dtype, c(nrow, ncol), ambiguous, device))
-  if (is.null(nrow) && is.null(ncol)) {
+  check_size <- function(arg, size) {
+    if (!is.null(size) && (!is_whole(size) || size < 0)) abort_arg(arg, "a whole number, at least 0", describe(size))
+  }
+  check_size("nrow", nrow)
+  check_size("ncol", ncol)
+  if (is.null(nrow) && is.null(ncol) || inherits(data, "AnvilValue")) {
     dims <- dim(data)
     if (length(dims) != 2L) {
-      abort_arg("nrow", "given, or `ncol`, for data that are not a matrix", "NULL")
+      what <- if (inherits(data, "AnvilValue")) paste("a tensor of shape", format_shape(dims)) else describe(data)
+      hint <- if (inherits(data, "AnvilValue")) "Use `nv_reshape()` to make it one." else "Give `nrow` or `ncol`."
+      abort_arg("data", "a matrix", what, hint)
     }
-    return(nv_tensor(data, dtype, dims, ambiguous, device, byrow))
+    return(nv_tensor(data, dtype, c(nrow %||% dims[1L], ncol %||% dims[2L]), ambiguous, device, byrow))
   }
-  given <- if (is.null(nrow)) ncol else nrow
   if (is.null(nrow) || is.null(ncol)) {
-    if (!is_whole(given) || given < 0) abort_arg("nrow and ncol", "whole numbers, each at least 0", describe(given))
-    if (given == 0 || length(data) %% given != 0) {
+    given <- nrow %||% ncol
+    # One value fills what is given; an empty matrix without rows may have any number of columns.
+    other <- if (length(data) == 1L) 1 else length(data) / given
+    if (!is_whole(other)) {
       arg <- if (is.null(nrow)) "ncol" else "nrow"
+      if (given == 0 && length(data) == 0L) abort_arg(setdiff(c("nrow", "ncol"), arg), paste0("given if `", arg, "` is 0"), "NULL")
       abort_arg(arg, paste0("a divisor of the data's length, ", length(data)), describe(given))
     }
   }
-  other <- length(data) / given
   nv_tensor(data, dtype, c(nrow %||% other, ncol %||% other), ambiguous, device, byrow)
 }
 
@@ -83,8 +94,9 @@ same_tensor <- function(x, dtype, shape, ambiguous) {
   if (!is.null(dtype) && dtype(x) != dtype) {
     refuse("dtype", as.character(dtype(x)), as.character(as_dtype(dtype)), "nv_convert()")
   }
-  if (!is.null(shape) && !identical(as.integer(shape), shape(x))) {
-    refuse("shape", format_shape(shape(x)), format_shape(shape), "nv_reshape()")
+  if (!is.null(shape) && !(is.numeric(shape) && identical(as.double(shape), as.double(shape(x))))) {
+    to <- if (is.numeric(shape)) format_shape(shape) else describe(shape)
+    refuse("shape", format_shape(shape(x)), to, "nv_reshape()")
   }
   if (!is.null(ambiguous) && !identical(ambiguous, ambiguous(x))) {
     refuse("ambiguous", as.character(ambiguous(x)), describe(ambiguous), "nv_convert(ambiguous = )")
@@ -147,10 +159,15 @@ as_nv_tensor <- function(x, dtype = NULL) {
 nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   if (inherits(value, "AnvilValue")) {
-    if (!is.null(dtype)) value <- nv_convert(value, dtype, ambiguous = ambiguous)
-    return(nv_broadcast_to(value, shape))
+    if (ndims(value) > 0L) {
+      abort_arg(
+        "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
+        "Use `nv_broadcast_to()` to repeat a tensor along dimensions."
+      )
+    }
+    return(nv_broadcast_to(nv_convert(value, dtype %||% dtype(value), ambiguous = ambiguous), shape))
   }
-  if (length(value) != 1L) {
+  if (length(value) != 1L || !is.atomic(value)) {
     abort_arg("value", "one number or logical", describe(value), "Use `nv_tensor()` to make a tensor of several values.")
   }
   .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
@@ -177,13 +194,19 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
   if (!is.null(steps)) {
     if (!is_whole(steps) || steps < 1) abort_arg("steps", "a whole number, at least 1", describe(steps))
     for (arg in c("start", "end")) {
-      if (!is.numeric(get(arg)) || length(get(arg)) != 1L) abort_arg(arg, "one number", describe(get(arg)))
+      value <- get(arg)
+      if (!is.numeric(value) || length(value) != 1L || !is.finite(value)) {
+        abort_arg(arg, "one finite number", describe(value))
+      }
     }
     return(nv_tensor(seq(start, end, length.out = steps), dtype %||% "f32", ambiguous = ambiguous))
   }
   if (!is_whole(start)) abort_arg("start", "a whole number", describe(start))
   if (!is_whole(end) || end < start) abort_arg("end", "a whole number, at least `start`", describe(end))
-  nv_iota(1L, dtype %||% "i32", end - start + 1, start, ambiguous)
+  dtype <- dtype %||% "i32"
+  # An error if the dtype cannot hold both ends.
+  nv_tensor(c(start, end), dtype)
+  nv_iota(1L, dtype, end - start + 1, start, ambiguous)
 }
 
 #' Abstract tensors
@@ -201,7 +224,8 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' trace_fn(function(x) x + 1, list(nv_abstract("f32", 3)))
 #' @export
 nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
-  x <- structure(list(dtype = as_dtype(dtype), shape = shape, ambiguous = ambiguous), class = "AnvilAbstract")
+  dtype <- as_dtype(dtype)
+  x <- structure(list(dtype = dtype, shape = shape, ambiguous = ambiguous), class = "AnvilAbstract")
   # Reading the shape checks all parts.
   x$shape <- .Call(anvil_shape, x)
   x

@@ -9,9 +9,11 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
   # Called through symbols, so that errors and tracebacks show f(x = x), not the values.
   frame <- new.env(parent = emptyenv())
   frame$f <- f
-  slots <- paste0("a", seq_along(args))
+  slots <- if (is.null(names(args))) rep("", length(args)) else names(args)
+  unnamed <- slots %in% c("", "f") | duplicated(slots)
+  slots[unnamed] <- paste0("argument_", seq_along(args))[unnamed]
   for (i in seq_along(args)) assign(slots[i], args[[i]], envir = frame)
-  arguments <- lapply(slots[seq_along(args)], as.name)
+  arguments <- lapply(slots, as.name)
   names(arguments) <- names(args)
   out <- withCallingHandlers(
     eval(as.call(c(list(as.name("f")), arguments)), frame),
@@ -22,41 +24,54 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
   graph
 }
 
-# `if (x)`, `while (x)` and `for (i in x)` cannot be dispatched on: R's own error about them becomes one with advice.
+# `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them becomes one
+# with advice.
 translate_condition <- function(e) {
   call <- conditionCall(e)
   if (inherits(e, "anvil_error") || !is.call(call) || !is.symbol(call[[1L]])) return()
   what <- as.character(call[[1L]])
-  if (!what %in% c("if", "while", "for", "&&", "||")) return()
-  advice <- switch(what,
-    "if" = "Use `nv_ifelse()` to choose elements, or name the argument in `static = ` to trace a function for each value.",
-    "for" = "Loop over `seq_len()` of a shape, or name the argument in `static = `.",
-    "Name the argument in `static = ` to trace a function for each value, or use `&` and `|`."
-  )
+  advice <- concrete_advice[[what]]
+  if (is.null(advice)) return()
+  read <- switch(what, "for" = call[3L], "if" = , "while" = , "switch" = call[2L], as.list(call)[-1L])
   # The error may have another cause: it is ours only if a tracer is what R choked on.
-  if (!mentions_tracer(call, what, sys.frames())) return()
+  if (!mentions_tracer(read, sys.frames())) return()
+  shown <- switch(what, "if" = , "for" = , "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call))
   abort(
     "anvil_error_concrete",
-    paste0(
-      "A traced value has no concrete value: `", what, " (", deparse1(call[[if (what == "for") 3L else 2L]]),
-      ")` cannot use it.\ni ", advice
-    ),
+    paste0("A traced value has no concrete value: `", shown, "` cannot use it.\ni ", advice),
     where = what, call = call
   )
 }
 
-# Whether the condition in a call, evaluated where the call was made, is a tracer.
-mentions_tracer <- function(call, what, frames) {
-  expressions <- switch(what, "for" = call[3L], "if" = , "while" = call[2L], as.list(call)[-1L])
+# What to do instead, by the function that needs a value.
+concrete_advice <- local({
+  static <- "ame the argument in `static = ` to trace a function for each value"
+  loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
+  logic <- paste0("Use `&` and `|` for each element, or n", static, ".")
+  list(
+    "if" = paste0("Use `nv_ifelse()` to choose elements, or n", static, "."),
+    "while" = paste0("N", static, "."),
+    "switch" = paste0("N", static, "."),
+    "for" = loop, ":" = loop, "seq_len" = loop,
+    "&&" = logic, "||" = logic
+  )
+})
+
+# Whether one of the symbols in some expressions is a tracer, or a list with one, in the frames of the user's functions.
+mentions_tracer <- function(expressions, frames) {
   symbols <- unique(unlist(lapply(expressions, all.names)))
   for (frame in rev(frames)) {
     if (identical(topenv(frame), topenv())) next
     for (name in symbols) {
-      value <- get0(name, envir = frame, inherits = FALSE)
-      if (inherits(value, "AnvilTracer")) return(TRUE)
+      value <- tryCatch(get0(name, envir = frame, inherits = FALSE), error = function(e) NULL)
+      if (holds_tracer(value)) return(TRUE)
     }
   }
   FALSE
+}
+
+holds_tracer <- function(x) {
+  if (is.list(x) && !is.object(x)) any(vapply(x, holds_tracer, NA)) else inherits(x, "AnvilTracer")
 }
 
 #' Trace a function

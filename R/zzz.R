@@ -17,6 +17,3 @@ register_later <- function(package, generic, class, method) {
   if (isNamespaceLoaded(package)) register()
   setHook(packageEvent(package, "onLoad"), register)
 }
-
-setOldClass(c("AnvilTensor", "AnvilValue"))
-setOldClass(c("AnvilTracer", "AnvilValue"))

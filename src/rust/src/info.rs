@@ -88,7 +88,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
     let (ranked, shape) = match abstract_aval(x)? {
         Some(aval) => (aval.ranked(), aval.shape),
         None => {
-            let (dtype, shape) = trace::number_argument(x)?;
+            let (dtype, shape) = trace::number_argument(x).map_err(|e| e.for_argument("x"))?;
             (anvil_core::apply::literal_ranked(dtype), shape)
         }
     };

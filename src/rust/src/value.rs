@@ -397,7 +397,7 @@ pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
     let missing: Vec<usize> = values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
     if !missing.is_empty() {
         let positions = missing[..missing.len().min(5)].to_vec();
-        return Err(Error::MissingValue { dtype, count: missing.len(), positions }.into());
+        return Err(Error::MissingValue { arg: "operand", dtype, count: missing.len(), positions }.into());
     }
     if dtype.kind() != Kind::Boolean {
         return Ok(raw);
@@ -415,7 +415,10 @@ pub fn describe(x: SEXP) -> String {
         // SAFETY: at least one element.
         return format!("an object of class <{}>", text(unsafe { STRING_ELT(class, 0) }));
     }
-    let of = |what: &str| format!("a {what} vector of length {}", len(x));
+    let of = |what: &str| {
+        let article = if what.starts_with('i') { "an" } else { "a" };
+        format!("{article} {what} vector of length {}", len(x))
+    };
     match kind(x) {
         NILSXP => "NULL".into(),
         LGLSXP => of("logical"),

@@ -6,7 +6,7 @@
 use crate::dtype::promote::rules;
 use crate::dtype::{Class, DType, Kind, Ranked, FLOAT};
 use crate::error::{Error, Result};
-use crate::graph::Value;
+use crate::graph::{Def, Value};
 use crate::kernels::fold::Fold;
 use crate::ops::attrs::Attrs;
 use crate::ops::layout::Order;
@@ -40,10 +40,12 @@ pub fn literal_ranked(stored: DType) -> Ranked {
     }
 }
 
-/// Brings a value to a dtype, if it is not there; the flag counts only if it is not.
+/// Brings a value to a dtype, if it is not there; the flag counts only if it is not, or for a literal, which is what it
+/// is promoted to.
 fn convert(b: &mut Builder, operand: Operand, to: Ranked) -> Result<Value> {
-    let from = b.graph().aval(operand.value).dtype;
-    if from == to.dtype { Ok(operand.value) } else { cast(b, operand.value, to) }
+    let there = b.graph().aval(operand.value).dtype == to.dtype;
+    let literal = matches!(b.graph().def(operand.value), Def::Literal(_));
+    if there && !literal { Ok(operand.value) } else { cast(b, operand.value, to) }
 }
 
 /// Brings a value to a dtype and a flag.
@@ -51,7 +53,7 @@ fn cast(b: &mut Builder, value: Value, to: Ranked) -> Result<Value> {
     if b.graph().aval(value).ranked() == to {
         return Ok(value);
     }
-    if let crate::graph::Def::Literal(literal) = b.graph().def(value) {
+    if let Def::Literal(literal) = b.graph().def(value) {
         return Ok(b.literal(literal.convert(to.dtype), to.ambiguous));
     }
     b.node1(Op::Convert(Convert { dtype: to.dtype, ambiguous: to.ambiguous }), &[value])
@@ -271,10 +273,10 @@ fn each(b: &mut Builder, operands: &[Operand]) -> Result<Vec<Value>> {
     operands.iter().map(|&x| materialise(b, x)).collect()
 }
 
-/// An operand of a sum or product: booleans count as i32.
+/// An operand of a sum or product: booleans count as i32, which is no guess even if they are ambiguous.
 fn counted(b: &mut Builder, x: Operand, counts: bool) -> Result<Value> {
     if counts && x.ranked.dtype == DType::I1 {
-        return convert(b, x, Ranked { dtype: DType::I32, ambiguous: x.ranked.ambiguous });
+        return convert(b, x, Ranked { dtype: DType::I32, ambiguous: false });
     }
     materialise(b, x)
 }

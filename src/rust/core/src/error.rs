@@ -22,13 +22,13 @@ pub enum Error {
     Arg { arg: String, expected: String, got: String, hint: String },
     /// Missing values where the dtype has none, or has only a NaN that they would silently become.
     #[error(
-        "`data` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
+        "`{arg}` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
         plural(*.count), lacks(*.dtype), plural(.positions.len()), list(.positions), instead_of_missing(*.dtype)
     )]
-    MissingValue { dtype: DType, count: usize, positions: Vec<usize> },
+    MissingValue { arg: &'static str, dtype: DType, count: usize, positions: Vec<usize> },
     /// Values outside the range of an integer dtype, or not whole, or not numbers.
     #[error(
-        "`data` holds {count} value{} that {dtype} cannot represent.\nx First at position{} {}: {first}.\ni {dtype} holds {range}; choose a wider dtype, or convert with `nv_convert()`, which truncates and saturates.",
+        "`data` holds {count} value{} that {dtype} cannot represent.\nx First at position{} {}: {first}.\ni {dtype} holds {range}; choose another dtype, or convert with `nv_convert()`, which truncates and saturates.",
         plural(*.count), plural(.positions.len()), list(.positions)
     )]
     Unrepresentable { dtype: DType, count: usize, positions: Vec<usize>, first: String, range: String },
@@ -159,8 +159,8 @@ impl Error {
             Arg { arg, expected, got, .. } => {
                 vec![("arg", text(arg)), ("expected", text(expected)), ("got", text(got))]
             }
-            MissingValue { dtype, count, positions } => {
-                vec![("dtype", text(dtype)), ("count", number(*count)), ("positions", numbers(positions))]
+            MissingValue { arg, dtype, count, positions } => {
+                vec![("arg", text(arg)), ("dtype", text(dtype)), ("count", number(*count)), ("positions", numbers(positions))]
             }
             Unrepresentable { dtype, count, positions, first, .. } => {
                 vec![
@@ -232,6 +232,14 @@ impl Error {
         }
     }
 
+    /// The same error about an argument of another name.
+    pub fn for_argument(self, name: &str) -> Error {
+        match self {
+            Error::Arg { expected, got, hint, .. } => Error::Arg { arg: name.into(), expected, got, hint },
+            other => other,
+        }
+    }
+
     /// An argument error without a hint.
     pub fn arg(arg: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Error {
         Error::Arg { arg: arg.into(), expected: expected.into(), got: got.into(), hint: String::new() }
@@ -293,7 +301,7 @@ mod tests {
 
     #[test]
     fn positions_print_from_one() {
-        let e = Error::MissingValue { dtype: DType::I32, count: 1, positions: vec![3] };
+        let e = Error::MissingValue { arg: "data", dtype: DType::I32, count: 1, positions: vec![3] };
         assert!(e.to_string().contains("1 missing value, which i32"), "{e}");
         assert!(e.to_string().contains("position 3"), "{e}");
     }

@@ -2,7 +2,6 @@
 //! ([`Layout`], [`View`]). A layout belongs to a value, never to the meaning of an op.
 
 use crate::dtype::{dispatch, Bool, DType, Element, Ranked};
-use crate::kernels::cast;
 use crate::shape::{join, Shape};
 use std::fmt;
 
@@ -51,7 +50,7 @@ pub struct Literal {
 impl Literal {
     /// The literal that holds `x`.
     pub fn new<T: Element>(x: T) -> Literal {
-        Literal::from_bytes(T::DTYPE, cast::bytes(&[x]))
+        Literal { dtype: T::DTYPE, bits: u128::from_ne_bytes(x.to_bytes()) }
     }
 
     /// Reads one element of `dtype` from the first bytes of `bytes`.
@@ -74,7 +73,7 @@ impl Literal {
     /// Its value as a Rust type, by the rules of `nv_convert()`.
     pub fn get<T: Element>(&self) -> T {
         let bytes = self.to_bytes();
-        dispatch!(self.dtype, S => cast::first::<S>(&bytes).convert::<T>())
+        dispatch!(self.dtype, S => <S as Element>::from_bytes(&bytes).convert::<T>())
     }
 
     /// The same value in another dtype, by the rules of `nv_convert()`.

@@ -14,12 +14,6 @@ const LAYERS: &[&str] = &[
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("error", "dtype", "messages name dtypes, and dtypes report errors: one of the two has to look up"),
     ("error", "shape", "messages name shapes and dimensions, and shapes report errors"),
-    ("dtype", "shape", "the list of all names in a message uses the joiner of `shape`"),
-    (
-        "tensor",
-        "kernels",
-        "a literal reads its bytes with `kernels::cast`, the one place for typed windows on bytes",
-    ),
 ];
 
 /// More lines than this are two files.

@@ -2,7 +2,6 @@
 
 use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, Bool, DType, Element, HasDType};
-use crate::kernels::cast;
 
 /// The R vector that a tensor of some dtype becomes unless another one is asked for: the narrowest type that holds all
 /// its values, up to doubles.
@@ -152,13 +151,14 @@ fn each<T: Exported, U>(bytes: &[u8], out: &mut [U], mut convert: impl FnMut(T) 
     let width = <T as HasDType>::DTYPE.bytes();
     assert_eq!(bytes.len(), out.len() * width, "as many elements come out as go in");
     for (out, x) in out.iter_mut().zip(bytes.chunks_exact(width)) {
-        *out = convert(cast::first::<T>(x));
+        *out = convert(<T as Element>::from_bytes(x));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::cast;
     use crate::boundary::NA_REAL_BITS;
 
     fn doubles<T: Element>(x: &[T]) -> (Vec<f64>, Loss) {

@@ -305,7 +305,7 @@ impl Refused {
             };
         }
         if missing.count > 0 {
-            return Error::MissingValue { dtype, count: missing.count, positions: positions(&missing) };
+            return Error::MissingValue { arg: "data", dtype, count: missing.count, positions: positions(&missing) };
         }
         Error::Unrepresentable {
             dtype,

@@ -2,6 +2,7 @@
 
 use super::DType;
 use std::fmt::Debug;
+use std::mem::size_of;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
 /// Ties a Rust type to its dtype; implemented by the `dtypes!` table.
@@ -71,6 +72,10 @@ pub trait Element:
     fn from_f32(x: f32) -> Self;
     /// From a double.
     fn from_f64(x: f64) -> Self;
+    /// Its bytes, in the order of this machine, at the start of 16.
+    fn to_bytes(self) -> [u8; 16];
+    /// The element in the first bytes, which need not be aligned. Panics if there are too few.
+    fn from_bytes(bytes: &[u8]) -> Self;
     /// Smallest value: the identity of a maximum. -Inf for floats.
     const LOWEST: Self;
     /// Largest value: the identity of a minimum. Inf for floats.
@@ -96,6 +101,12 @@ impl Element for Bool {
     fn from_f64(x: f64) -> Bool {
         (x != 0.0).into()
     }
+    fn to_bytes(self) -> [u8; 16] {
+        self.0.to_bytes()
+    }
+    fn from_bytes(bytes: &[u8]) -> Bool {
+        Bool(bytes[0])
+    }
     const LOWEST: Bool = Bool::FALSE;
     const HIGHEST: Bool = Bool::TRUE;
 }
@@ -110,6 +121,14 @@ macro_rules! number {
             fn from_u64(x: u64) -> $type { x as $type }
             fn from_f32(x: f32) -> $type { x as $type }
             fn from_f64(x: f64) -> $type { x as $type }
+            fn to_bytes(self) -> [u8; 16] {
+                let mut out = [0; 16];
+                out[..size_of::<$type>()].copy_from_slice(&self.to_ne_bytes());
+                out
+            }
+            fn from_bytes(bytes: &[u8]) -> $type {
+                <$type>::from_ne_bytes(bytes[..size_of::<$type>()].try_into().expect("as many as an element has"))
+            }
             const LOWEST: $type = $lowest;
             const HIGHEST: $type = $highest;
         }

@@ -111,7 +111,7 @@ impl DType {
 
     /// All names, for messages: `i1, i8, ...`.
     pub fn names() -> String {
-        crate::shape::join(DType::ALL, ", ")
+        DType::ALL.iter().map(|d| d.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether it is `f32` or `f64` (or a later float).
@@ -129,8 +129,8 @@ impl DType {
         let top = self.bits() as u32;
         match self.kind() {
             Kind::Boolean => "FALSE and TRUE".into(),
-            Kind::Integer => format!("{} to {}", -(1i128 << (top - 1)), (1i128 << (top - 1)) - 1),
-            Kind::Unsigned => format!("0 to {}", (1i128 << top) - 1),
+            Kind::Integer => format!("whole numbers from {} to {}", -(1i128 << (top - 1)), (1i128 << (top - 1)) - 1),
+            Kind::Unsigned => format!("whole numbers from 0 to {}", (1i128 << top) - 1),
             Kind::Float => "all numbers, rounded".into(),
         }
     }
@@ -205,9 +205,9 @@ mod tests {
 
     #[test]
     fn ranges_are_those_of_the_rust_types() {
-        assert_eq!(DType::I64.range(), format!("{} to {}", i64::MIN, i64::MAX));
-        assert_eq!(DType::UI64.range(), format!("0 to {}", u64::MAX));
-        assert_eq!(DType::I8.range(), "-128 to 127");
+        assert_eq!(DType::I64.range(), format!("whole numbers from {} to {}", i64::MIN, i64::MAX));
+        assert_eq!(DType::UI64.range(), format!("whole numbers from 0 to {}", u64::MAX));
+        assert_eq!(DType::I8.range(), "whole numbers from -128 to 127");
     }
 
     #[test]

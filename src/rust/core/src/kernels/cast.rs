@@ -41,16 +41,6 @@ pub fn bytes_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The first element in `bytes`, which need not be aligned.
-///
-/// # Panics
-/// If there are fewer bytes than an element has.
-pub fn first<T: Element>(bytes: &[u8]) -> T {
-    assert!(bytes.len() >= size_of::<T>(), "an element needs {} bytes", size_of::<T>());
-    // SAFETY: the length is checked above; `read_unaligned` asks for no alignment.
-    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
-}
-
 /// Whether `bytes` may be viewed as elements of `align` bytes.
 pub fn is_aligned(bytes: &[u8], align: usize) -> bool {
     bytes.as_ptr().align_offset(align) == 0
@@ -71,7 +61,6 @@ mod tests {
         assert_eq!(slice::<f32>(bytes(&x)), [1.5, -2.0]);
         slice_mut::<f32>(bytes_mut(&mut x))[1] = 3.0;
         assert_eq!(x, [1.5, 3.0]);
-        assert_eq!(first::<f32>(&bytes(&x)[..4]), 1.5);
         assert!(slice::<f64>(&[]).is_empty());
     }
 }

@@ -1,0 +1,4 @@
+library(testthat)
+library(anvil)
+
+test_check("anvil")

@@ -1,0 +1,62 @@
+# Shared by all tests.
+
+dtypes <- c("i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "f32", "f64")
+integers <- dtypes[2:9]
+signed <- dtypes[2:5]
+unsigned <- dtypes[6:9]
+floats <- c("f32", "f64")
+
+bits <- function(dtype) as.integer(sub("^[a-z]+", "", dtype))
+
+# Lowest and highest value of an integer dtype, as strings, since doubles do not hold those of 64 bits.
+lowest <- c(
+  i8 = "-128", i16 = "-32768", i32 = "-2147483648", i64 = "-9223372036854775808",
+  ui8 = "0", ui16 = "0", ui32 = "0", ui64 = "0"
+)
+highest <- c(
+  i8 = "127", i16 = "32767", i32 = "2147483647", i64 = "9223372036854775807",
+  ui8 = "255", ui16 = "65535", ui32 = "4294967295", ui64 = "18446744073709551615"
+)
+
+# A published promotion table, as a character matrix: rows and columns are dtypes.
+read_promotion <- function(name) {
+  path <- testthat::test_path("..", "testdata", "promotion", paste0(name, ".csv"))
+  table <- utils::read.csv(path, row.names = 1L, check.names = FALSE, colClasses = "character")
+  as.matrix(table)
+}
+
+# A tensor with these elements (in column-major order), and this type.
+expect_nv <- function(x, data, dtype, shape = dim(data) %||% length(data), ambiguous = FALSE, tolerance = 0) {
+  type <- function(dtype, ambiguous, shape) {
+    paste0(dtype, if (ambiguous) "?", "[", paste(shape, collapse = ","), "]")
+  }
+  testthat::expect_true(inherits(x, "AnvilTensor"))
+  testthat::expect_identical(
+    type(as.character(anvil::dtype(x)), anvil::ambiguous(x), anvil::shape(x)), type(dtype, ambiguous, shape)
+  )
+  testthat::expect_equal(as.double(x), as.double(data), tolerance = tolerance)
+  invisible(x)
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
+# A function as a user would write it: outside of this package, of which test code is a part to R.
+user <- function(f) {
+  environment(f) <- new.env(parent = globalenv())
+  f
+}
+
+# The condition that an expression signals.
+condition_of <- function(expr) tryCatch(expr, condition = identity)
+
+# How the call that a condition carries reads.
+call_of <- function(expr) deparse1(conditionCall(condition_of(expr)))
+
+# An error of this class whose fields are these.
+expect_fields <- function(expr, class, ...) {
+  error <- testthat::expect_error(expr, class = class)
+  testthat::expect_s3_class(error, "anvil_error")
+  fields <- list(...)
+  testthat::expect_equal(unclass(error)[names(fields)], fields)
+  invisible(error)
+}

@@ -1,0 +1,243 @@
+# Functions of base R on tensors, on tracers, and mixed with R numbers and arrays. `expect_jit_equal(r = TRUE)` runs the
+# same closure on R arrays.
+
+x <- nv_tensor(c(-1.5, 0.25, 2, 7), dtype = "f64")
+y <- nv_tensor(c(2, -0.5, 3, 1), dtype = "f64")
+m <- nv_tensor(matrix(c(1, 4, 2, 5, 3, 6), 2), dtype = "f64")
+p <- nv_tensor(c(TRUE, FALSE, TRUE, FALSE))
+q <- nv_tensor(c(TRUE, TRUE, FALSE, FALSE))
+
+test_that("arithmetic and comparison", {
+  for (op in list(`+`, `-`, `*`, `/`, `%%`, `%/%`, `==`, `!=`, `<`, `<=`, `>`, `>=`)) {
+    expect_jit_equal(op, x, y, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) op(x, 2), x, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) op(2, x), x, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) op(x, array(c(1, 2, 3, 4))), x, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) op(array(c(1, 2, 3, 4)), x), x, r = TRUE, tolerance = 1e-15)
+  }
+  expect_jit_equal(`^`, nv_tensor(c(1.5, 0.25, 2, 7), dtype = "f64"), y, r = TRUE, tolerance = 1e-14)
+  expect_jit_equal(function(x) x^2 - 2^x, x, r = TRUE, tolerance = 1e-14)
+})
+
+test_that("unary plus and minus", {
+  expect_identical(+x, x)
+  expect_jit_equal(function(x) -x + +x, x, r = c(0, 0, 0, 0))
+  expect_jit_equal(function(x) -x, x, r = TRUE)
+  expect_elements(-nv_tensor(1:2, dtype = "ui8"), c(255L, 254L), "ui8[2]")
+})
+
+test_that("logic: `!`, `&` and `|` are results, not NULL", {
+  expect_elements(!p, c(FALSE, TRUE, FALSE, TRUE), "i1[4]")
+  for (op in list(`&`, `|`)) {
+    expect_jit_equal(op, p, q, r = TRUE)
+    expect_jit_equal(function(p) op(p, TRUE), p, r = TRUE)
+    expect_jit_equal(function(p) op(FALSE, p), p, r = TRUE)
+  }
+  expect_jit_equal(function(p, q) !(p & !q), p, q, r = TRUE)
+  expect_jit_equal(xor, p, q, r = TRUE)
+  # Bits of integers.
+  expect_elements(!nv_tensor(5L), -6L, "i32[1]")
+  expect_elements(nv_tensor(12L) & 10L, 8L, "i32[1]")
+  expect_error(!x, class = "anvil_error_dtype")
+  expect_error(x & y, class = "anvil_error_dtype")
+})
+
+test_that("the quotient of integers is an integer; %/% and %% round down as R's do", {
+  i <- nv_tensor(c(-7L, 7L, -7L, 7L))
+  j <- nv_tensor(c(2L, 2L, -2L, -2L))
+  expect_elements(i / j, c(-3L, 3L, 3L, -3L), "i32[4]")
+  expect_jit_equal(`%/%`, i, j, r = TRUE)
+  expect_jit_equal(`%%`, i, j, r = TRUE)
+  expect_jit_equal(function(i, j) i - (i %/% j) * j == i %% j, i, j, r = rep(TRUE, 4))
+})
+
+test_that("mathematical functions of one argument", {
+  z <- nv_tensor(c(0.1, 0.5, 0.9), dtype = "f64")
+  functions <- list(
+    abs, sign, sqrt, exp, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh,
+    atanh, lgamma, digamma, trigamma, floor, ceiling, trunc, round
+  )
+  for (f in functions) expect_jit_equal(f, z, r = TRUE, tolerance = 1e-13)
+  expect_jit_equal(acosh, z + 1, r = TRUE, tolerance = 1e-13)
+  for (f in list(is.finite, is.infinite, is.nan, is.na)) {
+    expect_jit_equal(f, nv_tensor(c(1, NaN, Inf, -Inf), dtype = "f64"), r = TRUE)
+  }
+  # Integers too.
+  expect_close(trigamma(nv_tensor(1:2)), trigamma(1:2), 2e-7)
+  expect_identical(type_of(sqrt(nv_tensor(4L))), "f32?[1]")
+})
+
+test_that("log() honours its base", {
+  for (base in list(2, 10, 2L, 10L, 3, exp(1), 0.5)) {
+    expect_jit_equal(function(x) log(x, base), abs(x), r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) log(x, base = base), abs(x), r = TRUE, tolerance = 1e-15)
+  }
+  expect_elements(log(nv_tensor(c(8, 1024)), 2), c(3, 10), "f32[2]")
+  expect_elements(log(nv_tensor(c(1000, 1e-5), dtype = "f64"), 10L), c(3, -5), "f64[2]")
+  # A traced base.
+  expect_jit_equal(function(x, b) log(x, b), abs(x), nv_scalar(3, dtype = "f64"), r = TRUE, tolerance = 1e-15)
+  # In f64 the base is not rounded to f32 on the way.
+  expect_close(log(nv_tensor(2, dtype = "f64"), 0.1), log(2, 0.1), 1e-15)
+  expect_error(log(x, "a"), class = "anvil_error_arg", "`base`")
+  expect_error(log(x, c(2, 3)), class = "anvil_error_arg", "`base`")
+})
+
+test_that("round() honours its digits as R does", {
+  v <- c(0.15, 2.675, 1.005, -0.285, 123.456, 0.5, 2.5, -1.5, 1e300, 0, -0, 1 / 3, 5.015, 1e-20)
+  z <- nv_tensor(v, dtype = "f64")
+  for (digits in c(0, 1, 2, 3, 10)) {
+    expect_elements(round(z, digits), round(v, digits), "f64[14]")
+    expect_jit_equal(function(z) round(z, digits), z)
+  }
+  w <- c(15, 25, -35, 123456, 0.5, 1e300, 50)
+  for (digits in -1:-4) {
+    expect_elements(round(nv_tensor(w, dtype = "f64"), digits), round(w, digits), "f64[7]")
+  }
+  expect_elements(round(nv_tensor(c(0.125, 2.375, 3e38, 1234.5678)), 2), as_f32(c(0.12, 2.38, 3e38, 1234.57)), "f32[4]")
+  expect_elements(round(nv_tensor(c(NaN, Inf, -Inf)), 2), c(NaN, Inf, -Inf), "f32[3]")
+  expect_elements(round(nv_tensor(1.5), 40), 1.5, "f32[1]")
+  expect_identical(type_of(round(nv_scalar(1.25), 1)), "f32?[]")
+  # Integers stay integers.
+  expect_elements(round(nv_tensor(7L), 2), 7L, "i32[1]")
+  i <- c(15L, 25L, -25L, -26L, 0L, 123456789L, 4L)
+  expect_elements(round(nv_tensor(i), -1), as.integer(round(i, -1)), "i32[7]")
+  expect_elements(round(nv_tensor(i), -3), as.integer(round(i, -3)), "i32[7]")
+  expect_identical(round(nv_tensor("9007199254740995", "i64"), -1), nv_tensor("9007199254741000", "i64"))
+  expect_identical(round(nv_tensor(c(4L, 5L, 15L, 250L), "ui8"), -1), nv_tensor(c(0L, 0L, 20L, 250L), "ui8"))
+  expect_elements(round(nv_tensor(c(0.5, 1.5, 2.5))), c(0, 2, 2), "f32[3]")
+  expect_error(round(z, 0.5), class = "anvil_error_arg", "`digits` must be a whole number, not 0.5")
+  expect_error(round(z, NA), class = "anvil_error_arg")
+  expect_error(round(nv_tensor(TRUE)), class = "anvil_error_dtype")
+})
+
+test_that("summaries over one or several tensors", {
+  for (f in list(sum, prod, max, min, range)) {
+    expect_jit_equal(f, x, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x, y) f(x, y), x, y, r = TRUE, tolerance = 1e-15)
+    expect_jit_equal(function(x) f(x, 10, array(c(1, 2, 3))), x, r = TRUE, tolerance = 1e-15)
+  }
+  for (f in list(any, all)) {
+    expect_jit_equal(f, p, r = TRUE)
+    expect_jit_equal(function(p, q) f(p, q, TRUE), p, q, r = TRUE)
+  }
+  # A number keeps its digits next to an f64, and the widest integer is the dtype of the sum.
+  expect_elements(sum(nv_tensor(1, dtype = "f64"), 0.1), 1.1, "f64[]")
+  expect_elements(max(nv_tensor(0, dtype = "f64"), 0.1), 0.1, "f64[]")
+  expect_elements(range(nv_tensor(0, dtype = "f64"), 0.1), c(0, 0.1), "f64[2]")
+  expect_elements(sum(nv_tensor(c(100L, 100L), dtype = "i8"), nv_tensor(0L)), 200L, "i32[]")
+  # Booleans are counted.
+  expect_elements(sum(p), 2L, "i32[]")
+  expect_elements(sum(p, q), 4L, "i32[]")
+  expect_elements(prod(p), 0L, "i32[]")
+  expect_error(any(x), class = "anvil_error_dtype")
+})
+
+test_that("summaries take dims and drop", {
+  expect_elements(sum(m, dims = 1), c(5, 7, 9), "f64[3]")
+  expect_elements(max(m, dims = 2, drop = FALSE), c(3, 6), "f64[2, 1]")
+  expect_elements(range(m, dims = 1), c(1, 4, 2, 5, 3, 6), "f64[2, 3]")
+  expect_elements(mean(m, dims = 2), c(2, 5), "f64[2]")
+  expect_elements(mean(m, 1, FALSE), c(2.5, 3.5, 4.5), "f64[1, 3]")
+  expect_elements(sum(m, m, dims = 1), 2 * c(5, 7, 9), "f64[3]")
+  expect_error(sum(m, dims = 3), class = "anvil_error_axis")
+})
+
+test_that("mean", {
+  expect_jit_equal(mean, x, r = TRUE, tolerance = 1e-15)
+  expect_elements(mean(nv_tensor(1:4)), 2.5, "f32?[]")
+  expect_elements(mean(p), 0.5, "f32?[]")
+  expect_error(mean(x, trim = 0.1), class = "anvil_error_arg", "`trim`")
+})
+
+test_that("na.rm has nothing to remove", {
+  for (f in list(sum, prod, max, min, range, mean)) {
+    expect_error(f(x, na.rm = TRUE), class = "anvil_error_arg", "`na.rm` must be FALSE")
+    expect_error(f(x, na.rm = FALSE), NA)
+  }
+  expect_error(any(p, na.rm = TRUE), class = "anvil_error_arg")
+})
+
+test_that("anyNA() looks for NaN", {
+  expect_elements(anyNA(x), FALSE, "i1[]")
+  expect_elements(anyNA(nv_tensor(c(1, NaN))), TRUE, "i1[]")
+  expect_jit_equal(anyNA, m, r = FALSE)
+})
+
+test_that("t()", {
+  expect_jit_equal(t, m, r = TRUE)
+  expect_identical(shape(t(nv_fill(0, c(2, 3, 4)))), c(4L, 3L, 2L))
+})
+
+test_that("c() joins all elements in R's order", {
+  expect_jit_equal(function(x, y) c(x, y), x, y, r = TRUE)
+  expect_jit_equal(function(m) c(m, 9), m, r = TRUE)
+  expect_jit_equal(function(m) c(m), m, r = TRUE)
+  expect_elements(c(nv_scalar(1L), nv_tensor(2:3)), 1:3, "i32[3]")
+  expect_elements(c(nv_scalar(1, dtype = "f64"), 0.1, matrix(c(0.1, 0.2), 1)), c(1, 0.1, 0.1, 0.2), "f64[4]")
+  expect_elements(c(a = x), as.vector(as_array(x)), "f64[4]")
+  expect_error(c(x, 1:3), class = "anvil_error_arg", "nv_tensor")
+})
+
+test_that("dim, length, nrow, ncol on tensors and tracers", {
+  f <- function(m) list(dim(m), length(m), nrow(m), ncol(m), NROW(m), NCOL(m))
+  want <- list(c(2L, 3L), 6L, 2L, 3L, 2L, 3L)
+  expect_identical(f(m), want)
+  seen <- NULL
+  jit(function(m) {
+    seen <<- f(m)
+    m
+  })(m)
+  expect_identical(seen, want)
+  expect_identical(length(nv_scalar(1)), 1L)
+  expect_identical(dim(nv_scalar(1)), integer())
+})
+
+test_that("functions of the groups without a counterpart say so, with the user's call", {
+  calls <- alist(
+    cumsum(x), cumprod(x), cummax(x), gamma(x), beta = lgamma, signif(x, 2), sinpi(x), Re(x), Mod(x), x[1], x[1, 2], x[[1]],
+    rev(x), rep(x, 2), sort(x), median(x), quantile(x), unique(x), cbind(x, x), rbind(x, 1)
+  )
+  calls$beta <- NULL
+  for (call in calls) {
+    e <- expect_error(eval(call), class = "anvil_error_unsupported")
+    name <- as.character(call[[1L]])
+    expect_identical(e$generic, name)
+    shown <- if (grepl("[", name, fixed = TRUE)) name else paste0(name, "()")
+    expect_match(conditionMessage(e), paste0("`", shown, "` is not available for tensors."), fixed = TRUE)
+    expect_match(conditionMessage(e), "\ni ", fixed = TRUE)
+    expect_identical(as.character(conditionCall(e)[[1L]]), name)
+    # While tracing too.
+    f <- eval(call("function", as.pairlist(alist(x = )), call))
+    expect_error(jit(f)(x), class = "anvil_error_unsupported")
+  }
+  expect_no_open_trace()
+})
+
+test_that("a tensor's parts cannot be changed behind its back", {
+  z <- x
+  expect_error(z[1] <- 2, class = "anvil_error_unsupported")
+  expect_error(z[[1]] <- 2, class = "anvil_error_unsupported")
+  expect_error(z$data <- 2, class = "anvil_error_unsupported")
+  expect_error(dim(z) <- c(2, 2), class = "anvil_error_unsupported", "nv_reshape")
+  expect_error(length(z) <- 2, class = "anvil_error_unsupported")
+  expect_error(names(z) <- letters[1:4], class = "anvil_error_unsupported", "no names")
+  expect_error(dimnames(z) <- list(letters[1:4]), class = "anvil_error_unsupported", "no names")
+  expect_identical(z, x)
+  f <- function(x) {
+    names(x) <- "a"
+    x
+  }
+  expect_error(jit(f)(x), class = "anvil_error_unsupported")
+  expect_error(jit(function(x) x$w)(x), class = "anvil_error_unsupported", "no list")
+})
+
+test_that("an error of an operator shows the user's expression", {
+  for (case in list(
+    quote(x + nv_tensor(1:3)), quote(nv_tensor(1:3) %/% x), quote(x == nv_tensor(1:3)), quote(exp("a" + x)),
+    quote(sum(x, dims = 4)), quote(x %*% x), quote(nv_add(x, nv_tensor(1:3)))
+  )) {
+    e <- expect_error(eval(case), class = "anvil_error")
+    want <- if (identical(case[[1L]], quote(exp))) case[[2L]] else case
+    expect_identical(conditionCall(e), want)
+  }
+})

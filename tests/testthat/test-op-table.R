@@ -1,0 +1,109 @@
+# The catalogue in Rust and the functions in R are one thing: names cannot drift.
+
+table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
+exports <- getNamespaceExports("anvil")
+
+# Functions that are no ops: they make values, or are made of ops. Anything else called nv_* needs a row.
+creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract")
+compositions <- c(
+  "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors"
+)
+
+test_that("the table has a row for each op of the catalogue, and no name twice", {
+  expect_gt(nrow(table), 70)
+  expect_false(anyDuplicated(table$name) > 0)
+  expect_false(any(table$fun == "" | table$accepts == ""))
+  expect_setequal(
+    unique(table$accepts),
+    c("any dtype", "booleans", "floats", "integers", "integers and floats", "booleans and integers",
+      "signed integers and floats")
+  )
+})
+
+test_that("each row's function is exported and takes the row's operands first", {
+  for (i in seq_len(nrow(table))) {
+    row <- table[i, ]
+    expect_true(row$fun %in% exports, label = paste(row$fun, "is exported"))
+    operands <- if (row$operands == "") character() else strsplit(row$operands, ", ", fixed = TRUE)[[1L]]
+    formals <- names(formals(getExportedValue("anvil", row$fun)))
+    expect_identical(head(formals, length(operands)), operands, label = paste("operands of", row$fun))
+    # The function of an elementwise op has no others.
+    if (row$generated) expect_identical(formals, operands, label = paste("formals of", row$fun))
+  }
+})
+
+test_that("an op's function is called after it; the exceptions are these", {
+  other <- table$fun != paste0("nv_", table$name)
+  expect_identical(
+    paste(table$name[other], "->", table$fun[other]),
+    c(
+      "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "select -> nv_ifelse",
+      "broadcast_in_dim -> nv_broadcast_to"
+    )
+  )
+})
+
+test_that("every exported nv_* is the function of a row, a creator or a composition", {
+  functions <- grep("^nv_", exports, value = TRUE)
+  expect_setequal(functions, c(unique(table$fun), creators, compositions))
+  # The lists hold no row's function.
+  expect_length(intersect(c(creators, compositions), table$fun), 0L)
+})
+
+test_that("each row's generic dispatches to the row's op", {
+  rows <- table[table$generic != "", ]
+  expect_gt(nrow(rows), 40)
+  for (i in seq_len(nrow(rows))) {
+    row <- rows[i, ]
+    op <- getExportedValue("anvil", row$fun)
+    generic <- get(row$generic, baseenv())
+    count <- length(strsplit(row$operands, ", ", fixed = TRUE)[[1L]])
+    x <- switch(row$accepts,
+      "booleans and integers" = list(nv_tensor(c(TRUE, FALSE, TRUE)), nv_tensor(c(TRUE, TRUE, FALSE))),
+      list(nv_tensor(c(1, 1.5, 3), dtype = "f64"), nv_tensor(c(2, 0.5, 4), dtype = "f64"))
+    )[seq_len(count)]
+    expect_identical(do.call(generic, x), do.call(op, x), label = paste0("`", row$generic, "` on tensors"))
+    graph <- function(f) graph_text(trace_fn(f, x))
+    expect_identical(graph(generic), graph(op), label = paste0("`", row$generic, "` on tracers"))
+    expect_match(graph(op), paste0(" = ", row$name, "("), fixed = TRUE)
+  }
+})
+
+test_that("each row accepts the dtypes that it says, and refuses the others with a classed error", {
+  classes <- list(
+    "any dtype" = dtypes, "booleans" = "i1", "floats" = floats, "integers" = integers,
+    "integers and floats" = c(integers, floats), "booleans and integers" = c("i1", integers),
+    "signed integers and floats" = c(signed, floats)
+  )
+  for (i in which(table$generated)) {
+    row <- table[i, ]
+    op <- getExportedValue("anvil", row$fun)
+    count <- length(strsplit(row$operands, ", ", fixed = TRUE)[[1L]])
+    # Ops on floats convert other dtypes first.
+    accepted <- if (row$accepts == "floats") dtypes else classes[[row$accepts]]
+    for (dtype in dtypes) {
+      x <- rep(list(nv_fill(1L, 2L, dtype)), count)
+      if (dtype %in% accepted) {
+        expect_error(do.call(op, x), NA, label = paste(row$fun, "on", dtype))
+      } else {
+        e <- expect_error(do.call(op, x), class = "anvil_error_dtype", label = paste(row$fun, "on", dtype))
+        expect_identical(e[c("op", "got", "accepts")], list(op = row$fun, got = dtype, accepts = row$accepts))
+      }
+    }
+  }
+})
+
+test_that("every export has a help page with examples", {
+  rd <- tools::Rd_db("anvil")
+  skip_if(length(rd) == 0L, "the package was installed without help pages")
+  parts <- function(page, tag) Filter(function(x) identical(attr(x, "Rd_tag"), tag), page)
+  aliases <- lapply(rd, function(page) vapply(parts(page, "\\alias"), function(x) as.character(x[[1L]]), ""))
+  examples <- vapply(rd, function(page) length(parts(page, "\\examples")) > 0L, NA)
+  values <- vapply(rd, function(page) length(parts(page, "\\value")) > 0L, NA)
+  for (name in exports[!grepl("^\\.", exports)]) {
+    page <- vapply(aliases, function(a) name %in% a, NA)
+    expect_identical(sum(page), 1L, label = paste("help pages of", name))
+    expect_true(all(examples[page]), label = paste("the page of", name, "has examples"))
+    expect_true(all(values[page]), label = paste("the page of", name, "says what is returned"))
+  }
+})

@@ -1,0 +1,175 @@
+a <- array(c(3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4), c(2, 3, 4))
+
+folds <- list(
+  nv_reduce_sum = sum, nv_reduce_prod = prod, nv_reduce_max = max, nv_reduce_min = min, nv_mean = mean
+)
+
+# What base R says of a reduction over some dimensions.
+reference <- function(x, dims, f, drop = TRUE) {
+  if (is.null(dims)) dims <- seq_along(dim(x))
+  kept <- setdiff(seq_along(dim(x)), dims)
+  if (!length(kept)) return(f(x))
+  if (!length(dims)) return(x)
+  apply(x, kept, f)
+}
+
+test_that("sums, products, extremes and means over any dimensions are base R's", {
+  x <- nv_tensor(a, dtype = "f64")
+  for (name in names(folds)) {
+    op <- getExportedValue("anvil", name)
+    for (dims in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1), integer())) {
+      want <- reference(a, dims, folds[[name]])
+      got <- op(x, dims)
+      kept <- if (is.null(dims)) integer() else setdiff(1:3, dims)
+      expect_identical(shape(got), dim(a)[kept], label = paste(name, deparse1(dims)))
+      expect_close(got, want, 1e-15, paste(name, deparse1(dims)))
+      # Kept with size 1, and on a view of the operand.
+      got <- op(x, dims, drop = FALSE)
+      expect_identical(shape(got), replace(dim(a), if (is.null(dims)) 1:3 else dims, 1L))
+      expect_close(got, want, 1e-15)
+      expect_jit_equal(function(x) op(nv_transpose(x, c(3, 1, 2)), dims), x, r = reference(aperm(a, c(3, 1, 2)), dims, folds[[name]]))
+    }
+  }
+})
+
+test_that("sums and extremes on every dtype keep it", {
+  for (dtype in c(integers, floats)) {
+    x <- nv_tensor(c(3, 1, 2, 5), dtype = dtype, shape = c(2, 2))
+    for (case in list(list(nv_reduce_sum, 11, c(4, 7)), list(nv_reduce_prod, 30, c(3, 10)), list(nv_reduce_max, 5, c(3, 5)),
+                      list(nv_reduce_min, 1, c(1, 2)))) {
+      expect_elements(case[[1L]](x), case[[2L]], paste0(dtype, "[]"))
+      expect_elements(case[[1L]](x, 1), case[[3L]], paste0(dtype, "[2]"))
+    }
+  }
+  expect_identical(type_of(nv_reduce_sum(nv_scalar(1))), "f32?[]")
+})
+
+test_that("sums and products of integers wrap", {
+  for (dtype in integers) {
+    expect_identical(nv_reduce_sum(tensor_of(c(highest[[dtype]], "1"), dtype)), nv_scalar(lowest[[dtype]], dtype))
+  }
+  expect_elements(nv_reduce_prod(nv_tensor(c(2L, 64L), dtype = "i8")), -128L, "i8[]")
+  expect_elements(nv_reduce_sum(nv_tensor(c(200L, 100L), dtype = "ui8")), 44L, "ui8[]")
+})
+
+test_that("extremes of integers use their own order", {
+  for (dtype in integers) {
+    x <- tensor_of(c("1", lowest[[dtype]], highest[[dtype]], "0"), dtype)
+    expect_identical(nv_reduce_max(x), nv_scalar(highest[[dtype]], dtype))
+    expect_identical(nv_reduce_min(x), nv_scalar(lowest[[dtype]], dtype))
+  }
+})
+
+test_that("booleans are counted, not or-ed", {
+  x <- nv_tensor(c(TRUE, TRUE, FALSE, TRUE), shape = c(2, 2))
+  expect_elements(nv_reduce_sum(x), 3L, "i32[]")
+  expect_elements(nv_reduce_sum(x, 1), c(2L, 1L), "i32[2]")
+  expect_elements(nv_reduce_prod(x, 1), c(1L, 0L), "i32[2]")
+  expect_elements(nv_mean(x), 0.75, "f32?[]")
+  expect_elements(nv_reduce_max(x, 1), c(TRUE, TRUE), "i1[2]")
+  expect_elements(nv_reduce_min(x, 1), c(TRUE, FALSE), "i1[2]")
+  expect_elements(nv_reduce_any(x, 1), c(TRUE, TRUE), "i1[2]")
+  expect_elements(nv_reduce_all(x, 1), c(TRUE, FALSE), "i1[2]")
+  expect_elements(nv_reduce_all(x), FALSE, "i1[]")
+  expect_elements(nv_reduce_sum(nv_fill(TRUE, 100000L)), 100000L, "i32[]")
+  e <- expect_error(nv_reduce_any(nv_tensor(1:2)), class = "anvil_error_dtype", "booleans, not i32")
+  expect_identical(e$op, "nv_reduce_any")
+  expect_error(nv_reduce_all(nv_tensor(1)), class = "anvil_error_dtype")
+})
+
+test_that("the mean of integers is that of numbers: nothing wraps, nothing truncates", {
+  expect_elements(nv_mean(nv_tensor(1:2)), 1.5, "f32?[]")
+  expect_elements(nv_mean(nv_tensor(c(127L, 127L, 127L), dtype = "i8")), 127, "f32?[]")
+  expect_elements(nv_mean(nv_tensor(c("18446744073709551615", "18446744073709551615"), dtype = "ui64")), 2^64, "f32?[]")
+  expect_elements(nv_mean(nv_tensor(c(1, 2), dtype = "f64")), 1.5, "f64[]")
+  expect_elements(nv_mean(nv_scalar(3)), 3, "f32?[]")
+})
+
+test_that("over nothing, each reduction is its neutral element", {
+  x <- nv_empty("f32", c(0, 2))
+  expect_elements(nv_reduce_sum(x), 0, "f32[]")
+  expect_elements(nv_reduce_sum(x, 1), c(0, 0), "f32[2]")
+  expect_elements(nv_reduce_sum(x, 2), numeric(), "f32[0]")
+  expect_elements(nv_reduce_prod(x, 1), c(1, 1), "f32[2]")
+  expect_elements(nv_reduce_max(x), -Inf, "f32[]")
+  expect_elements(nv_reduce_min(x), Inf, "f32[]")
+  expect_elements(nv_mean(x), NaN, "f32[]")
+  expect_elements(nv_mean(x, 1), c(NaN, NaN), "f32[2]")
+  expect_elements(nv_mean(x, 2), numeric(), "f32[0]")
+  for (dtype in integers) {
+    x <- nv_empty(dtype, 0)
+    expect_identical(nv_reduce_max(x), nv_scalar(lowest[[dtype]], dtype))
+    expect_identical(nv_reduce_min(x), nv_scalar(highest[[dtype]], dtype))
+    expect_identical(nv_reduce_sum(x), nv_scalar(0L, dtype))
+    expect_identical(nv_reduce_prod(x), nv_scalar(1L, dtype))
+  }
+  x <- nv_empty("i1", 0)
+  expect_elements(nv_reduce_any(x), FALSE, "i1[]")
+  expect_elements(nv_reduce_all(x), TRUE, "i1[]")
+  expect_elements(nv_reduce_max(x), FALSE, "i1[]")
+  expect_elements(nv_reduce_min(x), TRUE, "i1[]")
+  expect_elements(nv_reduce_sum(x), 0L, "i32[]")
+})
+
+test_that("no dimensions reduce nothing; a 0-d operand has none", {
+  x <- nv_tensor(1:6, shape = c(2, 3))
+  expect_identical(nv_reduce_sum(x, integer()), x)
+  expect_identical(nv_reduce_max(x, integer(), drop = FALSE), x)
+  expect_identical(type_of(nv_mean(x, integer())), "f32?[2, 3]")
+  expect_elements(nv_reduce_sum(nv_scalar(5L)), 5L, "i32?[]")
+  expect_elements(nv_mean(nv_scalar(5L)), 5, "f32?[]")
+  expect_elements(nv_reduce_sum(2.5), 2.5, "f32?[]")
+  expect_elements(nv_reduce_sum(matrix(1:4, 2), 2), c(4L, 6L), "i32?[2]")
+})
+
+test_that("NaN and infinities", {
+  for (dtype in floats) {
+    x <- nv_tensor(c(1, NaN, 3, 4), dtype = dtype, shape = c(2, 2))
+    expect_elements(nv_reduce_max(x, 1), c(NaN, 4), paste0(dtype, "[2]"))
+    expect_elements(nv_reduce_min(x, 1), c(NaN, 3), paste0(dtype, "[2]"))
+    expect_elements(nv_reduce_sum(x, 1), c(NaN, 7), paste0(dtype, "[2]"))
+    y <- nv_tensor(c(Inf, 1, Inf, -Inf), dtype = dtype, shape = c(2, 2))
+    expect_elements(nv_reduce_sum(y, 1), c(Inf, NaN), paste0(dtype, "[2]"))
+    expect_elements(nv_reduce_max(y, 1), c(Inf, Inf), paste0(dtype, "[2]"))
+    expect_elements(nv_reduce_max(nv_tensor(c(-0, 0), dtype = dtype)), 0, paste0(dtype, "[]"))
+    expect_elements(nv_reduce_min(nv_tensor(c(0, -0), dtype = dtype)), -0, paste0(dtype, "[]"))
+  }
+})
+
+test_that("long sums are accurate: f32 in double precision, f64 with a correction", {
+  n <- 1e6
+  # 0.1 is not a float: a running sum in f32 would be off by 1%.
+  tenth <- as_f32(0.1)
+  expect_elements(nv_reduce_sum(nv_fill(0.1, n, "f32")), as_f32(tenth * n), "f32[]")
+  expect_elements(nv_mean(nv_fill(0.1, n, "f32")), as_f32(0.1), "f32[]")
+  expect_close(nv_reduce_sum(nv_fill(0.1, n, "f64")), 1e5, 1e-14)
+  # Large numbers that cancel between tiles; what is left is 1 for each of the others.
+  x <- c(rep(1e16, 4096), rep(1, 4096), rep(-1e16, 4096))
+  expect_elements(nv_reduce_sum(nv_tensor(x, dtype = "f64")), 4096, "f64[]")
+  set.seed(2)
+  x <- rnorm(1e5)
+  expect_close(nv_reduce_sum(nv_tensor(x, dtype = "f64")), sum(x), 1e-14)
+  # The largest of a long tensor, wherever it is.
+  for (i in c(1, 1024, 1025, 99999, 1e5)) {
+    expect_elements(nv_reduce_max(nv_tensor(replace(x, i, 100), dtype = "f64")), 100, "f64[]")
+  }
+})
+
+test_that("dimension numbers are checked", {
+  x <- nv_tensor(1:6, shape = c(2, 3))
+  for (name in setdiff(names(folds), "nv_mean")) {
+    op <- getExportedValue("anvil", name)
+    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Dimension 3 is out of range for shape (2,3)", fixed = TRUE)
+    expect_identical(e[c("op", "axis", "rank")], list(op = name, axis = 3, rank = 2))
+  }
+  expect_error(nv_mean(x, 3), class = "anvil_error_axis")
+  expect_error(nv_reduce_sum(x, 0), class = "anvil_error_axis", "numbered from 1")
+  expect_error(nv_reduce_sum(x, -1), class = "anvil_error_axis")
+  expect_error(nv_reduce_sum(x, c(1, 1)), class = "anvil_error_axis", "more than once")
+  expect_error(nv_reduce_sum(nv_scalar(1), 1), class = "anvil_error_axis")
+  expect_error(nv_reduce_sum(x, 1.5), class = "anvil_error_arg", "`dims` must be whole numbers, not 1.5")
+  expect_error(nv_reduce_sum(x, NA_integer_), class = "anvil_error_arg")
+  expect_error(nv_reduce_sum(x, "1"), class = "anvil_error_arg")
+  expect_error(nv_reduce_sum(x, drop = 1), class = "anvil_error_arg", "`drop` must be TRUE or FALSE")
+  expect_error(nv_reduce_sum("a"), class = "anvil_error_arg")
+})

@@ -1,0 +1,524 @@
+test_that("the dtype follows from the type of the data", {
+  expect_nv(nv_tensor(c(1, 2.5)), c(1, 2.5), "f32")
+  expect_nv(nv_tensor(c(1L, -2L)), c(1L, -2L), "i32")
+  expect_nv(nv_tensor(c(TRUE, FALSE)), c(TRUE, FALSE), "i1")
+  expect_nv(nv_tensor(as.raw(c(0, 255))), c(0, 255), "ui8")
+  expect_error(nv_tensor("1"), class = "anvil_error_arg")
+})
+
+test_that("every dtype is made of doubles, integers and logicals", {
+  for (dtype in dtypes) {
+    expect_nv(nv_tensor(c(0, 1, 1), dtype), c(0, 1, 1), dtype)
+    expect_nv(nv_tensor(c(0L, 1L), dtype), c(0, 1), dtype)
+    expect_nv(nv_tensor(c(FALSE, TRUE), dtype), c(0, 1), dtype)
+    expect_nv(nv_tensor(as.raw(0:1), dtype), c(0, 1), dtype)
+    expect_nv(nv_tensor(1, as_dtype(dtype)), 1, dtype)
+  }
+})
+
+test_that("nv_tensor() takes its shape from dim, length or the argument", {
+  expect_identical(shape(nv_tensor(1)), 1L)
+  expect_identical(shape(nv_tensor(1:3)), 3L)
+  expect_identical(shape(nv_tensor(array(1:3))), 3L)
+  expect_identical(shape(nv_tensor(matrix(1:6, 2))), c(2L, 3L))
+  expect_identical(shape(nv_tensor(1, shape = integer())), integer())
+  expect_identical(shape(nv_tensor(1, shape = NULL)), 1L)
+  expect_identical(shape(nv_tensor(1:6, shape = c(3, 2))), c(3L, 2L))
+  expect_identical(shape(nv_tensor(matrix(1:6, 2), shape = 6)), 6L)
+  expect_identical(shape(nv_tensor(1:6, shape = array(2:3))), 2:3)
+})
+
+test_that("arrays of up to five dimensions keep their elements in place", {
+  for (rank in 1:5) {
+    sizes <- c(2L, 3L, 1L, 2L, 2L)[seq_len(rank)]
+    data <- array(seq_len(prod(sizes)), sizes)
+    for (dtype in c("i32", "i64", "f32", "f64", "ui8")) {
+      x <- nv_tensor(data, dtype)
+      expect_identical(shape(x), sizes)
+      expect_equal(as_array(x), data, ignore_attr = FALSE)
+    }
+  }
+})
+
+test_that("a vector fills a shape column by column, or row by row", {
+  expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3))), matrix(1:6, 2))
+  expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3), byrow = TRUE)), matrix(1:6, 2, byrow = TRUE))
+  # The last dimension is the fastest, whatever the number of dimensions.
+  by_row <- nv_tensor(1:24, "f64", shape = c(2, 3, 4), byrow = TRUE)
+  expect_equal(as_array(by_row), aperm(array(1:24, c(4, 3, 2))))
+  expect_nv(nv_tensor(c(1, 2), byrow = TRUE), c(1, 2), "f32")
+  expect_nv(nv_tensor(5, shape = c(2, 2), byrow = TRUE), matrix(5, 2, 2), "f32")
+})
+
+test_that("one value is recycled to any shape, and nothing else is", {
+  for (dtype in dtypes) expect_nv(nv_tensor(1, dtype, shape = c(2, 3)), matrix(1, 2, 3), dtype)
+  expect_nv(nv_tensor(7L, shape = c(0, 3)), integer(), "i32", c(0, 3))
+  expect_nv(nv_tensor(7, "f64", shape = 3), c(7, 7, 7), "f64")
+  expect_fields(nv_tensor(1:2, shape = 4), "anvil_error_shape", len = 2, shape = 4, size = 4)
+  expect_fields(nv_tensor(1:3, shape = c(2, 2)), "anvil_error_shape", len = 3, shape = c(2, 2), size = 4)
+  expect_fields(nv_tensor(numeric(), shape = 1), "anvil_error_shape", len = 0, shape = 1, size = 1)
+  expect_fields(nv_tensor(1:2, shape = integer()), "anvil_error_shape", len = 2, shape = numeric(), size = 1)
+  expect_fields(nv_tensor(1:2, shape = c(0, 2)), "anvil_error_shape", size = 0)
+})
+
+test_that("tensors without elements have a dtype and a shape", {
+  for (dtype in dtypes) {
+    expect_nv(nv_tensor(numeric(), dtype), logical(), dtype, 0)
+    expect_identical(dim(as_array(nv_tensor(numeric(), dtype, shape = c(2, 0, 3)))), c(2L, 0L, 3L))
+  }
+  expect_nv(nv_tensor(matrix(integer(), 0, 4)), integer(), "i32", c(0, 4))
+  expect_nv(nv_tensor(character(), "i64"), numeric(), "i64", 0)
+})
+
+test_that("names and dimnames are dropped, and so are other attributes", {
+  expect_identical(nv_tensor(c(a = 1, b = 2), "f64"), nv_tensor(c(1, 2), "f64"))
+  named <- matrix(1:4, 2, dimnames = list(c("a", "b"), NULL))
+  expect_identical(nv_tensor(named), nv_tensor(unname(named)))
+  expect_null(dimnames(as_array(nv_tensor(named))))
+  expect_identical(nv_tensor(structure(1:4, note = "kept by nobody")), nv_tensor(c(1L, 2L, 3L, 4L)))
+  expect_identical(nv_tensor(structure(c(1, 2), note = "kept by nobody"), "f64"), nv_tensor(c(1, 2), "f64"))
+  large <- structure(as.double(1:1000), names = 1:1000, note = "kept by nobody")
+  expect_null(attributes(as.vector(nv_tensor(large, "f64"))))
+})
+
+test_that("compact sequences are data like any other", {
+  expect_identical(nv_tensor(1:10), nv_tensor(c(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L)))
+  expect_nv(nv_tensor(1:10, "f32"), 1:10, "f32")
+  expect_nv(nv_tensor(as.double(1:10), "f64"), 1:10, "f64")
+  expect_nv(nv_tensor(seq_len(6), shape = c(3, 2)), matrix(1:6, 3), "i32")
+  expect_nv(nv_tensor(as.character(1:10), "i64"), 1:10, "i64")
+})
+
+test_that("strings hold integers that doubles do not", {
+  for (dtype in integers) {
+    ends <- c(lowest[[dtype]], highest[[dtype]])
+    x <- nv_tensor(ends, dtype)
+    # Bits of the smallest and the largest value: 1000... and 0111..., or 000... and 111...
+    bytes <- as.raw(unlist(if (dtype %in% signed) {
+      n <- bits(dtype) / 8
+      list(rep(0, n - 1), 128, rep(255, n - 1), 127)
+    } else {
+      list(rep(0, bits(dtype) / 8), rep(255, bits(dtype) / 8))
+    }))
+    if (dtype == "i32") {
+      expect_identical(unclass(x)$data, c(NA, .Machine$integer.max))
+    } else {
+      expect_identical(unclass(x)$data, bytes)
+    }
+  }
+  expect_nv(nv_tensor("9007199254740993", "i64") - nv_tensor("9007199254740992", "i64"), 1, "i64")
+  expect_nv(nv_tensor(c(" 12 ", "+5", "-0", "007"), "i16"), c(12, 5, 0, 7), "i16")
+  expect_nv(nv_tensor(c("0.1", "1e3", "-Inf", "NaN"), "f64"), c(0.1, 1000, -Inf, NaN), "f64")
+  expect_nv(nv_tensor(c("TRUE", "F", "true"), "i1"), c(TRUE, FALSE, TRUE), "i1")
+  expect_nv(nv_scalar("18446744073709551615", "ui64") - nv_scalar("18446744073709551614", "ui64"), 1, "ui64", integer())
+})
+
+test_that("strings that are no numbers are refused, with the first of them", {
+  expect_fields(
+    nv_tensor(c("1", "x"), "i32"), "anvil_error_arg",
+    arg = "data", expected = "strings of decimal digits for dtype i32", got = "\"x\" at position 2"
+  )
+  for (text in c("", "1.5", "1e3", "0x10", "--1", "1 2", "TRUE", "\u00e9")) {
+    expect_error(nv_tensor(text, "i64"), class = "anvil_error_arg")
+  }
+  for (text in c("", "abc", "1,5", "0x10")) expect_error(nv_tensor(text, "f32"), class = "anvil_error_arg")
+  expect_error(nv_tensor("yes", "i1"), class = "anvil_error_arg")
+  expect_error(nv_tensor("1", "i1"), class = "anvil_error_arg")
+  expect_fields(nv_tensor(c("NA", "1", NA), "i32"), "anvil_error_value", count = 2, positions = c(1, 3))
+  expect_fields(nv_tensor(strrep("9", 100), "ui64"), "anvil_error_value", count = 1, dtype = "ui64")
+  # What the user wrote is not a format.
+  expect_match(conditionMessage(condition_of(nv_tensor("100%s %d", "i32"))), "\"100%s %d\"", fixed = TRUE)
+})
+
+test_that("integer64 becomes i64, and keeps all its digits", {
+  skip_if_not_installed("bit64")
+  big <- bit64::as.integer64(c("9007199254740993", "-9223372036854775807", "0"))
+  x <- nv_tensor(big)
+  expect_identical(as.character(dtype(x)), "i64")
+  expect_identical(x, nv_tensor(c("9007199254740993", "-9223372036854775807", "0"), "i64"))
+  expect_identical(as_array(x, integer64 = TRUE), structure(big, dim = 3L))
+  expect_nv(nv_tensor(bit64::as.integer64(1:4), "ui8", shape = c(2, 2)), matrix(1:4, 2), "ui8")
+  expect_nv(nv_scalar(bit64::as.integer64(5)), 5, "i64", integer(), ambiguous = TRUE)
+  expect_fields(
+    nv_tensor(bit64::as.integer64(c("1", NA))), "anvil_error_value", dtype = "i64", count = 1, positions = 2
+  )
+  expect_error(nv_tensor(bit64::as.integer64(-1), "ui64"), class = "anvil_error_value")
+})
+
+test_that("data of other classes are refused by name", {
+  expect_fields(
+    nv_tensor(factor("a")), "anvil_error_arg",
+    arg = "data", expected = "a numeric, logical, character or raw vector or array", got = "an object of class <factor>"
+  )
+  expect_fields(nv_tensor(list(1, 2)), "anvil_error_arg", got = "a list of length 2")
+  expect_fields(nv_tensor(data.frame(a = 1)), "anvil_error_arg", got = "an object of class <data.frame>")
+  expect_fields(nv_tensor(1i), "anvil_error_arg", got = "a complex vector of length 1")
+  expect_fields(nv_tensor(Sys.Date()), "anvil_error_arg", got = "an object of class <Date>")
+  expect_fields(nv_tensor(NULL), "anvil_error_arg", got = "NULL")
+  expect_fields(nv_tensor(mean), "anvil_error_arg", got = "a function")
+  for (bad in list(quote(x), globalenv(), y ~ x, ts(1:3), numeric_version("1.0"), expression(x))) {
+    expect_error(nv_tensor(bad), class = "anvil_error_arg")
+    expect_error(nv_scalar(bad), class = "anvil_error_arg")
+    expect_error(as_nv_tensor(bad), class = "anvil_error_arg")
+  }
+})
+
+test_that("missing integers and logicals are refused, with their positions", {
+  expect_fields(
+    nv_tensor(c(1L, NA, 3L, NA)), "anvil_error_value", dtype = "i32", count = 2, positions = c(2, 4)
+  )
+  expect_fields(nv_tensor(c(NA, TRUE)), "anvil_error_value", dtype = "i1", count = 1, positions = 1)
+  # Five positions are listed, all are counted; a shape does not change them.
+  expect_fields(
+    nv_tensor(rep(NA_integer_, 100), "i8", shape = c(10, 10), byrow = TRUE), "anvil_error_value",
+    count = 100, positions = c(1, 2, 3, 4, 5)
+  )
+  # Where a float would turn them into a number that is.na() no longer knows, too.
+  for (dtype in dtypes) {
+    expect_error(nv_tensor(NA_integer_, dtype), class = "anvil_error_value")
+    expect_error(nv_tensor(NA, dtype), class = "anvil_error_value")
+  }
+  for (dtype in c("i1", integers)) {
+    expect_fields(nv_tensor(c(0, NaN), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
+    expect_fields(nv_tensor(c(0, NA_real_), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
+  }
+  # The value of a tensor without elements is not asked for.
+  expect_nv(nv_tensor(NA_integer_, shape = 0), integer(), "i32", 0)
+})
+
+test_that("values that the dtype cannot hold are refused, and never wrap", {
+  for (dtype in integers) {
+    above <- if (bits(dtype) == 64) 2^bits(dtype) else as.double(highest[[dtype]]) + 1
+    below <- if (dtype == "i64") -2^63 - 2048 else as.double(lowest[[dtype]]) - 1
+    for (bad in c(above, below, 0.5, -0.5, Inf, -Inf, 1e300)) {
+      expect_fields(nv_tensor(c(0, bad), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
+    }
+  }
+  expect_fields(nv_tensor(c(1L, 300L, -1L), "ui8"), "anvil_error_value", count = 2, positions = c(2, 3), first = "300")
+  expect_fields(nv_tensor(c(0, 2), "i1"), "anvil_error_value", count = 1, positions = 2)
+  expect_error(nv_tensor(as.raw(200), "i8"), class = "anvil_error_value")
+  expect_error(nv_tensor("256", "ui8"), class = "anvil_error_value")
+  expect_error(nv_scalar(1e10, "i32"), class = "anvil_error_value")
+  expect_error(nv_tensor(2^63, "i64"), class = "anvil_error_value")
+  expect_error(nv_tensor(2^64, "ui64"), class = "anvil_error_value")
+  # The largest doubles below the bounds do fit.
+  expect_nv(nv_tensor(2^63 - 1024, "i64"), 2^63 - 1024, "i64")
+  expect_nv(nv_tensor(2^64 - 2048, "ui64"), 2^64 - 2048, "ui64")
+  # Floats hold any number, rounded.
+  expect_nv(nv_tensor(c(1e300, -1e300, 1e-300)), c(Inf, -Inf, 0), "f32")
+  expect_nv(nv_tensor(0.1), 0.1, "f32", tolerance = 1e-7)
+  expect_false(as.vector(nv_tensor(0.1)) == 0.1)
+})
+
+test_that("shapes that are none are refused before anything is allocated", {
+  for (bad in list(-1, c(2, -3), 1.5, NA_real_, NaN, Inf, -Inf, 1e300, NA, TRUE, "2", list(2, 3), factor(1))) {
+    expect_error(nv_tensor(1, shape = bad), class = "anvil_error_arg")
+    expect_error(nv_fill(1, bad), class = "anvil_error_arg")
+    expect_error(nv_empty("f32", bad), class = "anvil_error_arg")
+    expect_error(nv_iota(1, "i32", bad), class = "anvil_error_arg")
+    expect_error(nv_abstract("f32", bad), class = "anvil_error_arg")
+  }
+  expect_error(nv_tensor(1, shape = mean), class = "anvil_error_arg")
+  expect_fields(nv_tensor(1, shape = c(2, -3)), "anvil_error_arg", arg = "shape", got = "c(2, -3)")
+  for (huge in list(c(1e6, 1e6, 1e6), rep(2147483647, 4), 3e9, c(0, 3e9), 2^53, rep(1e5, 30))) {
+    expect_error(nv_tensor(1, shape = huge), class = "anvil_error_shape")
+    expect_error(nv_tensor(1, "f64", shape = huge, byrow = TRUE), class = "anvil_error_shape")
+    expect_error(nv_fill(1, huge), class = "anvil_error_shape")
+    expect_error(nv_empty("ui8", huge), class = "anvil_error_shape")
+    expect_error(nv_abstract("i1", huge), class = "anvil_error_shape")
+  }
+  expect_fields(nv_tensor(1, shape = rep(1e9, 3)), "anvil_error_shape", shape = "(1000000000,1000000000,1000000000)")
+  # More dimensions than anybody needs.
+  expect_identical(ndims(nv_tensor(1, shape = rep(1, 300))), 300L)
+  # A shape that can be addressed, but not allocated, is R's own error.
+  expect_error(nv_tensor(1, shape = c(2147483647, 1e5)), "allocate|too large")
+  expect_error(nv_fill(1L, c(2147483647, 1e5)), "allocate|too large")
+})
+
+test_that("the other arguments are checked too", {
+  expect_fields(nv_tensor(1, "float"), "anvil_error_dtype", got = "\"float\"")
+  for (bad in list(3, NA, c("f32", "f64"), character(), list("f32"))) {
+    expect_error(nv_tensor(1, bad), class = "anvil_error_arg")
+  }
+  expect_error(nv_tensor(1, NA_character_), class = "anvil_error_dtype")
+  for (bad in list(NA, "TRUE", 1, c(TRUE, FALSE), logical())) {
+    expect_fields(nv_tensor(1, ambiguous = bad), "anvil_error_arg", arg = "ambiguous", expected = "TRUE or FALSE")
+    expect_fields(nv_tensor(1, byrow = bad), "anvil_error_arg", arg = "byrow", expected = "TRUE or FALSE")
+  }
+  for (bad in list("cuda", NULL, 1, "CPU", NA)) {
+    expect_fields(nv_tensor(1, device = bad), "anvil_error_arg", arg = "device")
+    expect_error(nv_scalar(1, device = bad), class = "anvil_error_arg")
+    expect_error(nv_matrix(1, 1, device = bad), class = "anvil_error_arg")
+    expect_error(nv_fill(1, 1, device = bad), class = "anvil_error_arg")
+    expect_error(nv_iota(1, "i32", 1, device = bad), class = "anvil_error_arg")
+    expect_error(nv_seq(1, 2, device = bad), class = "anvil_error_arg")
+    expect_error(nv_empty("i32", 1, device = bad), class = "anvil_error_arg")
+  }
+})
+
+test_that("tensors are known, and scalars ambiguous unless logical or told otherwise", {
+  expect_false(ambiguous(nv_tensor(1)))
+  expect_false(ambiguous(nv_tensor(1L)))
+  expect_true(ambiguous(nv_tensor(1, ambiguous = TRUE)))
+  expect_nv(nv_scalar(1), 1, "f32", integer(), ambiguous = TRUE)
+  expect_nv(nv_scalar(1L), 1, "i32", integer(), ambiguous = TRUE)
+  expect_nv(nv_scalar(TRUE), TRUE, "i1", integer())
+  expect_nv(nv_scalar(1, "f32"), 1, "f32", integer())
+  expect_nv(nv_scalar(1, "f64", ambiguous = TRUE), 1, "f64", integer(), ambiguous = TRUE)
+  expect_nv(nv_scalar(1, ambiguous = FALSE), 1, "f32", integer())
+  expect_nv(nv_scalar(TRUE, ambiguous = TRUE), TRUE, "i1", integer(), ambiguous = TRUE)
+  expect_nv(nv_scalar(matrix(3L)), 3, "i32", integer(), ambiguous = TRUE)
+})
+
+test_that("nv_scalar() takes one value", {
+  expect_fields(nv_scalar(1:2), "anvil_error_arg", arg = "data", expected = "one value", got = "an integer vector of length 2")
+  for (bad in list(NULL, numeric(), c(TRUE, FALSE), matrix(1:4, 2), letters)) {
+    expect_error(nv_scalar(bad), class = "anvil_error_arg")
+  }
+  expect_error(nv_scalar(NA), class = "anvil_error_value")
+  expect_error(nv_scalar(NA_integer_), class = "anvil_error_value")
+  expect_true(is.nan(as.vector(nv_scalar(NA_real_))))
+})
+
+test_that("nv_matrix() completes the shape", {
+  expect_nv(nv_matrix(1:6, 2), matrix(1:6, 2), "i32")
+  expect_nv(nv_matrix(1:6, ncol = 2), matrix(1:6, ncol = 2), "i32")
+  expect_nv(nv_matrix(1:6, 2, 3, byrow = TRUE), matrix(1:6, 2, byrow = TRUE), "i32")
+  expect_nv(nv_matrix(1:6, 2, dtype = "f64", ambiguous = TRUE), matrix(1:6, 2), "f64", ambiguous = TRUE)
+  expect_nv(nv_matrix(matrix(1:6, 2)), matrix(1:6, 2), "i32")
+  expect_nv(nv_matrix(matrix(1:6, 2), 3), matrix(1:6, 3), "i32")
+  expect_nv(nv_matrix(array(1:8, c(2, 2, 2)), 2), matrix(1:8, 2), "i32")
+  expect_nv(nv_matrix(0, 2, 3), matrix(0, 2, 3), "f32")
+  expect_nv(nv_matrix(0, 3), matrix(0, 3, 1), "f32")
+  expect_nv(nv_matrix(0, ncol = 3), matrix(0, 1, 3), "f32")
+  expect_nv(nv_matrix(integer(), 3), integer(), "i32", c(3, 0))
+  expect_nv(nv_matrix(integer(), 0, 3), integer(), "i32", c(0, 3))
+  expect_nv(nv_matrix(nv_tensor(matrix(1:6, 2))), matrix(1:6, 2), "i32")
+  expect_nv(nv_matrix(nv_tensor(matrix(1:6, 2)), ncol = 3), matrix(1:6, 2), "i32")
+
+  expect_fields(nv_matrix(1:6), "anvil_error_arg", arg = "data", expected = "a matrix")
+  expect_fields(nv_matrix(nv_tensor(1:6), 2), "anvil_error_arg", arg = "data", got = "a tensor of shape (6)")
+  expect_fields(nv_matrix(1:6, 4), "anvil_error_arg", arg = "nrow", expected = "a divisor of the data's length, 6")
+  expect_fields(nv_matrix(1:6, ncol = 0), "anvil_error_arg", arg = "ncol")
+  expect_fields(nv_matrix(integer(), 0), "anvil_error_arg", arg = "ncol", expected = "given if `nrow` is 0")
+  expect_fields(nv_matrix(1:6, 2, 2), "anvil_error_shape", len = 6, shape = c(2, 2))
+  expect_fields(nv_matrix(nv_tensor(matrix(1:6, 2)), 3), "anvil_error_arg", arg = "shape")
+  for (bad in list(-2, 1.5, NA, "a", c(2, 3), Inf)) {
+    expect_fields(nv_matrix(1:6, bad), "anvil_error_arg", arg = "nrow")
+    expect_fields(nv_matrix(1:6, 2, bad), "anvil_error_arg", arg = "ncol")
+  }
+})
+
+test_that("a tensor stays what it is, and is not turned into another by the way", {
+  x <- nv_tensor(1:3)
+  expect_identical(nv_tensor(x), x)
+  expect_identical(nv_tensor(x, "i32", shape = 3, ambiguous = FALSE), x)
+  expect_identical(nv_scalar(nv_scalar(1)), nv_scalar(1))
+  expect_fields(nv_tensor(x, "f32"), "anvil_error_arg", arg = "dtype", got = "f32")
+  expect_fields(nv_tensor(x, shape = c(3, 1)), "anvil_error_arg", arg = "shape", got = "(3,1)")
+  expect_fields(nv_tensor(x, ambiguous = TRUE), "anvil_error_arg", arg = "ambiguous", got = "TRUE")
+  expect_fields(nv_tensor(x, byrow = TRUE), "anvil_error_arg", arg = "byrow")
+  expect_error(nv_tensor(x, "zz"), class = "anvil_error_dtype")
+  expect_error(nv_scalar(x), class = "anvil_error_arg")
+  for (bad in list("a", 3.5, 1e10, NA, TRUE)) {
+    expect_no_warning(expect_error(nv_tensor(x, shape = bad), class = "anvil_error_arg"))
+  }
+})
+
+test_that("as_nv_tensor() makes what a value is as an operand", {
+  x <- nv_tensor(1:3)
+  expect_identical(as_nv_tensor(x), x)
+  expect_identical(as_nv_tensor(1), nv_scalar(1))
+  expect_identical(as_nv_tensor(TRUE), nv_scalar(TRUE))
+  expect_nv(as_nv_tensor(1:3), 1:3, "i32")
+  expect_nv(as_nv_tensor(matrix(1)), matrix(1), "f32")
+  expect_nv(as_nv_tensor(c(0.1, 2), "f64"), c(0.1, 2), "f64")
+  expect_nv(as_nv_tensor(0.1, "f64"), 0.1, "f64", integer())
+  expect_nv(as_nv_tensor(nv_scalar(1), "f32"), 1, "f32", integer())
+  expect_nv(as_nv_tensor(x, "ui8"), 1:3, "ui8")
+  expect_error(as_nv_tensor(NULL), class = "anvil_error_arg")
+})
+
+test_that("nv_fill() and nv_empty() repeat one value", {
+  expect_nv(nv_fill(0.5, c(2, 3)), matrix(0.5, 2, 3), "f32")
+  expect_nv(nv_fill(2L, 3), c(2, 2, 2), "i32")
+  expect_nv(nv_fill(TRUE, 2), c(TRUE, TRUE), "i1")
+  expect_nv(nv_fill(1, integer()), 1, "f32", integer())
+  expect_nv(nv_fill(1, c(0, 2)), numeric(), "f32", c(0, 2))
+  expect_nv(nv_fill(0.1, 2, "f64"), c(0.1, 0.1), "f64")
+  expect_nv(nv_fill(1, 2, ambiguous = TRUE), c(1, 1), "f32", ambiguous = TRUE)
+  expect_identical(nv_fill("9007199254740993", 2, "i64"), nv_tensor("9007199254740993", "i64", shape = 2))
+  for (dtype in dtypes) {
+    expect_nv(nv_fill(1, 2, dtype), c(1, 1), dtype)
+    expect_nv(nv_empty(dtype, c(2, 2)), matrix(0, 2, 2), dtype)
+    expect_nv(nv_empty(dtype, c(2, 0), ambiguous = TRUE), numeric(), dtype, c(2, 0), ambiguous = TRUE)
+  }
+  # A 0-d tensor is a value, and the result is what the arguments say.
+  expect_nv(nv_fill(nv_scalar(2), 2), c(2, 2), "f32")
+  expect_nv(nv_fill(nv_scalar(2L, "i8"), 2, ambiguous = TRUE), c(2, 2), "i8", ambiguous = TRUE)
+  expect_nv(nv_fill(nv_scalar(2L, "i8"), 2, "f64"), c(2, 2), "f64")
+
+  expect_fields(nv_fill(1:2, 2), "anvil_error_arg", arg = "value")
+  expect_fields(nv_fill(nv_tensor(1:2), 2), "anvil_error_arg", arg = "value", got = "a tensor of shape (2)")
+  for (bad in list(NULL, list(1), mean, numeric())) expect_fields(nv_fill(bad, 2), "anvil_error_arg", arg = "value")
+  expect_error(nv_fill(NA, 2), class = "anvil_error_value")
+  expect_error(nv_fill(300, 2, "ui8"), class = "anvil_error_value")
+  expect_error(nv_fill(1, 2, "float"), class = "anvil_error_dtype")
+  expect_error(nv_fill(1, 2, ambiguous = NA), class = "anvil_error_arg")
+  expect_error(nv_empty("float", 2), class = "anvil_error_dtype")
+})
+
+test_that("nv_iota() counts along one dimension", {
+  for (dtype in c(integers, floats)) expect_nv(nv_iota(1, dtype, 3), 1:3, dtype)
+  expect_equal(as_array(nv_iota(2, "i32", c(2, 3))), matrix(1:3, 2, 3, byrow = TRUE))
+  expect_equal(as_array(nv_iota(3, "f64", c(2, 2, 3), start = 0)), array(rep(0:2, each = 4), c(2, 2, 3)))
+  expect_nv(nv_iota(1, "i8", 3, start = -128), -128:-126, "i8")
+  expect_nv(nv_iota(1, "i32", 2, ambiguous = TRUE), 1:2, "i32", ambiguous = TRUE)
+  expect_nv(nv_iota(1, "i32", c(0, 2)), integer(), "i32", c(0, 2))
+
+  expect_fields(nv_iota(3, "i32", c(2, 3)), "anvil_error_axis", axis = 3, rank = 2)
+  expect_fields(nv_iota(0, "i32", 3), "anvil_error_axis", axis = 0, rank = 1)
+  expect_fields(nv_iota(1, "i32", integer()), "anvil_error_axis", axis = 1, rank = 0)
+  for (bad in list(1.5, NA, "a", 1:2, NULL)) expect_error(nv_iota(bad, "i32", c(2, 2)), class = "anvil_error_arg")
+  for (bad in list(0.5, NA, "1", 1:2, Inf)) expect_error(nv_iota(1, "f64", 2, start = bad), class = "anvil_error_arg")
+  expect_error(nv_iota(1, "i1", 2), class = "anvil_error")
+  expect_error(nv_iota(1, "q", 2), class = "anvil_error_dtype")
+})
+
+test_that("nv_seq() counts, or divides a range", {
+  expect_nv(nv_seq(3, 6), 3:6, "i32")
+  expect_nv(nv_seq(-2, 2, dtype = "i8"), -2:2, "i8")
+  expect_nv(nv_seq(1, 1), 1, "i32")
+  expect_nv(nv_seq(1, 3, dtype = "f64", ambiguous = TRUE), 1:3, "f64", ambiguous = TRUE)
+  expect_nv(nv_seq(2^31, 2^31 + 1, dtype = "i64"), 2^31 + 0:1, "i64")
+  expect_nv(nv_seq(0, 1, steps = 5), c(0, 0.25, 0.5, 0.75, 1), "f32")
+  expect_nv(nv_seq(1, 0, steps = 3, dtype = "f64"), c(1, 0.5, 0), "f64")
+  expect_nv(nv_seq(0, 10, steps = 3, dtype = "i32"), c(0, 5, 10), "i32")
+  expect_nv(nv_seq(0.5, 9, steps = 1), 0.5, "f32")
+
+  expect_fields(nv_seq(3, 1), "anvil_error_arg", arg = "end")
+  for (bad in list(1.5, NA, "a", 1:2, Inf, NULL, nv_scalar(1))) {
+    expect_fields(nv_seq(bad, 3), "anvil_error_arg", arg = "start")
+    expect_fields(nv_seq(1, bad), "anvil_error_arg", arg = "end")
+  }
+  for (bad in list(NA_real_, NaN, "a", 1:2, Inf, NULL)) {
+    expect_fields(nv_seq(bad, 3, steps = 2), "anvil_error_arg", arg = "start")
+    expect_fields(nv_seq(1, bad, steps = 2), "anvil_error_arg", arg = "end")
+  }
+  for (bad in list(0, -1, 1.5, "2", 1:2)) expect_fields(nv_seq(0, 1, steps = bad), "anvil_error_arg", arg = "steps")
+  # Nothing wraps.
+  expect_error(nv_seq(1, 300, dtype = "ui8"), class = "anvil_error_value")
+  expect_error(nv_seq(-1, 1, dtype = "ui8"), class = "anvil_error_value")
+  expect_error(nv_seq(2^31, 2^31 + 1), class = "anvil_error_value")
+  expect_error(nv_seq(0, 1, steps = 3, dtype = "i32"), class = "anvil_error_value")
+  expect_error(nv_seq(0, 3e9), class = "anvil_error")
+})
+
+test_that("f64 and i32 are not copied where R's own vector can serve", {
+  address <- function(x) .Internal(address(x))
+  data <- function(x) unclass(x)$data
+  doubles <- c(1, 2, 3)
+  expect_identical(address(data(nv_tensor(doubles, "f64"))), address(doubles))
+  whole <- c(1L, 2L, 3L)
+  expect_identical(address(data(nv_tensor(whole))), address(whole))
+  scalar <- nv_scalar(5, "f64")
+  expect_identical(address(as_array(scalar)), address(data(scalar)))
+
+  # A large matrix goes in and comes out without its elements being touched.
+  large <- matrix(as.double(1:1e6), 1000)
+  gc(reset = TRUE)
+  x <- nv_tensor(large, "f64")
+  out <- as_array(x)
+  used <- gc()["Vcells", ]
+  expect_lt(used[["max used"]] - used[["used"]], 5e5)
+  expect_identical(out, large)
+})
+
+test_that("a tensor is a value: changing the vector it was made of, or made into, does not change it", {
+  for (dtype in c("f64", "f32", "i32", "i64")) {
+    for (n in c(1L, 3L, 1000L)) {
+      source <- if (dtype == "i32") as.integer(rep(1, n)) else rep(1, n)
+      x <- nv_tensor(source, dtype)
+      y <- nv_tensor(array(source, c(n, 1L)), dtype)
+      source[1] <- 99
+      out <- as_array(x)
+      out[1] <- 98
+      flat <- as.vector(y)
+      flat[n] <- 97
+      expect_nv(x, rep(1, n), dtype)
+      expect_nv(y, rep(1, n), dtype, c(n, 1))
+    }
+  }
+  scalar <- nv_scalar(5, "f64")
+  out <- as_array(scalar)
+  out[1] <- 0
+  expect_nv(scalar, 5, "f64", integer())
+  made_in_function <- function() {
+    v <- c(1, 2)
+    x <- nv_tensor(v, "f64")
+    v[1] <- 3
+    x
+  }
+  expect_nv(made_in_function(), c(1, 2), "f64")
+})
+
+test_that("tensors are kept by saveRDS(), serialize() and identical()", {
+  for (dtype in dtypes) {
+    for (x in list(nv_tensor(c(0, 1, 1, 0), dtype, c(2, 2)), nv_scalar(1, dtype), nv_tensor(1, dtype, 500), nv_empty(dtype, 0))) {
+      file <- tempfile()
+      saveRDS(x, file)
+      back <- readRDS(file)
+      expect_identical(back, x)
+      expect_identical(as_array(back), as_array(x))
+      expect_identical(back == x, x == x)
+      expect_identical(unserialize(serialize(x, NULL, ascii = TRUE)), x)
+      expect_identical(unserialize(serialize(x, NULL, version = 2)), x)
+      unlink(file)
+    }
+  }
+  matrix <- nv_tensor(matrix(as.double(1:1e4), 100), "f64")
+  back <- unserialize(serialize(matrix, NULL))
+  expect_identical(back, matrix)
+  expect_identical(back %*% back, matrix %*% matrix)
+  nested <- list(w = nv_scalar(1), b = list(nv_tensor(1:3)))
+  expect_identical(unserialize(serialize(nested, NULL)), nested)
+
+  expect_identical(nv_tensor(c(1, 2)), nv_tensor(c(1, 2)))
+  expect_false(identical(nv_tensor(c(1, 2)), nv_tensor(c(1, 3))))
+  expect_false(identical(nv_tensor(c(1, 2)), nv_tensor(c(1, 2), ambiguous = TRUE)))
+  expect_false(identical(nv_tensor(1:4), nv_tensor(1:4, shape = c(2, 2))))
+})
+
+test_that("a record whose parts do not belong together is refused, and crashes nothing", {
+  record <- function(...) structure(list(...), class = c("AnvilTensor", "AnvilValue"))
+  broken <- list(
+    record(),
+    record(1),
+    record(data = raw(3), dtype = "f32", shape = 1L, ambiguous = FALSE),
+    record(data = raw(4), dtype = "zz", shape = 1L, ambiguous = FALSE),
+    record(data = 1, dtype = "f32", shape = 1L, ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = 2L, ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = -1L, ambiguous = FALSE),
+    record(data = numeric(), dtype = "f64", shape = c(NA, 0L), ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = 1, ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = NULL, ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = 1L, ambiguous = "no"),
+    record(data = 1, dtype = 5, shape = 1L, ambiguous = FALSE),
+    record(data = 1, dtype = "f64", shape = rep(.Machine$integer.max, 3L), ambiguous = FALSE),
+    record(data = list(1), dtype = "f64", shape = 1L, ambiguous = FALSE)
+  )
+  for (x in broken) {
+    error <- expect_error(print(x), class = "anvil_error_arg")
+    expect_match(conditionMessage(error), "whole tensor record")
+    expect_error(as_array(x), class = "anvil_error_arg")
+    expect_error(x + 1, class = "anvil_error_arg")
+    expect_error(nv_convert(x, "f32"), class = "anvil_error_arg")
+    expect_error(jit(function(x) x)(x), class = "anvil_error")
+    expect_error(trace_fn(function(x) x, list(x)), class = "anvil_error")
+  }
+  # A logical byte that is neither 0 nor 1 is TRUE.
+  odd <- record(data = as.raw(7), dtype = "i1", shape = 1L, ambiguous = FALSE)
+  expect_identical(as.vector(odd), TRUE)
+  expect_identical(as.vector(!odd), FALSE)
+  expect_nv(odd + 1L, 2, "i32", 1, ambiguous = TRUE)
+})
