@@ -26,7 +26,7 @@ evalq({
   one <- jit(function(x) x + x)
   two <- jit(function(x, y) x + y)
   list10 <- jit(function(l) l$a + l$j)
-  one(a); two(a, b); list10(ten)
+  for (i in 1:3) list(one(a), two(a, b), list10(ten))
 }, e)
 
 report <- function(what, microseconds, target) {

@@ -9,7 +9,7 @@ use crate::value;
 use anvil_core::dtype::promote::common_dtype;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
-use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::attrs::Attrs;
 use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
 
@@ -51,17 +51,7 @@ pub fn flag_argument(arg: &str, x: SEXP) -> Result<bool> {
 
 /// A shape from R numbers.
 pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
-    // SAFETY: types and lengths are checked before elements are read.
-    let attr = unsafe {
-        match kind(x) {
-            NILSXP => Attr::Numbers(vec![]),
-            INTSXP if !is_object(x) => Attr::Numbers(
-                (0..len(x)).map(|i| match *INTEGER(x).add(i) { i32::MIN => f64::NAN, v => v as f64 }).collect(),
-            ),
-            REALSXP if !is_object(x) => Attr::Numbers((0..len(x)).map(|i| *REAL(x).add(i)).collect()),
-            _ => Attr::Other(value::describe(x)),
-        }
-    };
+    let attr = crate::op::attr(x)?;
     let shape = Attrs::new().with("shape", attr).shape("shape")?;
     value::check_dims(&shape)?;
     Ok(shape)

@@ -5,7 +5,7 @@
 //! own that is kept for the next call with the same types.
 
 use crate::ffi::*;
-use crate::guard::{Outcome, Scope};
+use crate::guard::{protected, Outcome, Scope};
 use crate::program::Program;
 use crate::trace::{self, Trace};
 use crate::tree::{Leaf, Out};
@@ -15,6 +15,7 @@ use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
+use anvil_core::kernels::cast;
 use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::Builder;
 use anvil_core::tensor::{Aval, Literal};
@@ -75,14 +76,16 @@ impl Call {
         Ok(attrs)
     }
 
-    /// What an eager program depends on: name, parameters, types of the operands.
-    fn words(&self, leaves: &[Leaf]) -> Option<Vec<u64>> {
+    /// What an eager program depends on: name, parameters, types of the operands. `None` if a parameter has no words.
+    fn words(&self, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
         words.push(unsafe { STRING_ELT(self.name, 0) } as u64);
         for &(tag, x) in &self.attrs {
             words.push(tag as u64);
-            attr_words(x, &mut words)?;
+            if !attr_words(x, &mut words)? {
+                return Ok(None);
+            }
         }
         for leaf in leaves {
             match leaf {
@@ -92,71 +95,75 @@ impl Call {
                     words.extend(dims.iter().map(|&d| d as u64));
                 }
                 Leaf::Number(x, dtype) => {
-                    let shape = value::number(*x)?.1;
+                    let shape = trace::number_argument(*x)?.1;
                     words.push(2 | (*dtype as u64) << 8 | (shape.rank() as u64) << 32);
                     words.extend(shape.iter().map(|&d| d as u64));
                 }
             }
         }
-        Some(words)
+        Ok(Some(words))
     }
 }
 
-/// The words of a parameter; `None` if it is of a kind that is not worth a key.
-fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Option<()> {
-    words.push((kind(x) as u64) << 56 | if kind(x) == NILSXP { 0 } else { len(x) as u64 });
-    // SAFETY: reads as many elements as there are, by the vector's type. ALTREP vectors of numbers are short here and
-    // expanding one cannot fail but for lack of memory.
-    unsafe {
-        match kind(x) {
-            NILSXP => {}
-            LGLSXP => words.extend((0..len(x)).map(|i| *LOGICAL(x).add(i) as u64)),
-            INTSXP => words.extend((0..len(x)).map(|i| *INTEGER(x).add(i) as u64)),
-            REALSXP => words.extend((0..len(x)).map(|i| (*REAL(x).add(i)).to_bits())),
-            STRSXP if len(x) == 1 => {
-                let text = text(STRING_ELT(x, 0));
-                words.push(text.len() as u64);
-                words.extend(text.bytes().map(u64::from));
-            }
-            VECSXP if value::is_tensor(x) => {
-                let record = Record::read(x).ok()?;
-                words.push(record.dtype as u64 | (record.dims().len() as u64) << 8);
-                let bytes = record.bytes().ok()?;
-                words.extend(bytes.as_slice().iter().map(|&b| u64::from(b)));
-            }
-            VECSXP if !is_object(x) => (0..len(x)).try_for_each(|i| attr_words(element(x, i), words))?,
-            _ => return None,
-        }
+/// The numbers of a plain logical, integer or double vector, missing ones as NaN; `None` for anything else.
+fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
+    if is_object(x) || !matches!(kind(x), LGLSXP | INTSXP | REALSXP) {
+        return Ok(None);
     }
-    Some(())
+    if kind(x) == REALSXP {
+        return Ok(Some(cast::slice::<f64>(value::bytes(x, 8)?.as_slice()).to_vec()));
+    }
+    let bytes = value::bytes(x, 4)?;
+    let number = |&v: &i32| if v == i32::MIN { f64::NAN } else { v.into() };
+    Ok(Some(cast::slice::<i32>(bytes.as_slice()).iter().map(number).collect()))
+}
+
+/// The words of a parameter: equal for equal parameters, and for no others. Says whether it is of a kind that has any.
+fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Outcome<bool> {
+    words.push((kind(x) as u64) << 56);
+    if let Some(numbers) = numbers(x)? {
+        words.push(numbers.len() as u64);
+        words.extend(numbers.iter().map(|v| v.to_bits()));
+    } else if let Some(text) = string(x) {
+        words.push(text.len() as u64);
+        words.extend(text.bytes().map(u64::from));
+    } else if value::is_tensor(x) {
+        let record = Record::read(x)?;
+        words.extend([record.dtype as u64, record.dims().len() as u64]);
+        words.extend(record.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
+    } else if kind(x) == VECSXP && !is_object(x) {
+        words.push(len(x) as u64);
+        for i in 0..len(x) {
+            if !attr_words(element(x, i), words)? {
+                return Ok(false);
+            }
+        }
+    } else {
+        return Ok(kind(x) == NILSXP);
+    }
+    Ok(true)
 }
 
 /// A parameter as the engine reads it.
-fn attr(x: SEXP) -> Outcome<Attr> {
-    // SAFETY: types and lengths are checked before elements are read.
-    Ok(unsafe {
-        match kind(x) {
-            NILSXP => Attr::Null,
-            LGLSXP if len(x) == 1 && *LOGICAL(x) != i32::MIN => Attr::Logical(*LOGICAL(x) != 0),
-            INTSXP if !is_object(x) => {
-                let number = |i| match *INTEGER(x).add(i) {
-                    i32::MIN => f64::NAN,
-                    v => v as f64,
-                };
-                Attr::Numbers((0..len(x)).map(number).collect())
+pub fn attr(x: SEXP) -> Outcome<Attr> {
+    Ok(match numbers(x)? {
+        Some(values) if kind(x) != LGLSXP => Attr::Numbers(values),
+        Some(values) if values.len() == 1 && !values[0].is_nan() => Attr::Logical(values[0] != 0.0),
+        _ if kind(x) == NILSXP => Attr::Null,
+        _ if value::is_tensor(x) => {
+            let record = Record::read(x)?;
+            if record.shape().size() != 1 {
+                return Ok(Attr::Other(format!("a tensor of shape {}", record.shape())));
             }
-            REALSXP if !is_object(x) => Attr::Numbers((0..len(x)).map(|i| *REAL(x).add(i)).collect()),
-            STRSXP if len(x) == 1 => Attr::Text(text(STRING_ELT(x, 0))),
-            VECSXP if value::is_tensor(x) => {
-                let record = Record::read(x)?;
-                if record.shape().size() != 1 {
-                    return Ok(Attr::Other(format!("a tensor of shape {}", record.shape())));
-                }
-                Attr::Literal(Literal::from_bytes(record.dtype, record.bytes()?.as_slice()))
-            }
-            VECSXP if !is_object(x) => Attr::List((0..len(x)).map(|i| attr(element(x, i))).collect::<Outcome<_>>()?),
-            _ => Attr::Other(value::describe(x)),
+            Attr::Literal(Literal::from_bytes(record.dtype, record.bytes()?.as_slice()))
         }
+        _ if kind(x) == VECSXP && !is_object(x) => {
+            Attr::List((0..len(x)).map(|i| attr(element(x, i))).collect::<Outcome<_>>()?)
+        }
+        _ => match string(x) {
+            Some(text) => Attr::Text(text),
+            None => Attr::Other(value::describe(x)),
+        },
     })
 }
 
@@ -174,15 +181,15 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             Leaf::Number(x, trace::number_argument(x)?.0)
         });
     }
-    let words = call.words(&leaves);
+    let words = call.words(&leaves)?;
     let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
     let program = match known {
         Some(program) => program,
         None => {
             let program = Rc::new(compile(&call, &leaves, list)?);
             if let Some(words) = words {
-                // SAFETY: a string of R; there are as many as ops.
-                unsafe { R_PreserveObject(STRING_ELT(call.name, 0)) };
+                // SAFETY: inside `protected`; a string of R, and there are as many as ops.
+                protected(|| unsafe { R_PreserveObject(STRING_ELT(call.name, 0)) })?;
                 PROGRAMS.with_borrow_mut(|programs| {
                     if programs.len() >= MAX_PROGRAMS {
                         programs.clear();
@@ -246,5 +253,5 @@ fn traced(call: &Call, trace: &Trace, handle: SEXP, list: bool, scope: &Scope) -
     }
     let out = Out::List((0..tracers.len()).map(Out::Leaf).collect(), nil());
     // SAFETY: inside `protected`; the tracers are kept by the scope.
-    crate::guard::protected(|| unsafe { out.build(&|i| tracers[i]) }).map(|x| scope.keep(x))
+    protected(|| unsafe { out.build(&|i| tracers[i]) }).map(|x| scope.keep(x))
 }
