@@ -39,8 +39,8 @@ as_array <- function(x, integer64 = FALSE) {
     warn(
       "anvil_warning_na",
       sprintf(
-        "%.0f value%s of dtype %s is the smallest integer, which R reads as NA.", out[[3L]],
-        if (out[[3L]] == 1) "" else "s", x$dtype
+        "%.0f value%s of dtype %s %s the smallest integer, which R reads as NA.\ni Use `nv_convert(x, \"f64\")` first.",
+        out[[3L]], if (out[[3L]] == 1) "" else "s", x$dtype, if (out[[3L]] == 1) "is" else "are"
       ),
       count = out[[3L]]
     )

@@ -49,6 +49,9 @@ user_call <- function() {
       if (inherits(fun, "JitFunction")) break
     } else if (!identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
       break
+    } else if (identical(sys.call(i)[[1L]], call[[1L]])) {
+      # Base R's own as.vector(), from which the method was called.
+      call <- sys.call(i)
     }
     # jit_miss() is called by C, on behalf of the frame below.
     i <- if (identical(fun, jit_miss)) i - 1L else parents[i]
@@ -78,8 +81,8 @@ tidy_call <- function(call, frame, caller) {
   call
 }
 
-# The variables of a function that hold this value. An argument given as a call is not asked: it might not have been
-# evaluated yet, and an error message is no reason to do so.
+# The variables that hold this value, as a function sees them. An argument given as a call is not asked: it might not have
+# been evaluated yet, and an error message is no reason to do so.
 variable_of <- function(value, frame) {
   holds <- function(name) {
     if (bindingIsActive(as.name(name), frame)) return(FALSE)
@@ -88,7 +91,11 @@ variable_of <- function(value, frame) {
   }
   # An argument may be missing altogether.
   asked <- function(name) tryCatch(holds(name), error = function(e) FALSE)
-  Filter(asked, ls(frame))
+  repeat {
+    found <- Filter(asked, ls(frame))
+    if (length(found) || identical(frame, globalenv()) || isNamespace(frame) || identical(frame, emptyenv())) return(found)
+    frame <- parent.env(frame)
+  }
 }
 
 # What a value is, for messages.

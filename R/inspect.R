@@ -76,10 +76,10 @@ explain_miss <- function(new, earlier) {
 }
 
 # The arguments of a call as texts by path: `x` -> "f32[2, 3]", `p$w` -> "f32?[]", `n` -> "static 3".
-describe_arguments <- function(args, static, supplied) {
+describe_arguments <- function(args, static, supplied, dots) {
   names <- names(args)
-  dots <- names == ""
-  names[dots] <- paste0("..", seq_len(sum(dots)))
+  unnamed <- names == ""
+  names[unnamed] <- paste0("..", cumsum(dots))[unnamed]
   unlist(lapply(seq_along(args), function(i) {
     if (!supplied[i]) return(setNames("left out", names[i]))
     if (static[i]) return(setNames(paste("static", shorten(args[[i]])), names[i]))

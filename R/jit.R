@@ -119,7 +119,7 @@ jit_miss <- function(arguments) {
     given[data] <- lapply(given[data], lift_numbers)
     return(do.call(f, given[supplied], quote = TRUE))
   }
-  described <- describe_arguments(given, static, supplied)
+  described <- describe_arguments(given, static, supplied, !named)
   graph <- trace_call(f, given[supplied], !static[supplied], name = "a jitted function")
   .Call(anvil_jit_store, handle, arguments, graph, described)
 }

@@ -6,8 +6,10 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
   trace <- .Call(anvil_trace_open, name)
   on.exit(.Call(anvil_trace_close, trace))
   args[traced] <- lapply(args[traced], function(x) .Call(anvil_trace_inputs, trace, x))
-  # Called through symbols, so that errors and tracebacks show f(x = x), not the values.
-  frame <- new.env(parent = emptyenv())
+  # Called through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are
+  # looked for where f comes from.
+  home <- environment(f)
+  frame <- new.env(parent = if (is.null(home)) globalenv() else home)
   frame$f <- f
   slots <- if (is.null(names(args))) rep("", length(args)) else names(args)
   unnamed <- slots %in% c("", "f") | duplicated(slots)
@@ -31,7 +33,18 @@ translate_condition <- function(e) {
   if (inherits(e, "anvil_error") || !is.call(call) || !is.symbol(call[[1L]])) return()
   what <- as.character(call[[1L]])
   advice <- concrete_advice[[what]]
-  if (is.null(advice)) return()
+  if (is.null(advice)) {
+    # What a tracer is to R, in the message of a function that cannot take one.
+    if (!grepl("externalptr", conditionMessage(e), fixed = TRUE)) return()
+    abort(
+      "anvil_error_concrete",
+      paste0(
+        "A traced value has no concrete value: `", what, "` cannot use it.\nx R says: ", conditionMessage(e),
+        "\ni Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
+      ),
+      where = what, call = call
+    )
+  }
   read <- switch(what, "for" = call[3L], "if" = , "while" = , "switch" = call[2L], as.list(call)[-1L])
   # The error may have another cause: it is ours only if a tracer is what R choked on.
   if (!mentions_tracer(read, sys.frames())) return()
@@ -94,6 +107,7 @@ holds_tracer <- function(x) {
 trace_fn <- function(f, args = list(), static = character()) {
   f <- match_function(f)
   if (!is.list(args) || is.object(args)) abort_arg("args", "a list", describe(args))
+  check_names("static", static, names(args))
   check_static(static, names(args), args)
   traced <- if (length(static)) !(names(args) %in% static) else rep(TRUE, length(args))
   trace_call(f, args, traced, name = "the function given to trace_fn()")

@@ -17,7 +17,9 @@ expect_elements <- function(x, values, type) {
   if (!inherits(x, "AnvilTensor")) return(fail(paste0(label, " is no tensor")))
   expect_identical(type_of(x), type, label = paste0("type of ", label))
   got <- as.vector(as_array(x))
-  same <- length(got) == length(values) && all(ifelse(is.na(values), is.nan(got) | is.na(got), !is.na(got) & got == values))
+  same <- length(got) == length(values) && all(
+    ifelse(is.na(values), is.nan(got) | is.na(got), !is.na(got) & got == values)
+  )
   zeros <- !same || !is.double(got) || !is.double(values) ||
     identical(1 / got[got %in% 0], 1 / as.vector(values)[values %in% 0])
   expect(
@@ -72,6 +74,8 @@ run_r <- function(code, args = character()) {
   # As in a session of the user's, without what R CMD check and testthat set.
   writeLines(c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil)", code), script)
   suppressWarnings(
-    system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE, stderr = TRUE)
+    system2(
+      file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE, stderr = TRUE
+    )
   )
 }

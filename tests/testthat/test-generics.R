@@ -194,10 +194,9 @@ test_that("dim, length, nrow, ncol on tensors and tracers", {
 
 test_that("functions of the groups without a counterpart say so, with the user's call", {
   calls <- alist(
-    cumsum(x), cumprod(x), cummax(x), gamma(x), beta = lgamma, signif(x, 2), sinpi(x), Re(x), Mod(x), x[1], x[1, 2], x[[1]],
+    cumsum(x), cumprod(x), cummax(x), gamma(x), signif(x, 2), sinpi(x), Re(x), Mod(x), x[1], x[1, 2], x[[1]],
     rev(x), rep(x, 2), sort(x), median(x), quantile(x), unique(x), cbind(x, x), rbind(x, 1)
   )
-  calls$beta <- NULL
   for (call in calls) {
     e <- expect_error(eval(call), class = "anvil_error_unsupported")
     name <- as.character(call[[1L]])
@@ -234,7 +233,7 @@ test_that("a tensor's parts cannot be changed behind its back", {
 test_that("an error of an operator shows the user's expression", {
   for (case in list(
     quote(x + nv_tensor(1:3)), quote(nv_tensor(1:3) %/% x), quote(x == nv_tensor(1:3)), quote(exp("a" + x)),
-    quote(sum(x, dims = 4)), quote(x %*% x), quote(nv_add(x, nv_tensor(1:3)))
+    quote(x %*% x), quote(nv_add(x, nv_tensor(1:3)))
   )) {
     e <- expect_error(eval(case), class = "anvil_error")
     want <- if (identical(case[[1L]], quote(exp))) case[[2L]] else case

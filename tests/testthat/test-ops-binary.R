@@ -100,7 +100,9 @@ test_that("integers: quotients truncate or round down, and a zero divisor traps 
 test_that("integers: powers wrap, and negative exponents give 0 but for 1 and -1", {
   for (dtype in integers) {
     width <- bits(dtype)
-    expect_integers(nv_pow, dtype, c(3, 0, 2, 2), c(4, 0, width - 2, width), c(81, 1, format(2^(width - 2), scientific = FALSE), 0))
+    expect_integers(
+      nv_pow, dtype, c(3, 0, 2, 2), c(4, 0, width - 2, width), c(81, 1, format(2^(width - 2), scientific = FALSE), 0)
+    )
   }
   for (dtype in signed) {
     expect_integers(nv_pow, dtype, c(2, 1, -1, -1, 0, -2), c(-1, -5, -2, -3, -1, 3), c(0, 1, 1, -1, 0, -8))
@@ -113,12 +115,16 @@ test_that("shifts by less than nothing or more than there is", {
     width <- bits(dtype)
     is_signed <- dtype %in% signed
     high <- highest[[dtype]]
-    top <- if (is_signed) lowest[[dtype]] else switch(dtype, ui8 = "128", ui16 = "32768", ui32 = "2147483648", ui64 = "9223372036854775808")
+    top <- if (is_signed) lowest[[dtype]] else switch(
+      dtype, ui8 = "128", ui16 = "32768", ui32 = "2147483648", ui64 = "9223372036854775808"
+    )
     expect_integers(nv_shift_left, dtype, c(1, 3, 1, 1), c(0, 2, width - 1, width), c(1, 12, top, 0))
     expect_integers(nv_shift_right_logical, dtype, c(12, top, 12), c(2, width - 1, width), c(3, 1, 0))
     # The top bit is the sign for arithmetic shifts, of unsigned integers too.
     ones <- if (is_signed) "-1" else high
-    expect_integers(nv_shift_right_arithmetic, dtype, c(12, top, top, 12), c(2, width - 1, width, width), c(3, ones, ones, 0))
+    expect_integers(
+      nv_shift_right_arithmetic, dtype, c(12, top, top, 12), c(2, width - 1, width, width), c(3, ones, ones, 0)
+    )
     if (is_signed) {
       expect_integers(nv_shift_left, dtype, 1, -1, 0)
       expect_integers(nv_shift_right_logical, dtype, c(-1, 1), c(-1, -1), c(0, 0))

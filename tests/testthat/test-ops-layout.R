@@ -34,7 +34,9 @@ test_that("reshape on every dtype, of one element and of none", {
 
 test_that("reshape says what does not fit", {
   x <- nv_tensor(1:6)
-  e <- expect_error(nv_reshape(x, c(2, 2)), class = "anvil_error_shape", "(6) into (2,2): 6 and 4 elements", fixed = TRUE)
+  e <- expect_error(
+    nv_reshape(x, c(2, 2)), class = "anvil_error_shape", "(6) into (2,2): 6 and 4 elements", fixed = TRUE
+  )
   expect_identical(e[c("from", "to")], list(from = 6, to = c(2, 2)))
   expect_error(nv_reshape(x, -1), class = "anvil_error_arg", "`shape`")
   expect_error(nv_reshape(x, 2.5), class = "anvil_error_arg", "2.5")
@@ -74,7 +76,9 @@ test_that("transpose of 0-d, empty and R values; wrong permutations", {
   x <- nv_fill(0, c(2, 3))
   expect_error(nv_transpose(x, c(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_transpose(x, c(1, 3)), class = "anvil_error_axis", "out of range")
-  e <- expect_error(nv_transpose(x, 2), class = "anvil_error_axis", "`permutation` must hold each of c(1, 2) once, not 2", fixed = TRUE)
+  e <- expect_error(
+    nv_transpose(x, 2), class = "anvil_error_axis", "`permutation` must hold each of c(1, 2) once, not 2", fixed = TRUE
+  )
   expect_identical(e$op, "nv_transpose")
   expect_error(nv_transpose(x, c(1, 2, 3)), class = "anvil_error_axis")
   expect_error(nv_transpose(x, integer()), class = "anvil_error_axis")
@@ -94,7 +98,9 @@ test_that("broadcast_to repeats from the last dimension", {
     function(x) nv_broadcast_to(nv_reshape(x, c(1, 3, 1)), c(2, 3, 2)) + 0L, v,
     r = array(rep(rep(1:3, each = 2), 2), c(2, 3, 2))
   )
-  e <- expect_error(nv_broadcast_to(v, c(3, 2)), class = "anvil_error_shape", "(3) cannot be broadcast to (3,2)", fixed = TRUE)
+  e <- expect_error(
+    nv_broadcast_to(v, c(3, 2)), class = "anvil_error_shape", "(3) cannot be broadcast to (3,2)", fixed = TRUE
+  )
   expect_identical(e[c("from", "to", "axis")], list(from = 3, to = c(3, 2), axis = 2))
   expect_error(nv_broadcast_to(v, integer()), class = "anvil_error_shape", "It has 1 dimension, the target has 0")
 })
@@ -111,7 +117,10 @@ test_that("broadcast_tensors finds the common shape, broadcast_scalars touches 0
 
   some <- nv_broadcast_scalars(nv_tensor(1:3), 2, nv_scalar(TRUE))
   expect_identical(vapply(some, type_of, ""), c("i32[3]", "f32?[3]", "i1[3]"))
-  expect_error(nv_broadcast_scalars(nv_fill(1, c(2, 1)), nv_fill(1, c(1, 2))), class = "anvil_error_shape", "(2,1) and (1,2)", fixed = TRUE)
+  expect_error(
+    nv_broadcast_scalars(nv_fill(1, c(2, 1)), nv_fill(1, c(1, 2))), class = "anvil_error_shape", "(2,1) and (1,2)",
+    fixed = TRUE
+  )
   f <- function(x, y) {
     xy <- nv_broadcast_tensors(x, y)
     xy[[1L]] * xy[[2L]]
@@ -148,7 +157,9 @@ test_that("concatenate promotes; 0-d values get a place along the dimension", {
   expect_elements(nv_concatenate(TRUE, 2L), 1:2, "i32?[2]")
   expect_elements(nv_concatenate(5), 5, "f32?[1]")
   expect_elements(nv_concatenate(nv_tensor(1:4, shape = c(2, 2)), 9L, dimension = 2), c(1:4, 9L, 9L), "i32[2, 3]")
-  expect_elements(nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), dimension = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]")
+  expect_elements(
+    nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), dimension = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]"
+  )
   expect_identical(nv_concatenate(nv_tensor(1:3)), nv_tensor(1:3))
   expect_identical(nv_concatenate(nv_empty("i32", 0), nv_tensor(1:3)), nv_tensor(1:3))
   expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), dimension = 2)), c(0L, 5L))
@@ -164,9 +175,13 @@ test_that("names in the dots do not matter, but a misspelt `dimension` does", {
 
 test_that("concatenate says what does not fit", {
   x <- nv_fill(1, c(2, 3))
-  e <- expect_error(nv_concatenate(x, nv_fill(1, c(3, 3)), dimension = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE)
+  e <- expect_error(
+    nv_concatenate(x, nv_fill(1, c(3, 3)), dimension = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
+  )
   expect_match(conditionMessage(e), "Only dimension 2 may differ; dimension 1 does: 2 and 3")
-  expect_error(nv_concatenate(x, nv_tensor(c(1, 2)), dimension = 1), class = "anvil_error_shape", "numbers of dimensions")
+  expect_error(
+    nv_concatenate(x, nv_tensor(c(1, 2)), dimension = 1), class = "anvil_error_shape", "numbers of dimensions"
+  )
   expect_error(nv_concatenate(x, x), class = "anvil_error_arg", "`dimension` must be")
   expect_error(nv_concatenate(x, x, dimension = 3), class = "anvil_error_axis")
   expect_error(nv_concatenate(x, x, dimension = c(1, 2)), class = "anvil_error_arg")

@@ -69,7 +69,8 @@ test_that("leading dimensions are a batch", {
   }
   p <- function(x) nv_transpose(x, c(2, 1, 4, 3))
   expect_jit_equal(
-    function(x, y) p(y) %*% p(x), nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"), r = aperm(want, c(2, 1, 4, 3)),
+    function(x, y) p(y) %*% p(x), nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"),
+    r = aperm(want, c(2, 1, 4, 3)),
     tolerance = 1e-14
   )
   ints <- array(1:12, c(3, 2, 2))
@@ -109,8 +110,12 @@ test_that("%*% dispatches with R matrices on either side, on tensors and tracers
 
 test_that("matmul says what does not fit", {
   x <- nv_fill(1, c(2, 3))
-  e <- expect_error(x %*% x, class = "anvil_error_shape", "`nv_matmul()` cannot combine shapes (2,3) and (2,3)", fixed = TRUE)
-  expect_identical(e[c("op", "lhs", "rhs", "sizes")], list(op = "nv_matmul", lhs = c(2, 3), rhs = c(2, 3), sizes = c(3, 2)))
+  e <- expect_error(
+    x %*% x, class = "anvil_error_shape", "`nv_matmul()` cannot combine shapes (2,3) and (2,3)", fixed = TRUE
+  )
+  expect_identical(
+    e[c("op", "lhs", "rhs", "sizes")], list(op = "nv_matmul", lhs = c(2, 3), rhs = c(2, 3), sizes = c(3, 2))
+  )
   expect_match(conditionMessage(e), "columns of the first.*rows of the second: 3 and 2")
   expect_identical(conditionCall(e), quote(x %*% x))
   e <- expect_error(nv_matmul(nv_fill(1, c(2, 2, 3)), nv_fill(1, c(4, 3, 2))), class = "anvil_error_shape")
@@ -157,7 +162,8 @@ test_that("dot_general is a loop over sums of products", {
     batching <- if (length(case) > 2) case[[3]] else list(integer(), integer())
     want <- dot_general(a, b, case[[2]], batching)
     got <- expect_jit_equal(
-      function(x, y) nv_dot_general(x, y, case[[2]], batching), nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"),
+      function(x, y) nv_dot_general(x, y, case[[2]], batching),
+      nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"),
       r = want, tolerance = 1e-14
     )
     expect_identical(shape(got), as.integer(dim(want)), label = deparse1(case))
@@ -166,8 +172,13 @@ test_that("dot_general is a loop over sums of products", {
 
 test_that("dot_general says what does not fit", {
   x <- nv_fill(1, c(2, 3))
-  expect_error(nv_dot_general(x, x, list(1, 2)), class = "anvil_error_shape", "Contracted dimensions 1 and 2 differ in size: 2 and 3")
-  expect_error(nv_dot_general(x, x, list(1:2, 1)), class = "anvil_error_shape", "Numbers of contracted dimensions: 2 and 1")
+  expect_error(
+    nv_dot_general(x, x, list(1, 2)), class = "anvil_error_shape",
+    "Contracted dimensions 1 and 2 differ in size: 2 and 3"
+  )
+  expect_error(
+    nv_dot_general(x, x, list(1:2, 1)), class = "anvil_error_shape", "Numbers of contracted dimensions: 2 and 1"
+  )
   expect_error(nv_dot_general(x, x, list(1, 1), list(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_dot_general(x, x, list(3, 1)), class = "anvil_error_axis", "out of range")
   expect_error(nv_dot_general(x, x, list(c(1, 1), c(1, 1))), class = "anvil_error_axis")

@@ -27,7 +27,9 @@ test_that("sums, products, extremes and means over any dimensions are base R's",
       got <- op(x, dims, drop = FALSE)
       expect_identical(shape(got), replace(dim(a), if (is.null(dims)) 1:3 else dims, 1L))
       expect_close(got, want, 1e-15)
-      expect_jit_equal(function(x) op(nv_transpose(x, c(3, 1, 2)), dims), x, r = reference(aperm(a, c(3, 1, 2)), dims, folds[[name]]))
+      expect_jit_equal(
+        function(x) op(nv_transpose(x, c(3, 1, 2)), dims), x, r = reference(aperm(a, c(3, 1, 2)), dims, folds[[name]])
+      )
     }
   }
 })
@@ -35,8 +37,11 @@ test_that("sums, products, extremes and means over any dimensions are base R's",
 test_that("sums and extremes on every dtype keep it", {
   for (dtype in c(integers, floats)) {
     x <- nv_tensor(c(3, 1, 2, 5), dtype = dtype, shape = c(2, 2))
-    for (case in list(list(nv_reduce_sum, 11, c(4, 7)), list(nv_reduce_prod, 30, c(3, 10)), list(nv_reduce_max, 5, c(3, 5)),
-                      list(nv_reduce_min, 1, c(1, 2)))) {
+    cases <- list(
+      list(nv_reduce_sum, 11, c(4, 7)), list(nv_reduce_prod, 30, c(3, 10)), list(nv_reduce_max, 5, c(3, 5)),
+      list(nv_reduce_min, 1, c(1, 2))
+    )
+    for (case in cases) {
       expect_elements(case[[1L]](x), case[[2L]], paste0(dtype, "[]"))
       expect_elements(case[[1L]](x, 1), case[[3L]], paste0(dtype, "[2]"))
     }

@@ -3,7 +3,9 @@
 
 erf <- function(x) 2 * pnorm(x * sqrt(2)) - 1
 
-# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm() and qnorm()
+# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm() and qnorm(
+  
+)
 # are at the end of a rounded argument.
 cases <- list(
   list(nv_negate, function(x) -x, c(-2.5, 0.1, 3)),
@@ -59,7 +61,9 @@ test_that("values are those of base R, in both float dtypes", {
       y <- case[[1L]](x)
       expect_identical(type_of(y), paste0(dtype, "[", length(case[[3L]]), "]"), label = name)
       # The reference sees the operand as the dtype holds it.
-      expect_close(y, case[[2L]](as_array(x)), if (dtype == "f32") 2.5e-7 else c(case[-(1:3)], 4e-15)[[1L]], paste(name, dtype))
+      expect_close(
+        y, case[[2L]](as_array(x)), if (dtype == "f32") 2.5e-7 else c(case[-(1:3)], 4e-15)[[1L]], paste(name, dtype)
+      )
     }
   }
 })

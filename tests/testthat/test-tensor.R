@@ -211,14 +211,13 @@ test_that("values that the dtype cannot hold are refused, and never wrap", {
 })
 
 test_that("shapes that are none are refused before anything is allocated", {
-  for (bad in list(-1, c(2, -3), 1.5, NA_real_, NaN, Inf, -Inf, 1e300, NA, TRUE, "2", list(2, 3), factor(1))) {
+  for (bad in list(-1, c(2, -3), 1.5, NA_real_, NaN, Inf, -Inf, 1e300, NA, TRUE, "2", list(2, 3), factor(1), mean, quote(x))) {
     expect_error(nv_tensor(1, shape = bad), class = "anvil_error_arg")
     expect_error(nv_fill(1, bad), class = "anvil_error_arg")
     expect_error(nv_empty("f32", bad), class = "anvil_error_arg")
     expect_error(nv_iota(1, "i32", bad), class = "anvil_error_arg")
     expect_error(nv_abstract("f32", bad), class = "anvil_error_arg")
   }
-  expect_error(nv_tensor(1, shape = mean), class = "anvil_error_arg")
   expect_fields(nv_tensor(1, shape = c(2, -3)), "anvil_error_arg", arg = "shape", got = "c(2, -3)")
   for (huge in list(c(1e6, 1e6, 1e6), rep(2147483647, 4), 3e9, c(0, 3e9), 2^53, rep(1e5, 30))) {
     expect_error(nv_tensor(1, shape = huge), class = "anvil_error_shape")

@@ -66,7 +66,7 @@ pub enum Error {
     #[error("`{op}()` cannot turn shape {from} into {to}: {} and {} elements.", .from.size(), .to.size())]
     Reshape { op: String, from: Shape, to: Shape },
     /// More elements or bytes than can be addressed.
-    #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes.")]
+    #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes, and 2^31 - 1 elements along a dimension.")]
     TooLarge { shape: String },
     /// Wrong number of dimensions.
     #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", dims(.shape.rank()), hint_line(.hint))]

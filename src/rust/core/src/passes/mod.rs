@@ -15,6 +15,19 @@ use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 /// # Errors
 /// [`crate::error::Error::Internal`] if a rewrite broke the graph, which is a bug.
 pub fn optimise(graph: &Graph) -> Result<Graph> {
+    let mut graph = walk(graph)?;
+    // A rewrite may go past a node that nothing else uses; the next walk drops it.
+    while live_nodes(&graph).contains(&false) {
+        graph = walk(&graph)?;
+    }
+    if cfg!(debug_assertions) {
+        graph.verify()?;
+    }
+    Ok(graph)
+}
+
+/// One walk over the live nodes.
+fn walk(graph: &Graph) -> Result<Graph> {
     let live = live_nodes(graph);
     let mut b = Builder::default();
     let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
@@ -39,11 +52,7 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
         }
     }
     let outputs = graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect();
-    let graph = b.finish(outputs);
-    if cfg!(debug_assertions) {
-        graph.verify()?;
-    }
-    Ok(graph)
+    Ok(b.finish(outputs))
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
@@ -75,7 +84,9 @@ fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>
         (Op::Convert(to), _) if aval.dtype == to.dtype && aval.ambiguous == to.ambiguous => Some(x),
         // Widening within a kind loses nothing, so the value before it can be converted at once.
         (Op::Convert(to), Some((Op::Convert(_), from))) if widens(b.graph().aval(from[0]), &aval) => {
-            Some(b.node1(Op::Convert(*to), &from)?)
+            let before = b.graph().aval(from[0]);
+            let same = before.dtype == to.dtype && before.ambiguous == to.ambiguous;
+            Some(if same { from[0] } else { b.node1(Op::Convert(*to), &from)? })
         }
         (Op::Transpose(outer), Some((Op::Transpose(inner), from))) => {
             let permutation: Vec<_> = outer.permutation.iter().map(|a| inner.permutation[a.0]).collect();

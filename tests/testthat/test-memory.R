@@ -1,0 +1,128 @@
+# Memory: what R sees, what it must not lose, and what cannot be had.
+
+# Bytes that R holds after a full collection.
+held <- function() {
+  gc(full = TRUE)
+  sum(gc(full = TRUE)[, 1] * c(56, 8))
+}
+
+test_that("nothing is lost when R collects garbage at every turn", {
+  # Everything is warm once, so that the slow part is short.
+  work <- function() {
+    k <- nv_tensor(c(0.5, 0.25), dtype = "f64")
+    f <- jit(function(p, n, ...) {
+      z <- p$a %*% p$b + n
+      list(z = t(z), rest = list(sum(z, ...), nv_concatenate(k, 1)), none = NULL)
+    }, static = "n")
+    p <- list(a = nv_tensor(matrix(c(1, 2, 3, 4), 2), dtype = "f64"), b = matrix(c(1, 0, 0, 1), 2))
+    g <- jit(function(w, d) w - d, donate = "w")
+    w <- nv_tensor(1:3)
+    w <- g(w, nv_tensor(1L, shape = 3))
+    w <- g(w, nv_tensor(1L, shape = 3))
+    list(
+      f(p, 2, 1), f(p, 2, 1), p$a + 1, nv_ifelse(p$a > 2, p$a, 0), as_array(nv_reduce_sum(p$a, 1)), w,
+      graph_text(trace_fn(function(x) x * k, list(nv_scalar(1)))),
+      tryCatch(p$a + w, anvil_error_shape = conditionMessage),
+      nv_broadcast_tensors(k, 1L), cache_info(f), explain_cache(f)$reason
+    )
+  }
+  want <- work()
+  work()
+  # At every third, which takes a third of the time; the phase differs between runs.
+  gctorture2(3)
+  on.exit(gctorture2(0))
+  got <- work()
+  gctorture2(0)
+  expect_identical(got, want)
+})
+
+test_that("calls leave nothing behind", {
+  x <- nv_tensor(as.double(1:1000), dtype = "f64")
+  f <- jit(function(x, p) list(x * 2, p$a + 1))
+  g <- jit(function(w) w + 1, donate = "w")
+  w <- nv_tensor(as.double(1:1000), dtype = "f64")
+  run <- function(n) {
+    for (i in seq_len(n)) {
+      y <- f(x, list(a = i))
+      z <- x + y[[1]]
+      w <- g(w)
+    }
+  }
+  run(1000)
+  before <- held()
+  run(10000)
+  # 10,000 results of 8 kB are 80 MB.
+  expect_lt(held() - before, 2e5)
+})
+
+test_that("traces, errors and dropped programs leave nothing behind", {
+  x <- nv_tensor(as.double(1:1000), dtype = "f64")
+  run <- function(n) {
+    f <- jit(function(x, s) x + s, static = "s", cache_size = 4)
+    for (i in seq_len(n)) {
+      f(x, i)
+      try(f(x, "a"), silent = TRUE)
+      trace_fn(function(x) x * x, list(x))
+      # The function, its constant and its programs go with it.
+      jit(function(v) v + x)(x)
+    }
+  }
+  run(100)
+  before <- held()
+  run(500)
+  expect_lt(held() - before, 2e6)
+})
+
+test_that("a program does not keep its arguments, a jitted function keeps its constants only", {
+  f <- jit(function(x) sum(x))
+  before <- held()
+  f(nv_fill(1, 1e6, "f64"))
+  f(nv_fill(2, 1e6, "f64"))
+  expect_lt(held() - before, 1e6)
+  k <- nv_fill(1, 1e6, "f64")
+  g <- jit(function(x) sum(x * k))
+  g(k)
+  rm(k)
+  expect_gt(held() - before, 7.9e6)
+  rm(g)
+  expect_lt(held() - before, 1e6)
+})
+
+test_that("an impossible shape is an error before anything is allocated", {
+  for (call in alist(
+    nv_fill(0, c(1e9, 1e9)), nv_empty("i8", c(2^31, 1)), nv_iota(1, "f32", c(1e8, 1e8, 1e8)),
+    nv_broadcast_to(nv_scalar(1), c(1e9, 1e9, 1e9)),
+    nv_reshape(nv_tensor(1), c(2^40, 2^40)), nv_tensor(1, shape = c(1e9, 1e9, 1e9)), nv_abstract("f32", c(1e10, 1e10))
+  )) {
+    expect_error(eval(call), class = "anvil_error_shape", "too large")
+  }
+  # Results that are too large, of operands that are not: empty ones here.
+  x <- nv_empty("f32", c(2e9, 0))
+  y <- nv_empty("f32", c(0, 2e9))
+  expect_error(x %*% y, "too large|cannot allocate")
+  expect_error(
+    nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), dimension = 2), class = "anvil_error_shape"
+  )
+  expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)) , list(1)), class = "anvil_error_shape")
+  expect_no_open_trace()
+})
+
+test_that("a result or a temporary value that memory cannot hold is an error, and the session lives", {
+  # In a process of its own, which a failed allocation in the wrong place would end.
+  out <- run_r(c(
+    'try_ <- function(expr) cat(tryCatch({ expr; "done" }, error = conditionMessage), "\n")',
+    'size <- c(1e6, 1e6)',
+    'x <- nv_scalar(1, dtype = "f64")',
+    'try_(nv_fill(0, size))',
+    'try_(nv_broadcast_to(x, size))',
+    'try_(jit(function(x) nv_broadcast_to(x, size) + 1)(x))',
+    'f <- jit(function(x) sum(nv_reshape(t(nv_broadcast_to(x, size) + 1), c(1e5, 1e7)) * 2))',
+    'try_(f(x))',
+    'try_(f(x))',
+    'try_(jit(function(x) sum(nv_concatenate(nv_broadcast_to(x, size), 1, dimension = 1)))(x))',
+    'stopifnot(identical(as_array(jit(function(x) x + 1)(x)), 2), .Call(anvil:::anvil_trace_depth) == 0L)',
+    'cat("alive\n")'
+  ))
+  expect_identical(tail(out, 1), "alive", info = paste(out, collapse = "\n"))
+  expect_length(grep("[Cc]annot allocate", out), 6L)
+})

@@ -1,0 +1,232 @@
+# What print() shows, line by line.
+printed <- function(x, ...) capture.output(print(x, ...))
+# The lines between header and footer.
+body_of <- function(x) {
+  lines <- printed(x)
+  lines[-c(1L, length(lines))]
+}
+# Sets print options for the rest of a test.
+local_options <- function(..., frame = parent.frame()) {
+  old <- options(...)
+  do.call(on.exit, list(bquote(options(.(old))), add = TRUE), envir = frame)
+}
+truncated <- " ... [output was truncated, set options(anvil.print_max_rows = -1) to see all]"
+
+test_that("a tensor prints with header, rows and footer", {
+  expect_identical(
+    printed(nv_tensor(1:4, dtype = "i32", shape = c(4, 1))), c("AnvilTensor", " 1", " 2", " 3", " 4", "[ CPUi32{4,1} ]")
+  )
+  expect_identical(printed(nv_scalar(1)), c("AnvilTensor", " 1", "[ CPUf32?{} ]"))
+  expect_identical(printed(nv_tensor(c(1, 2.5))), c("AnvilTensor", " 1.0000", " 2.5000", "[ CPUf32{2} ]"))
+  expect_identical(printed(nv_tensor(c(TRUE, FALSE))), c("AnvilTensor", " 1", " 0", "[ CPUi1{2} ]"))
+  expect_identical(
+    printed(nv_tensor(c(Inf, -Inf, NaN, 1))), c("AnvilTensor", "  inf", " -inf", "  nan", "    1", "[ CPUf32{4} ]")
+  )
+  expect_identical(printed(nv_scalar(2, "f64")), c("AnvilTensor", " 2", "[ CPUf64{} ]"))
+})
+
+test_that("the header can be left out, and the tensor is returned invisibly", {
+  x <- nv_scalar(1)
+  expect_identical(printed(x, header = FALSE), c(" 1", "[ CPUf32?{} ]"))
+  expect_output(expect_invisible(print(x)))
+  expect_output(expect_identical(print(x), x))
+  # Other arguments of print() are not in the way.
+  expect_identical(printed(x, digits = 3), printed(x))
+})
+
+test_that("the footer tells dtype, ambiguity and shape", {
+  footer <- function(x) tail(printed(x), 1L)
+  for (dtype in dtypes) {
+    expect_identical(footer(nv_tensor(1, dtype, 3)), sprintf("[ CPU%s{3} ]", dtype))
+    expect_identical(footer(nv_scalar(1, dtype, ambiguous = TRUE)), sprintf("[ CPU%s?{} ]", dtype))
+  }
+  expect_identical(footer(nv_tensor(1, shape = 1:5)), "[ CPUf32{1,2,3,4,5} ]")
+})
+
+test_that("nothing stands between header and footer for no elements", {
+  expect_identical(printed(nv_empty("f32", 0)), c("AnvilTensor", "[ CPUf32{0} ]"))
+  expect_identical(printed(nv_empty("i1", c(3, 0))), c("AnvilTensor", "[ CPUi1{3,0} ]"))
+  expect_identical(printed(nv_empty("f64", c(2, 0, 4))), c("AnvilTensor", "[ CPUf64{2,0,4} ]"))
+})
+
+test_that("columns are aligned to the right, one width for all of a window", {
+  expect_identical(body_of(nv_tensor(matrix(1:6, 2))), c(" 1 3 5", " 2 4 6"))
+  expect_identical(body_of(nv_tensor(matrix(c(1, 10, 100, -1000), 2, byrow = TRUE))), c("     1    10", "   100 -1000"))
+  expect_identical(body_of(nv_tensor(c(8, 9, 10))), c("  8", "  9", " 10"))
+})
+
+test_that("more than two dimensions print slice by slice, last index fastest", {
+  expect_identical(body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c(
+    "(1,.,.) =", "  1  7 13 19", "  3  9 15 21", "  5 11 17 23", "",
+    "(2,.,.) =", "  2  8 14 20", "  4 10 16 22", "  6 12 18 24"
+  ))
+  expect_identical(body_of(nv_tensor(array(1:16, c(2, 2, 2, 2)))), c(
+    "(1,1,.,.) =", "  1  9", "  5 13", "", "(1,2,.,.) =", "  3 11", "  7 15", "",
+    "(2,1,.,.) =", "  2 10", "  6 14", "", "(2,2,.,.) =", "  4 12", "  8 16"
+  ))
+  # The width is that of the slice.
+  expect_identical(body_of(nv_tensor(array(c(1, 1000), c(2, 1, 1)))), c("(1,.,.) =", " 1", "", "(2,.,.) =", " 1000"))
+})
+
+test_that("integers print plainly up to six digits, and each for itself beyond", {
+  cases <- c(
+    "0" = "0", "123456" = "123456", "-999999" = "-999999", "1000000" = "1.0000e+06", "1234567" = "1.2346e+06",
+    "-1234567" = "-1.2346e+06", "9999999" = "1.0000e+07", "10000000" = "1.0000e+07",
+    "9223372036854775807" = "9.2234e+18", "-9223372036854775808" = "-9.2234e+18"
+  )
+  for (value in names(cases)) expect_identical(body_of(nv_tensor(value, "i64")), paste0(" ", cases[[value]]))
+  expect_identical(body_of(nv_tensor(c("18446744073709551615", "5"), "ui64")), c(" 1.8447e+19", "          5"))
+  expect_identical(body_of(nv_tensor("9223372036854775808", "ui64")), " 9.2234e+18")
+  expect_identical(body_of(nv_tensor(c("-2147483648", "-128"), "i32")), c(" -2.1475e+09", "        -128"))
+})
+
+test_that("floats that are all whole print as integers", {
+  expect_identical(body_of(nv_tensor(c(1, -2, 100000))), c("      1", "     -2", " 100000"))
+  expect_identical(body_of(nv_tensor(c(-0, 3))), c(" 0", " 3"))
+  expect_identical(body_of(nv_tensor(c(1e6, 1, NaN), "f64")), c(" 1.0000e+06", "          1", "        nan"))
+  expect_identical(body_of(nv_scalar(2^63, "f64")), " 9.2234e+18")
+  expect_identical(body_of(nv_scalar(-1e300, "f64")), " -1.0000e+300")
+  expect_identical(body_of(nv_tensor(c(NaN, Inf))), c(" nan", " inf"))
+  expect_identical(body_of(nv_tensor(NA_real_, "f64")), " nan")
+})
+
+test_that("other floats choose one notation for the whole slice", {
+  # Four decimals, if all are between 1e-4 and 1e6.
+  expect_identical(body_of(nv_tensor(c(0.00011, 999999.5, 0), "f64")), c("      0.0001", " 999999.5000", "      0.0000"))
+  expect_identical(body_of(nv_tensor(c(100011.234567, NaN))), c(" 100011.2344", "         nan"))
+  expect_identical(body_of(nv_tensor(c(-0, 0.5))), c(" 0.0000", " 0.5000"))
+  # One power of ten, if all have the same: with its sign.
+  expect_identical(body_of(nv_tensor(c(1234567.5, -2345678.25), "f64")), c("1e+06 *", "  1.2346", " -2.3457"))
+  expect_identical(body_of(nv_tensor(c(1e-7, 2.5e-7))), c("1e-07 *", " 1.0000", " 2.5000"))
+  expect_identical(body_of(nv_tensor(c(1e-120, 2e-120), "f64")), c("1e-120 *", " 1.0000", " 2.0000"))
+  # Scientific, for one value alone, and for all others.
+  expect_identical(body_of(nv_tensor(1234567.5, "f64")), " 1.2346e+06")
+  expect_identical(body_of(nv_scalar(1e-10)), " 1.0000e-10")
+  expect_identical(body_of(nv_tensor(c(1e10, 1.5, -Inf))), c(" 1.0000e+10", " 1.5000e+00", "       -inf"))
+  # The limits themselves are outside.
+  expect_identical(body_of(nv_tensor(c(1e-4, 0.5), "f64")), c(" 1.0000e-04", " 5.0000e-01"))
+  # Each slice chooses by itself.
+  expect_identical(
+    body_of(nv_tensor(array(c(1, 0.5, 2, 0.25), c(2, 2, 1)))), c("(1,.,.) =", " 1", " 2", "", "(2,.,.) =", " 0.5000", " 0.2500")
+  )
+  # Values that are not printed count too.
+  local_options(anvil.print_max_rows = 1)
+  expect_identical(body_of(nv_tensor(c(1, 1.5)))[1], " 1.0000")
+})
+
+test_that("a matrix that is too wide prints in windows of columns", {
+  wide <- nv_tensor(matrix(1:60, 2))
+  lines <- body_of(wide)
+  expect_identical(lines[c(1, 4)], c("Columns 1 to 28", "Columns 29 to 30"))
+  expect_identical(lines[5:6], c(" 57 59", " 58 60"))
+  expect_true(all(nchar(lines) <= 85))
+  expect_identical(nchar(lines[2]), 84L)
+
+  local_options(anvil.print_max_width = 6)
+  # Two columns of width 2 take a leading space, and one between: 6 characters.
+  expect_identical(
+    body_of(nv_tensor(matrix(c(10, 11, 12), 1))), c("Columns 1 to 2", " 10 11", "Columns 3 to 3", " 12")
+  )
+  # One column is printed, however wide.
+  expect_identical(body_of(nv_tensor(matrix(c(100000, 200000), 1))), c("Columns 1 to 1", " 100000", "Columns 2 to 2", " 200000"))
+  expect_identical(body_of(nv_tensor(100000)), " 100000")
+  # The width is that of the window.
+  options(anvil.print_max_width = 8)
+  expect_identical(
+    body_of(nv_tensor(matrix(c(1, 2, 3, 4, 1000, 1), 1))), c("Columns 1 to 4", " 1 2 3 4", "Columns 5 to 5", " 1000", "Columns 6 to 6", " 1")
+  )
+  options(anvil.print_max_width = -1)
+  expect_length(body_of(wide), 2L)
+  options(anvil.print_max_width = Inf)
+  expect_length(body_of(wide), 2L)
+})
+
+test_that("rows are printed until the budget is spent", {
+  expect_length(body_of(nv_tensor(1:30)), 30L)
+  lines <- body_of(nv_tensor(1:31))
+  expect_identical(lines[30:31], c(" 30", truncated))
+
+  local_options(anvil.print_max_rows = 2)
+  expect_identical(body_of(nv_tensor(1:2)), c(" 1", " 2"))
+  expect_identical(body_of(nv_tensor(1:5)), c(" 1", " 2", truncated))
+  expect_identical(body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c("(1,.,.) =", "  1  7 13 19", "  3  9 15 21", truncated))
+  # A slice that spends the budget exactly is followed by no other.
+  expect_identical(body_of(nv_tensor(array(1:4, c(2, 2, 1)))), c("(1,.,.) =", " 1", " 3", truncated))
+  expect_identical(body_of(nv_tensor(array(1:2, c(1, 2, 1)))), c("(1,.,.) =", " 1", " 2"))
+  # So is a window.
+  options(anvil.print_max_width = 4)
+  expect_identical(body_of(nv_tensor(matrix(1:6, 2))), c("Columns 1 to 2", " 1 3", " 2 4", truncated))
+  options(anvil.print_max_width = NULL)
+
+  options(anvil.print_max_rows_slice = 1)
+  expect_identical(
+    body_of(nv_tensor(array(1:8, c(2, 2, 2)))), c("(1,.,.) =", " 1 5", "", "(2,.,.) =", " 2 6", truncated)
+  )
+  options(anvil.print_max_rows_slice = NULL, anvil.print_max_rows = -1)
+  expect_length(body_of(nv_tensor(1:100)), 100L)
+  options(anvil.print_max_rows = Inf)
+  expect_length(body_of(nv_tensor(1:100)), 100L)
+})
+
+test_that("options that are no limits are refused by name", {
+  for (option in c("anvil.print_max_rows", "anvil.print_max_width", "anvil.print_max_rows_slice")) {
+    for (bad in list(0, NA, NaN, "10", 1.5, c(1, 2), TRUE, list(3))) {
+      local_options(setNames(list(bad), option))
+      expect_fields(print(nv_scalar(1)), "anvil_error_arg", arg = option)
+      options(setNames(list(NULL), option))
+    }
+  }
+})
+
+test_that("a large tensor prints without being looked at as a whole", {
+  x <- nv_fill(1L, c(3000, 3000))
+  expect_lt(system.time(printed(x))[["elapsed"]], 1)
+})
+
+test_that("format(), str() and summary() say what they hold", {
+  expect_identical(format(nv_tensor(1:4, shape = c(4, 1))), "AnvilTensor(dtype=i32, shape=4x1)")
+  expect_identical(format(nv_scalar(1)), "AnvilTensor(dtype=f32?, shape=)")
+  expect_identical(format(nv_empty("i8", 0)), "AnvilTensor(dtype=i8, shape=0)")
+
+  expect_identical(capture.output(str(nv_tensor(c(1, 2.5)))), " AnvilTensor(dtype=f32, shape=2): 1.0 2.5")
+  expect_identical(capture.output(str(nv_tensor(1:20))), " AnvilTensor(dtype=i32, shape=20): 1 2 3 4 5 6 7 8 9 10 ...")
+  expect_identical(
+    capture.output(str(list(a = nv_scalar(TRUE)))), c("List of 1", " $ a: AnvilTensor(dtype=i1, shape=): TRUE")
+  )
+  expect_match(capture.output(str(nv_empty("f32", 0))), "^ AnvilTensor\\(dtype=f32, shape=0\\):")
+
+  expect_equal(summary(nv_tensor(c(1, 2, 10))), summary(c(1, 2, 10)))
+  expect_equal(summary(nv_tensor(matrix(1:6, 2))), summary(1:6))
+  expect_equal(summary(nv_tensor(c(TRUE, FALSE))), summary(c(TRUE, FALSE)))
+})
+
+test_that("values show themselves at top level, alone and in lists", {
+  code <- "nv_scalar(1); list(a = nv_scalar(2L)); invisible(nv_scalar(3)); jit(function(x) { print(x); x })(nv_tensor(1:2))"
+  r <- file.path(R.home("bin"), "Rscript")
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  library_paths <- paste0(".libPaths(", deparse1(.libPaths()), ")")
+  writeLines(c(library_paths, "library(anvil)", strsplit(code, "; (?=[lnij])", perl = TRUE)[[1L]]), file)
+  out <- system2(r, c("--vanilla", shQuote(file)), stdout = TRUE, stderr = TRUE)
+  expect_identical(out, c(
+    "AnvilTensor", " 1", "[ CPUf32?{} ]",
+    "$a", "AnvilTensor", " 2", "[ CPUi32?{} ]", "",
+    "AnvilTracer(dtype=i32, shape=2)",
+    "AnvilTensor", " 1", " 2", "[ CPUi32{2} ]"
+  ))
+  # show() is what autoprint calls for objects with the S4 bit.
+  expect_identical(capture.output(methods::show(nv_scalar(1))), printed(nv_scalar(1)))
+})
+
+test_that("a traced value prints its type", {
+  f <- jit(function(x, y) {
+    print(x)
+    str(y)
+    cat(format(x * 1), "\n")
+    x
+  })
+  lines <- capture.output(invisible(f(nv_tensor(1:3), 2)))
+  expect_identical(lines, c(
+    "AnvilTracer(dtype=i32, shape=3)", " AnvilTracer(dtype=f32?, shape=)", "AnvilTracer(dtype=f32?, shape=3) "
+  ))
+})

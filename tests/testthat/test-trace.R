@@ -1,0 +1,339 @@
+graph_of <- function(f, ..., static = character()) strsplit(graph_text(trace_fn(f, list(...), static)), "\n")[[1]]
+
+expect_graph <- function(graph, ...) expect_identical(strsplit(graph_text(graph), "\n")[[1]], c("<AnvilGraph>", ...))
+
+x <- nv_tensor(c(1, 2))
+
+test_that("inputs, literals, conversions and outputs", {
+  expect_graph(
+    trace_fn(function(x, y) x * y + 1, list(nv_abstract("f32", integer()), nv_scalar(1L))),
+    "  Inputs:",
+    "    %x1: f32[]",
+    "    %x2: i32?[]",
+    "  Body:",
+    "    %1: f32[] = convert [dtype = f32, ambiguous = FALSE] (%x2)",
+    "    %2: f32[] = mul(%x1, %1)",
+    "    %3: f32[] = add(%2, 1:f32)",
+    "  Outputs:",
+    "    %3: f32[]"
+  )
+})
+
+test_that("static parameters are shown as R would write them", {
+  f <- function(x) {
+    y <- nv_reshape(nv_transpose(x, c(2, 1)), c(2, 3), order = "column")
+    z <- nv_concatenate(y, nv_fill(1, c(2, 3)), dimension = 1)
+    list(
+      nv_reduce_sum(z, dims = 1, drop = FALSE), nv_reduce_max(z), nv_iota(2, "i8", c(2, 3)),
+      nv_dot_general(x, x, list(2, 2)), nv_bitcast_convert(x, "i32")
+    )
+  }
+  expect_graph(
+    trace_fn(f, list(nv_abstract("f32", c(2, 3)))),
+    "  Inputs:",
+    "    %x1: f32[2, 3]",
+    "  Body:",
+    "    %1: f32[3, 2] = transpose [permutation = c(2, 1)] (%x1)",
+    "    %2: f32[2, 3] = reshape [shape = c(2, 3), order = \"column\"] (%1)",
+    "    %3: f32[2, 3] = fill [value = 1, dtype = f32, shape = c(2, 3), ambiguous = FALSE] ()",
+    "    %4: f32[4, 3] = concatenate [dimension = 1] (%2, %3)",
+    "    %5: f32[1, 3] = reduce_sum [dims = 1, drop = FALSE] (%4)",
+    "    %6: f32[] = reduce_max [dims = c(1, 2), drop = TRUE] (%4)",
+    "    %7: i8[2, 3] = iota [dim = 2, dtype = i8, shape = c(2, 3), start = 1, ambiguous = FALSE] ()",
+    "    %8: f32[2, 2] = dot_general [contracting_dims = [2, 2], batching_dims = [c(), c()]] (%x1, %x1)",
+    "    %9: i32[2, 3] = bitcast_convert [dtype = i32] (%x1)",
+    "  Outputs:",
+    "    %5: f32[1, 3]",
+    "    %6: f32[]",
+    "    %7: i8[2, 3]",
+    "    %8: f32[2, 2]",
+    "    %9: i32[2, 3]"
+  )
+})
+
+test_that("captured tensors are constants, scalars literals", {
+  k <- nv_tensor(c(5, 6))
+  s <- nv_scalar(2, dtype = "f32")
+  expect_graph(
+    trace_fn(function(x) x * k + s, list(nv_abstract("f32", 2))),
+    "  Inputs:",
+    "    %x1: f32[2]",
+    "  Constants:",
+    "    %c1: f32[2]",
+    "  Body:",
+    "    %1: f32[2] = mul(%x1, %c1)",
+    "    %2: f32[2] = broadcast_in_dim [shape = 2, broadcast_dimensions = c()] (2:f32)",
+    "    %3: f32[2] = add(%1, %2)",
+    "  Outputs:",
+    "    %3: f32[2]"
+  )
+})
+
+test_that("empty sections", {
+  expect_graph(
+    trace_fn(function() list()), "  Inputs: (none)", "  Body: (empty)", "  Outputs: (none)"
+  )
+  expect_graph(
+    trace_fn(function(x) x, list(nv_abstract("i1", c(2, 0)))),
+    "  Inputs:", "    %x1: i1[2, 0]", "  Body: (empty)", "  Outputs:", "    %x1: i1[2, 0]"
+  )
+  expect_graph(
+    trace_fn(function() list(TRUE, 2L, 0.5, NaN, -Inf)), "  Inputs: (none)", "  Body: (empty)", "  Outputs:",
+    "    TRUE:i1", "    2:i32?", "    0.5:f32?", "    NaN:f32?", "    -Inf:f32?"
+  )
+})
+
+test_that("arguments: tensors, abstract tensors, numbers, arrays, nested lists, statics", {
+  lines <- graph_of(
+    function(...) list(...), x, nv_abstract("ui8", c(3, 1), ambiguous = TRUE), 1L, matrix(0, 2, 2),
+    list(a = TRUE, list(2))
+  )
+  expect_identical(
+    lines[3:8], c(
+      "    %x1: f32[2]", "    %x2: ui8?[3, 1]", "    %x3: i32?[]", "    %x4: f64?[2, 2]", "    %x5: i1[]",
+      "    %x6: f64?[]"
+    )
+  )
+  expect_graph(
+    trace_fn(function(x, n) if (n > 1) x + n else x, list(x = nv_abstract("i32"), n = 3L), static = "n"),
+    "  Inputs:", "    %x1: i32[]", "  Body:", "    %1: i32[] = add(%x1, 3:i32)", "  Outputs:", "    %1: i32[]"
+  )
+  # By name, in any order.
+  expect_match(
+    graph_text(trace_fn(function(a, b) a - b, list(b = nv_abstract("i8"), a = nv_abstract("i8")))), "sub(%x2, %x1)",
+    fixed = TRUE
+  )
+})
+
+test_that("equal ops are one node, in the order of their first use", {
+  lines <- graph_of(function(x) (x + x) * (x + x), nv_abstract("f32"))
+  expect_identical(sum(grepl("= add", lines)), 1L)
+})
+
+test_that("the optimised text is what is run: folded, without what is unused or equal", {
+  f <- function(x) {
+    unused <- exp(x)
+    y <- nv_transpose(nv_transpose(x))
+    z <- nv_convert(nv_convert(y, "f64"), "f32")
+    z * nv_scalar(3, "f32") * (nv_scalar(1, "f32") + nv_scalar(2, "f32"))
+  }
+  graph <- trace_fn(f, list(nv_abstract("f32", c(2, 2))))
+  plain <- graph_text(graph)
+  best <- graph_text(graph, optimised = TRUE)
+  expect_match(plain, "exp(", fixed = TRUE)
+  expect_no_match(best, "exp(", fixed = TRUE)
+  expect_match(plain, "transpose", fixed = TRUE)
+  expect_no_match(best, "transpose", fixed = TRUE)
+  expect_match(plain, "convert", fixed = TRUE)
+  expect_no_match(best, "convert", fixed = TRUE)
+  # A sum of literals that a traced value is not part of, folded while tracing or after it.
+  folded <- trace_fn(function(x) x * nv_exp(nv_convert(0, "f32")), list(nv_abstract("f32")))
+  expect_no_match(graph_text(folded, optimised = TRUE), "exp(", fixed = TRUE)
+  expect_identical(graph_text(graph), plain)
+  # What folds keeps every bit: zeros keep their sign, NaN is not simplified away.
+  g <- function(x) list(x * 0, x + -0, 1 / (nv_scalar(0, "f32") * -1), x - x)
+  for (v in c(-2, NaN, Inf, 0)) {
+    t <- nv_scalar(v, dtype = "f32")
+    got <- jit(g)(t)
+    want <- g(t)
+    expect_identical(got, want)
+    expect_identical(1 / as_array(got[[1]]), 1 / as_array(want[[1]]))
+  }
+})
+
+test_that("literals that differ only in bits stay apart", {
+  got <- jit(function() list(1 / nv_scalar(0, "f64"), 1 / nv_scalar(-0, "f64"), 1 / nv_scalar(0, "f64")))()
+  expect_identical(vapply(got, as_array, 1), c(Inf, -Inf, Inf))
+  got <- jit(function(x) list(x / 0, x / -0))(nv_scalar(1))
+  expect_identical(vapply(got, as_array, 1), c(Inf, -Inf))
+})
+
+test_that("a graph prints, formats, and belongs to its session", {
+  graph <- trace_fn(function(x) x, list(nv_abstract("f32")))
+  expect_s3_class(graph, "AnvilGraph")
+  expect_identical(format(graph), graph_text(graph))
+  expect_output(print(graph), graph_text(graph), fixed = TRUE)
+  expect_invisible(capture.output(withVisible(print(graph))) |> invisible())
+  expect_error(graph_text(1), class = "anvil_error_arg", "trace_fn")
+  expect_error(graph_text(graph, optimised = NA), class = "anvil_error_arg")
+  again <- unserialize(serialize(graph, NULL))
+  expect_error(graph_text(again), class = "anvil_error_arg", "session")
+})
+
+test_that("trace_fn() checks its arguments", {
+  expect_error(trace_fn(1), class = "anvil_error_arg", "`f`")
+  expect_error(trace_fn(function(x) x, 1), class = "anvil_error_arg", "`args` must be a list")
+  expect_error(trace_fn(function(x) x, x), class = "anvil_error_arg", "`args` must be a list")
+  expect_error(trace_fn(function(x) x, list("a")), class = "anvil_error_arg")
+  expect_error(trace_fn(function(x) x, list(1:3)), class = "anvil_error_arg", "nv_tensor")
+  expect_error(trace_fn(function(x) x, list(x = 1), static = "n"), class = "anvil_error_arg")
+  expect_error(trace_fn(function(x) "a", list(1)), class = "anvil_error_arg", "result of the function")
+  expect_error(nv_abstract("f33"), class = "anvil_error_dtype")
+  expect_error(nv_abstract("f32", -1), class = "anvil_error_arg")
+  expect_no_open_trace()
+})
+
+# ---- traced values where R needs a number --------------------------------------------------------------------------
+
+# Runs a body on a tracer x, and on a list that holds one; gives the error.
+traced_error <- function(expr) {
+  f <- user(eval(call("function", as.pairlist(alist(x = , l = )), expr)))
+  error <- expect_error(jit(f)(x, list(a = x)), class = "anvil_error_concrete")
+  expect_no_open_trace()
+  error
+}
+
+test_that("conditions and loops on a traced value say what to do", {
+  e <- traced_error(quote(if (sum(x) > 1) x else -x))
+  expect_identical(conditionMessage(e), paste0(
+    "A traced value has no concrete value: `if (sum(x) > 1)` cannot use it.\n",
+    "i Use `nv_ifelse()` to choose elements, or name the argument in `static = ` to trace a function for each value."
+  ))
+  expect_identical(e$where, "if")
+  expect_match(
+    conditionMessage(traced_error(quote(while (x > 1) x <- x - 1))), "`while (x > 1)` cannot use it", fixed = TRUE
+  )
+  expect_match(conditionMessage(traced_error(quote(for (k in x) k))), "seq_len", fixed = TRUE)
+  expect_match(
+    conditionMessage(traced_error(quote(x > 1 && TRUE))), "`x > 1 && TRUE` cannot use it.\ni Use `&` and `|`",
+    fixed = TRUE
+  )
+  expect_match(conditionMessage(traced_error(quote(FALSE || x > 1))), "`FALSE || x > 1` cannot use it", fixed = TRUE)
+  expect_match(conditionMessage(traced_error(quote(1:x))), "`1:x` cannot use it", fixed = TRUE)
+  expect_match(conditionMessage(traced_error(quote(seq_len(x)))), "`seq_len(x)` cannot use it", fixed = TRUE)
+  expect_match(conditionMessage(traced_error(quote(switch(x, 1, 2)))), "`switch", fixed = TRUE)
+  # R's functions that know no tracers; what R says is kept.
+  e <- traced_error(quote(list(1, 2)[[x]]))
+  expect_match(
+    conditionMessage(e), "`[[` cannot use it.\nx R says: invalid subscript type 'externalptr'\ni ", fixed = TRUE
+  )
+  for (expr in alist(cat(x), min(1, x), rep(1, x), crossprod(x, x))) {
+    expect_match(conditionMessage(traced_error(expr)), "static")
+  }
+  # In a list, and in a function that is called.
+  expect_identical(traced_error(quote(if (l$a > 1) 1 else 2))$where, "if")
+  expect_identical(traced_error(quote((function(v) if (v > 1) 1 else 2)(x)))$where, "if")
+})
+
+test_that("an error of `if` that has another cause is R's own", {
+  e <- tryCatch(jit(function(x) if (NA) x else x)(x), error = identity)
+  expect_false(inherits(e, "anvil_error"))
+  e <- tryCatch(jit(function(x) if (character()) x else x)(x), error = identity)
+  expect_false(inherits(e, "anvil_error"))
+  # `if` on what is known while tracing works.
+  expect_elements(jit(function(x) if (length(x) > 1 && dtype(x) == "f32") x else -x)(x), c(1, 2), "f32[2]")
+})
+
+test_that("conversions of a traced value say what to do", {
+  conversions <- alist(
+    as.numeric(x), as.double(x), as.integer(x), as.logical(x), as.character(x), as.vector(x), as.array(x), as_array(x),
+    as.matrix(x), as.list(x)
+  )
+  for (expr in conversions) {
+    e <- traced_error(expr)
+    expect_match(conditionMessage(e), "A traced value has no elements yet", fixed = TRUE)
+    expect_match(conditionMessage(e), "dtype=f32, shape=2", fixed = TRUE)
+    expect_match(conditionMessage(e), "static", fixed = TRUE)
+  }
+  traced_error(quote(paste(x)))
+  traced_error(quote(ifelse(x > 1, 1, 2)))
+  traced_error(quote(sapply(x, identity)))
+})
+
+test_that("what is known of a traced value can be asked and shown", {
+  seen <- list()
+  f <- jit(function(x, m) {
+    seen <<- list(
+      length(x), dim(m), shape(m), ndims(m), nrow(m), as.character(dtype(x)), ambiguous(x), device(x), format(x),
+      capture.output(print(m)), capture.output(str(x)), is.numeric(x)
+    )
+    x
+  })
+  f(x, matrix(1L, 2, 3))
+  expect_identical(seen[1:8], list(2L, c(2L, 3L), c(2L, 3L), 2L, 2L, "f32", FALSE, "cpu"))
+  expect_identical(seen[[9]], "AnvilTracer(dtype=f32, shape=2)")
+  expect_identical(seen[[10]], "AnvilTracer(dtype=i32?, shape=2x3)")
+})
+
+# ---- tracers outside of their trace --------------------------------------------------------------------------------
+
+test_that("a leaked tracer is an error that names the trace", {
+  leaked <- NULL
+  jit(function(x) {
+    leaked <<- x * 2
+    x
+  })(x)
+  uses <- alist(
+    leaked + 1, 1 + leaked, exp(leaked), nv_reshape(leaked, 2), leaked %*% leaked, nv_concatenate(x, leaked),
+    sum(leaked)
+  )
+  for (use in uses) {
+    expect_error(eval(use), class = "anvil_error_leaked_tracer")
+  }
+  e <- expect_error(leaked + 1, class = "anvil_error_leaked_tracer", "used outside the trace that made it")
+  expect_match(conditionMessage(e), "which has ended")
+  expect_match(conditionMessage(e), "<<-")
+  # In another trace, as an operand and as a result.
+  expect_error(jit(function(x) x + leaked)(x), class = "anvil_error_leaked_tracer")
+  expect_error(jit(function(x) leaked)(x), class = "anvil_error_leaked_tracer")
+  expect_no_open_trace()
+  # It can be shown, for debugging.
+  expect_output(print(leaked), "AnvilTracer(dtype=f32, shape=2)", fixed = TRUE)
+})
+
+test_that("a leaked tracer as an argument of a jitted function is refused", {
+  leaked <- NULL
+  jit(function(x) leaked <<- x)(x)
+  f <- jit(function(x) x + 1)
+  expect_error(f(leaked), class = "anvil_error")
+  f(x)
+  expect_error(f(leaked), class = "anvil_error")
+  expect_error(f(list(x, leaked)), class = "anvil_error")
+  expect_no_open_trace()
+})
+
+test_that("a tracer kept in an environment is used up with its trace", {
+  store <- new.env()
+  f <- jit(function(x, n) {
+    if (is.null(store$total)) store$total <- x
+    store$total + n
+  })
+  f(x, 1)
+  expect_error(f(x, 1L), class = "anvil_error_leaked_tracer")
+  expect_no_open_trace()
+})
+
+test_that("a trace inside a trace: its own tracers work, those of the outer one do not", {
+  inner_text <- NULL
+  f <- jit(function(x) {
+    inner_text <<- graph_text(trace_fn(function(z) z * z, list(nv_abstract("i8", 3))))
+    x + 1
+  })
+  expect_elements(f(x), c(2, 3), "f32[2]")
+  expect_match(inner_text, "mul(%x1,", fixed = TRUE)
+  g <- jit(function(x) {
+    trace_fn(function(z) z * x, list(nv_abstract("f32", 2)))
+    x
+  })
+  e <- expect_error(g(x), class = "anvil_error_leaked_tracer")
+  expect_match(conditionMessage(e), "another trace inside it")
+  # An abstract tensor can take a tracer's place; a tracer as an argument cannot.
+  expect_error(jit(function(x) { trace_fn(function(z) z, list(x)); x })(x), class = "anvil_error_arg")
+  expect_no_open_trace()
+})
+
+test_that("tensors that are made while tracing are part of the program", {
+  f <- function(x) x + nv_fill(2, 2, "f32") + nv_iota(1, "f32", 2) + nv_seq(1, 2)
+  expect_elements(jit(f)(x), c(1, 2) + 2 + c(1, 2) + c(1, 2), "f32[2]")
+  text <- graph_text(trace_fn(f, list(x)))
+  expect_match(text, "fill", fixed = TRUE)
+  expect_match(text, "iota", fixed = TRUE)
+  # Also as large ones that are never made in R.
+  expect_elements(jit(function() nv_fill(1, 1e6, "f32") |> sum())(), 1e6, "f32[]")
+})
+
+test_that("values of nv_tensor() in a trace are constants", {
+  expect_elements(jit(function(x) x + nv_tensor(c(5, 6)))(x), c(6, 8), "f32[2]")
+  expect_identical(jit(function(x) nv_tensor(x))(x), x)
+  expect_identical(type_of(jit(function(x) as_nv_tensor(x, "f64"))(x)), "f64[2]")
+})
