@@ -164,7 +164,7 @@ c.AnvilValue <- function(...) {
     # An R array keeps its digits until it is promoted.
     values[[i]] <- if (inherits(x, "AnvilValue")) nv_reshape(x, length(x), order = "column") else array(x)
   }
-  .External(anvil_op, "concatenate", values, dimension = 1L)
+  .External(anvil_op, "concatenate", operands = values, dimension = 1L)
 }
 
 # Functions of R that would otherwise take the record apart, or return it changed, without a word.

@@ -66,12 +66,12 @@ jit <- function(f, static = character(), cache_size = 100L, donate = character()
 }
 
 # A function with the formals of f whose body is one native call. The routine is named by a string, so that a jitted
-# function can be saved and sent to other processes. An argument with a default that was left out is passed as R's empty
+# function can be saved and sent to other processes. An argument that was left out is passed as R's empty
 # environment, a value that is the same in every session.
 jit_closure <- function(f, fm, handle) {
   pass <- function(name) {
     symbol <- as.name(name)
-    if (name == "..." || identical(fm[[name]], quote(expr = ))) return(symbol)
+    if (name == "...") return(symbol)
     call("if", call("missing", symbol), emptyenv(), symbol)
   }
   body <- as.call(c(

@@ -6,7 +6,7 @@
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -22,7 +22,7 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -39,7 +39,7 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -57,7 +57,7 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -74,7 +74,7 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -91,7 +91,7 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -107,7 +107,7 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -124,7 +124,7 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -141,7 +141,7 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -156,7 +156,7 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -169,7 +169,7 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -182,7 +182,7 @@ nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -197,7 +197,7 @@ nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -212,7 +212,7 @@ nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -228,7 +228,7 @@ nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -244,7 +244,7 @@ nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -260,7 +260,7 @@ nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_lo
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -276,7 +276,7 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'
 #' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.

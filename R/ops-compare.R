@@ -6,7 +6,7 @@
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -22,7 +22,7 @@ nv_eq <- function(lhs, rhs) .External(anvil_op, "eq", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -38,7 +38,7 @@ nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -54,7 +54,7 @@ nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -70,7 +70,7 @@ nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -86,7 +86,7 @@ nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.
+#' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.

@@ -57,11 +57,11 @@ nv_broadcast_to <- function(operand, shape) .External(anvil_op, "broadcast_in_di
 
 #' @rdname nv_broadcast_to
 #' @export
-nv_broadcast_tensors <- function(...) .External(anvil_ops, "broadcast", list(...))
+nv_broadcast_tensors <- function(...) .External(anvil_ops, "broadcast", operands = list(...))
 
 #' @rdname nv_broadcast_to
 #' @export
-nv_broadcast_scalars <- function(...) .External(anvil_ops, "broadcast_scalars", list(...))
+nv_broadcast_scalars <- function(...) .External(anvil_ops, "broadcast_scalars", operands = list(...))
 
 #' Concatenate
 #'
@@ -82,5 +82,5 @@ nv_concatenate <- function(..., dimension = NULL) {
   values <- list(...)
   wrong <- intersect(names(values), c("dim", "dims", "axis", "axes"))
   if (length(wrong)) abort_arg("...", "values to join", paste0("`", wrong[1L], "`"), "The argument is `dimension`.")
-  .External(anvil_op, "concatenate", unname(values), dimension = dimension)
+  .External(anvil_op, "concatenate", operands = unname(values), dimension = dimension)
 }

@@ -203,10 +203,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
   }
   if (!is_whole(start)) abort_arg("start", "a whole number", describe(start))
   if (!is_whole(end) || end < start) abort_arg("end", "a whole number, at least `start`", describe(end))
-  dtype <- dtype %||% "i32"
-  # An error if the dtype cannot hold both ends.
-  nv_tensor(c(start, end), dtype)
-  nv_iota(1L, dtype, end - start + 1, start, ambiguous)
+  nv_iota(1L, dtype %||% "i32", end - start + 1, start, ambiguous)
 }
 
 #' Abstract tensors

@@ -127,7 +127,11 @@ test_that("arguments are matched as R does; a missing or unknown one is R's own 
   expect_error(f(x, y, x), "unused argument")
   expect_error(f(x, third = y), "unused argument")
   wrapped <- function(a, b) f(a, b)
-  expect_error(wrapped(x), 'argument "b" is missing, with no default', fixed = TRUE)
+  expect_error(wrapped(x), "is missing, with no default", fixed = TRUE)
+  optional <- jit(function(x, y) if (missing(y)) x else x - y)
+  expect_identical(optional(x), x)
+  expect_elements(optional(x, y), c(9, 18, 27), "f32[3]")
+  expect_elements(jit(`-`)(y), c(-1, -2, -3), "f32[3]")
   # An argument that is not used may be left out, as in R.
   expect_identical(jit(function(x, unused = stop("never")) x)(x), x)
 })

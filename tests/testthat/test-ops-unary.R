@@ -3,10 +3,8 @@
 
 erf <- function(x) 2 * pnorm(x * sqrt(2)) - 1
 
-# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm() and qnorm(
-  
-)
-# are at the end of a rounded argument.
+# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm() and
+# qnorm() are at the end of a rounded argument.
 cases <- list(
   list(nv_negate, function(x) -x, c(-2.5, 0.1, 3)),
   list(nv_abs, abs, c(-2.5, 0.1, 3)),

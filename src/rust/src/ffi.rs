@@ -11,7 +11,10 @@ pub use extendr_api::SEXP;
 pub type Length = isize;
 
 pub const NILSXP: c_int = 0;
+pub const SYMSXP: c_int = 1;
 pub const CLOSXP: c_int = 3;
+pub const ENVSXP: c_int = 4;
+pub const LANGSXP: c_int = 6;
 pub const SPECIALSXP: c_int = 7;
 pub const BUILTINSXP: c_int = 8;
 pub const LGLSXP: c_int = 10;
@@ -58,6 +61,7 @@ extern "C" {
     pub fn Rf_getAttrib(x: SEXP, symbol: SEXP) -> SEXP;
     pub fn Rf_setAttrib(x: SEXP, symbol: SEXP, value: SEXP) -> SEXP;
     pub fn Rf_asS4(x: SEXP, flag: c_int, complete: c_int) -> SEXP;
+    pub fn Rf_install(name: *const c_char) -> SEXP;
     pub fn Rf_mkCharLenCE(text: *const c_char, len: c_int, encoding: c_int) -> SEXP;
     pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
     pub fn Rf_allocVector(kind: c_int, len: Length) -> SEXP;
@@ -106,6 +110,16 @@ pub fn len(x: SEXP) -> usize {
 pub fn is_object(x: SEXP) -> bool {
     // SAFETY: reads the header.
     unsafe { Rf_isObject(x) != 0 }
+}
+
+/// The elements of an integer vector: of `dim` and the like, which are never long or ALTREP vectors that could fail.
+pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
+    // R's address of an empty vector is no address.
+    if len(x) == 0 {
+        return &[];
+    }
+    // SAFETY: an integer vector, by the callers' checks; kept alive by the object that it was read from.
+    unsafe { std::slice::from_raw_parts(INTEGER_RO(x), len(x)) }
 }
 
 /// Element of a list.

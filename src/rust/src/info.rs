@@ -5,7 +5,7 @@ use crate::guard::{protected, r_string, Outcome, Scope};
 use crate::jit;
 use crate::trace;
 use crate::tree;
-use crate::value;
+use crate::value::{self, Record};
 use anvil_core::dtype::promote::common_dtype;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
@@ -38,15 +38,7 @@ pub fn dtype_argument(x: SEXP) -> Result<DType> {
 
 /// A flag: one `TRUE` or `FALSE`.
 pub fn flag_argument(arg: &str, x: SEXP) -> Result<bool> {
-    if kind(x) == LGLSXP && len(x) == 1 {
-        // SAFETY: checked to be a logical of length 1.
-        match unsafe { *LOGICAL(x) } {
-            0 => return Ok(false),
-            1 => return Ok(true),
-            _ => {}
-        }
-    }
-    Err(Error::arg(arg, "TRUE or FALSE", value::describe(x)))
+    value::flag_of(x).ok_or_else(|| Error::arg(arg, "TRUE or FALSE", value::describe(x)))
 }
 
 /// A shape from R numbers.
@@ -73,6 +65,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         return Ok(trace::type_of(x));
     }
     if value::is_tensor(x) {
+        Record::header(x)?;
         return Ok([1, 2, 3].map(|i| element(x, i)));
     }
     let (ranked, shape) = match abstract_aval(x)? {

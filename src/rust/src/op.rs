@@ -1,6 +1,7 @@
 //! The door of the ops: `.External("anvil_op", name, operands..., attribute = ...)`.
 //!
-//! Untagged arguments are operands (a bare list stands for its elements), tagged ones are static parameters. With a
+//! Untagged arguments are operands, and so are the elements of a list tagged `operands`; other tagged arguments are static
+//! parameters. With a
 //! tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as a program of its
 //! own that is kept for the next call with the same types.
 
@@ -50,10 +51,10 @@ impl Call {
             rest = CDR(rest);
             while rest != nil() {
                 let (x, tag) = (CAR(rest), TAG(rest));
-                if tag != nil() {
-                    call.attrs.push((tag, x));
-                } else if kind(x) == VECSXP && !is_object(x) {
+                if tag == value::operands_symbol() {
                     call.operands.extend((0..len(x)).map(|i| element(x, i)));
+                } else if tag != nil() {
+                    call.attrs.push((tag, x));
                 } else {
                     call.operands.push(x);
                 }

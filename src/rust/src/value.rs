@@ -35,6 +35,7 @@ struct Globals {
     /// Records without data and shape, for each dtype, known and ambiguous: results are copies of them.
     templates: Vec<[Fixed; 2]>,
     tracer_class: Fixed,
+    operands: Fixed,
     s4: bool,
 }
 
@@ -103,9 +104,9 @@ pub fn initialise(s4: bool) -> Outcome<()> {
             Rf_unprotect(1);
         }
         Rf_unprotect(1);
-        (all, class, tracer_class)
+        (all, class, tracer_class, Rf_install(c"operands".as_ptr()))
     })?;
-    let (all, class, tracer_class) = made;
+    let (all, class, tracer_class, operands) = made;
     let templates: Vec<[Fixed; 2]> =
         (0..DType::ALL.len()).map(|i| [Fixed(element(all, 2 * i)), Fixed(element(all, 2 * i + 1))]).collect();
     // SAFETY: character vectors made above, with at least one element each.
@@ -117,10 +118,16 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         tracer: first(tracer_class),
         templates,
         tracer_class: Fixed(tracer_class),
+        operands: Fixed(operands),
         s4,
     };
     GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
     Ok(())
+}
+
+/// The tag of a list of operands.
+pub fn operands_symbol() -> SEXP {
+    globals().operands.0
 }
 
 /// Whether the first class of an object is this one, or it inherits from it.
@@ -195,48 +202,52 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads a record.
+    /// Reads the type of a tensor, whose data may have been given away.
     ///
     /// # Errors
-    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that they no
-    /// longer belong together.
-    pub fn read(object: SEXP) -> Result<Record> {
-        let broken = |what: &str| {
-            Err(Error::Arg {
-                arg: "tensor".into(),
-                expected: "a whole tensor record".into(),
-                got: format!("one with {what}"),
-                hint: "Make tensors with `nv_tensor()`; do not change their parts.".into(),
-            })
-        };
+    /// [`Error::Arg`] if somebody changed its parts.
+    pub fn header(object: SEXP) -> Result<Record> {
+        let broken = |what: &str| Err(broken_record(what));
         if len(object) != 4 {
             return broken("missing parts");
         }
         // SAFETY: a list of four elements.
         let [data, dtype, shape, flag] =
             [DATA, DTYPE, SHAPE, AMBIGUOUS].map(|i| unsafe { VECTOR_ELT(object, i as Length) });
+        let Some(dtype) = dtype_of_name(dtype) else { return broken("an unknown dtype") };
+        let Some(ambiguous) = flag_of(flag) else { return broken("a broken flag") };
+        if kind(shape) != INTSXP || ints(shape).iter().any(|&d| d < 0) {
+            return broken("a broken shape");
+        }
+        let sizes = ints(shape).iter().map(|&d| d.max(0) as usize).collect();
+        if Shape::try_new(sizes).is_err() {
+            return broken("a broken shape");
+        }
+        Ok(Record { object, data, dtype, ambiguous, shape })
+    }
+
+    /// Reads a record with its data.
+    ///
+    /// # Errors
+    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that they no
+    /// longer belong together.
+    pub fn read(object: SEXP) -> Result<Record> {
+        let record = Record::header(object)?;
+        let (dtype, data) = (record.dtype, record.data);
         if data == nil() {
             return Err(Error::Donated);
         }
-        let Some(dtype) = dtype_of_name(dtype) else { return broken("an unknown dtype") };
-        if kind(shape) != INTSXP || kind(flag) != LGLSXP || len(flag) != 1 {
-            return broken("a broken shape or flag");
-        }
-        // SAFETY: checked to be a logical of length 1.
-        let ambiguous = unsafe { *LOGICAL(flag) } == 1;
-        let record = Record { object, data, dtype, ambiguous, shape };
         let size = record.dims().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         let unit = if storage(dtype) == RAWSXP { dtype.bytes() } else { 1 };
         if kind(data) != storage(dtype) || size.and_then(|n| n.checked_mul(unit)) != Some(len(data)) {
-            return broken("data that do not match its dtype and shape");
+            return Err(broken_record("data that do not match its dtype and shape"));
         }
         Ok(record)
     }
 
     /// Sizes of the dimensions.
     pub fn dims(&self) -> &[c_int] {
-        // SAFETY: an integer vector, kept alive by the record.
-        unsafe { std::slice::from_raw_parts(INTEGER(self.shape), len(self.shape)) }
+        ints(self.shape)
     }
 
     /// Sizes of the dimensions, as the engine wants them.
@@ -276,6 +287,28 @@ impl Record {
         }
         // SAFETY: by the caller.
         unsafe { std::slice::from_raw_parts_mut(pointer(self.data), n) }
+    }
+}
+
+fn broken_record(what: &str) -> Error {
+    Error::Arg {
+        arg: "tensor".into(),
+        expected: "a whole tensor record".into(),
+        got: format!("one with {what}"),
+        hint: "Make tensors with `nv_tensor()`; do not change their parts.".into(),
+    }
+}
+
+/// A logical of length 1 that is not missing.
+pub fn flag_of(x: SEXP) -> Option<bool> {
+    if kind(x) != LGLSXP || len(x) != 1 {
+        return None;
+    }
+    // SAFETY: checked to be a logical of length 1.
+    match unsafe { *LOGICAL(x) } {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
     }
 }
 
@@ -379,9 +412,7 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     if dim == nil() {
         return (len(x) == 1).then(|| (dtype, Shape::scalar()));
     }
-    // SAFETY: R keeps `dim` an integer vector.
-    let dims = unsafe { std::slice::from_raw_parts(INTEGER(dim), len(dim)) };
-    Some((dtype, shape_of(dims)))
+    Some((dtype, shape_of(ints(dim))))
 }
 
 /// The elements of a [`number`]; logicals are narrowed to one byte.
@@ -409,11 +440,17 @@ pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
 
 /// Words for an R object that is not what was expected: its class, and length if it is a vector.
 pub fn describe(x: SEXP) -> String {
+    if is_tracer(x) {
+        return "a traced value".into();
+    }
     // SAFETY: reads the class attribute.
     let class = attribute(x, unsafe { R_ClassSymbol });
     if kind(class) == STRSXP && len(class) > 0 {
         // SAFETY: at least one element.
         return format!("an object of class <{}>", text(unsafe { STRING_ELT(class, 0) }));
+    }
+    if matches!(kind(x), LGLSXP) && len(x) == 1 {
+        return flag_of(x).map_or("NA", |flag| if flag { "TRUE" } else { "FALSE" }).into();
     }
     let of = |what: &str| {
         let article = if what.starts_with('i') { "an" } else { "a" };
@@ -429,6 +466,8 @@ pub fn describe(x: SEXP) -> String {
         RAWSXP => of("raw"),
         VECSXP => format!("a list of length {}", len(x)),
         CLOSXP | SPECIALSXP | BUILTINSXP => "a function".into(),
+        ENVSXP => "an environment".into(),
+        SYMSXP | LANGSXP => "a piece of R code".into(),
         _ => "an R object of another type".into(),
     }
 }

@@ -32,6 +32,9 @@ pub enum Error {
         plural(*.count), plural(.positions.len()), list(.positions)
     )]
     Unrepresentable { dtype: DType, count: usize, positions: Vec<usize>, first: String, range: String },
+    /// A count that leaves the range of its integer dtype.
+    #[error("A sequence from {from} to {to} does not fit {dtype}.\ni {dtype} holds {}; choose another dtype.", .dtype.range())]
+    SequenceRange { dtype: DType, from: i128, to: i128 },
 
     // --- dtype ---
     /// Not the name of a dtype.
@@ -126,7 +129,7 @@ impl Error {
         use Error::*;
         match self {
             Arg { .. } => "anvil_error_arg",
-            MissingValue { .. } | Unrepresentable { .. } => "anvil_error_value",
+            MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => "anvil_error_value",
             UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } => {
                 "anvil_error_dtype"
             }
@@ -169,6 +172,9 @@ impl Error {
                     ("positions", numbers(positions)),
                     ("first", text(first)),
                 ]
+            }
+            SequenceRange { dtype, from, to } => {
+                vec![("dtype", text(dtype)), ("range", Field::Numbers(vec![*from as f64, *to as f64]))]
             }
             UnknownDtype { got } => vec![("got", text(got))],
             UnsupportedDtype { op, operand, accepts, got, .. } => {

@@ -15,8 +15,8 @@ fn generated_r_functions_are_up_to_date() {
     let compare = Compare::ALL.iter().map(|op| op.row());
     let same = "A tensor of the operand's shape, dtype and ambiguity.";
     let boolean = "A tensor of the operand's shape and of dtype `i1`.";
-    let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are.";
-    let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are.";
+    let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
+    let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
     let fresh = [
         write("ops-unary.R", &functions(unary, same)),
         write("ops-predicate.R", &functions(predicate, boolean)),

@@ -124,14 +124,22 @@ impl DType {
         matches!(self.kind(), Kind::Integer | Kind::Unsigned)
     }
 
-    /// The representable range of an integer or boolean, as text for messages.
-    pub fn range(self) -> String {
+    /// Smallest and largest value of an integer dtype.
+    pub fn bounds(self) -> Option<(i128, i128)> {
         let top = self.bits() as u32;
         match self.kind() {
-            Kind::Boolean => "FALSE and TRUE".into(),
-            Kind::Integer => format!("whole numbers from {} to {}", -(1i128 << (top - 1)), (1i128 << (top - 1)) - 1),
-            Kind::Unsigned => format!("whole numbers from 0 to {}", (1i128 << top) - 1),
-            Kind::Float => "all numbers, rounded".into(),
+            Kind::Integer => Some((-(1i128 << (top - 1)), (1i128 << (top - 1)) - 1)),
+            Kind::Unsigned => Some((0, (1i128 << top) - 1)),
+            _ => None,
+        }
+    }
+
+    /// What values an element can have, as text for messages.
+    pub fn range(self) -> String {
+        match (self.kind(), self.bounds()) {
+            (_, Some((low, high))) => format!("whole numbers from {low} to {high}"),
+            (Kind::Boolean, _) => "FALSE and TRUE".into(),
+            _ => "all numbers, rounded".into(),
         }
     }
 }

@@ -45,7 +45,12 @@ impl Attr {
 }
 
 fn number(x: f64) -> String {
-    if x.is_nan() { "NA".into() } else { x.to_string() }
+    match x {
+        _ if x.is_nan() => "NA".into(),
+        _ if x.is_infinite() => if x > 0.0 { "Inf" } else { "-Inf" }.into(),
+        _ if x.abs() >= 1e15 => format!("{x:e}"),
+        _ => x.to_string(),
+    }
 }
 
 /// The parameters of one call, by name.

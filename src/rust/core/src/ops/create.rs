@@ -49,7 +49,7 @@ pub struct Iota {
     pub dtype: DType,
     /// Shape of the result.
     pub shape: Shape,
-    /// The first value. Later ones wrap around in an integer dtype that is too narrow, and round in a float.
+    /// The first value. All must be in the range of an integer dtype; a float rounds them.
     pub start: i64,
     /// Whether the result is ambiguous.
     pub ambiguous: bool,
@@ -72,6 +72,13 @@ impl Iota {
         if !IOTA.accepts.contains(self.dtype) {
             let expected = "the dtype of an integer or float";
             return Err(Error::arg("dtype", expected, self.dtype.to_string()));
+        }
+        let (from, size) = (i128::from(self.start), self.shape[self.axis.0] as i128);
+        if let (Some((low, high)), true) = (self.dtype.bounds(), self.shape.size() > 0) {
+            let to = from + size - 1;
+            if from < low || to > high {
+                return Err(Error::SequenceRange { dtype: self.dtype, from, to });
+            }
         }
         Ok(Aval { dtype: self.dtype, shape: self.shape.clone(), ambiguous: self.ambiguous })
     }
