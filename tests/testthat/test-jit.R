@@ -130,8 +130,8 @@ test_that("arguments are matched as R does; a missing or unknown one is R's own 
   expect_error(wrapped(x), "is missing, with no default", fixed = TRUE)
   optional <- jit(function(x, y) if (missing(y)) x else x - y)
   expect_identical(optional(x), x)
-  expect_elements(optional(x, y), c(9, 18, 27), "f32[3]")
-  expect_elements(jit(`-`)(y), c(-1, -2, -3), "f32[3]")
+  expect_elements(optional(y, x), c(9, 18, 27), "f32[3]")
+  expect_elements(jit(`-`)(x), c(-1, -2, -3), "f32[3]")
   # An argument that is not used may be left out, as in R.
   expect_identical(jit(function(x, unused = stop("never")) x)(x), x)
 })
