@@ -57,7 +57,10 @@ as_array <- function(x, integer64 = FALSE) {
   }
   # Its methods, for printing and arithmetic.
   if (inherits(out[[1L]], "integer64")) requireNamespace("bit64", quietly = TRUE)
-  out[[1L]]
+  value <- out[[1L]]
+  # The tensor's own vector: R wraps it to set an attribute, and copies it only if it is short.
+  if (is.null(dim(value)) && length(x$shape)) dim(value) <- x$shape
+  value
 }
 
 # A traced value where R needs elements.

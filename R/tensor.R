@@ -43,6 +43,11 @@ nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device
     if (!identical(byrow, FALSE)) abort_arg("byrow", "FALSE for a tensor", describe(byrow))
     return(same_tensor(data, dtype, shape, ambiguous))
   }
+  if (!is.object(data) && !is.null(attributes(data)) && is.atomic(data)) {
+    # R wraps the vector to do this, where a copy of a matrix would cost its size.
+    shape <- shape %||% dim(data)
+    attributes(data) <- NULL
+  }
   .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, byrow)
 }
 

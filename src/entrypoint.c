@@ -2,6 +2,13 @@
  *
  * Each Rust entry point returns an object and a status. What R needs a jump for (an error, an interrupt that goes on) is
  * done here, when no Rust frame is on the stack any more. */
+#ifdef _WIN32
+#include <windows.h>
+#else
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include <dlfcn.h>
+#endif
+#include <limits.h>
 #include <setjmp.h>
 #define R_NO_REMAP
 #define STRICT_R_HEADERS
@@ -22,6 +29,23 @@ int anvil_protected(SEXP (*f)(void *), void *data, SEXP token, SEXP *out) {
   *out = R_UnwindProtect(f, data, jump_back, &buffer, token);
   return 0;
 }
+
+/* ---- references ---- */
+
+/* R counts references to every object, but the function that tells is not in its API and may be hidden one day: it is
+ * looked up when the package is loaded. Without it every object counts as shared, and donated tensors are copied. */
+static int (*count_references)(SEXP) = NULL;
+
+static void find_references(void) {
+#ifdef _WIN32
+  HMODULE r = GetModuleHandleA("R.dll");
+  if (r) count_references = (int (*)(SEXP))(void (*)(void))GetProcAddress(r, "REFCNT");
+#else
+  *(void **)&count_references = dlsym(RTLD_DEFAULT, "REFCNT");
+#endif
+}
+
+int anvil_references(SEXP x) { return count_references ? count_references(x) : INT_MAX; }
 
 /* ---- what a status asks for; the numbers are those of guard.rs ---- */
 
@@ -119,6 +143,7 @@ ENTRY1(init)
 
 /* Called once by .onLoad(): where to find signal_error() and jit_miss(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
+  find_references();
   namespace = environment;
   R_PreserveObject(environment);
   return anvil_init(s4);

@@ -38,7 +38,6 @@ extern "C" {
     pub fn TYPEOF(x: SEXP) -> c_int;
     pub fn ALTREP(x: SEXP) -> c_int;
     pub fn XLENGTH(x: SEXP) -> Length;
-    pub fn REFCNT(x: SEXP) -> c_int;
     pub fn INTEGER(x: SEXP) -> *mut c_int;
     pub fn LOGICAL(x: SEXP) -> *mut c_int;
     pub fn REAL(x: SEXP) -> *mut f64;
@@ -81,6 +80,9 @@ extern "C" {
     pub fn R_compute_identical(x: SEXP, y: SEXP, flags: c_int) -> c_int;
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
+
+    /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
+    pub fn anvil_references(x: SEXP) -> c_int;
 
     /// Runs `f(data)`; returns 1 if R tried to jump out of it, with the jump kept in `token` (entrypoint.c).
     pub fn anvil_protected(

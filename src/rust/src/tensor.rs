@@ -15,8 +15,6 @@ use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 
 extern "C" {
-    fn R_shallow_duplicate_attr(x: SEXP) -> SEXP;
-    fn ATTRIB(x: SEXP) -> SEXP;
     static R_DimNamesSymbol: SEXP;
 }
 
@@ -128,28 +126,14 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
     if aval.dtype == DType::I32 && has_missing(data)? {
         return Ok(None);
     }
-    // SAFETY: inside `protected`; a vector without attributes is used as it is, another is wrapped or copied by R with
-    // those removed that arrays have. Whatever else it carries, it is copied by the caller.
-    let record = protected(|| unsafe {
-        let mut data = data;
-        if ATTRIB(data) != nil() {
-            data = R_shallow_duplicate_attr(data);
-            Rf_protect(data);
-            for symbol in [R_DimNamesSymbol, R_DimSymbol, R_NamesSymbol] {
-                Rf_setAttrib(data, symbol, nil());
-            }
-            if ATTRIB(data) != nil() {
-                Rf_unprotect(1);
-                return nil();
-            }
-        } else {
-            Rf_protect(data);
-        }
-        let record = value::record_around(aval, data);
-        Rf_unprotect(1);
-        record
-    })?;
-    Ok((record != nil()).then(|| scope.keep(record)))
+    // SAFETY: reads attributes that vectors and arrays have. R/tensor.R takes them off before.
+    let bare = unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().all(|&a| attribute(data, a) == nil());
+    if !bare {
+        return Ok(None);
+    }
+    // SAFETY: inside `protected`; `data` is an argument of this call.
+    let record = protected(|| unsafe { value::record_around(aval, data) })?;
+    Ok(Some(scope.keep(record)))
 }
 
 fn has_missing(x: SEXP) -> Outcome<bool> {
@@ -157,8 +141,8 @@ fn has_missing(x: SEXP) -> Outcome<bool> {
     Ok(cast::slice::<i32>(bytes.as_slice()).contains(&i32::MIN))
 }
 
-/// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot hold. Data have
-/// `dim` unless the tensor is 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
+/// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot hold. Data that
+/// are the tensor's own vector have no `dim`: R puts it on a wrapper of the vector. Others have one unless 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
 pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     if !value::is_tensor(x) {
         return Err(Error::arg("x", "a tensor", value::describe(x)).into());
@@ -173,15 +157,12 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         Natural::Double => REALSXP,
     };
     let shared = matches!(record.dtype, DType::F64 | DType::I32);
-    // SAFETY: inside `protected`; the result is protected while its attributes are made. A shared vector is wrapped by R
-    // (or copied, if it is short), so that the attributes are not those of the tensor's own.
+    // SAFETY: inside `protected`; the result is protected while its attributes are made.
     let out = scope.keep(protected(|| unsafe {
-        let out = match shared {
-            true if shape.rank() == 0 => record.data,
-            true => R_shallow_duplicate_attr(record.data),
-            false => Rf_allocVector(to, shape.size() as Length),
-        };
-        Rf_protect(out);
+        if shared {
+            return record.data;
+        }
+        let out = Rf_protect(Rf_allocVector(to, shape.size() as Length));
         if shape.rank() > 0 {
             let dim = Rf_protect(value::new_shape(&shape));
             Rf_setAttrib(out, R_DimSymbol, dim);

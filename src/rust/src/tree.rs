@@ -72,7 +72,7 @@ impl Flat {
         } else {
             // The caller's variable, the promise of the argument and the argument list refer to it: three, compiled or not.
             // SAFETY: reads the header.
-            let own = unsafe { REFCNT(x) } <= 3;
+            let own = unsafe { anvil_references(x) } <= 3;
             self.walk(owner, x, own)?;
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Flat {
                 }
                 let child = element(x, i);
                 // SAFETY: reads the header.
-                let own = own && unsafe { REFCNT(child) } <= 1;
+                let own = own && unsafe { anvil_references(child) } <= 1;
                 self.walk(owner, child, own)?;
             }
         } else {

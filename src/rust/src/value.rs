@@ -271,7 +271,7 @@ impl Record {
     /// Whether nothing but the record refers to its vector, which is an ordinary one, aligned for its elements.
     pub fn is_exclusive(&self) -> bool {
         // SAFETY: reads the header; a vector that is not an ALTREP one has its elements at hand.
-        let plain = unsafe { REFCNT(self.data) <= 1 && ALTREP(self.data) == 0 };
+        let plain = unsafe { anvil_references(self.data) <= 1 && ALTREP(self.data) == 0 };
         // SAFETY: as above.
         plain && unsafe { pointer(self.data) }.align_offset(self.dtype.bytes()) == 0
     }
