@@ -40,7 +40,7 @@ generate: deps-build
 
 install: deps-build
 	@mkdir -p "$(LIB)"
-	R CMD INSTALL --library="$(LIB)" .
+	+R CMD INSTALL --library="$(LIB)" .
 
 build: deps-test
 	R CMD build .

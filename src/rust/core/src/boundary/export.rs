@@ -64,7 +64,7 @@ pub fn export_doubles(dtype: DType, bytes: &[u8], out: &mut [f64]) -> Loss {
 pub fn export_integers(dtype: DType, bytes: &[u8], out: &mut [i32]) -> Loss {
     dispatch!(dtype, T => {
         let mut loss = Loss::default();
-        each::<T, i32>(bytes, out, |x| match x.truncate() {
+        each::<T, i32>(bytes, out, |x| match x.whole_part() {
             None => NA_INTEGER,
             Some(x) => i32::try_from(x).map_or_else(
                 |_| { loss.out_of_range += 1; NA_INTEGER },
@@ -91,7 +91,7 @@ pub fn export_logicals(dtype: DType, bytes: &[u8], out: &mut [i32]) {
 pub fn export_integer64(dtype: DType, bytes: &[u8], out: &mut [i64]) -> Loss {
     dispatch!(dtype, T => {
         let mut loss = Loss::default();
-        each::<T, i64>(bytes, out, |x| match x.truncate() {
+        each::<T, i64>(bytes, out, |x| match x.whole_part() {
             None => NA_INTEGER64,
             Some(x) => i64::try_from(x).map_or_else(
                 |_| { loss.out_of_range += 1; NA_INTEGER64 },
@@ -107,7 +107,7 @@ trait Exported: Element {
     /// Whether it is NaN.
     fn is_missing(self) -> bool;
     /// The whole part; `None` for NaN. Saturates far outside of every integer of R.
-    fn truncate(self) -> Option<i128>;
+    fn whole_part(self) -> Option<i128>;
     /// Whether `y`, the nearest double, is the same number.
     fn is_exact(self, y: f64) -> bool;
 }
@@ -116,7 +116,7 @@ macro_rules! integers {
     ($($type:ty)+) => {$(
         impl Exported for $type {
             fn is_missing(self) -> bool { false }
-            fn truncate(self) -> Option<i128> { Some(self.into()) }
+            fn whole_part(self) -> Option<i128> { Some(self.into()) }
             // Up to 32 bits the answer is known when this is compiled.
             fn is_exact(self, y: f64) -> bool { <$type>::BITS <= 32 || y as i128 == i128::from(self) }
         }
@@ -128,7 +128,7 @@ macro_rules! floats {
     ($($type:ty)+) => {$(
         impl Exported for $type {
             fn is_missing(self) -> bool { self.is_nan() }
-            fn truncate(self) -> Option<i128> { if self.is_nan() { None } else { Some(self as i128) } }
+            fn whole_part(self) -> Option<i128> { if self.is_nan() { None } else { Some(self as i128) } }
             fn is_exact(self, _: f64) -> bool { true }
         }
     )+};
@@ -139,7 +139,7 @@ impl Exported for Bool {
     fn is_missing(self) -> bool {
         false
     }
-    fn truncate(self) -> Option<i128> {
+    fn whole_part(self) -> Option<i128> {
         Some(self.get().into())
     }
     fn is_exact(self, _: f64) -> bool {
