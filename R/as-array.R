@@ -58,8 +58,8 @@ as_array <- function(x, integer64 = FALSE) {
   # Its methods, for printing and arithmetic.
   if (inherits(out[[1L]], "integer64")) requireNamespace("bit64", quietly = TRUE)
   value <- out[[1L]]
-  # The tensor's own vector: R wraps it to set an attribute, and copies it only if it is short.
-  if (is.null(dim(value)) && length(x$shape)) dim(value) <- x$shape
+  # The tensor's own vector: R wraps it for `attributes<-`, where `dim<-` would copy it.
+  if (is.null(dim(value)) && length(x$shape)) value <- `attributes<-`(value, list(dim = x$shape))
   value
 }
 

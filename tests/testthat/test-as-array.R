@@ -173,3 +173,20 @@ test_that("only tensors have elements to give", {
   shapes <- jit(function(x) length(x) + nrow(x) + ncol(x) * x)
   expect_nv(shapes(nv_fill(1, c(2, 3))), matrix(11, 2, 3), "f32")
 })
+
+test_that("f64 and i32 go out without a copy", {
+  x <- nv_fill(0.5, c(1000, 500), dtype = "f64")
+  # R's own count of the memory that a call takes: a copy would be 4 MB.
+  taken <- function(expr) {
+    before <- gc(reset = TRUE)[2L, 6L]
+    force(expr)
+    gc()[2L, 6L] - before
+  }
+  expect_lt(taken(as_array(x)), 2)
+  y <- nv_fill(1L, c(1000, 1000))
+  expect_lt(taken(as_array(y)), 2)
+  # What is done to the array is not seen by the tensor.
+  a <- as_array(x)
+  a[1, 1] <- 7
+  expect_identical(as_array(x)[1, 1], 0.5)
+})
