@@ -25,35 +25,19 @@
 as_array <- function(x, integer64 = FALSE) {
   if (inherits(x, "AnvilTracer")) abort_concrete("as_array()", x)
   out <- .Call(anvil_to_r, x, integer64)
-  if (out[[2L]] > 0) {
-    warn(
-      "anvil_warning_rounded",
-      sprintf(
-        "%.0f value%s of dtype %s cannot be represented exactly as double.\ni Use `as_array(x, integer64 = TRUE)`.",
-        out[[2L]], if (out[[2L]] == 1) "" else "s", x$dtype
-      ),
-      count = out[[2L]]
-    )
+  count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", x$dtype)
+  if ((n <- out[[2L]]) > 0) {
+    advice <- "Use `as_array(x, integer64 = TRUE)`."
+    warn("anvil_warning_rounded", paste0(count(n), " cannot be represented exactly as double.\ni ", advice), count = n)
   }
-  if (out[[3L]] > 0) {
-    warn(
-      "anvil_warning_na",
-      sprintf(
-        "%.0f value%s of dtype %s %s the smallest integer, which R reads as NA.\ni Use `nv_convert(x, \"f64\")` first.",
-        out[[3L]], if (out[[3L]] == 1) "" else "s", x$dtype, if (out[[3L]] == 1) "is" else "are"
-      ),
-      count = out[[3L]]
-    )
+  if ((n <- out[[3L]]) > 0) {
+    what <- paste(if (n == 1) "is" else "are", "the smallest integer, which R reads as NA.")
+    warn("anvil_warning_na", paste0(count(n), " ", what, "\ni Use `nv_convert(x, \"f64\")` first."), count = n)
   }
-  if (out[[4L]] > 0) {
-    abort(
-      "anvil_error_value",
-      sprintf(
-        "%.0f value%s of dtype %s cannot be represented as integer64.\ni Use `integer64 = FALSE`, which rounds to double.",
-        out[[4L]], if (out[[4L]] == 1) "" else "s", x$dtype
-      ),
-      dtype = x$dtype, count = out[[4L]]
-    )
+  if ((n <- out[[4L]]) > 0) {
+    advice <- "Use `integer64 = FALSE`, which rounds to double."
+    message <- paste0(count(n), " cannot be represented as integer64.\ni ", advice)
+    abort("anvil_error_value", message, dtype = x$dtype, count = n)
   }
   # Its methods, for printing and arithmetic.
   if (inherits(out[[1L]], "integer64")) requireNamespace("bit64", quietly = TRUE)

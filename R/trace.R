@@ -1,7 +1,7 @@
 # Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened, and a trace is closed on the
 # way out, whatever happens.
 
-# Runs f on tracers in place of the leaves of `args`; `call` makes the call from the arguments. Gives a graph.
+# Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
   trace <- .Call(anvil_trace_open, name)
   on.exit(.Call(anvil_trace_close, trace))

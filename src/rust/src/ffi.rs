@@ -41,7 +41,6 @@ extern "C" {
     pub fn INTEGER(x: SEXP) -> *mut c_int;
     pub fn LOGICAL(x: SEXP) -> *mut c_int;
     pub fn REAL(x: SEXP) -> *mut f64;
-    pub fn RAW(x: SEXP) -> *mut u8;
     pub fn INTEGER_RO(x: SEXP) -> *const c_int;
     pub fn LOGICAL_RO(x: SEXP) -> *const c_int;
     pub fn REAL_RO(x: SEXP) -> *const f64;

@@ -1,4 +1,4 @@
-//! Entry points that are not hot: creation and conversion of tensors, types, promotion, printing, the table of ops.
+//! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are read.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, Outcome, Scope};
@@ -13,7 +13,7 @@ use anvil_core::ops::attrs::Attrs;
 use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
 
-/// A dtype from an R value: its name, a dtype object, or anything else that has one.
+/// A dtype from an R value: its name, or a dtype object.
 pub fn dtype_argument(x: SEXP) -> Result<DType> {
     if let Some(dtype) = value::dtype_of_name(x) {
         return Ok(dtype);
@@ -49,7 +49,7 @@ pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
     Ok(shape)
 }
 
-/// The parts of an abstract tensor, if it is one: `list(dtype, shape, ambiguous)`, see R/abstract.R.
+/// The parts of an abstract tensor, if it is one: `list(dtype, shape, ambiguous)`, see R/tensor.R.
 pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
     // SAFETY: reads the class.
     if kind(x) != VECSXP || unsafe { Rf_inherits(x, c"AnvilAbstract".as_ptr()) } == 0 || len(x) < 3 {
@@ -156,7 +156,7 @@ pub fn lift(x: SEXP, scope: &Scope) -> Outcome {
     trace::tracer(handle, operand, &shape, scope)
 }
 
-/// Raises each kind of error on purpose, for tests: a panic, or an interrupt-like wait.
+/// Fails on purpose, for tests: by a panic, or with an error.
 pub fn fail(what: SEXP) -> Outcome {
     let what = string(what).unwrap_or_default();
     if what == "panic" {

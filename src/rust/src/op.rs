@@ -1,12 +1,12 @@
 //! The door of the ops: `.External("anvil_op", name, operands..., attribute = ...)`.
 //!
 //! Untagged arguments are operands, and so are the elements of a list tagged `operands`; other tagged arguments are static
-//! parameters. With a
-//! tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as a program of its
-//! own that is kept for the next call with the same types.
+//! parameters. With a tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as
+//! a program of its own that is kept for the next call with the same types.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::mixer::Mixer;
 use crate::program::Program;
 use crate::trace::{self, Trace};
 use crate::tree::{Leaf, Out};
@@ -21,7 +21,6 @@ use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::Builder;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::RefCell;
-use crate::mixer::Mixer;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
@@ -79,8 +78,8 @@ impl Call {
 
     /// What an eager program depends on: name, parameters, types of the operands. `None` if a parameter has no words.
     fn words(&self, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
-        // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
+        // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
         words.push(unsafe { STRING_ELT(self.name, 0) } as u64);
         for &(tag, x) in &self.attrs {
             words.push(tag as u64);
@@ -88,20 +87,7 @@ impl Call {
                 return Ok(None);
             }
         }
-        for leaf in leaves {
-            match leaf {
-                Leaf::Tensor(record, _) => {
-                    let dims = record.dims();
-                    words.push(1 | (record.dtype as u64) << 8 | (record.ambiguous as u64) << 16 | (dims.len() as u64) << 32);
-                    words.extend(dims.iter().map(|&d| d as u64));
-                }
-                Leaf::Number(x, dtype) => {
-                    let shape = trace::number_argument(*x)?.1;
-                    words.push(2 | (*dtype as u64) << 8 | (shape.rank() as u64) << 32);
-                    words.extend(shape.iter().map(|&d| d as u64));
-                }
-            }
-        }
+        leaves.iter().for_each(|leaf| leaf.add_words(&mut words));
         Ok(Some(words))
     }
 }

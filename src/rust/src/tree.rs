@@ -22,6 +22,18 @@ pub enum Leaf {
     Number(SEXP, DType),
 }
 
+impl Leaf {
+    /// Adds what a program depends on: kind, dtype, flag, shape.
+    pub fn add_words(&self, words: &mut Vec<u64>) {
+        let (kind, dtype, ambiguous, dims) = match self {
+            Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.dims()),
+            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, value::number_dims(*x)),
+        };
+        words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (dims.len() as u64) << 32);
+        words.extend(dims.iter().map(|&d| d as u64));
+    }
+}
+
 /// The arguments of one call, flattened.
 #[derive(Default)]
 pub struct Flat {
@@ -82,11 +94,7 @@ impl Flat {
         if x == nil() {
             self.words.push(EMPTY);
         } else if value::is_tensor(x) {
-            let record = Record::read(x)?;
-            let dims = record.dims();
-            self.words.push(TENSOR | (record.dtype as u64) << 8 | (record.ambiguous as u64) << 16 | (dims.len() as u64) << 32);
-            self.words.extend(dims.iter().map(|&d| d as u64));
-            self.leaf(owner, Leaf::Tensor(record, own));
+            self.leaf(owner, Leaf::Tensor(Record::read(x)?, own));
         } else if value::is_tracer(x) {
             self.traced = true;
         } else if kind(x) == VECSXP && !is_object(x) {
@@ -108,15 +116,14 @@ impl Flat {
                 self.walk(owner, child, own)?;
             }
         } else {
-            let (dtype, shape) = argument(x)?;
-            self.words.push(NUMBER | (dtype as u64) << 8 | (shape.rank() as u64) << 32);
-            self.words.extend(shape.iter().map(|&d| d as u64));
+            let (dtype, _) = argument(x)?;
             self.leaf(owner, Leaf::Number(x, dtype));
         }
         Ok(())
     }
 
     fn leaf(&mut self, owner: usize, leaf: Leaf) {
+        leaf.add_words(&mut self.words);
         self.leaves.push(leaf);
         self.owners.push(owner);
     }

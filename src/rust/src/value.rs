@@ -286,7 +286,7 @@ impl Record {
             return &mut [];
         }
         // SAFETY: by the caller.
-        unsafe { std::slice::from_raw_parts_mut(pointer(self.data), n) }
+        unsafe { std::slice::from_raw_parts_mut(pointer(self.data).cast_mut(), n) }
     }
 }
 
@@ -327,11 +327,12 @@ fn byte_len(x: SEXP) -> usize {
     len(x) * unit
 }
 
-/// The elements, for reading: a wrapped vector is not copied.
+/// The elements. They may be written if the vector is not an ALTREP one; one that is, such as a wrapper, is expanded for
+/// reading and not copied.
 ///
 /// # Safety
 /// `x` is a logical, integer, double or raw vector; may jump if it is an ALTREP one.
-unsafe fn pointer_to_read(x: SEXP) -> *const u8 {
+unsafe fn pointer(x: SEXP) -> *const u8 {
     // SAFETY: by the caller.
     unsafe {
         match kind(x) {
@@ -339,20 +340,6 @@ unsafe fn pointer_to_read(x: SEXP) -> *const u8 {
             INTSXP => INTEGER_RO(x).cast(),
             LGLSXP => LOGICAL_RO(x).cast(),
             _ => RAW_RO(x),
-        }
-    }
-}
-
-/// # Safety
-/// `x` is a logical, integer, double or raw vector that is not an ALTREP one.
-unsafe fn pointer(x: SEXP) -> *mut u8 {
-    // SAFETY: by the caller.
-    unsafe {
-        match kind(x) {
-            REALSXP => REAL(x).cast(),
-            INTSXP => INTEGER(x).cast(),
-            LGLSXP => LOGICAL(x).cast(),
-            _ => RAW(x),
         }
     }
 }
@@ -380,7 +367,7 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
     // SAFETY: an ALTREP vector may allocate or jump when it is expanded, hence `protected`.
     let is_altrep = unsafe { ALTREP(x) } != 0;
     // SAFETY: as above; a plain vector has its elements at hand.
-    let start = if is_altrep { protected(|| unsafe { pointer_to_read(x) })? } else { unsafe { pointer_to_read(x) } };
+    let start = if is_altrep { protected(|| unsafe { pointer(x) })? } else { unsafe { pointer(x) } };
     let n = byte_len(x);
     if n == 0 {
         return Ok(Bytes::Borrowed(&[]));
@@ -407,12 +394,16 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     if is_object(x) {
         return None;
     }
+    let dims = number_dims(x);
+    let bare_vector = dims.is_empty() && len(x) != 1;
+    (!bare_vector).then(|| (dtype, shape_of(dims)))
+}
+
+/// Sizes of the dimensions of a [`number`]; none for a scalar.
+pub fn number_dims<'a>(x: SEXP) -> &'a [c_int] {
     // SAFETY: reads an attribute.
     let dim = attribute(x, unsafe { R_DimSymbol });
-    if dim == nil() {
-        return (len(x) == 1).then(|| (dtype, Shape::scalar()));
-    }
-    Some((dtype, shape_of(ints(dim))))
+    if dim == nil() { &[] } else { ints(dim) }
 }
 
 /// The elements of a [`number`]; logicals are narrowed to one byte.
@@ -541,7 +532,7 @@ pub unsafe fn new_bytes<'a>(record: SEXP) -> &'a mut [u8] {
         return &mut [];
     }
     // SAFETY: a fresh vector that nothing else refers to.
-    unsafe { std::slice::from_raw_parts_mut(pointer(data), byte_len(data)) }
+    unsafe { std::slice::from_raw_parts_mut(pointer(data).cast_mut(), byte_len(data)) }
 }
 
 /// Takes a record's vector away, so that using it again is an error.
