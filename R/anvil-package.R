@@ -4,7 +4,7 @@
 #' Rust simplifies and runs that graph whenever the function is called again with arguments of the same types.
 #'
 #' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
-#' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()].
+#' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()], [promotion_rules()].
 #' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()].
 #'
 #' @section Errors:
@@ -16,6 +16,7 @@
 #' | `anvil_error_arg` | an argument is not what the function takes |
 #' | `anvil_error_value` | data that a dtype cannot hold: missing, out of range |
 #' | `anvil_error_dtype` | an unknown dtype, or one that an op does not take |
+#' | `anvil_error_promotion` | types that the rules of promotion refuse to bring together |
 #' | `anvil_error_shape` | shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed |
 #' | `anvil_error_axis` | a dimension number that is out of range or given twice |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |

@@ -20,11 +20,11 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'
 #' Integers wrap.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x - y` is the same on tensors.
@@ -55,11 +55,11 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #' to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
 #' smallest signed integer divided by -1 is itself.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x / y` is the same on tensors.
@@ -72,11 +72,11 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'
 #' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x ^ y` is the same on tensors.
@@ -139,10 +139,11 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'
 #' NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -154,10 +155,11 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'
 #' NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples

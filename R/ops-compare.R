@@ -36,10 +36,11 @@ nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x > y` is the same on tensors.
@@ -52,10 +53,11 @@ nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x >= y` is the same on tensors.
@@ -68,10 +70,11 @@ nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x < y` is the same on tensors.
@@ -84,10 +87,11 @@ nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x <= y` is the same on tensors.

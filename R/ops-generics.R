@@ -100,6 +100,10 @@
 #' @export
 `ceiling.AnvilValue` <- function(x) .External(anvil_op, "ceiling", x)
 
+#' @method Conj AnvilValue
+#' @export
+`Conj.AnvilValue` <- function(x) .External(anvil_op, "conj", x)
+
 #' @method ! AnvilValue
 #' @export
 `!.AnvilValue` <- function(x) .External(anvil_op, "not", x)
@@ -115,6 +119,18 @@
 #' @method is.nan AnvilValue
 #' @export
 `is.nan.AnvilValue` <- function(x) .External(anvil_op, "is_nan", x)
+
+#' @method Re AnvilValue
+#' @export
+`Re.AnvilValue` <- function(x) .External(anvil_op, "real", x)
+
+#' @method Im AnvilValue
+#' @export
+`Im.AnvilValue` <- function(x) .External(anvil_op, "imag", x)
+
+#' @method Arg AnvilValue
+#' @export
+`Arg.AnvilValue` <- function(x) .External(anvil_op, "arg", x)
 
 #' @method + AnvilValue
 #' @export

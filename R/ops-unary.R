@@ -4,10 +4,10 @@
 #'
 #' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than integers and floats.
+#' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `-x` is the same on tensors.
 #' @examples
@@ -49,9 +49,10 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 #'
 #' NaN below zero; correctly rounded.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sqrt(x)` is the same on tensors.
 #' @examples
@@ -85,9 +86,10 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 
 #' Exponential, `e^x`
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `exp(x)` is the same on tensors.
 #' @examples
@@ -113,9 +115,10 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 #'
 #' -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_log(nv_tensor(c(0.5, 1, 2)))
@@ -138,9 +141,10 @@ nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
 
 #' Logarithm to base 2
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log2(x)` is the same on tensors.
 #' @examples
@@ -150,9 +154,10 @@ nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
 
 #' Logarithm to base 10
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log10(x)` is the same on tensors.
 #' @examples
@@ -162,9 +167,10 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 
 #' Sine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sin(x)` is the same on tensors.
 #' @examples
@@ -174,9 +180,10 @@ nv_sin <- function(operand) .External(anvil_op, "sin", operand)
 
 #' Cosine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cos(x)` is the same on tensors.
 #' @examples
@@ -186,9 +193,10 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 
 #' Tangent; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tan(x)` is the same on tensors.
 #' @examples
@@ -200,9 +208,10 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 #'
 #' NaN outside of `[-1, 1]`.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asin(x)` is the same on tensors.
 #' @examples
@@ -214,9 +223,10 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 #'
 #' NaN outside of `[-1, 1]`.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acos(x)` is the same on tensors.
 #' @examples
@@ -226,9 +236,10 @@ nv_acos <- function(operand) .External(anvil_op, "acos", operand)
 
 #' Inverse tangent, in radians
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atan(x)` is the same on tensors.
 #' @examples
@@ -238,9 +249,10 @@ nv_atan <- function(operand) .External(anvil_op, "atan", operand)
 
 #' Hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sinh(x)` is the same on tensors.
 #' @examples
@@ -250,9 +262,10 @@ nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
 
 #' Hyperbolic cosine
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cosh(x)` is the same on tensors.
 #' @examples
@@ -262,9 +275,10 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 
 #' Hyperbolic tangent
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tanh(x)` is the same on tensors.
 #' @examples
@@ -274,9 +288,10 @@ nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
 
 #' Inverse hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asinh(x)` is the same on tensors.
 #' @examples
@@ -288,9 +303,10 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 #'
 #' NaN below 1.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acosh(x)` is the same on tensors.
 #' @examples
@@ -302,9 +318,10 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 #'
 #' Infinite at -1 and 1, NaN beyond.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atanh(x)` is the same on tensors.
 #' @examples
@@ -427,6 +444,21 @@ nv_ceiling <- function(operand) .External(anvil_op, "ceiling", operand)
 #' nv_trunc(nv_tensor(c(-1.5, 0.5, 2)))
 #' @export
 nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
+
+#' Complex conjugate: the imaginary part with the other sign
+#'
+#' A real number is its own.
+#'
+#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `Conj(x)` is the same on tensors.
+#' @examples
+#' nv_conj(nv_tensor(c(3+4i, -1i)))
+#' @export
+nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 
 #' Logical negation of booleans, complement of the bits of integers
 #'

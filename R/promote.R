@@ -11,17 +11,21 @@
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
 #' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for anvil's, which are described here.
 #' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
 #' @section Errors:
-#' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type.
-#' @seealso `vignette("type-promotion", "anvil")`
+#' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type or an unknown
+#' name of rules, `anvil_error_promotion` for a pair that the rules refuse, with the fields `lhs`, `rhs` and `rules`.
+#' anvil's rules refuse none.
+#' @seealso [promotion_rules()], `vignette("type-promotion", "anvil")`
 #' @examples
 #' common_dtype("f64", "f32")$dtype
 #' common_dtype("i64", "f32")$dtype
 #' common_dtype("f32", "f64", FALSE, TRUE)
+#' common_dtype("i64", "f32", rules = "torch")$dtype
 #' @export
-common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambiguous = FALSE) {
-  common <- .Call(anvil_common_dtype, lhs_dtype, rhs_dtype, lhs_ambiguous, rhs_ambiguous)
+common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambiguous = FALSE, rules = NULL) {
+  common <- .Call(anvil_common_dtype, lhs_dtype, rhs_dtype, lhs_ambiguous, rhs_ambiguous, rules)
   list(dtype = dtype_objects[[common[[1L]]]], ambiguous = common[[2L]])
 }
 

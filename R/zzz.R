@@ -8,6 +8,7 @@ dtype_objects <- new.env(parent = emptyenv())
   for (i in seq_along(table$name)) {
     assign(table$name[i], new_dtype(table$name[i], table$class[i], table$bits[i]), envir = dtype_objects)
   }
+  register_later("knitr", "knit_print", "AnvilPromotionTable", knit_print_table)
   register_later("waldo", "compare_proxy", "AnvilTensor", function(x, path) compare_proxy_tensor(x, path))
 }
 

@@ -99,6 +99,13 @@ static SEXP finish(SEXP x, int status) {
     SEXP x = rs_##name(a, b, &status);       \
     return finish(x, status);                \
   }
+#define ENTRY3(name)                                 \
+  SEXP rs_##name(SEXP, SEXP, SEXP, int *);           \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP c) { \
+    int status = OK;                                 \
+    SEXP x = rs_##name(a, b, c, &status);            \
+    return finish(x, status);                        \
+  }
 #define ENTRY4(name)                                         \
   SEXP rs_##name(SEXP, SEXP, SEXP, SEXP, int *);             \
   static SEXP anvil_##name(SEXP a, SEXP b, SEXP c, SEXP d) { \
@@ -137,7 +144,10 @@ ENTRY1(dtype)
 ENTRY1(shape)
 ENTRY1(ambiguous)
 ENTRY1(dtype_name)
-ENTRY4(common_dtype)
+ENTRY5(common_dtype)
+ENTRY1(rules_name)
+ENTRY3(promotable)
+ENTRY3(promotion_path)
 ENTRY1(fail)
 ENTRY1(init)
 
@@ -158,7 +168,8 @@ static const R_CallMethodDef calls[] = {
     CALL(trace_close, 1),  CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
-    CALL(common_dtype, 4), CALL(fail, 1),       CALL(load, 2),         {NULL, NULL, 0}};
+    CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
+    CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {CALL(op, -1), CALL(ops, -1), CALL(jit_call, -1), {NULL, NULL, 0}};
 

@@ -44,6 +44,8 @@ extern "C" {
     pub fn INTEGER_RO(x: SEXP) -> *const c_int;
     pub fn LOGICAL_RO(x: SEXP) -> *const c_int;
     pub fn REAL_RO(x: SEXP) -> *const f64;
+    pub fn COMPLEX(x: SEXP) -> *mut [f64; 2];
+    pub fn COMPLEX_RO(x: SEXP) -> *const [f64; 2];
     pub fn RAW_RO(x: SEXP) -> *const u8;
     pub fn R_CHAR(x: SEXP) -> *const c_char;
     pub fn PRINTNAME(x: SEXP) -> SEXP;

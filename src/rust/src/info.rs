@@ -1,12 +1,12 @@
 //! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are read.
 
 use crate::ffi::*;
-use crate::guard::{protected, r_string, Outcome, Scope};
+use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::jit;
 use crate::trace;
 use crate::tree;
 use crate::value::{self, Record};
-use anvil_core::dtype::promote::common_dtype;
+use anvil_core::dtype::promote::{self, common_dtype, Rules};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::ops::attrs::Attrs;
@@ -100,14 +100,33 @@ pub fn dtype_name(x: SEXP) -> Outcome {
     Ok(value::name_of_dtype(dtype_argument(x)?))
 }
 
-/// `list(dtype, ambiguous)` of the join of two ranked types.
-pub fn common(lhs: SEXP, rhs: SEXP, lhs_ambiguous: SEXP, rhs_ambiguous: SEXP, scope: &Scope) -> Outcome {
+/// Rules of promotion from an R value: their name, or `NULL` for the default.
+pub fn rules_argument(x: SEXP) -> Result<&'static Rules> {
+    if x == nil() {
+        return Ok(promote::rules());
+    }
+    match string(x) {
+        Some(name) => promote::by_name(&name),
+        None => Err(promote::unknown_rules(&value::describe(x))),
+    }
+}
+
+/// A ranked type from an R value: a dtype object, a dtype's name, or one with `?`; `i?`, `f?`, `c?` are scalars.
+fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
+    match string(x) {
+        Some(name) => promote::parse(&name),
+        None => Ok(Ranked { dtype: dtype_argument(x).map_err(|e| e.for_argument(arg))?, ambiguous: false }),
+    }
+}
+
+/// `list(dtype, ambiguous)` of what two ranked types promote to.
+pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope: &Scope) -> Outcome {
     let ranked = |x, arg, flag| -> Result<Ranked> {
         Ok(Ranked { dtype: dtype_argument(x)?, ambiguous: flag_argument(arg, flag)? })
     };
     let lhs = ranked(lhs, "lhs_ambiguous", lhs_ambiguous)?;
     let rhs = ranked(rhs, "rhs_ambiguous", rhs_ambiguous)?;
-    let join = common_dtype(lhs, rhs);
+    let join = common_dtype(lhs, rhs, rules_argument(rules)?)?;
     // SAFETY: inside `protected`.
     let out = protected(|| unsafe {
         let out = Rf_allocVector(VECSXP, 2);
@@ -116,6 +135,24 @@ pub fn common(lhs: SEXP, rhs: SEXP, lhs_ambiguous: SEXP, rhs_ambiguous: SEXP, sc
         out
     })?;
     Ok(scope.keep(out))
+}
+
+/// The name of rules of promotion.
+pub fn rules_name(rules: SEXP, scope: &Scope) -> Outcome {
+    r_string(rules_argument(rules)?.name(), scope)
+}
+
+/// Whether a value of one type may be used as one of another.
+pub fn promotable(from: SEXP, to: SEXP, rules: SEXP) -> Outcome {
+    let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
+    Ok(value::flag(rules_argument(rules)?.promotes(from, to)))
+}
+
+/// A shortest chain from one type to another in the lattice of the rules.
+pub fn promotion_path(from: SEXP, to: SEXP, rules: SEXP, scope: &Scope) -> Outcome {
+    let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
+    let path = rules_argument(rules)?.path(from, to)?;
+    r_strings(&path.into_iter().map(String::from).collect::<Vec<_>>(), scope)
 }
 
 /// The text of a traced function's graph, `optimised` or as it was traced.

@@ -34,7 +34,7 @@ mod trace;
 mod tree;
 mod value;
 
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{promote, DType, Ranked};
 use anvil_core::ops;
 use extendr_api::metadata::{Arg, Func};
 use extendr_api::prelude::*;
@@ -77,8 +77,11 @@ entry! {
     rs_shape(x) scope => info::shape(x, scope);
     rs_ambiguous(x) scope => info::ambiguous(x, scope);
     rs_dtype_name(x) _scope => info::dtype_name(x);
-    rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous) scope =>
-        info::common(lhs, rhs, lhs_ambiguous, rhs_ambiguous, scope);
+    rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules) scope =>
+        info::common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules], scope);
+    rs_rules_name(rules) scope => info::rules_name(rules, scope);
+    rs_promotable(from, to, rules) _scope => info::promotable(from, to, rules);
+    rs_promotion_path(from, to, rules) scope => info::promotion_path(from, to, rules, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
@@ -94,8 +97,30 @@ fn anvil_dtypes() -> List {
     let all = DType::ALL;
     list!(
         name = all.iter().map(|d| d.name()).collect::<Vec<_>>(),
-        class = all.iter().map(|d| d.kind().r_class()).collect::<Vec<_>>(),
+        class = all.iter().map(|d| d.r_class()).collect::<Vec<_>>(),
         bits = all.iter().map(|d| d.bits() as i32).collect::<Vec<_>>()
+    )
+}
+
+/// The systems of promotion: their names, the default first.
+#[extendr]
+fn anvil_promotion_rules() -> Vec<&'static str> {
+    promote::names().to_vec()
+}
+
+/// A system of promotion, which exists: its ranked types, what each pair promotes to as a matrix by columns (`-` for a
+/// refusal), and the edges of its diagram (none for a table).
+#[extendr]
+fn anvil_promotion(name: &str) -> List {
+    let rules = promote::by_name(name).expect("R has checked the name");
+    let types: Vec<Ranked> = promote::ranked().collect();
+    let pairs = types.iter().flat_map(|&rhs| types.iter().map(move |&lhs| (lhs, rhs)));
+    let edges = rules.edges().unwrap_or_default();
+    list!(
+        types = types.iter().map(Ranked::to_string).collect::<Vec<_>>(),
+        joins = pairs.map(|(l, r)| rules.join(l, r).map_or("-".into(), |x| x.to_string())).collect::<Vec<_>>(),
+        from = edges.iter().map(|edge| edge.0).collect::<Vec<_>>(),
+        to = edges.iter().map(|edge| edge.1).collect::<Vec<_>>()
     )
 }
 
@@ -116,6 +141,8 @@ fn anvil_ops_table() -> List {
 extendr_module! {
     mod anvil;
     fn anvil_dtypes;
+    fn anvil_promotion_rules;
+    fn anvil_promotion;
     fn anvil_ops_table;
 }
 

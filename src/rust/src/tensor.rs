@@ -5,7 +5,7 @@ use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::info::{dtype_argument, flag_argument, shape_argument};
 use crate::value::{self, Record};
 use anvil_core::boundary::{
-    export_doubles, export_integer64, export_integers, export_logicals, import, natural, Filling, Loss, Natural, Source,
+    export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural, Filling, Loss, Natural, Source,
 };
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::{Error, Result};
@@ -13,6 +13,7 @@ use anvil_core::format::{data_lines, footer, limit, summary, Limits, Number};
 use anvil_core::kernels::cast;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
+use num_complex::Complex;
 
 extern "C" {
     static R_DimNamesSymbol: SEXP;
@@ -30,6 +31,7 @@ fn default_dtype(x: SEXP) -> Result<DType> {
         REALSXP => Ok(DType::F32),
         INTSXP => Ok(DType::I32),
         LGLSXP => Ok(DType::I1),
+        CPLXSXP => Ok(DType::C64),
         RAWSXP => Ok(DType::UI8),
         _ => Err(Error::Arg {
             arg: "dtype".into(),
@@ -41,19 +43,18 @@ fn default_dtype(x: SEXP) -> Result<DType> {
 }
 
 fn check_data(x: SEXP) -> Result<()> {
-    let plain = matches!(kind(x), REALSXP | INTSXP | LGLSXP | RAWSXP | STRSXP);
+    let plain = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP | RAWSXP | STRSXP);
     if plain && (!is_object(x) || is_integer64(x)) {
         return Ok(());
     }
     let hint = match kind(x) {
-        CPLXSXP => "Complex dtypes are not available yet; use real and imaginary parts.",
         VECSXP => "Use `unlist()` or `as.matrix()` first.",
         _ if is_object(x) => "Use `unclass()` or `as.numeric()` first.",
         _ => "",
     };
     Err(Error::Arg {
         arg: "data".into(),
-        expected: "a numeric, logical, character or raw vector or array".into(),
+        expected: "a numeric, complex, logical, character or raw vector or array".into(),
         got: value::describe(x),
         hint: hint.into(),
     })
@@ -94,6 +95,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
         REALSXP => Source::Doubles(cast::slice(bytes)),
         INTSXP => Source::Integers(cast::slice(bytes)),
         LGLSXP => Source::Logicals(cast::slice(bytes)),
+        CPLXSXP => Source::Complexes(cast::slice(bytes)),
         STRSXP => Source::Strings(&at, n),
         _ => Source::Raw(bytes),
     };
@@ -118,7 +120,7 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
 
 /// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is copied.
 fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
-    let same = kind(data) == value::storage(aval.dtype) && matches!(aval.dtype, DType::F64 | DType::I32);
+    let same = kind(data) == value::storage(aval.dtype) && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
     let ordered = matches!(filling, Filling::Column) || aval.shape.rank() < 2;
     if !same || !ordered || is_object(data) || len(data) != aval.shape.size() {
         return Ok(None);
@@ -155,8 +157,9 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         Natural::Logical => LGLSXP,
         Natural::Integer => INTSXP,
         Natural::Double => REALSXP,
+        Natural::Complex => CPLXSXP,
     };
-    let shared = matches!(record.dtype, DType::F64 | DType::I32);
+    let shared = matches!(record.dtype, DType::F64 | DType::I32 | DType::C128);
     // SAFETY: inside `protected`; the result is protected while its attributes are made.
     let out = scope.keep(protected(|| unsafe {
         if shared {
@@ -191,6 +194,10 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
             match to {
                 LGLSXP => export_logicals(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(LOGICAL(out), n)),
                 INTSXP => loss = export_integers(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(INTEGER(out), n)),
+                CPLXSXP => {
+                    let out = std::slice::from_raw_parts_mut(COMPLEX(out).cast(), n);
+                    export_complex(record.dtype, bytes.as_slice(), out);
+                }
                 _ if wants_integer64 => {
                     let out = std::slice::from_raw_parts_mut(REAL(out).cast::<i64>(), n);
                     loss = export_integer64(record.dtype, bytes.as_slice(), out);
@@ -234,6 +241,10 @@ pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
         let element = Literal::from_bytes(dtype, &bytes[i * unit..]);
         match dtype.kind() {
             Kind::Float => Number::Float(element.get::<f64>()),
+            Kind::Complex => {
+                let z = element.get::<Complex<f64>>();
+                Number::Complex(z.re, z.im)
+            }
             Kind::Unsigned => Number::Int(element.get::<u64>().into()),
             Kind::Boolean | Kind::Integer => Number::Int(element.get::<i64>().into()),
         }

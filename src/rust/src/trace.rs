@@ -225,7 +225,7 @@ pub fn operand(trace: &Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome<O
 /// [`Error::Arg`] with advice for anything else.
 pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
     value::number(x).ok_or_else(|| {
-        let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP) && !is_object(x);
+        let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP) && !is_object(x);
         let hint = if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };
         Error::Arg {
             arg: "operand".into(),

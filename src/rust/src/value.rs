@@ -183,6 +183,7 @@ pub fn storage(dtype: DType) -> c_int {
     match dtype {
         DType::F64 => REALSXP,
         DType::I32 => INTSXP,
+        DType::C128 => CPLXSXP,
         _ => RAWSXP,
     }
 }
@@ -265,7 +266,7 @@ impl Record {
     /// # Errors
     /// A jump if the vector is an ALTREP one that cannot be expanded.
     pub fn bytes(&self) -> Outcome<Bytes<'_>> {
-        bytes(self.data, self.dtype.bytes())
+        bytes(self.data, align_of(self.dtype))
     }
 
     /// Whether nothing but the record refers to its vector, which is an ordinary one, aligned for its elements.
@@ -273,7 +274,7 @@ impl Record {
         // SAFETY: reads the header; a vector that is not an ALTREP one has its elements at hand.
         let plain = unsafe { anvil_references(self.data) <= 1 && ALTREP(self.data) == 0 };
         // SAFETY: as above.
-        plain && unsafe { pointer(self.data) }.align_offset(self.dtype.bytes()) == 0
+        plain && unsafe { pointer(self.data) }.align_offset(align_of(self.dtype)) == 0
     }
 
     /// Its bytes, for writing.
@@ -318,8 +319,14 @@ pub fn shape_of(dims: &[c_int]) -> Shape {
     Shape::try_new(sizes).expect("a vector of this shape exists")
 }
 
+/// Alignment of elements in memory: the largest that R's vectors have for sure is that of a double.
+fn align_of(dtype: DType) -> usize {
+    dtype.bytes().min(8)
+}
+
 fn byte_len(x: SEXP) -> usize {
     let unit = match kind(x) {
+        CPLXSXP => 16,
         REALSXP => 8,
         INTSXP | LGLSXP => 4,
         _ => 1,
@@ -331,11 +338,12 @@ fn byte_len(x: SEXP) -> usize {
 /// reading and not copied.
 ///
 /// # Safety
-/// `x` is a logical, integer, double or raw vector; may jump if it is an ALTREP one.
+/// `x` is a logical, integer, double, complex or raw vector; may jump if it is an ALTREP one.
 unsafe fn pointer(x: SEXP) -> *const u8 {
     // SAFETY: by the caller.
     unsafe {
         match kind(x) {
+            CPLXSXP => COMPLEX_RO(x).cast(),
             REALSXP => REAL_RO(x).cast(),
             INTSXP => INTEGER_RO(x).cast(),
             LGLSXP => LOGICAL_RO(x).cast(),
@@ -389,6 +397,7 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
         REALSXP => DType::F64,
         INTSXP => DType::I32,
         LGLSXP => DType::I1,
+        CPLXSXP => DType::C128,
         _ => return None,
     };
     if is_object(x) {
@@ -411,8 +420,8 @@ pub fn number_dims<'a>(x: SEXP) -> &'a [c_int] {
 /// # Errors
 /// [`Error::MissingValue`] for a missing integer or logical.
 pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
-    let raw = bytes(x, if dtype == DType::F64 { 8 } else { 4 })?;
-    if dtype == DType::F64 {
+    let raw = bytes(x, align_of(dtype).max(4))?;
+    if matches!(dtype, DType::F64 | DType::C128) {
         return Ok(raw);
     }
     let values = cast::slice::<i32>(raw.as_slice());

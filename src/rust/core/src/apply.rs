@@ -4,7 +4,7 @@
 //! Eager calls and traced calls go through here alike; whoever calls decides what graph it is.
 
 use crate::dtype::promote::rules;
-use crate::dtype::{Class, DType, Kind, Ranked, FLOAT};
+use crate::dtype::{Class, DType, Kind, Ranked, FLOAT, INEXACT};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::kernels::fold::Fold;
@@ -36,6 +36,7 @@ pub fn literal_ranked(stored: DType) -> Ranked {
     match stored.kind() {
         Kind::Boolean => Ranked { dtype: DType::I1, ambiguous: false },
         Kind::Float => Ranked { dtype: DType::F32, ambiguous: true },
+        Kind::Complex => Ranked { dtype: DType::C64, ambiguous: true },
         Kind::Integer | Kind::Unsigned => Ranked { dtype: DType::I32, ambiguous: true },
     }
 }
@@ -54,6 +55,9 @@ fn cast(b: &mut Builder, value: Value, to: Ranked) -> Result<Value> {
         return Ok(value);
     }
     if let Def::Literal(literal) = b.graph().def(value) {
+        if literal.dtype().is_complex() && !to.dtype.is_complex() {
+            return Err(Error::ComplexToReal { from: literal.dtype(), to: to.dtype });
+        }
         return Ok(b.literal(literal.convert(to.dtype), to.ambiguous));
     }
     b.node1(Op::Convert(Convert { dtype: to.dtype, ambiguous: to.ambiguous }), &[value])
@@ -73,7 +77,9 @@ pub fn materialise(b: &mut Builder, operand: Operand) -> Result<Value> {
 /// Brings values to a common dtype: the join of theirs, and of `f32?` where the op computes on floats alone.
 fn promote(b: &mut Builder, operands: &[Operand], accepts: Option<Class>) -> Result<Vec<Value>> {
     let mut common = join(operands)?;
-    if accepts.is_some_and(|class| class.name == FLOAT.name) && !common.dtype.is_float() {
+    let refused = |class: Class| !class.contains(common.dtype) && class.contains(DType::F32);
+    let whole = common.dtype.is_integer() || common.dtype == DType::I1;
+    if whole && accepts.is_some_and(|class| refused(class) && !class.contains(DType::I32)) {
         common = rules().join(common, literal_ranked(DType::F64)).expect("anvil's rules refuse nothing");
     }
     operands.iter().map(|&x| convert(b, x, common)).collect()
@@ -114,6 +120,9 @@ fn broadcast_scalars(b: &mut Builder, function: &str, values: &mut [Value]) -> R
 /// Unknown dtypes, dtypes that the op does not take, shapes that do not fit, parameters out of range: see [`Error`]. The
 /// builder may hold unused nodes then.
 pub fn apply(b: &mut Builder, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    if let Some(result) = part(b, name, operands)? {
+        return Ok(vec![result]);
+    }
     if let Some(op) = elementwise(name) {
         let row = op.row();
         arity(row.function, operands, row.operands.len())?;
@@ -144,6 +153,15 @@ pub fn apply(b: &mut Builder, name: &str, operands: &[Operand], attrs: &Attrs) -
     }
     match name {
         "mean" => mean(b, operands, attrs),
+        "complex" => {
+            arity("nv_complex", operands, 2)?;
+            let common = join(operands)?;
+            let wide = rules().join(common, Ranked { dtype: DType::F32, ambiguous: common.ambiguous });
+            let to = wide.filter(|to| to.dtype.is_float()).unwrap_or(common);
+            let mut parts = operands.iter().map(|&x| convert(b, x, to)).collect::<Result<Vec<_>>>()?;
+            broadcast_scalars(b, "nv_complex", &mut parts)?;
+            b.node(Op::Complex(MakeComplex), &parts)
+        }
         "fill" => {
             let (value, shape) = (attrs.literal("value")?, attrs.shape("shape")?);
             b.node(Op::Fill(Fill { value, shape, ambiguous: attrs.flag("ambiguous")? }), &[])
@@ -224,9 +242,35 @@ fn one_operand(b: &mut Builder, name: &str, operands: &[Operand], attrs: &Attrs)
     b.node1(op, &[x])
 }
 
+/// Parts of numbers: of real ones by other ops, and the absolute value of complex ones.
+fn part(b: &mut Builder, name: &str, operands: &[Operand]) -> Result<Option<Value>> {
+    let &[x] = operands else { return Ok(None) };
+    let complex = x.ranked.dtype.is_complex();
+    match (name, complex) {
+        ("abs" | "magnitude", true) => {
+            let x = materialise(b, x)?;
+            b.node1(Op::Part(Part::magnitude), &[x]).map(Some)
+        }
+        ("real", false) => materialise(b, x).map(Some),
+        ("imag", false) => {
+            let x = materialise(b, x)?;
+            let aval = b.graph().aval(x).clone();
+            let zero = b.literal(Literal::new(0i64).convert(aval.dtype), aval.ambiguous);
+            broadcast(b, zero, &aval.shape).map(Some)
+        }
+        ("magnitude", false) => Ok(Some(apply(b, "abs", operands, &Attrs::new())?[0])),
+        ("arg", false) => {
+            let x = promote(b, operands, Some(FLOAT))?[0];
+            let zero = apply(b, "imag", &[Operand::of(b, x)], &Attrs::new())?[0];
+            b.node1(Op::Binary(Binary::atan2), &[zero, x]).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The sum over the number of elements, in floats.
 fn mean(b: &mut Builder, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-    let x = promote(b, operands, Some(FLOAT))?[0];
+    let x = promote(b, operands, Some(INEXACT))?[0];
     let total = Operand::of(b, x);
     let sum = apply(b, "reduce_sum", &[total], attrs)?[0];
     let size = |v: Value| b.graph().aval(v).shape.size();
@@ -303,5 +347,6 @@ fn elementwise(name: &str) -> Option<Op> {
         .or_else(|| find(Binary::ALL, Binary::row, name).map(Op::Binary))
         .or_else(|| find(Compare::ALL, Compare::row, name).map(Op::Compare))
         .or_else(|| find(Predicate::ALL, Predicate::row, name).map(Op::Predicate))
+        .or_else(|| find(Part::ALL, Part::row, name).map(Op::Part))
         .or_else(|| find(Ternary::ALL, Ternary::row, name).map(Op::Ternary))
 }

@@ -4,7 +4,8 @@
 //! start with `x` (what was found) or `i` (what to do). `class()` and `fields()` become the class and the fields of the
 //! R condition. Knows dtypes and shapes, nothing of graphs or R.
 
-use crate::dtype::DType;
+use crate::dtype::promote::advice;
+use crate::dtype::{DType, Ranked};
 use crate::shape::{Axis, Shape};
 
 /// Result of everything fallible in this crate.
@@ -46,6 +47,12 @@ pub enum Error {
     /// Operands that had to share a dtype do not.
     #[error("`{op}()` needs operands of one dtype, not {lhs} and {rhs}.")]
     DtypeMismatch { op: String, lhs: DType, rhs: DType },
+    /// Types that the rules of promotion refuse to bring together.
+    #[error("No implicit promotion of {lhs} and {rhs} under the rules \"{rules}\".{}", advice(*.lhs, *.rhs, .rules))]
+    Promotion { lhs: Ranked, rhs: Ranked, rules: &'static str },
+    /// A conversion that would lose the imaginary part.
+    #[error("Cannot convert {from} to {to}: the imaginary part would be lost.\ni Take `nv_real()`, `nv_imag()` or `nv_abs()` first.")]
+    ComplexToReal { from: DType, to: DType },
     /// A bit pattern cannot be read as this dtype.
     #[error("Cannot bitcast {from} of shape {shape} to {to}.\nx {reason}.")]
     Bitcast { from: DType, to: DType, shape: Shape, reason: String },
@@ -130,9 +137,10 @@ impl Error {
         match self {
             Arg { .. } => "anvil_error_arg",
             MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => "anvil_error_value",
-            UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } => {
+            UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } | ComplexToReal { .. } => {
                 "anvil_error_dtype"
             }
+            Promotion { .. } => "anvil_error_promotion",
             ShapeMismatch { .. }
             | Broadcast { .. }
             | BroadcastRank { .. }
@@ -186,6 +194,8 @@ impl Error {
                 ]
             }
             DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
+            Promotion { lhs, rhs, rules } => vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))],
+            ComplexToReal { from, to } => vec![("from", text(from)), ("to", text(to))],
             Bitcast { from, to, shape: s, reason } => {
                 vec![("from", text(from)), ("to", text(to)), ("shape", shape(s)), ("reason", text(reason))]
             }
@@ -269,7 +279,7 @@ fn plural(n: usize) -> &'static str {
 }
 
 fn lacks(dtype: DType) -> &'static str {
-    if dtype.is_float() {
+    if dtype.is_float() || dtype.is_complex() {
         "stores as NaN only if they are doubles"
     } else {
         "cannot represent"
@@ -277,7 +287,7 @@ fn lacks(dtype: DType) -> &'static str {
 }
 
 fn instead_of_missing(dtype: DType) -> &'static str {
-    if dtype.is_float() {
+    if dtype.is_float() || dtype.is_complex() {
         "Convert with `as.double()` first, which makes them `NA_real_`, or replace them."
     } else {
         "Replace them first, or use a float dtype and `as.double()`: `NA_real_` becomes NaN."

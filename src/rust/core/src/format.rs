@@ -2,8 +2,8 @@
 //!
 //! A tensor prints as matrices over its last two dimensions: the leading indices name a slice, wide matrices are cut
 //! into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are printed are read,
-//! except that the notation of a float slice is chosen from all of its values. Knows shapes and numbers, not where the
-//! elements live: the caller hands in a function from position to value.
+//! except that the notation of a float or complex slice is chosen from all of its values. Knows shapes and numbers, not
+//! where the elements live: the caller hands in a function from position to value.
 //!
 //! # Sources
 //! The layout is that of the printer of pjrt, on which users' eyes and snapshots rely; where it misprints (sign of the
@@ -28,6 +28,8 @@ pub enum Number {
     Int(i128),
     /// Of a float, widened exactly.
     Float(f64),
+    /// Real and imaginary part of a complex number, widened exactly.
+    Complex(f64, f64),
 }
 
 /// How much of a tensor is printed; `None` is no limit.
@@ -63,7 +65,7 @@ pub fn limit(option: &str, value: i64) -> Result<Option<usize>> {
 ///
 /// `at` gives the element at a position of the dense column-major layout of `shape`. A 0-d tensor prints as `[1, 1]`,
 /// a 1-d one of shape `[n]` as `[n, 1]`. Cost: reads each printed element twice, and each element of a printed float
-/// slice once more.
+/// or complex slice once more.
 ///
 /// # Examples
 /// ```
@@ -123,7 +125,7 @@ pub fn summary(dtype: Ranked, shape: &Shape) -> String {
     format!("{HEADER}(dtype={dtype}, shape={})", join(shape, "x"))
 }
 
-/// How the floats of one slice are written.
+/// How the floats of one slice are written, or both parts of its complex numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Notation {
     /// As integers: all finite values are whole.
@@ -132,7 +134,8 @@ enum Notation {
     Fixed,
     /// `1.2346e+02`.
     Scientific,
-    /// `1.2346`, under a line that names the power of ten that all share.
+    /// `1.2346`, under a line that names the power of ten that all share. Not for complex numbers, whose two parts
+    /// would rarely share one.
     Scaled(i32),
 }
 
@@ -185,19 +188,27 @@ fn slice_lines(
     start
 }
 
-/// The notation of a slice, from all of its values.
+/// The notation of a slice, from all of its values; real and imaginary parts count alike.
 fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize) -> Number) -> Notation {
     let (mut whole, mut low, mut high) = (true, f64::INFINITY, 0f64);
+    let mut see = |x: f64| {
+        if x.is_finite() && x != 0.0 {
+            whole &= x.trunc() == x;
+            (low, high) = (low.min(x.abs()), high.max(x.abs()));
+        }
+    };
+    let mut scalable = rows * columns > 1;
     // Down the columns, as the elements lie in memory.
     for j in 0..columns {
         for i in 0..rows {
             match value(i, j) {
                 Number::Int(_) => return Notation::Whole,
-                Number::Float(x) if x.is_finite() && x != 0.0 => {
-                    whole &= x.trunc() == x;
-                    (low, high) = (low.min(x.abs()), high.max(x.abs()));
+                Number::Float(x) => see(x),
+                Number::Complex(re, im) => {
+                    scalable = false;
+                    see(re);
+                    see(im);
                 }
-                Number::Float(_) => {}
             }
         }
     }
@@ -205,7 +216,7 @@ fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize) -> Number)
         Notation::Whole
     } else if low > 1e-4 && high < 1e6 {
         Notation::Fixed
-    } else if rows * columns > 1 && exponent(low) == exponent(high) {
+    } else if scalable && exponent(low) == exponent(high) {
         Notation::Scaled(exponent(low))
     } else {
         Notation::Scientific
@@ -225,18 +236,29 @@ fn token(number: Number, notation: Notation) -> String {
     match number {
         Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => i.to_string(),
         Number::Int(i) => c_exponent(format!("{i:.4e}")),
-        Number::Float(x) if x.is_nan() => "nan".into(),
-        Number::Float(x) if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
-        Number::Float(x) => {
-            let x = x + 0.0; // drops the sign of a zero
-            match notation {
-                Notation::Whole if x.abs() < 10f64.powi(PLAIN_DIGITS as i32) => format!("{x:.0}"),
-                Notation::Fixed => format!("{x:.4}"),
-                // The digits of the scientific token: dividing by a power of ten would round twice, or overflow.
-                Notation::Scaled(_) => format!("{x:.4e}").split('e').next().unwrap_or_default().into(),
-                Notation::Whole | Notation::Scientific => c_exponent(format!("{x:.4e}")),
-            }
+        Number::Float(x) => float(x, notation),
+        Number::Complex(re, im) => {
+            let im = float(im, notation);
+            let plus = if im.starts_with('-') { "" } else { "+" };
+            format!("{}{plus}{im}i", float(re, notation))
         }
+    }
+}
+
+fn float(x: f64, notation: Notation) -> String {
+    if x.is_nan() {
+        return "nan".into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf" } else { "-inf" }.into();
+    }
+    let x = x + 0.0; // drops the sign of a zero
+    match notation {
+        Notation::Whole if x.abs() < 10f64.powi(PLAIN_DIGITS as i32) => format!("{x:.0}"),
+        Notation::Fixed => format!("{x:.4}"),
+        // The digits of the scientific token: dividing by a power of ten would round twice, or overflow.
+        Notation::Scaled(_) => format!("{x:.4e}").split('e').next().unwrap_or_default().into(),
+        Notation::Whole | Notation::Scientific => c_exponent(format!("{x:.4e}")),
     }
 }
 
@@ -382,6 +404,65 @@ mod tests {
         assert_eq!(singles([2], &[1e-9, 9e-9]), ["1e-09 *", " 1.0000", " 9.0000"]);
         assert_eq!(floats([2], &[9.999951e-8, 9.99994e-7]), ["1e-07 *", " 1.0000", " 9.9999"]);
         assert_eq!(floats([2], &[2e-7, 9.99996e-7]), [" 2.0000e-07", " 1.0000e-06"]);
+    }
+
+    fn complexes<const N: usize>(shape: [usize; N], xs: &[(f64, f64)]) -> Vec<String> {
+        data_lines(&shape.into(), |i| Number::Complex(xs[i].0, xs[i].1), &Limits::default())
+    }
+
+    #[test]
+    fn complex_numbers_share_a_notation() {
+        assert_eq!(complexes([], &[(1.0, 2.5)]), [" 1.0000+2.5000i"]);
+        assert_eq!(complexes([2], &[(1.0, 2.0), (-10.0, -2.0)]), ["   1+2i", " -10-2i"]);
+        // One part that is not whole, in any element, is enough.
+        assert_eq!(complexes([2], &[(1.0, 2.0), (0.0, -0.5)]), [" 1.0000+2.0000i", " 0.0000-0.5000i"]);
+        assert_eq!(complexes([2], &[(-0.0, -0.0), (3.0, -0.0)]), [" 0+0i", " 3+0i"]);
+        assert_eq!(complexes([], &[(-0.0, 0.5)]), [" 0.0000+0.5000i"]);
+        // Large whole parts are scientific each for itself, as whole floats are.
+        assert_eq!(complexes([], &[(1e6, -999999.0)]), [" 1.0000e+06-999999i"]);
+        assert_eq!(complexes([], &[(1e-10, 0.0)]), [" 1.0000e-10+0.0000e+00i"]);
+        assert_eq!(
+            complexes([2], &[(0.5, 1.0), (1.0, -1e-7)]),
+            [" 5.0000e-01+1.0000e+00i", " 1.0000e+00-1.0000e-07i"]
+        );
+    }
+
+    #[test]
+    fn complex_numbers_are_not_scaled() {
+        assert_eq!(
+            complexes([2], &[(1e-7, 2.5e-7), (-3e-7, -1e-7)]),
+            ["  1.0000e-07+2.5000e-07i", " -3.0000e-07-1.0000e-07i"]
+        );
+    }
+
+    #[test]
+    fn infinite_and_nan_parts() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        assert_eq!(
+            complexes([4], &[(nan, 1.5), (1.0, nan), (inf, -inf), (-inf, -nan)]),
+            [" nan+1.5000i", " 1.0000+nani", "    inf-infi", "   -inf+nani"]
+        );
+        assert_eq!(complexes([2], &[(nan, 1.0), (-inf, 0.0)]), ["  nan+1i", " -inf+0i"]);
+    }
+
+    #[test]
+    fn complex_columns_are_aligned_and_cut_by_their_width() {
+        let xs = [(1.0, 2.0), (10.0, -3.0), (0.0, 0.0), (-1.0, 1.0)];
+        assert_eq!(complexes([2, 2], &xs), ["  1+2i  0+0i", " 10-3i -1+1i"]);
+        let limits = Limits { max_width: Some(15), ..Limits::default() };
+        let lines = data_lines(&[1, 2].into(), |_| Number::Complex(0.5, 0.5), &limits);
+        assert_eq!(lines, ["Columns 1 to 1", " 0.5000+0.5000i", "Columns 2 to 2", " 0.5000+0.5000i"]);
+    }
+
+    #[test]
+    fn floats_of_sixteen_bits_print_as_single_precision_does() {
+        let narrow = |x: f64| half::bf16::from_f64(x).to_f32();
+        assert_eq!(singles([2], &[narrow(0.1), narrow(-3.0)]), ["  0.1001", " -3.0000"]);
+        assert_eq!(singles([2], &[narrow(100.0), narrow(f64::NAN)]), [" 100", " nan"]);
+        assert_eq!(singles([], &[narrow(1e38)]), [" 9.9692e+37"]);
+        let narrow = |x: f64| half::f16::from_f64(x).to_f32();
+        assert_eq!(singles([2], &[narrow(0.1), narrow(65504.0)]), ["     0.1000", " 65504.0000"]);
+        assert_eq!(singles([2], &[narrow(6e-8), narrow(6e-8)]), ["1e-08 *", " 5.9605", " 5.9605"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::dtype::{dispatch, Bool, DType, Element, Ranked};
 use crate::shape::{join, Shape};
+use num_complex::Complex;
 use std::fmt;
 
 /// Abstract value: all that is known of a value while a function is traced.
@@ -89,6 +90,11 @@ impl fmt::Display for Literal {
             DType::I1 => if self.get::<Bool>().get() { "TRUE".into() } else { "FALSE".into() },
             DType::UI64 => self.get::<u64>().to_string(),
             DType::F32 => self.get::<f32>().to_string(),
+            d if d.is_complex() => {
+                let z = self.get::<Complex<f64>>();
+                // As R prints it: 1+2i.
+                format!("{}{}{}i", z.re, if z.im.is_sign_negative() { "-" } else { "+" }, z.im.abs())
+            }
             d if d.is_float() => self.get::<f64>().to_string(),
             _ => self.get::<i64>().to_string(),
         };

@@ -2,7 +2,7 @@
 //! `ANVIL_REGENERATE` set it does not fail.
 
 use anvil_core::dtype::{DType, FLOAT};
-use anvil_core::ops::{rows, Binary, Compare, Predicate, Row, Unary};
+use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -13,12 +13,15 @@ fn generated_r_functions_are_up_to_date() {
     let predicate = Predicate::ALL.iter().map(|op| op.row());
     let binary = Binary::ALL.iter().map(|op| op.row());
     let compare = Compare::ALL.iter().map(|op| op.row());
+    let part = Part::ALL.iter().map(|op| op.row());
     let same = "A tensor of the operand's shape, dtype and ambiguity.";
     let boolean = "A tensor of the operand's shape and of dtype `i1`.";
     let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
     let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
+    let parts = "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, `f64` for `c128`; a real operand's own.";
     let fresh = [
         write("ops-unary.R", &functions(unary, same)),
+        write("ops-part.R", &functions(part, parts)),
         write("ops-predicate.R", &functions(predicate, boolean)),
         write("ops-binary.R", &functions(binary, common)),
         write("ops-compare.R", &functions(compare, flags)),

@@ -105,6 +105,7 @@ fn parse(dtype: DType, text: &str) -> u64 {
         (Kind::Float, _) => u64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
         (Kind::Integer, _) => text.parse::<i64>().ok().map(|x| x as u64),
         (Kind::Unsigned, _) => text.parse().ok(),
+        (Kind::Complex, _) => None,
     };
     bits.unwrap_or_else(|| panic!("{text:?} is no {dtype}"))
 }

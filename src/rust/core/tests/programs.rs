@@ -4,7 +4,7 @@
 mod common;
 
 use anvil_core::apply::{apply, literal_ranked, materialise, Operand};
-use anvil_core::dtype::{DType, Kind};
+use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::{Def, Value};
 use anvil_core::kernels::memory::AlignedBytes;
@@ -261,7 +261,7 @@ impl Writer {
         let (operands, attrs) = self.arguments(name, arity);
         // Which NaN a computation gives is not defined, so its bits must not be looked at.
         let computed = |x: &Operand| matches!(self.b.graph().def(x.value), Def::Result(..));
-        let is_float = |x: &Operand| self.b.graph().aval(x.value).dtype.kind() == Kind::Float;
+        let is_float = |x: &Operand| self.b.graph().aval(x.value).dtype.part().is_float();
         if name == "bitcast_convert" && operands.iter().any(|x| computed(x) && is_float(x)) {
             return None;
         }
@@ -269,7 +269,7 @@ impl Writer {
             Ok(values) => {
                 for value in values {
                     // Repeated broadcasting must not fill the memory.
-                    if self.b.graph().aval(value).shape.size() <= 20_000 {
+                    if self.b.graph().aval(value).shape.size() <= 2_000 {
                         self.pool.push(Operand::of(&self.b, value));
                     }
                 }

@@ -2,9 +2,11 @@
 
 use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, Bool, DType, Element, HasDType};
+use half::{bf16, f16};
+use num_complex::Complex;
 
 /// The R vector that a tensor of some dtype becomes unless another one is asked for: the narrowest type that holds all
-/// its values, up to doubles.
+/// its values, up to doubles and pairs of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Natural {
     /// A logical vector.
@@ -13,6 +15,8 @@ pub enum Natural {
     Integer,
     /// A double vector.
     Double,
+    /// A complex vector.
+    Complex,
 }
 
 /// The R vector for a dtype.
@@ -20,7 +24,9 @@ pub fn natural(dtype: DType) -> Natural {
     match dtype {
         DType::I1 => Natural::Logical,
         DType::I8 | DType::I16 | DType::I32 | DType::UI8 | DType::UI16 => Natural::Integer,
-        DType::UI32 | DType::I64 | DType::UI64 | DType::F32 | DType::F64 => Natural::Double,
+        DType::UI32 | DType::I64 | DType::UI64 => Natural::Double,
+        DType::BF16 | DType::F16 | DType::F32 | DType::F64 => Natural::Double,
+        DType::C64 | DType::C128 => Natural::Complex,
     }
 }
 
@@ -42,8 +48,11 @@ impl Loss {
     }
 }
 
-/// Any dtype as doubles. f32 widens exactly, NaN keeps its payload in f64, booleans are 0 and 1. Only integers of more
-/// than 53 bits can be `rounded`. `bytes` may be unaligned.
+/// Any dtype as doubles. Narrower floats widen exactly, NaN keeps its payload in f64, booleans are 0 and 1. Only
+/// integers of more than 53 bits can be `rounded`. `bytes` may be unaligned.
+///
+/// Of complex numbers this function and the next ones give the real part, which they do not count as a loss: the R glue
+/// refuses complex tensors before it calls any of them.
 ///
 /// # Panics
 /// If `bytes` does not hold as many elements as `out`; so do all functions here.
@@ -102,7 +111,21 @@ pub fn export_integer64(dtype: DType, bytes: &[u8], out: &mut [i64]) -> Loss {
     })
 }
 
-/// An element type on its way out.
+/// Any dtype as complex numbers: c128 bit for bit, c64 widened exactly; the rest as in [`export_doubles`], with an
+/// imaginary part of 0. `bytes` may be unaligned.
+pub fn export_complex(dtype: DType, bytes: &[u8], out: &mut [Complex<f64>]) -> Loss {
+    dispatch!(dtype, T => {
+        let mut loss = Loss::default();
+        each::<T, Complex<f64>>(bytes, out, |x| {
+            let y = x.convert::<Complex<f64>>();
+            loss.rounded += usize::from(!x.is_exact(y.re));
+            y
+        });
+        loss
+    })
+}
+
+/// An element type on its way out. Of a complex number, everything is asked of the real part.
 trait Exported: Element {
     /// Whether it is NaN.
     fn is_missing(self) -> bool;
@@ -135,6 +158,23 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
+// What follows from a wider type: the f32 of a 16-bit float, the real part of a complex number.
+macro_rules! by_way_of {
+    ($($type:ty: |$x:ident| $wider:expr;)+) => {$(
+        impl Exported for $type {
+            fn is_missing(self) -> bool { let $x = self; $wider.is_nan() }
+            fn truncate(self) -> Option<i128> { let $x = self; $wider.truncate() }
+            fn is_exact(self, _: f64) -> bool { true }
+        }
+    )+};
+}
+by_way_of! {
+    bf16: |x| x.to_f32();
+    f16: |x| x.to_f32();
+    Complex<f32>: |x| x.re;
+    Complex<f64>: |x| x.re;
+}
+
 impl Exported for Bool {
     fn is_missing(self) -> bool {
         false
@@ -158,8 +198,8 @@ fn each<T: Exported, U>(bytes: &[u8], out: &mut [U], mut convert: impl FnMut(T) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cast;
     use crate::boundary::NA_REAL_BITS;
+    use crate::kernels::cast;
 
     fn doubles<T: Element>(x: &[T]) -> (Vec<f64>, Loss) {
         let mut out = vec![0.5; x.len()];
@@ -193,7 +233,8 @@ mod tests {
             let fits = match natural(d) {
                 Natural::Logical => d == DType::I1,
                 Natural::Integer => d.is_integer() && (d.bits() < 32 || d == DType::I32),
-                Natural::Double => d.is_float() || d.bits() == 64 || d == DType::UI32,
+                Natural::Double => d.is_float() || (d.is_integer() && d.bits() == 64) || d == DType::UI32,
+                Natural::Complex => d.is_complex(),
             };
             assert!(fits, "{d}");
         }
@@ -264,6 +305,92 @@ mod tests {
         assert_eq!(doubles(&[Bool::TRUE, Bool::FALSE]), (vec![1.0, 0.0], NONE));
     }
 
+    /// Value of the bits of a binary float of `fraction` stored digits and 15 - `fraction` of the exponent.
+    fn value(bits: u16, fraction: u32) -> f64 {
+        let bias = (1 << (14 - fraction)) - 1;
+        let exponent = i32::from(bits & 0x7FFF) >> fraction;
+        let digits = f64::from(bits & ((1 << fraction) - 1));
+        let size = match exponent {
+            e if e == 2 * bias + 1 && digits == 0.0 => f64::INFINITY,
+            e if e == 2 * bias + 1 => f64::NAN,
+            0 => digits * 2f64.powi(1 - bias - fraction as i32),
+            e => (digits + 2f64.powi(fraction as i32)) * 2f64.powi(e - bias - fraction as i32),
+        };
+        if bits >> 15 == 1 {
+            -size
+        } else {
+            size
+        }
+    }
+
+    #[test]
+    fn every_float_of_sixteen_bits_widens_exactly() {
+        let all: Vec<u16> = (0..=u16::MAX).collect();
+        for (dtype, fraction) in [(DType::BF16, 7), (DType::F16, 10)] {
+            let mut out = vec![0.5; all.len()];
+            assert_eq!(export_doubles(dtype, cast::bytes(&all), &mut out), NONE);
+            let mut pairs = vec![Complex::new(0.5, 0.5); all.len()];
+            assert_eq!(export_complex(dtype, cast::bytes(&all), &mut pairs), NONE);
+            for (&bits, (got, pair)) in all.iter().zip(out.into_iter().zip(pairs)) {
+                let want = value(bits, fraction);
+                let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                assert!(same, "{bits:#06x} of {dtype}: {got:e} and {want:e}");
+                assert!(got.is_nan() && pair.re.is_nan() || pair.re == got);
+                assert_eq!(pair.im, 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn floats_of_sixteen_bits_follow_the_rules_of_floats() {
+        let x = [2.9, -2.9, f32::NAN, f32::INFINITY, 3e9, -0.0].map(bf16::from_f32);
+        let (out, loss) = integers(&x);
+        assert_eq!(out, [2, -2, NA_INTEGER, NA_INTEGER, NA_INTEGER, 0]);
+        assert_eq!(loss, Loss { out_of_range: 2, ..NONE });
+        assert_eq!(integer64(&[f16::MAX, f16::from_f32(-1.5)]), (vec![65504, -1], NONE));
+        assert_eq!(logicals(&[0.0, -0.0, 6e-8, f32::NAN].map(f16::from_f32)), [0, 0, 1, NA_INTEGER]);
+    }
+
+    fn complexes<T: Element>(x: &[T]) -> (Vec<Complex<f64>>, Loss) {
+        let mut out = vec![Complex::new(0.5, 0.5); x.len()];
+        let loss = export_complex(T::DTYPE, cast::bytes(x), &mut out);
+        (out, loss)
+    }
+
+    #[test]
+    fn complex_numbers_come_out_bit_for_bit() {
+        let na = f64::from_bits(NA_REAL_BITS);
+        let x = [Complex::new(na, -0.0), Complex::new(0.1, na), Complex::new(-0.0, f64::NEG_INFINITY)];
+        let (out, loss) = complexes(&x);
+        let bits = |z: &Complex<f64>| [z.re.to_bits(), z.im.to_bits()];
+        assert_eq!((out.iter().map(bits).collect::<Vec<_>>(), loss), (x.iter().map(bits).collect(), NONE));
+
+        let (out, loss) = complexes(&[Complex::new(0.1f32, -0.0), Complex::new(f32::NAN, f32::MIN_POSITIVE)]);
+        assert_eq!((out[0], out[0].im.is_sign_negative()), (Complex::new(0.1f32.into(), 0.0), true));
+        assert!(out[1].re.is_nan() && out[1].im == f64::from(f32::MIN_POSITIVE));
+        assert!(loss.is_none());
+    }
+
+    #[test]
+    fn real_dtypes_as_complex_numbers_have_no_imaginary_part() {
+        let z = |re: f64| Complex::new(re, 0.0);
+        assert_eq!(complexes(&[Bool::TRUE]), (vec![z(1.0)], NONE));
+        assert_eq!(complexes(&[-3i8, 4]), (vec![z(-3.0), z(4.0)], NONE));
+        assert_eq!(
+            complexes(&[i64::MAX, 1]),
+            (vec![z(9223372036854775808.0), z(1.0)], Loss { rounded: 1, ..NONE })
+        );
+    }
+
+    #[test]
+    fn other_vectors_get_the_real_part_of_complex_numbers() {
+        let x = [Complex::new(-2.5, 9.0), Complex::new(f64::NAN, 0.0), Complex::new(0.0, f64::NAN)];
+        assert_eq!(integers(&x), (vec![-2, NA_INTEGER, 0], NONE));
+        assert_eq!(integer64(&x), (vec![-2, NA_INTEGER64, 0], NONE));
+        assert_eq!((doubles(&x).0[0], doubles(&x).0[2]), (-2.5, 0.0));
+        assert_eq!(logicals(&x)[..2], [1, NA_INTEGER]);
+    }
+
     #[test]
     fn bytes_may_be_unaligned() {
         let mut aligned = crate::kernels::memory::AlignedBytes::zeroed(17);
@@ -273,6 +400,9 @@ mod tests {
         let mut out = [0.0; 2];
         export_doubles(DType::F64, &bytes[1..], &mut out);
         assert_eq!(out, [1.5, -2.0]);
+        let mut out = [Complex::default()];
+        export_complex(DType::C128, &bytes[1..], &mut out);
+        assert_eq!(out, [Complex::new(1.5, -2.0)]);
         assert!(doubles::<u64>(&[]).1.is_none());
     }
 }

@@ -1,10 +1,12 @@
 //! From R's vectors to the bytes of a tensor.
 
+use super::target::{Refusal, Target};
 use super::{NA_INTEGER, NA_INTEGER64};
-use crate::dtype::{dispatch, Bool, DType, Element};
+use crate::dtype::{dispatch, DType, Element};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::Shape;
+use num_complex::Complex;
 
 /// Positions that an error lists.
 const LISTED: usize = 5;
@@ -27,6 +29,8 @@ pub enum Source<'a> {
     Strings(&'a dyn Fn(usize) -> Option<&'a str>, usize),
     /// A raw vector: integers from 0 to 255.
     Raw(&'a [u8]),
+    /// A complex vector.
+    Complexes(&'a [Complex<f64>]),
 }
 
 impl Source<'_> {
@@ -38,6 +42,7 @@ impl Source<'_> {
             Source::Integer64(x) => x.len(),
             Source::Strings(_, len) => *len,
             Source::Raw(x) => x.len(),
+            Source::Complexes(x) => x.len(),
         }
     }
 
@@ -60,19 +65,22 @@ pub enum Filling {
 /// is repeated.
 ///
 /// Numbers round to the nearest float, beyond its range to an infinity; NaN keeps its payload in f64, so `NA_real_`
-/// comes back as such. For all other dtypes values must be there exactly: whole, and in range (0 and 1 for i1). Strings
-/// are decimal integers for integer dtypes, of any number of digits; numbers, `Inf` and `NaN` for floats; `TRUE` and
-/// `FALSE` for i1. `NA` that is not a double is refused by floats too, where it would turn into a number that R no
-/// longer knows as missing.
+/// comes back as such. Complex dtypes take both parts by the rules of floats (c128 bit for bit, so `NA_complex_` comes
+/// back), and real data with an imaginary part of 0. For all other dtypes values must be there exactly: whole, and in
+/// range (0 and 1 for i1). Strings are decimal integers for integer dtypes, of any number of digits; numbers, `Inf` and
+/// `NaN` for floats; `TRUE` and `FALSE` for i1. `NA` that is neither a double nor complex is refused by floats and
+/// complex dtypes too, where it would turn into a number that R no longer knows as missing.
 ///
 /// # Errors
-/// [`Error::DataLength`] if lengths disagree; [`Error::MissingValue`] for `NA` (and NaN, unless a float takes it);
-/// [`Error::Unrepresentable`] for values that the dtype does not have; [`Error::Arg`] for strings that are no numbers.
-/// `out` is unspecified then.
+/// [`Error::Arg`] for complex data and a dtype that is not, for strings and a complex dtype, and for strings that are no
+/// numbers; [`Error::DataLength`] if lengths disagree; [`Error::MissingValue`] for `NA` (and NaN, unless a float or
+/// complex dtype takes it); [`Error::Unrepresentable`] for values that the dtype does not have. `out` is unspecified
+/// then.
 ///
 /// # Panics
 /// If `out` is not aligned, or has not the bytes of the tensor.
 pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, out: &mut [u8]) -> Result<()> {
+    check_kinds(source, dtype)?;
     let (len, size) = (source.len(), shape.size());
     if len != size && len != 1 {
         return Err(Error::DataLength { len, shape: shape.clone(), size });
@@ -81,97 +89,26 @@ pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, ou
     dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
 }
 
-/// Why an element has no place in a dtype.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Refusal {
-    Missing,
-    Unrepresentable,
-    NotANumber,
-}
-
-/// An element type that data can be brought to.
-trait Target: Element {
-    fn from_whole(x: i128) -> Result<Self, Refusal>;
-    fn from_double(x: f64) -> Result<Self, Refusal>;
-    fn from_text(x: &str) -> Result<Self, Refusal>;
-}
-
-macro_rules! integers {
-    ($($type:ty)+) => {$(
-        impl Target for $type {
-            fn from_whole(x: i128) -> Result<$type, Refusal> {
-                <$type>::try_from(x).map_err(|_| Refusal::Unrepresentable)
-            }
-
-            fn from_double(x: f64) -> Result<$type, Refusal> {
-                if x.is_nan() {
-                    return Err(Refusal::Missing);
-                }
-                // `as` truncates and saturates, which shows on the way back; but the largest 64-bit integers go back to
-                // the next power of two, which is out of range itself.
-                let y = x as $type;
-                let in_range = <$type>::BITS <= 32 || x < <$type>::MAX as f64;
-                if y as f64 == x && in_range {
-                    Ok(y)
-                } else {
-                    Err(Refusal::Unrepresentable)
-                }
-            }
-
-            fn from_text(x: &str) -> Result<$type, Refusal> {
-                let digits = x.strip_prefix(['+', '-']).unwrap_or(x);
-                if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) {
-                    return Err(Refusal::NotANumber);
-                }
-                // More digits than i128 has are whole all the same, and too large.
-                x.parse::<i128>().map_or(Err(Refusal::Unrepresentable), Target::from_whole)
-            }
+/// Refuses what no value could make right: an imaginary part that would be lost, and the many spellings of complex
+/// numbers as text, which R knows how to read.
+fn check_kinds(source: &Source, dtype: DType) -> Result<()> {
+    let (expected, got, hint) = match source {
+        Source::Complexes(_) if !dtype.is_complex() => (
+            "real",
+            "a complex vector",
+            "Take its `Re()`, `Im()` or `Mod()` first, or choose dtype c64 or c128.",
+        ),
+        Source::Strings(..) if dtype.is_complex() => {
+            ("numeric or complex", "a character vector", "Convert with `as.complex()` first.")
         }
-    )+};
-}
-integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
-
-macro_rules! floats {
-    ($($type:ty)+) => {$(
-        impl Target for $type {
-            fn from_whole(x: i128) -> Result<$type, Refusal> {
-                Ok(x as $type)
-            }
-
-            fn from_double(x: f64) -> Result<$type, Refusal> {
-                Ok(x as $type)
-            }
-
-            // At once to the type, since a stop at f64 would round twice.
-            fn from_text(x: &str) -> Result<$type, Refusal> {
-                x.parse().map_err(|_| Refusal::NotANumber)
-            }
-        }
-    )+};
-}
-floats! { f32 f64 }
-
-impl Target for Bool {
-    fn from_whole(x: i128) -> Result<Bool, Refusal> {
-        match x {
-            0 => Ok(Bool::FALSE),
-            1 => Ok(Bool::TRUE),
-            _ => Err(Refusal::Unrepresentable),
-        }
-    }
-
-    fn from_double(x: f64) -> Result<Bool, Refusal> {
-        u8::from_double(x).and_then(|x| Bool::from_whole(x.into()))
-    }
-
-    // The spellings that `as.logical()` knows.
-    fn from_text(x: &str) -> Result<Bool, Refusal> {
-        match x {
-            "TRUE" | "true" | "True" | "T" => Ok(Bool::TRUE),
-            "FALSE" | "false" | "False" | "F" => Ok(Bool::FALSE),
-            _ => Err(Refusal::NotANumber),
-        }
-    }
+        _ => return Ok(()),
+    };
+    Err(Error::Arg {
+        arg: "data".into(),
+        expected: format!("{expected} for dtype {dtype}"),
+        got: got.into(),
+        hint: hint.into(),
+    })
 }
 
 /// An integer of R, unless it is `NA`.
@@ -196,6 +133,8 @@ fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &
             fill(x.len(), shape, filling, out, |i| whole(x[i].into(), i128::from(NA_INTEGER64)))
         }
         Source::Raw(x) => fill(x.len(), shape, filling, out, |i| T::from_whole(x[i].into())),
+        // Only complex types get here, by `check_kinds`.
+        Source::Complexes(x) => fill(x.len(), shape, filling, out, |i| Ok(T::from_c128(x[i]))),
         Source::Strings(get, len) => fill(len, shape, filling, out, |i| match get(i).map(str::trim) {
             None | Some("NA") => Err(Refusal::Missing),
             Some(x) => T::from_text(x),
@@ -305,7 +244,12 @@ impl Refused {
             };
         }
         if missing.count > 0 {
-            return Error::MissingValue { arg: "data", dtype, count: missing.count, positions: positions(&missing) };
+            return Error::MissingValue {
+                arg: "data",
+                dtype,
+                count: missing.count,
+                positions: positions(&missing),
+            };
         }
         Error::Unrepresentable {
             dtype,
@@ -324,6 +268,11 @@ fn text(source: &Source, i: usize) -> String {
         Source::Integers(x) | Source::Logicals(x) => x[i].to_string(),
         Source::Integer64(x) => x[i].to_string(),
         Source::Raw(x) => x[i].to_string(),
+        Source::Complexes(x) => {
+            let im = double_text(x[i].im);
+            let plus = if im.starts_with('-') { "" } else { "+" };
+            format!("{}{plus}{im}i", double_text(x[i].re))
+        }
         Source::Strings(get, _) => {
             let whole = get(i).unwrap_or("NA");
             let shown: String = whole.chars().take(QUOTED).collect();
@@ -349,7 +298,8 @@ fn double_text(x: f64) -> String {
 mod tests {
     use super::*;
     use crate::boundary::NA_REAL_BITS;
-    use crate::dtype::HasDType;
+    use crate::dtype::{Bool, HasDType};
+    use half::{bf16, f16};
     use std::fmt::Debug;
 
     fn try_fill<T: Element>(source: Source, shape: Shape, filling: Filling) -> Result<Vec<T>> {
@@ -396,7 +346,7 @@ mod tests {
 
     #[test]
     fn doubles_go_into_integers_up_to_the_exact_bounds() {
-        for &dtype in DType::ALL.iter().filter(|d| !d.is_float()) {
+        for &dtype in DType::ALL.iter().filter(|d| !d.is_float() && !d.is_complex()) {
             let (lowest, highest) = bounds(dtype);
             dispatch!(dtype, T => {
                 let try_one = |x: f64| try_import::<T>(Source::Doubles(&[x]));
@@ -436,7 +386,8 @@ mod tests {
                 let zero_one = try_import::<T>(Source::Integers(&[0, 1])).unwrap();
                 assert_eq!(zero_one, [T::from_bool(false), T::from_bool(true)], "{dtype}");
                 let ends = try_import::<T>(Source::Integers(&[i32::MAX, -i32::MAX]));
-                let fits = dtype.is_float() || bounds(dtype).0 <= -(i32::MAX as i128) && bounds(dtype).1 >= i32::MAX as i128;
+                let inexact = dtype.is_float() || dtype.is_complex();
+                let fits = inexact || bounds(dtype).0 <= -(i32::MAX as i128) && bounds(dtype).1 >= i32::MAX as i128;
                 assert_eq!(ends.is_ok(), fits, "{dtype}");
                 assert_eq!(missing(try_import::<T>(Source::Integers(&[1, NA_INTEGER, 0]))), (1, vec![2]), "{dtype}");
             });
@@ -543,11 +494,106 @@ mod tests {
             "{e}"
         );
         assert!(e.contains("2 strings"), "{e}");
-        for &dtype in DType::ALL {
+        for &dtype in DType::ALL.iter().filter(|d| !d.is_complex()) {
             dispatch!(dtype, T => {
                 assert_eq!(missing(strings::<T>(&[None, Some("NA"), Some(" NA ")])), (3, vec![1, 2, 3]), "{dtype}");
             });
         }
+    }
+
+    #[test]
+    fn integers_round_once_to_sixteen_bits() {
+        let halfway = (1i64 << 40) + (1 << 32);
+        let x = [halfway - 1, halfway, halfway + 1, -halfway - 1, halfway + (1 << 33)];
+        let (low, high) = (2f32.powi(40), 2f32.powi(40) + 2f32.powi(33));
+        let want = [low, low, high, -high, 2f32.powi(40) + 2f32.powi(34)].map(bf16::from_f32);
+        assert_eq!(try_import::<bf16>(Source::Integer64(&x)).unwrap(), want);
+        // More digits than a double has.
+        let top = (1i64 << 62) + (1 << 54) + 1;
+        let up = 2f32.powi(62) + 2f32.powi(55);
+        assert_eq!(
+            try_import::<bf16>(Source::Integer64(&[top, i64::MAX])).unwrap(),
+            [up, 2f32.powi(63)].map(bf16::from_f32)
+        );
+        assert_eq!(
+            try_import::<f16>(Source::Integers(&[2049, 2051, 65519, 65520, -i32::MAX])).unwrap(),
+            [2048.0, 2052.0, 65504.0, f32::INFINITY, f32::NEG_INFINITY].map(f16::from_f32)
+        );
+        let text =
+            strings::<f16>(&[Some("0.1"), Some("-Inf"), Some("65520"), Some("1.00048828125000001")]).unwrap();
+        assert_eq!(text, [0.1, f32::NEG_INFINITY, f32::INFINITY, 1.0].map(f16::from_f32));
+        assert!(strings::<bf16>(&[Some("NaN")]).unwrap()[0].is_nan());
+    }
+
+    fn bits(x: &[Complex<f64>]) -> Vec<[u64; 2]> {
+        x.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+    }
+
+    #[test]
+    fn complex_data_go_into_c128_bit_for_bit_and_into_c64_rounded() {
+        let odd_nan = f64::from_bits(0xFFF8_0000_1234_5678);
+        let x = [
+            Complex::new(0.1, -0.0),
+            Complex::new(NA_REAL, NA_REAL),
+            Complex::new(-0.0, odd_nan),
+            Complex::new(f64::NEG_INFINITY, 5e-324),
+        ];
+        assert_eq!(bits(&try_import::<Complex<f64>>(Source::Complexes(&x)).unwrap()), bits(&x));
+        let got = try_import::<Complex<f32>>(Source::Complexes(&x)).unwrap();
+        assert_eq!((got[0], got[0].im.is_sign_negative()), (Complex::new(0.1, 0.0), true));
+        assert!(
+            got[1].re.is_nan() && got[1].im.is_nan() && got[2].im.is_nan() && got[2].re.is_sign_negative()
+        );
+        assert_eq!(got[3], Complex::new(f32::NEG_INFINITY, 0.0));
+        let y = [Complex::new(16777217.0, 1e300), Complex::new(16777219.0, -1e300)];
+        let got = try_import::<Complex<f32>>(Source::Complexes(&y)).unwrap();
+        assert_eq!(
+            got,
+            [Complex::new(16777216.0, f32::INFINITY), Complex::new(16777220.0, f32::NEG_INFINITY)]
+        );
+
+        let z = |re: f64| Complex::new(re, 0.0);
+        let matrix =
+            try_fill(Source::Complexes(&[z(1.0), z(2.0), z(3.0), z(4.0)]), [2, 2].into(), Filling::Row);
+        assert_eq!(matrix, Ok([1.0, 3.0, 2.0, 4.0].map(z).to_vec()));
+        assert_eq!(try_fill(Source::Complexes(&x[..1]), [3].into(), Filling::Column), Ok(vec![x[0]; 3]));
+    }
+
+    #[test]
+    fn real_data_get_an_imaginary_part_of_zero() {
+        let got = try_import::<Complex<f64>>(Source::Doubles(&[NA_REAL, -0.0, 0.1])).unwrap();
+        assert_eq!(bits(&got), [NA_REAL, -0.0, 0.1].map(|re| [re.to_bits(), 0]));
+        assert_eq!(try_import::<Complex<f32>>(Source::Doubles(&[0.1])).unwrap(), [Complex::new(0.1, 0.0)]);
+        assert_eq!(
+            try_import::<Complex<f32>>(Source::Integers(&[16777217])).unwrap(),
+            [Complex::new(16777216.0, 0.0)]
+        );
+        assert_eq!(try_import::<Complex<f64>>(Source::Raw(&[7])).unwrap(), [Complex::new(7.0, 0.0)]);
+        assert_eq!(try_import::<Complex<f64>>(Source::Logicals(&[1])).unwrap(), [Complex::new(1.0, 0.0)]);
+    }
+
+    #[test]
+    fn complex_data_and_real_dtypes_do_not_mix_nor_do_strings_and_complex_dtypes() {
+        for &dtype in DType::ALL {
+            dispatch!(dtype, T => {
+                // Even if the imaginary part is zero, and of data of any length.
+                for x in [&[][..], &[Complex::new(1.0, 0.0); 2]] {
+                    match try_import::<T>(Source::Complexes(x)) {
+                        Ok(_) => assert!(dtype.is_complex(), "{dtype}"),
+                        Err(e) => {
+                            assert!(!dtype.is_complex() && e.class() == "anvil_error_arg", "{dtype}");
+                            let want = format!("`data` must be real for dtype {dtype}, not a complex vector.");
+                            let text = e.to_string();
+                            assert!(text.starts_with(&want) && text.contains("`Re()`, `Im()` or `Mod()`"), "{text}");
+                        }
+                    }
+                }
+                let e = strings::<T>(&[Some("1+2i")]).unwrap_err();
+                assert_eq!(e.to_string().contains("as.complex()"), dtype.is_complex(), "{e}");
+            });
+        }
+        assert_eq!(text(&Source::Complexes(&[Complex::new(1.5, -2.0)]), 0), "1.5-2i");
+        assert_eq!(text(&Source::Complexes(&[Complex::new(-1e20, f64::INFINITY)]), 0), "-1e+20+Infi");
     }
 
     #[test]

@@ -6,9 +6,10 @@
 
 mod export;
 mod import;
+mod target;
 
 pub use export::{
-    export_doubles, export_integer64, export_integers, export_logicals, natural, Loss, Natural,
+    export_complex, export_doubles, export_integer64, export_integers, export_logicals, natural, Loss, Natural,
 };
 pub use import::{import, Filling, Source};
 

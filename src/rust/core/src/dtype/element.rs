@@ -1,6 +1,8 @@
 //! The Rust side of a dtype: traits that element types implement, so that a kernel is written once for all of them.
 
 use super::DType;
+use half::{bf16, f16};
+use num_complex::Complex;
 use std::fmt::Debug;
 use std::mem::size_of;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
@@ -40,12 +42,6 @@ impl PartialEq for Bool {
     }
 }
 
-impl PartialOrd for Bool {
-    fn partial_cmp(&self, other: &Bool) -> Option<std::cmp::Ordering> {
-        self.get().partial_cmp(&other.get())
-    }
-}
-
 impl Debug for Bool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.get().fmt(f)
@@ -57,9 +53,7 @@ impl Debug for Bool {
 /// The `as_*` and `from_*` methods are the conversion rules of `nv_convert()`: float to integer truncates toward zero,
 /// saturates, and turns NaN into 0; integer to narrower integer wraps; anything non-zero (NaN included) is TRUE;
 /// numbers round to the nearest float, ties to even.
-pub trait Element:
-    HasDType + Copy + PartialEq + PartialOrd + Debug + Default + Send + Sync + 'static
-{
+pub trait Element: HasDType + Copy + PartialEq + Debug + Default + Send + Sync + 'static {
     /// Converts to any other element type by the rules above.
     fn convert<T: Element>(self) -> T;
     /// From a boolean: 0 or 1.
@@ -72,6 +66,14 @@ pub trait Element:
     fn from_f32(x: f32) -> Self;
     /// From a double.
     fn from_f64(x: f64) -> Self;
+    /// From a complex number. The imaginary part is lost unless the type is complex; `infer` refuses that.
+    fn from_c128(x: Complex<f64>) -> Self {
+        Self::from_f64(x.re)
+    }
+    /// Whether it is less; FALSE is less than TRUE. Complex numbers have no order, NaN is in none: always false.
+    fn lt(self, y: Self) -> bool;
+    /// Whether it is less or equal; as [`Element::lt`].
+    fn le(self, y: Self) -> bool;
     /// Its bytes, in the order of this machine, at the start of 16.
     fn to_bytes(self) -> [u8; 16];
     /// The element in the first bytes, which need not be aligned. Panics if there are too few.
@@ -101,6 +103,12 @@ impl Element for Bool {
     fn from_f64(x: f64) -> Bool {
         (x != 0.0).into()
     }
+    fn lt(self, y: Bool) -> bool {
+        !self.get() & y.get()
+    }
+    fn le(self, y: Bool) -> bool {
+        !self.get() | y.get()
+    }
     fn to_bytes(self) -> [u8; 16] {
         self.0.to_bytes()
     }
@@ -121,6 +129,8 @@ macro_rules! number {
             fn from_u64(x: u64) -> $type { x as $type }
             fn from_f32(x: f32) -> $type { x as $type }
             fn from_f64(x: f64) -> $type { x as $type }
+            fn lt(self, y: $type) -> bool { self < y }
+            fn le(self, y: $type) -> bool { self <= y }
             fn to_bytes(self) -> [u8; 16] {
                 let mut out = [0; 16];
                 out[..size_of::<$type>()].copy_from_slice(&self.to_ne_bytes());
@@ -146,6 +156,122 @@ number! {
     u64, from_u64, u64, 0, u64::MAX;
     f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY;
     f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// Rounds to an f32 from which a 16-bit float rounds as from the double itself: a result that is not exact ends in an odd
+/// bit, so that it is neither a number of 16 bits nor halfway between two. `half`'s own conversion of doubles drops their
+/// low bits, or goes by the nearest f32 (depending on the processor), and either makes halfway cases of numbers that are
+/// not.
+pub(crate) fn odd(x: f64) -> f32 {
+    let nearest = x as f32;
+    let back = f64::from(nearest);
+    if back == x || x.is_nan() {
+        return nearest;
+    }
+    // Towards zero by one step if the nearest lies beyond; of infinity that is the largest f32.
+    let truncated = nearest.to_bits() - u32::from(back.abs() > x.abs());
+    f32::from_bits(truncated | 1)
+}
+
+/// As [`odd`], from an integer, which a double need not hold.
+pub(crate) fn odd_whole(x: i128) -> f32 {
+    let size = x.unsigned_abs();
+    let excess = (u128::BITS - size.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
+    let kept = size >> excess;
+    let lost = u128::from(kept << excess != size);
+    let y = (kept | lost) as f32 * 2f32.powi(excess as i32);
+    if x < 0 {
+        -y
+    } else {
+        y
+    }
+}
+
+macro_rules! half {
+    ($($type:ident)+) => {$(
+        impl Element for $type {
+            fn convert<T: Element>(self) -> T { T::from_f32(self.to_f32()) }
+            fn from_bool(x: bool) -> $type { if x { $type::ONE } else { $type::ZERO } }
+            fn from_i64(x: i64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            fn from_u64(x: u64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            fn from_f32(x: f32) -> $type { $type::from_f32(x) }
+            fn from_f64(x: f64) -> $type { $type::from_f32(odd(x)) }
+            fn lt(self, y: $type) -> bool { self < y }
+            fn le(self, y: $type) -> bool { self <= y }
+            fn to_bytes(self) -> [u8; 16] { self.to_bits().to_bytes() }
+            fn from_bytes(bytes: &[u8]) -> $type { $type::from_bits(<u16 as Element>::from_bytes(bytes)) }
+            const LOWEST: $type = $type::NEG_INFINITY;
+            const HIGHEST: $type = $type::INFINITY;
+        }
+    )+};
+}
+half! { bf16 f16 }
+
+macro_rules! complex {
+    ($($part:ident)+) => {$(
+        impl Element for Complex<$part> {
+            fn convert<T: Element>(self) -> T { T::from_c128(Complex::new(self.re.into(), self.im.into())) }
+            fn from_bool(x: bool) -> Self { <$part>::from_bool(x).into() }
+            fn from_i64(x: i64) -> Self { <$part>::from_i64(x).into() }
+            fn from_u64(x: u64) -> Self { <$part>::from_u64(x).into() }
+            fn from_f32(x: f32) -> Self { <$part>::from_f32(x).into() }
+            fn from_f64(x: f64) -> Self { <$part>::from_f64(x).into() }
+            fn from_c128(x: Complex<f64>) -> Self { Complex::new(x.re as $part, x.im as $part) }
+            fn lt(self, _: Self) -> bool { false }
+            fn le(self, _: Self) -> bool { false }
+            fn to_bytes(self) -> [u8; 16] {
+                let mut out = [0; 16];
+                let part = size_of::<$part>();
+                out[..part].copy_from_slice(&self.re.to_ne_bytes());
+                out[part..2 * part].copy_from_slice(&self.im.to_ne_bytes());
+                out
+            }
+            fn from_bytes(bytes: &[u8]) -> Self {
+                let part = size_of::<$part>();
+                Complex::new(<$part as Element>::from_bytes(bytes), <$part as Element>::from_bytes(&bytes[part..]))
+            }
+            // Complex numbers have no order: these are never asked for.
+            const LOWEST: Self = Complex::new(<$part>::NAN, 0.0);
+            const HIGHEST: Self = Complex::new(<$part>::NAN, 0.0);
+        }
+    )+};
+}
+complex! { f32 f64 }
+
+/// A complex element.
+pub trait Cpx: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> {
+    /// Type of the two parts.
+    type Part: Float;
+    /// From its parts.
+    fn new(re: Self::Part, im: Self::Part) -> Self;
+    /// Real and imaginary part.
+    fn parts(self) -> (Self::Part, Self::Part);
+    /// The principal value of a function of complex numbers in double precision, rounded to the parts.
+    fn map(self, f: fn(Complex<f64>) -> Complex<f64>) -> Self {
+        let (re, im) = self.parts();
+        let z = f(Complex::new(re.f64(), im.f64()));
+        Self::new(Self::Part::of(z.re), Self::Part::of(z.im))
+    }
+}
+
+impl Cpx for Complex<f32> {
+    type Part = f32;
+    fn new(re: f32, im: f32) -> Self {
+        Complex::new(re, im)
+    }
+    fn parts(self) -> (f32, f32) {
+        (self.re, self.im)
+    }
+}
+
+impl Cpx for Complex<f64> {
+    type Part = f64;
+    fn new(re: f64, im: f64) -> Self {
+        Complex::new(re, im)
+    }
+    fn parts(self) -> (f64, f64) {
+        (self.re, self.im)
+    }
 }
 
 /// An integer element, with the arithmetic of the ops on it: everything wraps, nothing traps.
@@ -270,9 +396,19 @@ int! {
 }
 
 macro_rules! float {
+    (half $type:ident: $($method:ident)+) => {
+        impl Float for $type {
+            fn of(x: f64) -> $type { <$type as Element>::from_f64(x) }
+            fn f64(self) -> f64 { self.to_f64() }
+            $(fn $method(self) -> $type { $type::from_f32(f32::$method(self.to_f32())) })+
+            fn sign_bit(self) -> bool { self.is_sign_negative() }
+            fn power(self, y: $type) -> $type { $type::from_f32(self.to_f32().powf(y.to_f32())) }
+            fn atan2(self, x: $type) -> $type { $type::from_f32(self.to_f32().atan2(x.to_f32())) }
+        }
+    };
     ($($method:ident $doc:literal,)+) => {
         /// A floating-point element. Methods are the correctly specified mathematics of the standard library.
-        pub trait Float: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+        pub trait Float: Element + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
             + Rem<Output = Self> + Neg<Output = Self>
         {
             /// Value of a double, rounded.
@@ -303,6 +439,9 @@ macro_rules! float {
             fn power(self, y: f64) -> f64 { self.powf(y) }
             fn atan2(self, x: f64) -> f64 { f64::atan2(self, x) }
         }
+        // 16-bit floats compute in f32 and round once.
+        float!(half f16: $($method)+);
+        float!(half bf16: $($method)+);
     };
 }
 

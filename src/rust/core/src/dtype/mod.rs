@@ -6,7 +6,8 @@
 mod element;
 pub mod promote;
 
-pub use element::{Bool, Element, Float, HasDType, Int};
+pub(crate) use element::odd_whole;
+pub use element::{Bool, Cpx, Element, Float, HasDType, Int};
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -20,20 +21,10 @@ pub enum Kind {
     Integer,
     /// Unsigned integer.
     Unsigned,
-    /// IEEE 754 binary floating point.
+    /// IEEE 754 binary floating point, and bf16.
     Float,
-}
-
-impl Kind {
-    /// Class of the R dtype object, as in `<FloatType: 32>`.
-    pub fn r_class(self) -> &'static str {
-        match self {
-            Kind::Boolean => "BooleanType",
-            Kind::Integer => "IntegerType",
-            Kind::Unsigned => "UnsignedType",
-            Kind::Float => "FloatType",
-        }
-    }
+    /// A real and an imaginary part, both floats.
+    Complex,
 }
 
 macro_rules! dtypes {
@@ -92,8 +83,12 @@ dtypes! { ($)
     UI16 "ui16" Unsigned 16 u16,
     UI32 "ui32" Unsigned 32 u32,
     UI64 "ui64" Unsigned 64 u64,
+    BF16 "bf16" Float    16 half::bf16,
+    F16  "f16"  Float    16 half::f16,
     F32  "f32"  Float    32 f32,
     F64  "f64"  Float    64 f64,
+    C64  "c64"  Complex  64 num_complex::Complex<f32>,
+    C128 "c128" Complex 128 num_complex::Complex<f64>,
 }
 
 impl DType {
@@ -114,7 +109,33 @@ impl DType {
         DType::ALL.iter().map(|d| d.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it is `f32` or `f64` (or a later float).
+    /// Class of the R dtype object, as in `<FloatType: 32>`.
+    pub fn r_class(self) -> &'static str {
+        match (self, self.kind()) {
+            (DType::BF16, _) => "BFloatType",
+            (_, Kind::Boolean) => "BooleanType",
+            (_, Kind::Integer) => "IntegerType",
+            (_, Kind::Unsigned) => "UnsignedType",
+            (_, Kind::Float) => "FloatType",
+            (_, Kind::Complex) => "ComplexType",
+        }
+    }
+
+    /// Whether it is complex.
+    pub fn is_complex(self) -> bool {
+        self.kind() == Kind::Complex
+    }
+
+    /// The float of a complex dtype's parts; a dtype of another kind is its own.
+    pub fn part(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// Whether it is a float.
     pub fn is_float(self) -> bool {
         self.kind() == Kind::Float
     }
@@ -165,23 +186,39 @@ impl Class {
     }
 }
 
-/// Every dtype.
-pub const ANY: Class =
-    Class { name: "any dtype", kinds: &[Kind::Boolean, Kind::Integer, Kind::Unsigned, Kind::Float] };
-/// Integers and floats.
-pub const NUMERIC: Class =
-    Class { name: "integers and floats", kinds: &[Kind::Integer, Kind::Unsigned, Kind::Float] };
-/// Signed integers and floats.
-pub const SIGNED: Class = Class { name: "signed integers and floats", kinds: &[Kind::Integer, Kind::Float] };
-/// Floats.
-pub const FLOAT: Class = Class { name: "floats", kinds: &[Kind::Float] };
-/// Integers of either sign.
-pub const INTEGER: Class = Class { name: "integers", kinds: &[Kind::Integer, Kind::Unsigned] };
-/// Booleans and integers.
-pub const BITS: Class =
-    Class { name: "booleans and integers", kinds: &[Kind::Boolean, Kind::Integer, Kind::Unsigned] };
-/// Booleans.
-pub const BOOLEAN: Class = Class { name: "booleans", kinds: &[Kind::Boolean] };
+macro_rules! classes {
+    ($($(#[doc = $doc:literal])+ $name:ident $text:literal: $($kind:ident)+;)+) => {$(
+        $(#[doc = $doc])+
+        pub const $name: Class = Class { name: $text, kinds: &[$(Kind::$kind),+] };
+    )+};
+}
+
+classes! {
+    /// Every dtype.
+    ANY "any dtype": Boolean Integer Unsigned Float Complex;
+    /// Dtypes with an order.
+    ORDERED "any dtype but complex": Boolean Integer Unsigned Float;
+    /// Integers, floats and complex numbers.
+    NUMBER "integers, floats and complex numbers": Integer Unsigned Float Complex;
+    /// Integers and floats.
+    NUMERIC "integers and floats": Integer Unsigned Float;
+    /// Signed integers and floats.
+    SIGNED "signed integers and floats": Integer Float;
+    /// Signed integers, floats and complex numbers.
+    SIGNED_NUMBER "signed integers, floats and complex numbers": Integer Float Complex;
+    /// Floats.
+    FLOAT "floats": Float;
+    /// Floats and complex numbers.
+    INEXACT "floats and complex numbers": Float Complex;
+    /// Integers of either sign.
+    INTEGER "integers": Integer Unsigned;
+    /// Booleans and integers.
+    BITS "booleans and integers": Boolean Integer Unsigned;
+    /// Booleans.
+    BOOLEAN "booleans": Boolean;
+    /// Complex numbers.
+    COMPLEX "complex numbers": Complex;
+}
 
 /// A dtype as promotion sees it: known, or ambiguous (written with `?`; JAX calls this weak).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

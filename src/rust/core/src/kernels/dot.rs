@@ -1,8 +1,11 @@
 //! Dense products of matrices.
 
+use super::memory::zeroed;
 use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
 use ndarray::linalg::general_mat_mul;
+use half::{bf16, f16};
+use num_complex::Complex;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 
 /// Element types with a matrix product.
@@ -28,6 +31,35 @@ macro_rules! dot_float {
     )+};
 }
 dot_float! { f32 f64 }
+
+// 16-bit floats multiply as f32, and round each element of the result once.
+macro_rules! dot_half {
+    ($($type:ty)+) => {$(
+        impl Dot for $type {
+            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
+                let wide = |x: &[$type]| x.iter().map(|v| v.to_f32()).collect::<Vec<f32>>();
+                let [m, _, n] = sizes;
+                let mut product = zeroed::<f32>(m * n);
+                f32::dot(&wide(lhs), &wide(rhs), sizes, &mut product, 0, 1);
+                for (i, v) in product.into_iter().enumerate() {
+                    out[offset + i * stride] = <$type>::from_f32(v);
+                }
+            }
+        }
+    )+};
+}
+dot_half! { bf16 f16 }
+
+macro_rules! dot_complex {
+    ($($type:ty)+) => {$(
+        impl Dot for $type {
+            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
+                dot_plain(lhs, rhs, sizes, out, offset, stride, |sum: $type, x, y| sum + x * y)
+            }
+        }
+    )+};
+}
+dot_complex! { Complex<f32> Complex<f64> }
 
 fn dot_plain<T: Element>(
     lhs: &[T], rhs: &[T], [m, k, n]: [usize; 3], out: &mut [T], offset: usize, stride: usize, step: fn(T, T, T) -> T,

@@ -6,9 +6,11 @@ use super::tile::{tile, tiles};
 #[cfg(test)]
 use super::tile::TILE;
 use super::cast;
-use crate::dtype::{Bool, Element, Float, Int};
+use crate::dtype::{Bool, Cpx, Element, Float, Int};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Layout, View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,9 +83,7 @@ fn fold_float<F: Float>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[F])))
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
 fn sum<F: Float>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[F]))) -> f64 {
-    let (mut total, mut correction) = (0.0f64, 0.0f64);
-    // An empty sum is 0, but a sum of -0 alone is -0.
-    let mut started = false;
+    let mut sum = Compensated::default();
     tiles(&mut |x| {
         let mut partial = [-0.0f64; 8];
         let chunks = x.chunks_exact(8);
@@ -97,19 +97,59 @@ fn sum<F: Float>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[F]))) -> f64 {
             *p += v.f64();
         }
         let [a, b, c, d, e, f, g, h] = partial;
-        let part = ((a + b) + (c + d)) + ((e + f) + (g + h));
-        if !started {
-            total = part;
-            started = true;
+        sum.add(((a + b) + (c + d)) + ((e + f) + (g + h)));
+    });
+    sum.total()
+}
+
+/// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
+#[derive(Default)]
+struct Compensated {
+    sum: f64,
+    correction: f64,
+    started: bool,
+}
+
+impl Compensated {
+    fn add(&mut self, part: f64) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.sum = part;
             return;
         }
-        let next = total + part;
+        let next = self.sum + part;
         if next.is_finite() {
-            correction += if total.abs() >= part.abs() { (total - next) + part } else { (part - next) + total };
+            let larger_first = self.sum.abs() >= part.abs();
+            self.correction += if larger_first { (self.sum - next) + part } else { (part - next) + self.sum };
         }
-        total = next;
-    });
-    if correction == 0.0 { total } else { total + correction }
+        self.sum = next;
+    }
+
+    fn total(&self) -> f64 {
+        if self.correction == 0.0 { self.sum } else { self.sum + self.correction }
+    }
+}
+
+/// Sums and products of complex numbers, in double precision.
+fn fold_complex<C: Cpx>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[C]))) -> C {
+    let parts = |z: &C| {
+        let (re, im) = z.parts();
+        Complex::new(re.f64(), im.f64())
+    };
+    let out = if fold == Fold::Prod {
+        let mut out = Complex::new(1.0, 0.0);
+        tiles(&mut |x| out = x.iter().fold(out, |a, b| a * parts(b)));
+        out
+    } else {
+        // The others are refused by `infer`.
+        let (mut re, mut im) = (Compensated::default(), Compensated::default());
+        tiles(&mut |x| {
+            let part = x.iter().map(parts).fold(Complex::new(-0.0, -0.0), |a, b| a + b);
+            re.add(part.re);
+            im.add(part.im);
+        });
+        Complex::new(re.total(), im.total())
+    };
+    C::new(C::Part::of(out.re), C::Part::of(out.im))
 }
 
 macro_rules! reduce {
@@ -120,7 +160,8 @@ macro_rules! reduce {
     )+};
 }
 reduce! { fold_int: i8 i16 i32 i64 u8 u16 u32 u64 }
-reduce! { fold_float: f32 f64 }
+reduce! { fold_float: bf16 f16 f32 f64 }
+reduce! { fold_complex: Complex<f32> Complex<f64> }
 
 /// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
 pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {

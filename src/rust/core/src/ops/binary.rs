@@ -1,10 +1,14 @@
 //! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands are.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, Element, Float, Int, ANY, BITS, FLOAT, INTEGER, NUMERIC};
+use crate::dtype::{
+    dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INTEGER, NUMBER, NUMERIC, ORDERED,
+};
 use crate::error::Result;
 use crate::kernels::{scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 
 /// A kernel on one tile of each operand.
 type Tile<T> = fn(&[T], &[T], &mut [T]);
@@ -20,6 +24,7 @@ macro_rules! binary_ops {
             $(float: |$x:ident, $y:ident| $float:expr,)?
             $(int: |$i:ident, $j:ident| $int:expr,)?
             $(boolean: |$a:ident, $b:ident| $boolean:expr,)?
+            $(complex: |$z:ident, $w:ident| $complex:expr,)?
         }
     )+) => {
         /// An elementwise op of two operands.
@@ -63,6 +68,15 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
+            fn complex_tile<C: Cpx>(self) -> Option<Tile<C>> {
+                match self { $(Binary::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<C>> = None;
+                    $(tile = Some(|x, y, out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex });)?
+                    tile
+                }),+ }
+            }
+
             fn bool_tile(self) -> Option<Tile<Bool>> {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
@@ -84,21 +98,21 @@ binary_ops! {
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
         accepts: ANY, generic: "+", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y,
+        float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
     ///
     /// Integers wrap.
     sub "sub" {
-        accepts: NUMERIC, generic: "-", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x - y, int: |x, y| x.wrapping_sub(y),
+        accepts: NUMBER, generic: "-", example: "c(1, 2), c(3, 4)",
+        float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
     ///
     /// Integers wrap; the product of booleans is their logical and.
     mul "mul" {
         accepts: ANY, generic: "*", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y,
+        float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x * y,
     }
     /// Quotient.
     ///
@@ -106,15 +120,15 @@ binary_ops! {
     /// to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
     /// smallest signed integer divided by -1 is itself.
     div "div" {
-        accepts: NUMERIC, generic: "/", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x / y, int: |x, y| x.quotient(y),
+        accepts: NUMBER, generic: "/", example: "c(1, 2), c(3, 4)",
+        float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x / y,
     }
     /// Power, `lhs` to the `rhs`.
     ///
     /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
     pow "pow" {
-        accepts: NUMERIC, generic: "^", example: "c(2, 3), c(3, 0.5)",
-        float: |x, y| x.power(y), int: |x, y| x.power(y),
+        accepts: NUMBER, generic: "^", example: "c(2, 3), c(3, 0.5)",
+        float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| scalar::complex_power(x, y),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
@@ -141,14 +155,14 @@ binary_ops! {
     ///
     /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
-        accepts: ANY, example: "c(1, 5), c(3, 4)",
+        accepts: ORDERED, example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
     }
     /// Smaller of two values, element by element.
     ///
     /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
-        accepts: ANY, example: "c(1, 5), c(3, 4)",
+        accepts: ORDERED, example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
     /// Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant.
@@ -202,7 +216,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Binary) -> Option<Tile<$type>> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: f32 f64 }
+tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 

@@ -1,7 +1,7 @@
 //! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands are.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, DType, Element, ANY};
+use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
@@ -9,7 +9,7 @@ use crate::tensor::{Aval, View, ViewMut};
 macro_rules! compare_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, }
+        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, }
     )+) => {
         /// An elementwise comparison.
         #[allow(non_camel_case_types)]
@@ -24,7 +24,7 @@ macro_rules! compare_ops {
             pub fn row(self) -> &'static Row {
                 match self { $(Compare::$name => &const { Row {
                     name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
-                    doc: &[$($doc),+], operands: &["lhs", "rhs"], accepts: ANY, generic: Some($generic),
+                    doc: &[$($doc),+], operands: &["lhs", "rhs"], accepts: $accepts, generic: Some($generic),
                     example: "c(1, 2, 3), c(3, 2, 1)",
                 } }),+ }
             }
@@ -42,31 +42,32 @@ compare_ops! {
     /// Whether elements are equal.
     ///
     /// NaN equals nothing; -0 equals 0.
-    eq { generic: "==", any: |x, y| x == y, }
+    eq { accepts: ANY, generic: "==", any: |x, y| x == y, }
     /// Whether elements differ.
     ///
     /// NaN differs from everything.
-    ne { generic: "!=", any: |x, y| x != y, }
+    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, }
     /// Whether elements of the first operand are greater.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    gt { generic: ">", any: |x, y| x > y, }
+    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), }
     /// Whether elements of the first operand are greater or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    ge { generic: ">=", any: |x, y| x >= y, }
+    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), }
     /// Whether elements of the first operand are less.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    lt { generic: "<", any: |x, y| x < y, }
+    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), }
     /// Whether elements of the first operand are less or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    le { generic: "<=", any: |x, y| x <= y, }
+    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), }
 }
 
 impl Compare {
     pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {
+        self.row().check(0, x)?;
         self.row().check_same(x, y)?;
         Ok(Aval { dtype: DType::I1, ambiguous: x.ambiguous && y.ambiguous, shape: x.shape.clone() })
     }

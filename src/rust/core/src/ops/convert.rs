@@ -26,6 +26,9 @@ impl Convert {
     }
 
     pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        if x.dtype.is_complex() && !self.dtype.is_complex() {
+            return Err(Error::ComplexToReal { from: x.dtype, to: self.dtype });
+        }
         Ok(Aval { dtype: self.dtype, ambiguous: self.ambiguous, shape: x.shape.clone() })
     }
 

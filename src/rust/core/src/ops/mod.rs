@@ -6,6 +6,7 @@
 pub mod attrs;
 pub mod binary;
 pub mod compare;
+pub mod complex;
 pub mod convert;
 pub mod create;
 pub mod dot;
@@ -23,6 +24,7 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 
 pub use binary::Binary;
 pub use compare::Compare;
+pub use complex::{MakeComplex, Part};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use dot::DotGeneral;
@@ -48,6 +50,10 @@ pub enum Op {
     Binary(Binary),
     /// Two operands of one type, booleans out.
     Compare(Compare),
+    /// A real number that belongs to a complex one.
+    Part(Part),
+    /// A complex number from two real ones.
+    Complex(MakeComplex),
     /// Three operands: select and clamp.
     Ternary(Ternary),
     /// Another dtype, same value as far as it goes.
@@ -103,6 +109,7 @@ pub(crate) const fn written(
 /// The catalogue, family by family.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let elementwise = Unary::ALL.iter().map(|op| op.row()).chain(Predicate::ALL.iter().map(|op| op.row()));
+    let elementwise = elementwise.chain(Part::ALL.iter().map(|op| op.row())).chain([&complex::COMPLEX_OP]);
     let elementwise = elementwise.chain(Binary::ALL.iter().map(|op| op.row()));
     let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
@@ -118,6 +125,8 @@ impl Op {
             Op::Predicate(op) => op.row(),
             Op::Binary(op) => op.row(),
             Op::Compare(op) => op.row(),
+            Op::Part(op) => op.row(),
+            Op::Complex(_) => &complex::COMPLEX_OP,
             Op::Ternary(op) => op.row(),
             Op::Convert(_) => &convert::CONVERT,
             Op::BitcastConvert(_) => &convert::BITCAST_CONVERT,
@@ -140,6 +149,8 @@ impl Op {
             Op::Predicate(op) => op.eval(&operands[0], out),
             Op::Binary(op) => op.eval(&operands[0], &operands[1], out),
             Op::Compare(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Part(op) => op.eval(&operands[0], out),
+            Op::Complex(op) => op.eval(&operands[0], &operands[1], out),
             Op::Ternary(op) => op.eval([&operands[0], &operands[1], &operands[2]], out),
             Op::Convert(op) => op.eval(&operands[0], out),
             Op::BitcastConvert(op) => op.eval(&operands[0], out),
@@ -176,6 +187,8 @@ impl Operation for Op {
             Op::Predicate(op) => op.infer(operands[0]),
             Op::Binary(op) => op.infer(operands[0], operands[1]),
             Op::Compare(op) => op.infer(operands[0], operands[1]),
+            Op::Part(op) => op.infer(operands[0]),
+            Op::Complex(op) => op.infer(operands[0], operands[1]),
             Op::Ternary(op) => op.infer([operands[0], operands[1], operands[2]]),
             Op::Convert(op) => op.infer(operands[0]),
             Op::BitcastConvert(op) => op.infer(operands[0]),
@@ -194,6 +207,7 @@ impl Operation for Op {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         match self {
             Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Ternary(_) => vec![],
+            Op::Part(_) | Op::Complex(_) => vec![],
             Op::Convert(op) => op.attributes(),
             Op::BitcastConvert(op) => op.attributes(),
             Op::Reduction(op) => op.attributes(),

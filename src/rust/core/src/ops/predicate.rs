@@ -1,10 +1,12 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, DType, Element, Float, ANY};
+use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Float, ANY};
 use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 
 type Tile<T> = fn(&[T], &mut [Bool]);
 
@@ -37,6 +39,15 @@ macro_rules! predicate_ops {
                 ),+ }
             }
 
+            /// A complex number is finite if both parts are, and infinite or NaN if one is.
+            fn complex_tile<C: Cpx>(self) -> Tile<C> {
+                match self { $(Predicate::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
+                    let (re, im) = z.parts();
+                    let of = |$x: C::Part| $float;
+                    *out = (if $other { of(re) && of(im) } else { of(re) || of(im) }).into()
+                }),+ }
+            }
+
             /// The answer for integers and booleans, which are all finite.
             fn other_tile<T: Element>(self) -> Tile<T> {
                 match self { $(Predicate::$name => |_, out| out.fill(Bool::from($other))),+ }
@@ -62,7 +73,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Predicate) -> Tile<$type> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: f32 f64 }
+tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { other_tile: i8 i16 i32 i64 u8 u16 u32 u64 Bool }
 
 impl Predicate {

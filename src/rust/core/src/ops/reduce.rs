@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, vector};
 use super::{written, Row};
-use crate::dtype::{dispatch, DType, ANY, BOOLEAN};
+use crate::dtype::{dispatch, DType, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::fold::{reduce, Fold};
 use crate::shape::{Axis, Shape};
@@ -22,8 +22,8 @@ pub struct Reduction {
 pub(super) static ROWS: [Row; 6] = [
     written("reduce_sum", "nv_reduce_sum", &["operand"], ANY),
     written("reduce_prod", "nv_reduce_prod", &["operand"], ANY),
-    written("reduce_max", "nv_reduce_max", &["operand"], ANY),
-    written("reduce_min", "nv_reduce_min", &["operand"], ANY),
+    written("reduce_max", "nv_reduce_max", &["operand"], ORDERED),
+    written("reduce_min", "nv_reduce_min", &["operand"], ORDERED),
     written("reduce_any", "nv_reduce_any", &["operand"], BOOLEAN),
     written("reduce_all", "nv_reduce_all", &["operand"], BOOLEAN),
 ];

@@ -1,7 +1,7 @@
 //! Three operands of one shape: select and clamp.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN};
+use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
@@ -16,7 +16,7 @@ pub enum Ternary {
 }
 
 static SELECT: Row = super::written("select", "nv_ifelse", &["pred", "true_value", "false_value"], ANY);
-static CLAMP: Row = super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ANY);
+static CLAMP: Row = super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ORDERED);
 
 impl Ternary {
     /// All of them, in the order of the catalogue.
@@ -43,6 +43,7 @@ impl Ternary {
                 Ok(Aval { ambiguous: y.ambiguous && z.ambiguous, ..y.clone() })
             }
             Ternary::Clamp => {
+                row.check(1, y)?;
                 row.check_same(x, y)?;
                 Ok(y.clone())
             }
@@ -67,7 +68,7 @@ fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
 fn clamp<T: Element>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     let is_nan = |v: T| v != v;
     for (((out, &lo), &x), &hi) in out.iter_mut().zip(lo).zip(x).zip(hi) {
-        let raised = if x < lo || is_nan(lo) { lo } else { x };
-        *out = if (raised > hi || is_nan(hi)) && !is_nan(raised) { hi } else { raised };
+        let raised = if x.lt(lo) || is_nan(lo) { lo } else { x };
+        *out = if (hi.lt(raised) || is_nan(hi)) && !is_nan(raised) { hi } else { raised };
     }
 }

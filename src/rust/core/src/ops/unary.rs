@@ -1,10 +1,12 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, Float, Int, BITS, FLOAT, INTEGER, NUMERIC, SIGNED};
+use crate::dtype::{dispatch, Bool, Cpx, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
 use crate::error::Result;
 use crate::kernels::{scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 
 /// A kernel on one tile.
 type Tile<T> = fn(&[T], &mut [T]);
@@ -20,6 +22,7 @@ macro_rules! unary_ops {
             $(float: |$x:ident| $float:expr,)?
             $(int: |$i:ident| $int:expr,)?
             $(boolean: |$b:ident| $boolean:expr,)?
+            $(complex: |$z:ident| $complex:expr,)?
         }
     )+) => {
         /// An elementwise op of one operand.
@@ -63,6 +66,15 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
+            fn complex_tile<C: Cpx>(self) -> Option<Tile<C>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<C>> = None;
+                    $(tile = Some(|x, out| for (out, &$z) in out.iter_mut().zip(x) { *out = $complex });)?
+                    tile
+                }),+ }
+            }
+
             fn bool_tile(self) -> Option<Tile<Bool>> {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
@@ -84,7 +96,7 @@ unary_ops! {
     /// Negation, `-x`.
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
-    negate { accepts: NUMERIC, generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), }
+    negate { accepts: NUMBER, generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
     /// That of the smallest signed integer is itself.
@@ -96,7 +108,7 @@ unary_ops! {
     /// Square root.
     ///
     /// NaN below zero; correctly rounded.
-    sqrt { accepts: FLOAT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), }
+    sqrt { accepts: INEXACT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(Complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -104,7 +116,7 @@ unary_ops! {
     /// Cube root, of negative numbers too.
     cbrt { accepts: FLOAT, example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
     /// Exponential, `e^x`.
-    exp { accepts: FLOAT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), }
+    exp { accepts: INEXACT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(Complex::exp), }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
@@ -112,47 +124,47 @@ unary_ops! {
     /// Natural logarithm.
     ///
     /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
-    log { accepts: FLOAT, example: "c(0.5, 1, 2)", float: |x| x.ln(), }
+    log { accepts: INEXACT, example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(Complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
     log1p { accepts: FLOAT, generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
     /// Logarithm to base 2.
-    log2 { accepts: FLOAT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), }
+    log2 { accepts: INEXACT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(Complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: FLOAT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), }
+    log10 { accepts: INEXACT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(Complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: FLOAT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), }
+    sin { accepts: INEXACT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(Complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: FLOAT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), }
+    cos { accepts: INEXACT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(Complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: FLOAT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), }
+    tan { accepts: INEXACT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(Complex::tan), }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    asin { accepts: FLOAT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), }
+    asin { accepts: INEXACT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(Complex::asin), }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    acos { accepts: FLOAT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), }
+    acos { accepts: INEXACT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(Complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: FLOAT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), }
+    atan { accepts: INEXACT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(Complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: FLOAT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), }
+    sinh { accepts: INEXACT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(Complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: FLOAT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), }
+    cosh { accepts: INEXACT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(Complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: FLOAT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), }
+    tanh { accepts: INEXACT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(Complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: FLOAT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), }
+    asinh { accepts: INEXACT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(Complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1.
-    acosh { accepts: FLOAT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), }
+    acosh { accepts: INEXACT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(Complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    atanh { accepts: FLOAT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), }
+    atanh { accepts: INEXACT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(Complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
@@ -185,6 +197,13 @@ unary_ops! {
     round_nearest_even { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round_ties_even(), int: |x| x, }
     /// Nearest whole number, ties away from zero.
     round_nearest_afz { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
+    /// Complex conjugate: the imaginary part with the other sign.
+    ///
+    /// A real number is its own.
+    conj {
+        accepts: NUMBER, generic: "Conj", example: "c(3+4i, -1i)",
+        float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
+    }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
@@ -202,7 +221,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Unary) -> Option<Tile<$type>> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: f32 f64 }
+tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 

@@ -102,7 +102,8 @@ fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>
 }
 
 fn widens(from: &Aval, to: &Aval) -> bool {
-    from.dtype.kind() == to.dtype.kind() && from.dtype.bits() <= to.dtype.bits()
+    // bf16 and f16 are of one width, and neither holds the other.
+    from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
 }
 
 /// Computes a node whose operands are all literals and whose result is a scalar.

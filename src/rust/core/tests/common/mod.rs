@@ -68,6 +68,9 @@ const SPECIAL: [f64; 18] = [
 
 /// One random element: special values, small numbers, and any bits at all.
 pub fn random_element(rng: &mut Rng, dtype: DType) -> Vec<u8> {
+    if dtype.is_complex() {
+        return [random_element(rng, dtype.part()), random_element(rng, dtype.part())].concat();
+    }
     let float = |rng: &mut Rng| match rng.below(4) {
         0 => *rng.choose(&SPECIAL),
         1 => rng.below(9) as f64 - 4.0,
@@ -77,6 +80,8 @@ pub fn random_element(rng: &mut Rng, dtype: DType) -> Vec<u8> {
     let bits = match dtype.kind() {
         Kind::Boolean => rng.bits() >> 63,
         Kind::Float if dtype == DType::F32 => u64::from((float(rng) as f32).to_bits()),
+        Kind::Float if dtype == DType::F16 => half::f16::from_f32(float(rng) as f32).to_bits().into(),
+        Kind::Float if dtype == DType::BF16 => half::bf16::from_f32(float(rng) as f32).to_bits().into(),
         Kind::Float => float(rng).to_bits(),
         _ => match rng.below(4) {
             // Lowest, highest, -1, 0, 1 of the width, as the low bits of these.
@@ -110,9 +115,15 @@ pub fn random_tensor(rng: &mut Rng, aval: &Aval) -> AlignedBytes {
 /// The first element in which two tensors differ; NaN is the same as any NaN, -0 is not 0.
 pub fn first_difference(dtype: DType, x: &[u8], y: &[u8]) -> Option<String> {
     assert_eq!(x.len(), y.len(), "tensors of one size");
+    if dtype.is_complex() {
+        // Part by part, since one may be NaN.
+        return first_difference(dtype.part(), x, y);
+    }
     let is_nan = |e: &[u8]| match dtype {
         DType::F32 => f32::from_ne_bytes(e.try_into().expect("4 bytes")).is_nan(),
         DType::F64 => f64::from_ne_bytes(e.try_into().expect("8 bytes")).is_nan(),
+        DType::F16 => half::f16::from_ne_bytes(e.try_into().expect("2 bytes")).is_nan(),
+        DType::BF16 => half::bf16::from_ne_bytes(e.try_into().expect("2 bytes")).is_nan(),
         _ => false,
     };
     let pairs = x.chunks_exact(dtype.bytes()).zip(y.chunks_exact(dtype.bytes()));

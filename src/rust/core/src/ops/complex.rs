@@ -1,0 +1,109 @@
+//! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in other ops.
+
+use super::{written, Row};
+use crate::dtype::{Cpx, DType, Float, COMPLEX, FLOAT};
+use crate::error::Result;
+use crate::kernels::tile;
+use crate::tensor::{Aval, View, ViewMut};
+use num_complex::Complex;
+
+macro_rules! part_ops {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident {
+            $(function: $function:literal,)?
+            generic: $generic:literal,
+            complex: |$re:ident, $im:ident| $complex:expr,
+        }
+    )+) => {
+        /// A real number that belongs to a complex one. The result has the dtype of the parts, and is ambiguous if the
+        /// operand is.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Part { $($(#[doc = $doc])+ $name),+ }
+
+        impl Part {
+            /// All of them, in the order of the catalogue.
+            pub const ALL: &'static [Part] = &[$(Part::$name),+];
+
+            /// The op's row.
+            pub fn row(self) -> &'static Row {
+                match self { $(Part::$name => &const {
+                    #[allow(unused_mut)]
+                    let mut row = Row {
+                        name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
+                        doc: &[$($doc),+], operands: &["operand"], accepts: COMPLEX, generic: Some($generic),
+                        example: "c(3+4i, -1i)",
+                    };
+                    $(row.function = $function; row.generated = false;)?
+                    row
+                }),+ }
+            }
+
+            fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part]) {
+                match self { $(Part::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
+                    let ($re, $im) = z.parts();
+                    *out = $complex;
+                }),+ }
+            }
+        }
+    };
+}
+
+part_ops! {
+    /// Real part.
+    real { generic: "Re", complex: |re, _im| re, }
+    /// Imaginary part.
+    imag { generic: "Im", complex: |_re, im| im, }
+    /// Argument: the angle from the positive real axis, in radians.
+    ///
+    /// Between -pi and pi; for a real number 0, or pi if it is negative.
+    arg { generic: "Arg", complex: |re, im| im.atan2(re), }
+    /// Absolute value of a complex number, without overflow on the way.
+    magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), }
+}
+
+impl Part {
+    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
+        self.row().check(0, x)?;
+        Ok(Aval { dtype: x.dtype.part(), ..x.clone() })
+    }
+
+    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
+        match x.dtype {
+            DType::C64 => tile::map1(self.tile::<Complex<f32>>(), x, out),
+            _ => tile::map1(self.tile::<Complex<f64>>(), x, out),
+        }
+    }
+}
+
+/// A complex number from its real and imaginary part: `c64` from `f32`, `c128` from `f64`. Ambiguous if both parts are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MakeComplex;
+
+pub(super) static COMPLEX_OP: Row = written("complex", "nv_complex", &["re", "im"], FLOAT);
+
+impl MakeComplex {
+    pub(super) fn infer(self, re: &Aval, im: &Aval) -> Result<Aval> {
+        COMPLEX_OP.check_same(re, im)?;
+        let dtype = match re.dtype {
+            DType::F32 => DType::C64,
+            DType::F64 => DType::C128,
+            other => return Err(COMPLEX_OP.unsupported(0, other, "")),
+        };
+        Ok(Aval { dtype, ambiguous: re.ambiguous && im.ambiguous, shape: re.shape.clone() })
+    }
+
+    pub(super) fn eval(self, re: &View, im: &View, out: &mut ViewMut) {
+        match out.dtype {
+            DType::C64 => tile::map2(join::<Complex<f32>>, re, im, out),
+            _ => tile::map2(join::<Complex<f64>>, re, im, out),
+        }
+    }
+}
+
+fn join<C: Cpx>(re: &[C::Part], im: &[C::Part], out: &mut [C]) {
+    for ((out, &re), &im) in out.iter_mut().zip(re).zip(im) {
+        *out = C::new(re, im);
+    }
+}
