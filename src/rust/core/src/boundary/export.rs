@@ -163,7 +163,7 @@ macro_rules! by_way_of {
     ($($type:ty: |$x:ident| $wider:expr;)+) => {$(
         impl Exported for $type {
             fn is_missing(self) -> bool { let $x = self; $wider.is_nan() }
-            fn truncate(self) -> Option<i128> { let $x = self; $wider.truncate() }
+            fn whole_part(self) -> Option<i128> { let $x = self; $wider.whole_part() }
             fn is_exact(self, _: f64) -> bool { true }
         }
     )+};
