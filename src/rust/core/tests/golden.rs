@@ -5,7 +5,8 @@
 
 mod common;
 
-use anvil_core::apply::{apply, Operand};
+use anvil_core::apply::{Applier, Operand};
+use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::ops::attrs::{Attr, Attrs};
@@ -226,7 +227,7 @@ fn results(cases: &[&Case]) -> Vec<u64> {
     let attrs = Attrs::new()
         .with("dtype", Attr::Text(first.result_dtype().name().into()))
         .with("ambiguous", Attr::Logical(false));
-    let result = apply(&mut b, &first.op, &operands, &attrs).unwrap_or_else(|e| panic!("{}: {e}", first.op));
+    let result = Applier::new(&mut b, rules()).apply(&first.op, &operands, &attrs).unwrap_or_else(|e| panic!("{}: {e}", first.op));
     let graph = b.finish(result);
     assert_eq!(graph.aval(graph.outputs()[0]).dtype, first.result_dtype(), "{} {}", first.op, first.dtype);
     let inputs: Vec<_> = (0..operands.len())

@@ -3,7 +3,8 @@
 
 mod common;
 
-use anvil_core::apply::{apply, literal_ranked, materialise, Operand};
+use anvil_core::apply::{literal_ranked, Applier, Operand};
+use anvil_core::dtype::promote::{by_name, names, Rules};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::{Def, Value};
@@ -25,6 +26,8 @@ const COMPOSED: [&str; 5] = ["promote", "broadcast_scalars", "broadcast", "matmu
 struct Writer {
     rng: Rng,
     b: Builder,
+    /// Mostly anvil's own.
+    rules: &'static Rules,
     pool: Vec<Operand>,
     shapes: Vec<Shape>,
 }
@@ -43,7 +46,8 @@ impl Writer {
             }
             shapes.push(Shape::try_new(shape).unwrap());
         }
-        let mut writer = Writer { rng, b: Builder::default(), pool: vec![], shapes };
+        let rules = by_name(if rng.one_in(4) { *rng.choose(names()) } else { names()[0] }).unwrap();
+        let mut writer = Writer { rng, b: Builder::default(), rules, pool: vec![], shapes };
         for i in 0..2 + writer.rng.below(5) {
             let aval = writer.aval();
             let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
@@ -61,6 +65,10 @@ impl Writer {
         };
         let shape = self.rng.choose(&self.shapes).clone();
         Aval { dtype, shape, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }
+    }
+
+    fn applier(&mut self) -> Applier<'_> {
+        Applier::new(&mut self.b, self.rules)
     }
 
     /// A number or logical, as R code holds it.
@@ -206,7 +214,7 @@ impl Writer {
                 let y = self.like(x);
                 let swap = Attrs::new().with("permutation", Attr::Numbers(swapped));
                 let y =
-                    apply(&mut self.b, "transpose", &[y], &swap).map_or(x, |v| Operand::of(&self.b, v[0]));
+                    self.applier().apply("transpose", &[y], &swap).map_or(x, |v| Operand::of(&self.b, v[0]));
                 (vec![x, y], attrs)
             }
             "dot_general" => {
@@ -234,7 +242,7 @@ impl Writer {
     /// Repeats a value along dimensions that are not the last ones, as batching will; no user can write this.
     fn broadcast_anywhere(&mut self) -> Value {
         let x = self.any();
-        let x = materialise(&mut self.b, x).unwrap();
+        let x = self.applier().materialise(x).unwrap();
         let from = self.b.graph().aval(x).shape.clone();
         let mut axes: Vec<usize> = (0..from.rank() + 1 + self.rng.below(2)).collect();
         self.rng.shuffle(&mut axes);
@@ -265,7 +273,7 @@ impl Writer {
         if name == "bitcast_convert" && operands.iter().any(|x| computed(x) && is_float(x)) {
             return None;
         }
-        match apply(&mut self.b, name, &operands, &attrs) {
+        match self.applier().apply(name, &operands, &attrs) {
             Ok(values) => {
                 for value in values {
                     // Repeated broadcasting must not fill the memory.
@@ -290,7 +298,7 @@ impl Writer {
                 continue;
             }
             let x = if self.rng.one_in(6) { *self.rng.choose(&self.pool) } else { self.any() };
-            outputs.push(materialise(&mut self.b, x).unwrap());
+            outputs.push(self.applier().materialise(x).unwrap());
         }
         outputs
     }
@@ -385,7 +393,7 @@ fn calls_that_make_no_sense_are_errors() {
                     attrs = attrs.with(parameter, careless(&mut writer.rng));
                 }
             }
-            match apply(&mut writer.b, name, &operands, &attrs) {
+            match writer.applier().apply(name, &operands, &attrs) {
                 Ok(_) => results += 1,
                 Err(e) => {
                     assert!(!e.to_string().is_empty() && e.class().starts_with("anvil_error_"));

@@ -226,6 +226,41 @@ pub fn common_dtype(lhs: Ranked, rhs: Ranked, rules: &Rules) -> Result<Ranked> {
     rules.join(lhs, rhs).ok_or(Error::Promotion { lhs, rhs, rules: rules.name })
 }
 
+/// Why operands promote to a type, as a phrase: the rules, the types as they call them, and what decided.
+///
+/// # Examples
+/// ```
+/// use anvil_core::dtype::promote::{by_name, parse, why};
+/// let [i64, f32] = ["i64", "f32?"].map(|name| parse(name).unwrap());
+/// let rules = by_name("anvil").unwrap();
+/// assert_eq!(why(&[i64, f32], f32, rules), "anvil: i64 and f32? give f32?, a float wins over an integer");
+/// ```
+pub fn why(operands: &[Ranked], to: Ranked, rules: &Rules) -> String {
+    let mut labels: Vec<String> = Vec::new();
+    for label in operands.iter().map(|&x| rules.label(x)) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    // A boolean, an integer, ...
+    let rank = |x: &Ranked| match x.dtype.kind() {
+        Kind::Boolean => (0, "a boolean"),
+        Kind::Integer | Kind::Unsigned => (1, "an integer"),
+        Kind::Float => (2, "a float"),
+        Kind::Complex => (3, "a complex number"),
+    };
+    let same = |x: &&Ranked| rules.label(**x) == rules.label(to);
+    let others: Vec<&Ranked> = operands.iter().filter(|x| !same(x)).collect();
+    let highest = others.iter().map(|x| rank(x)).max();
+    let decided = match highest {
+        _ if !operands.iter().any(|x| same(&x)) => "the first type above them".into(),
+        Some(other) if other.0 < rank(&to).0 => format!("{} wins over {}", rank(&to).1, other.1),
+        _ if !to.ambiguous && others.iter().all(|x| x.ambiguous) => "a known type wins over an ambiguous one".into(),
+        _ => "the higher of them".into(),
+    };
+    format!("{}: {} give {}, {decided}", rules.name, labels.join(" and "), rules.label(to))
+}
+
 /// The ranked type of that name: a dtype, with `?` if it is ambiguous. `i?`, `f?` and `c?` have the default widths.
 ///
 /// # Errors
