@@ -35,28 +35,69 @@ warn <- function(class, message, ...) {
   warning(condition)
 }
 
-# What the user called: from the function that signals, up through its callers as long as they are functions of this package,
-# or base R's on behalf of one, such as lapply().
-user_call <- function() {
+# What the user called, see user_frame(); asked for by a function that signals.
+user_call <- function() user_frame(3L)$call
+
+# What the user called, and the number of its frame: from the function that asks, up through its callers as long as they are
+# functions of this package, or base R's on behalf of one, such as lapply(). On top of the first of them are `above` frames.
+user_frame <- function(above) {
   parents <- sys.parents()
   call <- NULL
-  # Above i are user_call() itself and the function that signals.
-  i <- sys.nframe() - 2L
+  at <- 0L
+  i <- sys.nframe() - above
   while (i > 0L) {
     fun <- sys.function(i)
     if (is_ours(fun)) {
       call <- tidy_call(sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv())
+      at <- i
       if (inherits(fun, "JitFunction")) break
     } else if (!identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
       break
     } else if (identical(sys.call(i)[[1L]], call[[1L]])) {
       # Base R's own as.vector(), from which the method was called.
       call <- sys.call(i)
+      at <- i
     }
     # jit_miss() is called by C, on behalf of the frame below.
     i <- if (identical(fun, jit_miss)) i - 1L else parents[i]
   }
-  call
+  list(call = call, at = at)
+}
+
+# File and line of the statement that a frame was called from, as text; empty where R does not know them.
+place_of_frame <- function(at) {
+  unknown <- c("", NA)
+  caller <- sys.parents()[at]
+  home <- if (length(caller) && caller > 0L) attr(sys.function(caller), "srcref")
+  if (is.null(home)) return(unknown)
+  # R remembers the last statement in braces, which may be one outside of the function that called; not for S4 methods.
+  call <- sys.call(at)
+  ref <- attr(call, "srcref")
+  file <- attr(home, "srcfile")
+  inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] && ref[3L] <= home[3L]
+  if (!inside) ref <- statement_with(call, body(sys.function(caller))) %||% home
+  c(basename(file$filename), ref[1L])
+}
+
+# The source reference of the innermost statement in braces that contains a call.
+statement_with <- function(call, code) {
+  attributes(call) <- NULL
+  if (!is.call(code)) return(NULL)
+  refs <- if (identical(code[[1L]], quote(`{`))) attr(code, "srcref")
+  for (i in seq_along(code)) {
+    part <- code[[i]]
+    if (missing(part) || !is.call(part)) next
+    found <- statement_with(call, part)
+    if (!is.null(found)) return(found)
+    if (length(refs) >= i && contains_call(part, call)) return(refs[[i]])
+  }
+  NULL
+}
+
+contains_call <- function(code, call) {
+  if (identical(code, call)) return(TRUE)
+  if (!is.call(code)) return(FALSE)
+  any(vapply(as.list(code), function(part) !missing(part) && contains_call(part, call), NA))
 }
 
 is_ours <- function(fun) inherits(fun, "JitFunction") || identical(topenv(environment(fun)), topenv())

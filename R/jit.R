@@ -24,6 +24,10 @@
 #'   used again: that is an error of class `anvil_error_donated`. If anything but the caller's own variable refers to the
 #'   tensor, nothing is given away.
 #' @param device `"cpu"`.
+#' @param rules Name of the rules of promotion that `f` is traced by, one of [promotion_rules()]; `NULL` for those that hold
+#'   when it is called, see [with_promotion_rules()].
+#' @param warn_promotion Classes of conversions to warn of when `f` is traced, see [explain_dtypes()]: any of `"lossless"`,
+#'   `"rounds"`, `"overflows"`, `"wraps"` and `"drops sign"`.
 #' @param expr An expression.
 #' @param x A jitted function.
 #' @param ... Not used.
@@ -31,7 +35,7 @@
 #'   as one program, with tensors that it refers to as constants.
 #' @section Errors:
 #' `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or one both, or `cache_size` is not
-#' a whole number of at least 1. When it is called: `anvil_error_arg` for an argument or result that is neither tensor,
+#' a whole number of at least 1, or for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or result that is neither tensor,
 #' number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer; `anvil_error_leaked_tracer` for a
 #' tracer that was kept from another trace; `anvil_error_donated`; `anvil_error_static`; and what the ops of `f` raise.
 #' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
@@ -45,7 +49,10 @@
 #'
 #' jit_eval(x + 1)
 #' @export
-jit <- function(f, static = character(), cache_size = 100L, donate = character(), device = "cpu") {
+jit <- function(
+  f, static = character(), cache_size = 100L, donate = character(), device = "cpu", rules = NULL,
+  warn_promotion = character()
+) {
   f <- match_function(f)
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
@@ -60,8 +67,17 @@ jit <- function(f, static = character(), cache_size = 100L, donate = character()
   if (!is_whole(cache_size) || cache_size < 1) {
     abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
   }
+  if (!is.null(rules)) rules <- .Call(anvil_rules_name, rules)
+  if (!is.character(warn_promotion) || !all(warn_promotion %in% conversion_classes)) {
+    unknown <- if (is.character(warn_promotion)) setdiff(warn_promotion, conversion_classes)[1L] else warn_promotion
+    abort_arg(
+      "warn_promotion", paste0("any of ", paste0("\"", conversion_classes, "\"", collapse = ", ")), describe(unknown)
+    )
+  }
   dots <- match("...", names(fm), nomatch = 0L)
-  spec <- list(f, names %in% static, names %in% donate, dots, as.integer(cache_size), names)
+  spec <- list(
+    f, names %in% static, names %in% donate, dots, as.integer(cache_size), names, rules, warn_promotion
+  )
   jit_closure(f, fm, .Call(anvil_jit_new, spec))
 }
 
@@ -117,11 +133,21 @@ jit_miss <- function(arguments) {
     # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of their own.
     data <- supplied & !static
     given[data] <- lapply(given[data], lift_numbers)
-    return(do.call(f, given[supplied], quote = TRUE))
+    return(promoted_as(spec, do.call(f, given[supplied], quote = TRUE)))
   }
   described <- describe_arguments(given, static, supplied, !named)
-  graph <- trace_call(f, given[supplied], !static[supplied], name = "a jitted function")
+  rules <- spec[[7L]] %||% .Call(anvil_rules_name, NULL)
+  if (rules != "anvil") described <- c(described, "promotion rules" = rules)
+  graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], name = "a jitted function"))
   .Call(anvil_jit_store, handle, arguments, graph, described)
+}
+
+# Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
+promoted_as <- function(spec, expr) {
+  if (!is.null(spec[[7L]])) local_promotion_rules(spec[[7L]])
+  if (!length(spec[[8L]])) return(expr)
+  warn_of_conversions(audited(expr), spec[[8L]])
+  expr
 }
 
 # For each of `count` arguments, the number of its formal, not counting `...`; NA for those in `...`.

@@ -11,7 +11,8 @@
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
 #' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`.
-#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for anvil's, which are described here.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, see
+#'   [with_promotion_rules()]. anvil's own are described here.
 #' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
 #' @section Errors:
 #' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type or an unknown

@@ -20,7 +20,8 @@
 #' ambiguous integer is `i?`, every ambiguous float `f?`, every ambiguous complex number `c?`, and an ambiguous `i1` is
 #' an `i1`. A result that is a scalar has our default width: `i32?`, `f32?`, `c64?`.
 #'
-#' @param rules Name of the rules, one of `promotion_rules()`; `NULL` for the default, `"anvil"`.
+#' @param rules Name of the rules, one of `promotion_rules()`; `NULL` for those that hold, see
+#'   [with_promotion_rules()].
 #' @param ambiguous Which operands are ambiguous: `"none"`, the one of the `"row"`, which is on the left, or `"both"`.
 #' @param a,b Names of rules.
 #' @param from,to A type: a dtype object, or a name. `?` at the end of a name makes it ambiguous, as in `"f32?"`; the
@@ -126,7 +127,7 @@ format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
 #' @rdname promotion_rules
 #' @export
 print.AnvilPromotionComparison <- function(x, n = 30, ...) {
-  if (!is_whole(n) && !identical(n, Inf) || n < 0) abort_arg("n", "a whole number, not negative", describe(n))
+  check_shown(n)
   # Columns were taken out of it: a data frame like others.
   if (length(x) != 4L) return(NextMethod())
   data <- as.data.frame(unclass(x), optional = TRUE)
@@ -147,6 +148,11 @@ print.AnvilPromotionComparison <- function(x, n = 30, ...) {
 promotion_joins <- function(rules) {
   parts <- .Call(wrap__anvil_promotion, rules)
   matrix(parts$joins, length(parts$types), dimnames = list(parts$types, parts$types))
+}
+
+# How many rows to print.
+check_shown <- function(n) {
+  if (!is_whole(n) && !identical(n, Inf) || n < 0) abort_arg("n", "a whole number, not negative", describe(n))
 }
 
 # One of the choices; the first where the argument was left at all of them.

@@ -54,7 +54,7 @@ enum { OK, CONDITION, JUMP, MISS };
 static SEXP namespace = NULL;
 
 /* Calls an internal function of the package on one object, which is not evaluated. */
-static SEXP call_r(const char *function, SEXP x) {
+SEXP anvil_call_r(const char *function, SEXP x) {
   PROTECT(x);
   SEXP quoted = PROTECT(Rf_lang2(Rf_install("quote"), x));
   SEXP call = PROTECT(Rf_lang2(Rf_install(function), quoted));
@@ -68,9 +68,9 @@ static SEXP finish(SEXP x, int status) {
     case OK:
       return x;
     case CONDITION:
-      return call_r("signal_error", x);
+      return anvil_call_r("signal_error", x);
     case MISS:
-      return call_r("jit_miss", x);
+      return anvil_call_r("jit_miss", x);
     default:
       PROTECT(x);
       R_ContinueUnwind(x);
@@ -146,12 +146,16 @@ ENTRY1(ambiguous)
 ENTRY1(dtype_name)
 ENTRY5(common_dtype)
 ENTRY1(rules_name)
+ENTRY0(audit_open)
+ENTRY0(audit_close)
+ENTRY1(audit_entries)
+ENTRY1(graph_types)
 ENTRY3(promotable)
 ENTRY3(promotion_path)
 ENTRY1(fail)
 ENTRY1(init)
 
-/* Called once by .onLoad(): where to find signal_error() and jit_miss(). */
+/* Called once by .onLoad(): where to find signal_error(), jit_miss() and promotion_place(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
   find_references();
   namespace = environment;
@@ -169,6 +173,7 @@ static const R_CallMethodDef calls[] = {
     CALL(graph_text, 2),   CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
+    CALL(audit_open, 0),   CALL(audit_close, 0), CALL(audit_entries, 1), CALL(graph_types, 1),
     CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {CALL(op, -1), CALL(ops, -1), CALL(jit_call, -1), {NULL, NULL, 0}};

@@ -81,9 +81,13 @@ extern "C" {
     pub fn R_compute_identical(x: SEXP, y: SEXP, flags: c_int) -> c_int;
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
+    pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
 
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;
+
+    /// Calls an internal function of the package on one object (entrypoint.c). May jump.
+    pub fn anvil_call_r(function: *const c_char, x: SEXP) -> SEXP;
 
     /// Runs `f(data)`; returns 1 if R tried to jump out of it, with the jump kept in `token` (entrypoint.c).
     pub fn anvil_protected(

@@ -3,10 +3,11 @@
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::jit;
+use crate::rules;
 use crate::trace;
 use crate::tree;
 use crate::value::{self, Record};
-use anvil_core::dtype::promote::{self, common_dtype, Rules};
+use anvil_core::dtype::promote::{self, common_dtype};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::ops::attrs::Attrs;
@@ -100,17 +101,6 @@ pub fn dtype_name(x: SEXP) -> Outcome {
     Ok(value::name_of_dtype(dtype_argument(x)?))
 }
 
-/// Rules of promotion from an R value: their name, or `NULL` for the default.
-pub fn rules_argument(x: SEXP) -> Result<&'static Rules> {
-    if x == nil() {
-        return Ok(promote::rules());
-    }
-    match string(x) {
-        Some(name) => promote::by_name(&name),
-        None => Err(promote::unknown_rules(&value::describe(x))),
-    }
-}
-
 /// A ranked type from an R value: a dtype object, a dtype's name, or one with `?`; `i?`, `f?`, `c?` are scalars.
 fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
     match string(x) {
@@ -126,7 +116,7 @@ pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope:
     };
     let lhs = ranked(lhs, "lhs_ambiguous", lhs_ambiguous)?;
     let rhs = ranked(rhs, "rhs_ambiguous", rhs_ambiguous)?;
-    let join = common_dtype(lhs, rhs, rules_argument(rules)?)?;
+    let join = common_dtype(lhs, rhs, rules::argument(rules)?)?;
     // SAFETY: inside `protected`.
     let out = protected(|| unsafe {
         let out = Rf_allocVector(VECSXP, 2);
@@ -139,19 +129,19 @@ pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope:
 
 /// The name of rules of promotion.
 pub fn rules_name(rules: SEXP, scope: &Scope) -> Outcome {
-    r_string(rules_argument(rules)?.name(), scope)
+    r_string(rules::argument(rules)?.name(), scope)
 }
 
 /// Whether a value of one type may be used as one of another.
 pub fn promotable(from: SEXP, to: SEXP, rules: SEXP) -> Outcome {
     let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
-    Ok(value::flag(rules_argument(rules)?.promotes(from, to)))
+    Ok(value::flag(rules::argument(rules)?.promotes(from, to)))
 }
 
 /// A shortest chain from one type to another in the lattice of the rules.
 pub fn promotion_path(from: SEXP, to: SEXP, rules: SEXP, scope: &Scope) -> Outcome {
     let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
-    let path = rules_argument(rules)?.path(from, to)?;
+    let path = rules::argument(rules)?.path(from, to)?;
     r_strings(&path.into_iter().map(String::from).collect::<Vec<_>>(), scope)
 }
 
@@ -164,6 +154,12 @@ pub fn graph_text(graph: SEXP, optimised: SEXP, scope: &Scope) -> Outcome {
         traced.graph.to_string()
     };
     r_string(text.trim_end_matches('\n'), scope)
+}
+
+/// Types of a traced function's results.
+pub fn graph_types(graph: SEXP, scope: &Scope) -> Outcome {
+    let graph = &jit::traced(graph)?.graph;
+    r_strings(&graph.outputs().iter().map(|&v| graph.aval(v).to_string()).collect::<Vec<_>>(), scope)
 }
 
 /// Replaces the leaves of arguments by tracers of new inputs.

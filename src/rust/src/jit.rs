@@ -3,11 +3,15 @@
 //! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make the cache anew
 //! after the handle was loaded in another session), `entries` keeps alive what the programs refer to.
 
+use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::program::Program;
+use crate::rules;
 use crate::trace;
 use crate::tree::{Flat, Leaf, Out};
+use anvil_core::apply::Applier;
+use anvil_core::dtype::promote::Rules;
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
@@ -22,6 +26,12 @@ use std::rc::Rc;
 
 /// Flags of `identical()` with its defaults.
 const IDENTICAL_DEFAULT: i32 = 16;
+
+/// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules, classes of
+/// conversions to warn of; see R/jit.R.
+const SPEC: usize = 8;
+/// Position of the rules in it.
+const RULES: usize = 6;
 
 /// A traced function: its graph and the structure of its result.
 pub struct Traced {
@@ -38,6 +48,8 @@ struct JitFunction {
     donate: Vec<bool>,
     /// Position of `...` among the formals.
     dots: Option<usize>,
+    /// Rules of promotion of its own.
+    rules: Option<&'static Rules>,
     cache: RefCell<Cache>,
     /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping while tracing
     /// refers to them too, so this is noted before.
@@ -68,7 +80,7 @@ struct Entry {
 impl JitFunction {
     fn from_spec(spec: SEXP) -> Outcome<JitFunction> {
         let broken = || Exit::Error(Error::Internal { detail: "a jitted function with a broken specification".into() });
-        if kind(spec) != VECSXP || len(spec) < 5 {
+        if kind(spec) != VECSXP || len(spec) != SPEC {
             return Err(broken());
         }
         let flags = |x: SEXP| -> Vec<bool> {
@@ -86,7 +98,9 @@ impl JitFunction {
         let cache = RefCell::new(Cache { size: number(size).max(1), ..Cache::default() });
         let dots = number(dots).checked_sub(1);
         let own = RefCell::default();
-        Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, cache, own })
+        let rules = element(spec, RULES);
+        let rules = if rules == nil() { None } else { Some(rules::argument(rules)?) };
+        Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, rules, cache, own })
     }
 
     /// The formal that argument number `i` of `count` belongs to; `None` for those in `...`.
@@ -101,6 +115,8 @@ impl JitFunction {
 
     fn flatten(&self, arguments: &[(SEXP, SEXP)]) -> Outcome<Flat> {
         let mut flat = Flat::default();
+        let rules = self.rules.map_or_else(rules::current, Ok)?;
+        flat.words.push(std::ptr::from_ref(rules) as u64);
         for (i, &(tag, x)) in arguments.iter().enumerate() {
             let formal = self.formal(i, arguments.len());
             let is_static = formal.is_some_and(|f| self.statics[f]);
@@ -234,12 +250,18 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
 /// Ends a trace with what the function returned; gives the handle of the traced function.
 pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
+    let rules = rules::current()?;
     let mut outputs: Vec<Value> = Vec::new();
     let mut count = 0;
     let out = Out::new(result, &mut count, &mut |x| {
         let operand = trace::operand(&trace, handle, x, scope).map_err(returned)?;
-        outputs.push(anvil_core::apply::materialise(&mut trace.builder(), operand)?);
-        Ok(())
+        let conversions = {
+            let mut builder = trace.builder();
+            let mut applier = Applier::new(&mut builder, rules).noting();
+            outputs.push(applier.materialise(operand)?);
+            applier.conversions()
+        };
+        if audit::is_open() { audit::note(conversions, Some("the result"), scope) } else { Ok(()) }
     })?;
     let traced = Traced { graph: trace.finish(outputs), out: Rc::new(out) };
     let constants = trace::constants(handle);

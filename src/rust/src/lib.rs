@@ -12,6 +12,8 @@
 //! | `jit` | jitted functions and their caches |
 //! | `tensor` | tensors from R data and back, their text |
 //! | `info` | types, promotion, graphs' text |
+//! | `rules` | the rules of promotion that hold now |
+//! | `audit` | what promotion converted, and where |
 //! | `mixer` | the hash of signatures |
 //!
 //! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
@@ -22,6 +24,7 @@
 // The functions that extendr makes beside ours have no docs.
 #![allow(missing_docs)]
 
+mod audit;
 mod ffi;
 mod guard;
 mod info;
@@ -29,6 +32,7 @@ mod jit;
 mod mixer;
 mod op;
 mod program;
+mod rules;
 mod tensor;
 mod trace;
 mod tree;
@@ -82,6 +86,10 @@ entry! {
     rs_rules_name(rules) scope => info::rules_name(rules, scope);
     rs_promotable(from, to, rules) _scope => info::promotable(from, to, rules);
     rs_promotion_path(from, to, rules) scope => info::promotion_path(from, to, rules, scope);
+    rs_audit_open() scope => audit::open(scope);
+    rs_audit_close() _scope => Ok(audit::close());
+    rs_audit_entries(from) scope => audit::entries(from, scope);
+    rs_graph_types(graph) scope => info::graph_types(graph, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

@@ -4,14 +4,17 @@
 //! parameters. With a tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as
 //! a program of its own that is kept for the next call with the same types.
 
+use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::mixer::Mixer;
 use crate::program::Program;
+use crate::rules;
 use crate::trace::{self, Trace};
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Record};
-use anvil_core::apply::{apply, literal_ranked, Operand};
+use anvil_core::apply::{literal_ranked, Applier, Conversion, Operand};
+use anvil_core::dtype::promote::Rules;
 use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
@@ -76,11 +79,13 @@ impl Call {
         Ok(attrs)
     }
 
-    /// What an eager program depends on: name, parameters, types of the operands. `None` if a parameter has no words.
-    fn words(&self, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
+    /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a parameter has no
+    /// words.
+    fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
         // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
         words.push(unsafe { STRING_ELT(self.name, 0) } as u64);
+        words.push(std::ptr::from_ref(rules) as u64);
         for &(tag, x) in &self.attrs {
             words.push(tag as u64);
             if !attr_words(x, &mut words)? {
@@ -168,12 +173,14 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             Leaf::Number(x, trace::number_argument(x)?.0)
         });
     }
-    let words = call.words(&leaves)?;
+    let rules = rules::current()?;
+    // A call that is watched is made anew: the kept program does not know what was converted.
+    let words = if audit::is_open() { None } else { call.words(rules, &leaves)? };
     let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
     let program = match known {
         Some(program) => program,
         None => {
-            let program = Rc::new(compile(&call, &leaves, list)?);
+            let program = Rc::new(compile(&call, rules, &leaves, list, scope)?);
             if let Some(words) = words {
                 // SAFETY: inside `protected`; a string of R, and there are as many as ops.
                 protected(|| unsafe { R_PreserveObject(STRING_ELT(call.name, 0)) })?;
@@ -199,7 +206,7 @@ fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
     Ok(if call.operands.is_empty() { trace::innermost() } else { None })
 }
 
-fn compile(call: &Call, leaves: &[Leaf], list: bool) -> Outcome<Program> {
+fn compile(call: &Call, rules: &'static Rules, leaves: &[Leaf], list: bool, scope: &Scope) -> Outcome<Program> {
     let mut builder = Builder::default();
     let mut operands = Vec::with_capacity(leaves.len());
     for leaf in leaves {
@@ -215,18 +222,32 @@ fn compile(call: &Call, leaves: &[Leaf], list: bool) -> Outcome<Program> {
             }
         });
     }
-    let results = apply(&mut builder, &call.name()?, &operands, &call.attrs()?)?;
+    let (results, conversions) = applied(call, &mut builder, rules, &operands)?;
+    audit::note(conversions, None, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
     let out = if list { Out::List((0..count).map(Out::Leaf).collect(), nil()) } else { Out::Leaf(0) };
     Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
 }
 
+/// The results of one call as nodes of a graph, and what was converted for it if someone asks.
+fn applied(
+    call: &Call, builder: &mut Builder, rules: &'static Rules, operands: &[Operand],
+) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
+    let (name, attrs) = (call.name()?, call.attrs()?);
+    let mut applier = Applier::new(builder, rules);
+    if audit::is_open() {
+        applier = applier.noting();
+    }
+    let results = applier.apply(&name, operands, &attrs)?;
+    Ok((results, applier.conversions()))
+}
+
 fn traced(call: &Call, trace: &Trace, handle: SEXP, list: bool, scope: &Scope) -> Outcome {
     let operands: Vec<Operand> =
         call.operands.iter().map(|&x| trace::operand(trace, handle, x, scope)).collect::<Outcome<_>>()?;
-    let (name, attrs) = (call.name()?, call.attrs()?);
-    let results: Vec<Value> = apply(&mut trace.builder(), &name, &operands, &attrs)?;
+    let (results, conversions) = applied(call, &mut trace.builder(), rules::current()?, &operands)?;
+    audit::note(conversions, None, scope)?;
     let mut tracers = Vec::with_capacity(results.len());
     for value in results {
         let (operand, shape) = {

@@ -36,6 +36,7 @@ struct Globals {
     templates: Vec<[Fixed; 2]>,
     tracer_class: Fixed,
     operands: Fixed,
+    rules: Fixed,
     s4: bool,
 }
 
@@ -104,9 +105,10 @@ pub fn initialise(s4: bool) -> Outcome<()> {
             Rf_unprotect(1);
         }
         Rf_unprotect(1);
-        (all, class, tracer_class, Rf_install(c"operands".as_ptr()))
+        let symbols = [c"operands", c"anvil.promotion_rules"].map(|name| Rf_install(name.as_ptr()));
+        (all, class, tracer_class, symbols)
     })?;
-    let (all, class, tracer_class, operands) = made;
+    let (all, class, tracer_class, [operands, rules]) = made;
     let templates: Vec<[Fixed; 2]> =
         (0..DType::ALL.len()).map(|i| [Fixed(element(all, 2 * i)), Fixed(element(all, 2 * i + 1))]).collect();
     // SAFETY: character vectors made above, with at least one element each.
@@ -119,10 +121,16 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         templates,
         tracer_class: Fixed(tracer_class),
         operands: Fixed(operands),
+        rules: Fixed(rules),
         s4,
     };
     GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
     Ok(())
+}
+
+/// The option that names the rules of promotion.
+pub fn rules_symbol() -> SEXP {
+    globals().rules.0
 }
 
 /// The tag of a list of operands.

@@ -96,6 +96,8 @@ pub struct Conversion {
     pub operands: Vec<Ranked>,
     /// Position among them of the one that was converted.
     pub operand: usize,
+    /// The dtype that it is stored in: that of an R array is wider than promotion takes it for.
+    pub stored: DType,
     /// What it was converted to.
     pub to: Ranked,
     /// Why, as a phrase.

@@ -21,7 +21,7 @@ pub fn literal_ranked(stored: DType) -> Ranked {
 
 impl Applier<'_> {
     /// Brings one of the operands to a dtype, if it is not there; the flag counts only if it is not, or for a literal,
-    /// which is what it is promoted to. `rule` says why.
+    /// which is what it is promoted to. `rule` says why it is another one.
     pub(super) fn convert(
         &mut self, operands: &[Operand], i: usize, to: Ranked, rule: impl Fn() -> String,
     ) -> Result<Value> {
@@ -37,7 +37,7 @@ impl Applier<'_> {
             self.cast(operand.value, to)?
         };
         if let Some(log) = &mut self.log {
-            // The dtype that R itself stores an array in is what the user has; a number is a guess from the start.
+            // What the user has is the dtype that R stores an array in; a number is a guess from the start.
             let array = self.builder.graph().aval(operand.value).shape.rank() > 0;
             let from = if array { stored } else { operand.ranked.dtype };
             let loss = match literal {
@@ -46,7 +46,11 @@ impl Applier<'_> {
             };
             if operand.ranked.dtype != to.dtype || loss != Loss::Lossless {
                 let operands = operands.iter().map(|x| x.ranked).collect();
-                log.push(Conversion { operands, operand: i, to, rule: rule(), loss });
+                // Where promotion leaves the type alone, it is R's numbers that are stored wider.
+                let numbers = if stored.is_complex() { "complex numbers" } else { "doubles" };
+                let stand_for = || format!("R's {numbers} stand for {to}");
+                let rule = if operand.ranked == to { stand_for() } else { rule() };
+                log.push(Conversion { operands, operand: i, stored: from, to, rule, loss });
             }
         }
         Ok(value)
@@ -76,9 +80,7 @@ impl Applier<'_> {
         if operand.ranked.dtype == stored {
             return Ok(operand.value);
         }
-        let numbers = if stored.is_complex() { "complex numbers" } else { "doubles" };
-        let rule = || format!("R's {numbers} stand for {}", operand.ranked);
-        self.convert(&[operand], 0, operand.ranked, rule)
+        self.convert(&[operand], 0, operand.ranked, String::new)
     }
 
     /// The operands at their own dtypes.

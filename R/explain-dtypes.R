@@ -1,0 +1,161 @@
+#' Ask why a result has its dtype
+#'
+#' Traces a function and reports every conversion that promotion makes on the way, with the line and the call of yours that
+#' caused it, the rule that decided, and what it may do to the values. Nothing is computed.
+#'
+#' | class | what may happen to a value | example |
+#' |---|---|---|
+#' | lossless | nothing | `i32` to `f64` |
+#' | rounds | it becomes the nearest one of fewer digits | `i32` or `f64` to `f32` |
+#' | overflows | a finite number becomes infinite | `i64` or `f32` to `f16` |
+#' | wraps | an integer keeps only its low bits | `300L` next to an `i8` |
+#' | drops sign | a negative number becomes another one | `-1L` next to a `ui8` |
+#'
+#' The class is that of the dtypes, the worst that can happen; numbers written in the function are judged by their value:
+#' `1L` next to an `i8` is lossless. Only `f16`, whose largest number is 65504, counts as one that overflows. An R array
+#' counts as what it is stored in, so doubles that are computed with as `f32` are rounded; a single R number is a guess
+#' from the start and counts as its ambiguous type. What you convert with [nv_convert()] is not reported.
+#'
+#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in which a
+#' conversion is of one of the classes that it names; the field `conversions` of the warning is such a report.
+#'
+#' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static arguments.
+#' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays, and lists of these.
+#' @param static Names of arguments that are passed to the function as they are.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold.
+#' @param x A report.
+#' @param n Most conversions that are printed.
+#' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace: `call` and,
+#'   where the code was parsed with `options(keep.source = TRUE)`, `file` and `line` of yours; `operands`, the types of all
+#'   that were promoted together; `operand`, the position of the one that was converted; its type `from`, the dtype
+#'   `stored` that holds it, the type `to`; the `rule`; the `class`, an ordered factor; and `times`, how often the same
+#'   happened. Its attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the
+#'   rules.
+#' @section Errors:
+#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, and for unknown
+#' rules; and what `f` raises while it is traced.
+#' @seealso [common_dtype()], [with_promotion_rules()], `vignette("type-promotion", "anvil")`
+#' @examples
+#' predict <- function(x, beta, offset) {
+#'   eta <- x %*% beta
+#'   eta + offset
+#' }
+#' explain_dtypes(predict, matrix(0.1, 3, 2), nv_fill(1, c(2, 1), "f32"), nv_fill(2L, c(3, 1), "i64"))
+#'
+#' f <- jit(function(x) x + 300L, warn_promotion = "wraps")
+#' try(f(nv_tensor(1:3, dtype = "i8")))
+#' @export
+explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
+  f <- match_function(f)
+  args <- list(...)
+  rules <- .Call(anvil_rules_name, rules)
+  if (inherits(f, "JitFunction")) {
+    spec <- .Call(anvil_jit_spec, handle_of(f))
+    f <- spec[[1L]]
+    if (!missing(static)) abort_arg("static", "left out for a jitted function", describe(static))
+    static <- spec[[6L]][spec[[2L]]]
+    if (!is.null(spec[[7L]])) rules <- spec[[7L]]
+  }
+  names(args) <- argument_names(f, args)
+  check_names("static", static, names(args))
+  check_static(static, names(args), args)
+  local_promotion_rules(rules)
+  is_static <- names(args) %in% static
+  outputs <- NULL
+  report <- audited({
+    graph <- trace_call(f, args, !is_static, name = "the function given to explain_dtypes()")
+    outputs <- .Call(anvil_graph_types, graph)
+  })
+  inputs <- describe_arguments(args, is_static, rep(TRUE, length(args)), rep(FALSE, length(args)))
+  structure(report, inputs = inputs %||% character(), outputs = outputs, rules = rules)
+}
+
+# The names that the arguments of a call of f match: by name, and by position; those of `...` keep theirs, or have none.
+argument_names <- function(f, args) {
+  formals <- names(formals(args(f)))
+  given <- names(args) %||% rep("", length(args))
+  free <- setdiff(formals, given)
+  if ("..." %in% free) free <- free[seq_len(match("...", free) - 1L)]
+  open <- which(given == "")
+  open <- open[seq_len(min(length(open), length(free)))]
+  given[open] <- free[seq_along(open)]
+  given
+}
+
+#' @rdname explain_dtypes
+#' @export
+print.AnvilDtypeReport <- function(x, n = 20, ...) {
+  check_shown(n)
+  # Columns were taken out of it: a data frame like others.
+  if (!identical(names(x), report_columns)) return(NextMethod())
+  inputs <- attr(x, "inputs")
+  if (!is.null(inputs)) {
+    cat(paste0("(", paste0(names(inputs), ": ", inputs, recycle0 = TRUE, collapse = ", "), ")"), "\n", sep = "")
+    cat("-> ", paste(attr(x, "outputs"), collapse = ", "), "\n", sep = "")
+  }
+  cat(report_lines(x, n), sep = "\n")
+  invisible(x)
+}
+
+# A report as lines: counts, then two lines for each conversion.
+report_lines <- function(x, n) {
+  counts <- table(x$class)
+  counts <- counts[counts > 0L]
+  total <- if (nrow(x) == 1L) "1 implicit conversion" else paste(if (nrow(x)) nrow(x) else "No", "implicit conversions")
+  by <- attr(x, "rules")
+  out <- paste0(
+    total, if (!is.null(by)) paste0(" by the rules \"", by, "\""),
+    if (length(counts)) paste0(": ", paste(counts, names(counts), collapse = ", "))
+  )
+  shown <- x[seq_len(min(n, nrow(x))), ]
+  place <- paste0(ifelse(nzchar(shown$file), paste0(shown$file, ":"), "line "), shown$line, "  ")
+  place[is.na(shown$line)] <- ""
+  calls <- ifelse(nchar(shown$call) > 60L, paste0(substr(shown$call, 1L, 57L), "..."), shown$call)
+  times <- ifelse(shown$times > 1L, paste0(", ", shown$times, " times"), "")
+  wider <- shown$stored != sub("?", "", shown$from, fixed = TRUE)
+  stored <- ifelse(wider, ifelse(shown$stored == "c128", " (R's complex numbers)", " (R's doubles)"), "")
+  count <- lengths(strsplit(shown$operands, ", ", fixed = TRUE))
+  which <- ifelse(count > 1L, paste0("operand ", shown$operand, ", "), "")
+  first <- paste0(format(as.character(shown$class)), "  ", place, calls, times, recycle0 = TRUE)
+  indent <- strrep(" ", max(nchar(as.character(shown$class)), 0L) + 2L)
+  second <- paste0(indent, which, shown$from, stored, " to ", shown$to, " (", shown$rule, ")", recycle0 = TRUE)
+  out <- c(out, rbind(first, second))
+  more <- nrow(x) - nrow(shown)
+  if (more) out <- c(out, paste0("... and ", more, " more; `print(n = Inf)` shows all"))
+  out
+}
+
+report_columns <- c("call", "file", "line", "operands", "operand", "from", "stored", "to", "rule", "class", "times")
+
+conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign")
+
+# Evaluates an expression and gives a report of what was converted meanwhile.
+audited <- function(expr) {
+  from <- .Call(anvil_audit_open)
+  on.exit(.Call(anvil_audit_close))
+  force(expr)
+  fields <- matrix(.Call(anvil_audit_entries, from), ncol = length(report_columns) - 1L, byrow = TRUE)
+  # The same line in a loop of R is reported once.
+  keys <- apply(fields, 1L, paste, collapse = "\t")
+  first <- !duplicated(keys)
+  out <- as.data.frame(fields[first, , drop = FALSE])
+  out$times <- as.integer(table(factor(keys, unique(keys))))
+  names(out) <- report_columns
+  out$line <- as.integer(out$line)
+  out$operand <- as.integer(out$operand)
+  out$class <- factor(out$class, conversion_classes, ordered = TRUE)
+  structure(out, class = c("AnvilDtypeReport", class(out)))
+}
+
+# Called by Rust when an op has converted something: the user's call, its file and its line, as text.
+promotion_place <- function(x) {
+  user <- user_frame(2L)
+  c(deparse1(user$call), place_of_frame(user$at))
+}
+
+# Warns of the conversions in a report that are of some classes.
+warn_of_conversions <- function(report, classes) {
+  found <- report[report$class %in% classes, ]
+  if (!nrow(found)) return()
+  warn("anvil_warning_promotion", paste(report_lines(found, 10L), collapse = "\n"), conversions = found)
+}

@@ -1,0 +1,111 @@
+//! The audit of promotion: what ops convert on the user's behalf while someone asks, with the place in the user's code.
+//!
+//! R opens an audit and closes it with `on.exit()`; audits nest. While one is open every op notes its conversions, eager
+//! ones too: a constant that a traced function makes is part of what it computes.
+
+use crate::ffi::*;
+use crate::guard::{protected, r_strings, Outcome, Scope};
+use anvil_core::apply::Conversion;
+use anvil_core::dtype::Ranked;
+use std::cell::RefCell;
+
+/// A conversion, and where in the user's code: the call, the file, the line, as text.
+struct Entry {
+    conversion: Conversion,
+    place: [String; 3],
+}
+
+#[derive(Default)]
+struct Log {
+    /// Number of open audits.
+    open: usize,
+    entries: Vec<Entry>,
+}
+
+thread_local! {
+    static LOG: RefCell<Log> = RefCell::default();
+}
+
+/// Whether an audit is open.
+pub fn is_open() -> bool {
+    LOG.with_borrow(|log| log.open > 0)
+}
+
+/// Opens an audit; gives the number of conversions that are not its own.
+pub fn open(scope: &Scope) -> Outcome {
+    let count = LOG.with_borrow_mut(|log| {
+        log.open += 1;
+        log.entries.len()
+    });
+    // SAFETY: inside `protected`; one element is written.
+    let out = protected(|| unsafe {
+        let x = Rf_allocVector(INTSXP, 1);
+        *INTEGER(x) = count as i32;
+        x
+    });
+    // Without its number R cannot close it.
+    if out.is_err() {
+        close();
+    }
+    out.map(|x| scope.keep(x))
+}
+
+/// Closes the innermost audit.
+pub fn close() -> SEXP {
+    LOG.with_borrow_mut(|log| {
+        log.open = log.open.saturating_sub(1);
+        if log.open == 0 {
+            log.entries.clear();
+        }
+    });
+    nil()
+}
+
+/// Notes what one op converted. The place is what the user called, or `place` where that is no call.
+pub fn note(conversions: Vec<Conversion>, place: Option<&str>, scope: &Scope) -> Outcome<()> {
+    if conversions.is_empty() {
+        return Ok(());
+    }
+    let place = match place {
+        Some(text) => [text.into(), String::new(), String::new()],
+        None => {
+            // SAFETY: inside `protected`; the function is R/explain-dtypes.R's and gives three strings.
+            let x = scope.keep(protected(|| unsafe { anvil_call_r(c"promotion_place".as_ptr(), nil()) })?);
+            // SAFETY: as above.
+            [0, 1, 2].map(|i| text(unsafe { STRING_ELT(x, i) }))
+        }
+    };
+    LOG.with_borrow_mut(|log| {
+        let entries = conversions.into_iter().map(|conversion| Entry { conversion, place: place.clone() });
+        log.entries.extend(entries);
+    });
+    Ok(())
+}
+
+/// The conversions but for the first `from`, ten strings for each: call, file, line, all operands, the position of the one
+/// that was converted, its dtype, the one it is stored in, the new one, the rule, the class.
+pub fn entries(from: SEXP, scope: &Scope) -> Outcome {
+    let from = ints(from).first().map_or(0, |&n| n.max(0) as usize);
+    let fields = LOG.with_borrow(|log| log.entries.iter().skip(from).flat_map(Entry::fields).collect::<Vec<_>>());
+    r_strings(&fields, scope)
+}
+
+impl Entry {
+    fn fields(&self) -> [String; 10] {
+        let Conversion { operands, operand, stored, to, rule, loss } = &self.conversion;
+        let [call, file, line] = self.place.clone();
+        let all: Vec<String> = operands.iter().map(Ranked::to_string).collect();
+        [
+            call,
+            file,
+            line,
+            all.join(", "),
+            (operand + 1).to_string(),
+            operands[*operand].to_string(),
+            stored.to_string(),
+            to.to_string(),
+            rule.clone(),
+            loss.name().into(),
+        ]
+    }
+}
