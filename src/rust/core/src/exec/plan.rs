@@ -41,8 +41,8 @@ pub struct Step {
     pub action: Action,
     /// The values it reads.
     pub operands: Vec<(Aval, Place)>,
-    /// The value it makes, and its bytes.
-    pub result: (Aval, Span),
+    /// The values it makes, and their bytes.
+    pub results: Vec<(Aval, Span)>,
 }
 
 /// Steps and buffers of a program. Buffers are numbered: the arena, the literals, inputs, constants, outputs.
@@ -175,7 +175,7 @@ impl<'a> Planner<'a> {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v).clone())];
-                self.plan.steps.push(Step { action: Action::Copy, operands, result: (aval, span) });
+                self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval, span)] });
             }
         }
         self.plan.arena = self.arena.size;
@@ -300,13 +300,13 @@ impl<'a> Planner<'a> {
 
     fn step(&mut self, number: usize) {
         let node = &self.graph.nodes()[number];
-        let result = node.results[0];
-        if self.roots[result.index()] != result.index() {
+        // Only ops of one result make views.
+        if node.results.iter().any(|v| self.roots[v.index()] != v.index()) {
             return;
         }
         let operands = node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).clone())).collect();
-        let result = (self.graph.aval(result).clone(), self.place(result).span.clone());
-        self.plan.steps.push(Step { action: Action::Apply(node.op.clone()), operands, result });
+        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span.clone())).collect();
+        self.plan.steps.push(Step { action: Action::Apply(node.op.clone()), operands, results });
     }
 
     fn release(&mut self, number: usize, homes: &[Option<usize>]) {

@@ -1,9 +1,9 @@
 //! Runs a plan.
 
-use super::plan::{plan, Action, Plan};
+use super::plan::{plan, Action, Plan, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
-use crate::kernels::memory::{AlignedBytes, Memory};
+use crate::kernels::memory::{AlignedBytes, Lent, Memory, Span};
 use crate::kernels::tile;
 use crate::ops::Graph;
 use crate::passes;
@@ -92,25 +92,45 @@ impl Executable {
                 Output::Donated(bytes, input) => redirect.push((super::plan::INPUTS + input, memory.add_write(bytes))),
             }
         }
-        for step in self.plan.steps.iter().filter(|step| !unused.contains(&step.result.1.buffer)) {
-            let (aval, span) = &step.result;
-            if poll(aval.shape.size()) {
+        for step in &self.plan.steps {
+            if step.results.iter().all(|(_, span)| unused.contains(&span.buffer)) {
+                continue;
+            }
+            if poll(step.results.iter().map(|(aval, _)| aval.shape.size()).sum()) {
                 return false;
             }
-            let (lent, data) = memory.lend(step.operands.iter().map(|(_, place)| &place.span), span, &redirect);
-            let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
-            let view = |i: usize| {
-                let (aval, place) = &step.operands[i];
-                View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: lent.read(&place.span) }
-            };
-            match (&step.action, step.operands.len()) {
-                (Action::Copy, _) => dispatch!(out.dtype, T => tile::copy::<T>(&view(0), &mut out)),
-                // The usual numbers of operands need no vector.
-                (Action::Apply(op), 1) => op.eval(&[view(0)], &mut out),
-                (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut out),
-                (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut out),
-            }
+            apply(step, &mut memory, &redirect);
         }
         true
     }
+}
+
+/// Does one step.
+fn apply(step: &Step, memory: &mut Memory, redirect: &[(usize, usize)]) {
+    let reads = step.operands.iter().map(|(_, place)| &place.span);
+    fn view<'s>(step: &'s Step, lent: &Lent<'s, '_>, i: usize) -> View<'s> {
+        let (aval, place) = &step.operands[i];
+        View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: lent.read(&place.span) }
+    }
+    if let [(aval, span)] = step.results.as_slice() {
+        // The usual one result and few operands need no vectors.
+        let (lent, data) = memory.lend(reads, span, redirect);
+        let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
+        let view = |i| view(step, &lent, i);
+        match (&step.action, step.operands.len()) {
+            (Action::Copy, _) => dispatch!(out.dtype, T => tile::copy::<T>(&view(0), &mut out)),
+            (Action::Apply(op), 1) => op.eval(&[view(0)], &mut [out]),
+            (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut [out]),
+            (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
+        }
+        return;
+    }
+    let Action::Apply(op) = &step.action else { return };
+    let spans: Vec<&Span> = step.results.iter().map(|(_, span)| span).collect();
+    let (lent, data) = memory.lend_all(reads, &spans, redirect);
+    let results = step.results.iter().zip(data);
+    let mut results: Vec<ViewMut> =
+        results.map(|((aval, _), data)| ViewMut { dtype: aval.dtype, shape: &aval.shape, data }).collect();
+    let operands: Vec<View> = (0..step.operands.len()).map(|i| view(step, &lent, i)).collect();
+    op.eval(&operands, &mut results);
 }

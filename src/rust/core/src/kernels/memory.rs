@@ -52,26 +52,68 @@ impl<'a> Memory<'a> {
     /// lies in the buffer named second.
     ///
     /// # Panics
-    /// If a span is outside its buffer, is written but read-only, or overlaps with the one that is written: a plan that
+    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a plan that
     /// does this is wrong, and its result would be too.
     pub fn lend<'s>(
         &'s mut self, reads: impl Iterator<Item = &'s Span>, write: &Span, redirect: &'s [(usize, usize)],
     ) -> (Lent<'s, 'a>, &'s mut [u8]) {
+        let target = self.target(write, redirect);
+        let lent = self.lent(reads, Targets::One(target), redirect);
+        let bytes = lent.writable(lent.targets.as_slice().first().expect("there is one"));
+        (lent, bytes)
+    }
+
+    /// As [`lend`](Memory::lend), for several spans to write, of which no two overlap.
+    ///
+    /// # Panics
+    /// As [`lend`](Memory::lend).
+    pub fn lend_all<'s>(
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, writes: &[&Span], redirect: &'s [(usize, usize)],
+    ) -> (Lent<'s, 'a>, Vec<&'s mut [u8]>) {
+        let targets: Vec<Target> = writes.iter().map(|write| self.target(write, redirect)).collect();
+        for (i, (buffer, range)) in targets.iter().enumerate() {
+            let apart = |(other, bytes): &Target| other != buffer || disjoint(bytes, range);
+            assert!(targets[..i].iter().all(apart), "a step writes the same bytes twice");
+        }
+        let lent = self.lent(reads, Targets::Many(targets), redirect);
+        let bytes = lent.targets.as_slice().iter().map(|target| lent.writable(target)).collect();
+        (lent, bytes)
+    }
+
+    /// Where a span is that is to be written.
+    fn target(&self, write: &Span, redirect: &[(usize, usize)]) -> Target {
         let target = redirected(write.buffer, redirect);
         assert!(self.buffers[target].writable, "buffer {target} is read-only");
         assert!(inside(&write.range, self.buffers[target].len), "span outside of its buffer");
+        (target, write.range.clone())
+    }
+
+    fn lent<'s>(
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, targets: Targets, redirect: &'s [(usize, usize)],
+    ) -> Lent<'s, 'a> {
+        let lent = Lent { memory: self, redirect, targets };
         for read in reads {
-            let buffer = redirected(read.buffer, redirect);
-            assert!(inside(&read.range, self.buffers[buffer].len), "span outside of its buffer");
-            assert!(buffer != target || disjoint(&read.range, &write.range), "a step writes what it reads");
+            lent.readable(read);
         }
-        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a; spans that are read do
-        // not overlap with it (both checked above, and again in `Lent::read`); `&mut self` is held by the result, so
-        // that nothing else is lent meanwhile.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(self.buffers[target].pointer.add(write.range.start), write.range.len())
-        };
-        (Lent { memory: self, redirect, target, range: write.range.clone() }, bytes)
+        lent
+    }
+}
+
+/// A buffer's number and bytes in it.
+type Target = (usize, Range<usize>);
+
+/// What is written. The usual single span needs no vector.
+enum Targets {
+    One(Target),
+    Many(Vec<Target>),
+}
+
+impl Targets {
+    fn as_slice(&self) -> &[Target] {
+        match self {
+            Targets::One(target) => std::slice::from_ref(target),
+            Targets::Many(targets) => targets,
+        }
     }
 }
 
@@ -79,8 +121,7 @@ impl<'a> Memory<'a> {
 pub struct Lent<'s, 'a> {
     memory: &'s Memory<'a>,
     redirect: &'s [(usize, usize)],
-    target: usize,
-    range: Range<usize>,
+    targets: Targets,
 }
 
 impl<'s> Lent<'s, '_> {
@@ -89,12 +130,28 @@ impl<'s> Lent<'s, '_> {
     /// # Panics
     /// As [`Memory::lend`].
     pub fn read(&self, span: &Span) -> &'s [u8] {
+        let pointer = self.readable(span);
+        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the spans that are written.
+        unsafe { std::slice::from_raw_parts(pointer.cast_const(), span.range.len()) }
+    }
+
+    /// Where a span starts that may be read.
+    fn readable(&self, span: &Span) -> *mut u8 {
         let buffer = redirected(span.buffer, self.redirect);
         let Buffer { pointer, len, .. } = self.memory.buffers[buffer];
         assert!(inside(&span.range, len), "span outside of its buffer");
-        assert!(buffer != self.target || disjoint(&span.range, &self.range), "a step writes what it reads");
-        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the one span that is written.
-        unsafe { std::slice::from_raw_parts(pointer.add(span.range.start).cast_const(), span.range.len()) }
+        let apart = |(target, range): &Target| buffer != *target || disjoint(&span.range, range);
+        assert!(self.targets.as_slice().iter().all(apart), "a step writes what it reads");
+        // SAFETY: inside of the buffer.
+        unsafe { pointer.add(span.range.start) }
+    }
+
+    /// The bytes of a target. Called once for each.
+    fn writable(&self, (buffer, range): &Target) -> &'s mut [u8] {
+        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a, and overlaps with no other
+        // target and no span that is read (all checked when it was lent, and again in `read`); `&mut self` of `lend` is
+        // held by the result, so that nothing else is lent meanwhile.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.buffers[*buffer].pointer.add(range.start), range.len()) }
     }
 }
 
@@ -201,6 +258,21 @@ mod tests {
         // Buffer 9 stands for buffer 1.
         let (all, none) = (span(9, 0..4), span(1, 0..0));
         assert_eq!(memory.lend([&all].into_iter(), &none, &[(9, 1)]).0.read(&all), [0, 0, 7, 8]);
+        // Two targets at once.
+        let (first, last) = (span(1, 0..1), span(9, 3..4));
+        let (lent, mut targets) = memory.lend_all([&a].into_iter(), &[&first, &last], &[(9, 1)]);
+        targets[1].copy_from_slice(&lent.read(&a)[1..]);
+        targets[0].copy_from_slice(&[5]);
+        assert_eq!(memory.lend([&all].into_iter(), &none, &[(9, 1)]).0.read(&all), [5, 0, 7, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the same bytes twice")]
+    fn refuses_targets_that_overlap() {
+        let mut write = [0u8; 4];
+        let mut memory = Memory::with_capacity(1);
+        memory.add_write(&mut write);
+        memory.lend_all([].into_iter(), &[&span(0, 0..3), &span(0, 2..4)], &[]);
     }
 
     #[test]

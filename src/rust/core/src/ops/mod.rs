@@ -141,9 +141,10 @@ impl Op {
         }
     }
 
-    /// Computes the result: the reference meaning of the op, on operands of any layout. Operands and result have the
+    /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
     /// types that `infer` accepted and gave, so nothing can fail.
-    pub fn eval(&self, operands: &[View], out: &mut ViewMut) {
+    pub fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let out = &mut results[0];
         match self {
             Op::Unary(op) => op.eval(&operands[0], out),
             Op::Predicate(op) => op.eval(&operands[0], out),

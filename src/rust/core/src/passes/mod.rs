@@ -140,6 +140,6 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
         .map(|(l, bytes)| View { dtype: l.dtype(), shape: &shape, layout: &layout, data: bytes.as_slice() })
         .collect();
     let mut out = AlignedBytes::zeroed(aval.dtype.bytes());
-    op.eval(&views, &mut ViewMut { dtype: aval.dtype, shape: &shape, data: out.as_mut_slice() });
+    op.eval(&views, &mut [ViewMut { dtype: aval.dtype, shape: &shape, data: out.as_mut_slice() }]);
     Ok(Some(b.literal(Literal::from_bytes(aval.dtype, out.as_slice()), aval.ambiguous)))
 }
