@@ -110,6 +110,11 @@ pub enum Error {
     #[error("Static argument `{arg}` must be an ordinary R value, not {got}.\ni Leave it out of `static = ` to trace it.")]
     Static { arg: String, got: String },
 
+    // --- derivatives ---
+    /// There is no derivative to be had.
+    #[error("No gradient through `{op}()`: {why}.")]
+    NoGradient { op: String, why: String },
+
     // --- resources ---
     /// Memory for a temporary value could not be had.
     #[error("Cannot allocate {bytes} bytes for a temporary value.\ni Free some memory, or work on smaller pieces.")]
@@ -154,6 +159,7 @@ impl Error {
             Concrete { .. } => "anvil_error_concrete",
             Donated => "anvil_error_donated",
             Static { .. } => "anvil_error_static",
+            NoGradient { .. } => "anvil_error_grad",
             OutOfMemory { .. } => "anvil_error_memory",
             Internal { .. } => "anvil_error_internal",
         }
@@ -194,6 +200,7 @@ impl Error {
                 ]
             }
             DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
+            NoGradient { op, why } => vec![("op", text(op)), ("reason", text(why))],
             Promotion { lhs, rhs, rules } => vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))],
             ComplexToReal { from, to } => vec![("from", text(from)), ("to", text(to))],
             Bitcast { from, to, shape: s, reason } => {

@@ -13,6 +13,7 @@
 //! | [`boundary`] | R's vectors to the bytes of a tensor, and back |
 //! | [`graph`] | typed values and nodes, generic over ops |
 //! | [`ops`] | the catalogue: every op once |
+//! | [`autodiff`] | gradients: rules of the ops, applied to a program backwards |
 //! | [`passes`] | graph to graph |
 //! | [`exec`] | plans, and the interpreter that runs them |
 //! | [`apply`](mod@apply) | a call as the user wrote it, to nodes: promotion and scalar broadcasting |
@@ -20,6 +21,7 @@
 //! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.
 
 pub mod apply;
+pub mod autodiff;
 pub mod boundary;
 pub mod dtype;
 pub mod error;

@@ -1,10 +1,12 @@
 //! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands are.
 
+use super::compare::Compare;
+use super::derive::{Slope, Slope2, Var};
 use super::Row;
 use crate::dtype::{
-    dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INTEGER, NUMBER, NUMERIC, ORDERED,
+    dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::{scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -18,6 +20,7 @@ macro_rules! binary_ops {
         $(#[doc = $doc:literal])+
         $op:ident $name:literal {
             accepts: $accepts:expr,
+            slope: $slope:expr,
             $(operands: $operands:expr,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
@@ -48,6 +51,11 @@ macro_rules! binary_ops {
                     $(row.operands = $operands;)?
                     row
                 }),+ }
+            }
+
+            /// How its result changes with the operands.
+            pub fn slope(self) -> Slope2 {
+                match self { $(Binary::$op => $slope),+ }
             }
 
             fn float_tile<F: Float>(self) -> Option<Tile<F>> {
@@ -97,22 +105,34 @@ binary_ops! {
     ///
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
-        accepts: ANY, generic: "+", example: "c(1, 2), c(3, 4)",
+        accepts: ANY,
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), generic: "+", example: "c(1, 2), c(3, 4)",
         float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
     ///
     /// Integers wrap.
     sub "sub" {
-        accepts: NUMBER, generic: "-", example: "c(1, 2), c(3, 4)",
+        accepts: NUMBER,
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), generic: "-", example: "c(1, 2), c(3, 4)",
         float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
     ///
     /// Integers wrap; the product of booleans is their logical and.
     mul "mul" {
-        accepts: ANY, generic: "*", example: "c(1, 2), c(3, 4)",
+        accepts: ANY,
+        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), generic: "*", example: "c(1, 2), c(3, 4)",
         float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x * y,
+    }
+    /// Product that is 0 wherever the second operand is 0.
+    ///
+    /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0. Elsewhere it is
+    /// the product.
+    mul_no_nan "mul_no_nan" {
+        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), example: "c(-Inf, 2), c(0, 3)",
+        float: |x, y| if y == F::of(0.0) { y } else { x * y },
+        complex: |x, y| if y == C::default() { y } else { x * y },
     }
     /// Quotient.
     ///
@@ -120,89 +140,109 @@ binary_ops! {
     /// to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
     /// smallest signed integer divided by -1 is itself.
     div "div" {
-        accepts: NUMBER, generic: "/", example: "c(1, 2), c(3, 4)",
+        accepts: NUMBER,
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), generic: "/", example: "c(1, 2), c(3, 4)",
         float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x / y,
     }
     /// Power, `lhs` to the `rhs`.
     ///
     /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
     pow "pow" {
-        accepts: NUMBER, generic: "^", example: "c(2, 3), c(3, 0.5)",
+        accepts: NUMBER,
+        slope: Slope::By(|x, y, z| {
+            // Without the logarithm of 0: at 0 the power does not change with its exponent.
+            let base = x.compare(Compare::eq, x.of(0.0)).select(x.of(1.0), x);
+            [Some(x.binary(Binary::pow, y - 1.0).binary(Binary::mul_no_nan, y)), Some(base.log() * z)]
+        }), generic: "^", example: "c(2, 3), c(3, 0.5)",
         float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| scalar::complex_power(x, y),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
     /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
-        accepts: NUMERIC, example: "c(-7, 7), c(3, -3)",
+        accepts: NUMERIC,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), example: "c(-7, 7), c(3, -3)",
         float: |x, y| x % y, int: |x, y| x.remainder(y),
     }
     /// Remainder with the sign of the divisor, R's `%%`.
     ///
     /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
-        accepts: NUMERIC, generic: "%%", example: "c(-7, 7), c(3, -3)",
+        accepts: NUMERIC,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), generic: "%%", example: "c(-7, 7), c(3, -3)",
         float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y),
     }
     /// Quotient rounded down, R's `%/%`.
     ///
     /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives.
     floor_div "floor_div" {
-        accepts: NUMERIC, generic: "%/%", example: "c(-7, 7), c(2, 2)",
+        accepts: NUMERIC,
+        slope: Slope::Flat, generic: "%/%", example: "c(-7, 7), c(2, 2)",
         float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y),
     }
     /// Larger of two values, element by element.
     ///
     /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
-        accepts: ORDERED, example: "c(1, 5), c(3, 4)",
+        accepts: ORDERED,
+        slope: Slope::By(|x, y, _z| larger(x, y)), example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
     }
     /// Smaller of two values, element by element.
     ///
     /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
-        accepts: ORDERED, example: "c(1, 5), c(3, 4)",
+        accepts: ORDERED,
+        slope: Slope::By(|x, y, _z| larger(-x, -y)), example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
     /// Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant.
-    atan2 "atan2" { accepts: FLOAT, example: "c(1, -1), c(1, -1)", float: |y, x| y.atan2(x), }
+    atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
+            let square = x.squared() + y.squared();
+            [Some(x / square), Some(-y / square)]
+        }), example: "c(1, -1), c(1, -1)", float: |y, x| y.atan2(x), }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
-        accepts: BITS, generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        accepts: BITS,
+        slope: Slope::Flat, generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         int: |x, y| x.and(y), boolean: |x, y| x & y,
     }
     /// Logical or of booleans, bitwise or of integers.
     or "or" {
-        accepts: BITS, generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
+        accepts: BITS,
+        slope: Slope::Flat, generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
         int: |x, y| x.or(y), boolean: |x, y| x | y,
     }
     /// Exclusive or: logical of booleans, bitwise of integers.
     xor "xor" {
-        accepts: BITS, example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        accepts: BITS,
+        slope: Slope::Flat, example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         int: |x, y| x.xor(y), boolean: |x, y| x ^ y,
     }
     /// Bits shifted toward the high end.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
-    shift_left "shift_left" { accepts: INTEGER, example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
+    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
     /// Bits shifted toward the low end; zeros enter.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
     shift_right_logical "shift_right_logical" {
-        accepts: INTEGER, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
+        accepts: INTEGER,
+        slope: Slope::Flat, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
     }
     /// Bits shifted toward the low end; copies of the sign bit enter.
     ///
     /// 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
     shift_right_arithmetic "shift_right_arithmetic" {
-        accepts: INTEGER, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
+        accepts: INTEGER,
+        slope: Slope::Flat, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
     }
     /// Derivative of order `n` of [nv_digamma()].
     ///
     /// `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
     polygamma "polygamma" {
-        accepts: FLOAT, operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        accepts: FLOAT,
+        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
         float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }
@@ -221,7 +261,29 @@ tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 
+/// The derivatives of a maximum: all to the larger one, half to each where they are equal.
+fn larger<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2] {
+    let tie = x.compare(Compare::eq, y).select(x.of(0.5), x.of(0.0));
+    [(x, y), (y, x)].map(|(a, b)| Some(a.compare(Compare::gt, b).select(x.of(1.0), tie)))
+}
+
 impl Binary {
+    /// The gradients of the operands that are wanted.
+    pub(super) fn pull<'m, 'b>(
+        self, [x, y]: [Var<'m, 'b>; 2], z: Var<'m, 'b>, g: Var<'m, 'b>, wanted: &[bool],
+    ) -> Result<Vec<Option<Var<'m, 'b>>>> {
+        let missing = |why: &str| Err(Error::NoGradient { op: self.row().function.into(), why: why.into() });
+        let slopes = match self.slope() {
+            Slope::By(rule) => rule(x, y, z),
+            Slope::Flat => return Ok(vec![None; 2]),
+            Slope::Todo(why) => return missing(why),
+        };
+        if let Some(i) = (0..2).find(|&i| wanted[i] && slopes[i].is_none()) {
+            return missing(&format!("it is not known how the result changes with `{}`", self.row().operands[i]));
+        }
+        Ok(slopes.iter().zip(wanted).map(|(slope, wanted)| slope.filter(|_| *wanted).map(|d| g.chain(d))).collect())
+    }
+
     pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
         self.row().check(1, y)?;

@@ -1,5 +1,6 @@
 //! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in other ops.
 
+use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, COMPLEX, FLOAT};
 use crate::error::Result;
@@ -64,6 +65,22 @@ part_ops! {
 }
 
 impl Part {
+    /// The operand's gradient, see [`derive`](super::derive) for what that of a complex number is.
+    pub(super) fn pull<'m, 'b>(self, z: Var<'m, 'b>, part: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
+        let zero = g.of(0.0);
+        let [re, im] = [Part::real, Part::imag].map(|part| z.part(part));
+        let [by_re, by_im] = match self {
+            Part::real => [g, zero],
+            Part::imag => [zero, g],
+            Part::magnitude => [g.chain(re / part), g.chain(im / part)],
+            Part::arg => {
+                let square = re.squared() + im.squared();
+                [g.chain(-im / square), g.chain(re / square)]
+            }
+        };
+        by_re.complex(-by_im)
+    }
+
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
         Ok(Aval { dtype: x.dtype.part(), ..x.clone() })
@@ -84,6 +101,11 @@ pub struct MakeComplex;
 pub(super) static COMPLEX_OP: Row = written("complex", "nv_complex", &["re", "im"], FLOAT);
 
 impl MakeComplex {
+    /// The gradients of both parts.
+    pub(super) fn pull<'m, 'b>(self, g: Var<'m, 'b>) -> Vec<Option<Var<'m, 'b>>> {
+        vec![Some(g.part(Part::real)), Some(-g.part(Part::imag))]
+    }
+
     pub(super) fn infer(self, re: &Aval, im: &Aval) -> Result<Aval> {
         COMPLEX_OP.check_same(re, im)?;
         let dtype = match re.dtype {

@@ -1,6 +1,8 @@
 //! Other dtypes: by value ([`Convert`]) and by bits ([`BitcastConvert`]).
 
 use super::attrs::logical;
+use super::complex::Part;
+use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
@@ -21,6 +23,15 @@ pub struct Convert {
 pub(super) static CONVERT: Row = written("convert", "nv_convert", &["operand"], ANY);
 
 impl Convert {
+    /// The operand's gradient, in its dtype.
+    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
+        let from = x.aval().dtype;
+        if g.aval().dtype.is_complex() && !from.is_complex() {
+            return g.part(Part::real).convert(from);
+        }
+        g.convert(from)
+    }
+
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
     }

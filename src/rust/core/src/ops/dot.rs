@@ -1,6 +1,9 @@
 //! Sums of products over shared dimensions: matrix products and their generalisation.
 
 use super::attrs::vector;
+use super::derive::Var;
+use super::layout::Transpose;
+use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, Element, ANY};
 use crate::error::{Error, Result};
@@ -65,6 +68,36 @@ impl DotGeneral {
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
         let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
+    }
+
+    /// The gradient of one side: the other side and the result's gradient, multiplied over the dimensions of the result
+    /// that come from the other side.
+    pub(super) fn pull<'m, 'b>(&self, side: usize, operands: [Var<'m, 'b>; 2], g: Var<'m, 'b>) -> Var<'m, 'b> {
+        let shapes = operands.map(|x| x.aval().shape);
+        let other = 1 - side;
+        let batch = self.batching[0].len();
+        let rests = [0, 1].map(|i| self.rest(i, &shapes[i]));
+        let first = |i: usize| if i == 0 { batch } else { batch + rests[0].len() };
+        let axes = |start: usize, n: usize| (start..start + n).map(Axis).collect::<Vec<_>>();
+        let product = DotGeneral {
+            contracting: [axes(first(other), rests[other].len()), rests[other].clone()],
+            batching: [axes(0, batch), self.batching[other].clone()],
+        };
+        let made = g.apply(Op::DotGeneral(product), &[operands[other]]);
+        // Its dimensions: the batch, this side's own, and the contracted ones in the order that they have in the other.
+        let mut contracted = self.contracting[other].clone();
+        contracted.sort();
+        let place = |axis: Axis| {
+            let among = |list: &[Axis]| list.iter().position(|&a| a == axis);
+            let own = among(&rests[side]).map(|k| batch + k);
+            let shared = among(&self.contracting[side]).and_then(|k| {
+                let at = contracted.iter().position(|&a| a == self.contracting[other][k])?;
+                Some(batch + rests[side].len() + at)
+            });
+            Axis(among(&self.batching[side]).or(own).or(shared).expect("each dimension has one of three parts"))
+        };
+        let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
+        made.apply(Op::Transpose(Transpose { permutation }), &[])
     }
 
     pub(super) fn infer(&self, lhs: &Aval, rhs: &Aval) -> Result<Aval> {

@@ -1,6 +1,8 @@
 //! Ops that move elements without computing on them. Reshape, transpose and broadcast are views where they can be.
 
 use super::attrs::vector;
+use super::derive::Var;
+use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
@@ -36,6 +38,11 @@ fn reversed(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
 }
 
 impl Reshape {
+    /// The operand's gradient.
+    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
+        g.apply(Op::Reshape(Reshape { shape: x.aval().shape, order: self.order }), &[])
+    }
+
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         let order = if self.order == Order::Row { "\"row\"" } else { "\"column\"" };
         vec![("shape", vector(&self.shape)), ("order", order.into())]
@@ -128,6 +135,15 @@ pub struct Transpose {
 pub(super) static TRANSPOSE: Row = written("transpose", "nv_transpose", &["operand"], ANY);
 
 impl Transpose {
+    /// The operand's gradient.
+    pub(super) fn pull<'m, 'b>(&self, g: Var<'m, 'b>) -> Var<'m, 'b> {
+        let mut back = self.permutation.clone();
+        for (to, from) in self.permutation.iter().enumerate() {
+            back[from.0] = Axis(to);
+        }
+        g.apply(Op::Transpose(Transpose { permutation: back }), &[])
+    }
+
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("permutation", vector(&self.permutation))]
     }
@@ -177,6 +193,22 @@ impl BroadcastInDim {
             Some(skip) => Ok(BroadcastInDim { axes: (skip..shape.rank()).map(Axis).collect(), shape }),
             None => Err(Error::BroadcastRank { from: from.clone(), to: shape }),
         }
+    }
+
+    /// The operand's gradient: the sum over the repetitions.
+    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
+        let from = x.aval().shape;
+        let repeats = |i: &usize| match self.axes.iter().position(|a| a.0 == *i) {
+            Some(k) => from[k] == 1 && self.shape[*i] != 1,
+            None => true,
+        };
+        let repeated: Vec<Axis> = (0..self.shape.rank()).filter(repeats).map(Axis).collect();
+        let sum = g.summed(repeated.clone());
+        // What is left is in the order of the result, without the unit dimensions that were repeated.
+        let left: Vec<Axis> = (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
+        let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();
+        let sorted = sum.apply(Op::Transpose(Transpose { permutation: order }), &[]);
+        sorted.apply(Op::Reshape(Reshape { shape: from, order: Order::Row }), &[])
     }
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {

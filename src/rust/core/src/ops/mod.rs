@@ -9,6 +9,7 @@ pub mod compare;
 pub mod complex;
 pub mod convert;
 pub mod create;
+pub mod derive;
 pub mod dot;
 pub mod layout;
 pub mod predicate;
@@ -27,6 +28,7 @@ pub use compare::Compare;
 pub use complex::{MakeComplex, Part};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
+pub use derive::{Math, Var};
 pub use dot::DotGeneral;
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
@@ -164,6 +166,34 @@ impl Op {
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
         }
+    }
+
+    /// Gradients of the operands, for those of the results; `None` is 0. Only operands that are `wanted` count.
+    ///
+    /// # Errors
+    /// [`Error::NoGradient`] if there is none.
+    pub fn pull<'m, 'b>(
+        &self, operands: &[Var<'m, 'b>], results: &[Var<'m, 'b>], gradients: &[Option<Var<'m, 'b>>], wanted: &[bool],
+    ) -> Result<Vec<Option<Var<'m, 'b>>>> {
+        let (x, y, Some(g)) = (operands, results[0], gradients[0]) else { return Ok(vec![None; operands.len()]) };
+        Ok(match self {
+            Op::Unary(op) => vec![op.pull(x[0], y, g)?],
+            Op::Binary(op) => op.pull([x[0], x[1]], y, g, wanted)?,
+            Op::Ternary(op) => op.pull([x[0], x[1], x[2]], y, g),
+            Op::Part(op) => vec![Some(op.pull(x[0], y, g))],
+            Op::Complex(op) => op.pull(g),
+            Op::Convert(op) => vec![Some(op.pull(x[0], g))],
+            Op::Reduction(op) => vec![op.pull(x[0], y, g)],
+            Op::Reshape(op) => vec![Some(op.pull(x[0], g))],
+            Op::Transpose(op) => vec![Some(op.pull(g))],
+            Op::BroadcastInDim(op) => vec![Some(op.pull(x[0], g))],
+            Op::DotGeneral(op) => (0..2).map(|i| wanted[i].then(|| op.pull(i, [x[0], x[1]], g))).collect(),
+            Op::Concatenate(_) => {
+                let why = "its rule waits for slices".into();
+                return Err(Error::NoGradient { op: self.row().function.into(), why });
+            }
+            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) | Op::Fill(_) | Op::Iota(_) => vec![None; x.len()],
+        })
     }
 
     /// The layout under which the operand's own buffer is the result, if there is one: then nothing need be computed.

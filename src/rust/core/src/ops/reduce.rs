@@ -1,6 +1,9 @@
 //! Many elements into one, over some or all dimensions.
 
 use super::attrs::{logical, vector};
+use super::binary::Binary;
+use super::compare::Compare;
+use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
@@ -51,6 +54,40 @@ impl Reduction {
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dims", vector(&self.axes)), ("drop", logical(self.drop))]
+    }
+
+    /// The operand's gradient.
+    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, y: Var<'m, 'b>, g: Var<'m, 'b>) -> Option<Var<'m, 'b>> {
+        let shape = x.aval().shape;
+        let kept = |i: &usize| !self.drop || !self.axes.contains(&Axis(*i));
+        let kept: Vec<Axis> = (0..shape.rank()).filter(kept).map(Axis).collect();
+        let spread = |v: Var<'m, 'b>| v.repeated(&shape, &kept);
+        let zero = x.of(0.0);
+        match self.fold {
+            Fold::Sum => Some(spread(g)),
+            // The product of the others: all but a single zero, or the whole over the element.
+            Fold::Prod => {
+                let is_zero = x.compare(Compare::eq, zero);
+                let zeros = spread(self.again(Fold::Sum, is_zero.select(x.of(1.0), zero)));
+                let rest = spread(self.again(Fold::Prod, is_zero.select(x.of(1.0), x)));
+                let alone = zeros.compare(Compare::eq, is_zero.select(x.of(1.0), zero));
+                let others = alone.select(is_zero.select(rest, rest / x), zero);
+                Some(spread(g).chain(others))
+            }
+            // In equal parts to all that are the largest.
+            Fold::Max | Fold::Min => {
+                let is_it = x.compare(Compare::eq, spread(y)).select(x.of(1.0), zero);
+                let count = self.again(Fold::Sum, is_it);
+                let one = count.of(1.0);
+                Some(spread(g / count.binary(Binary::max, one)).chain(is_it))
+            }
+            Fold::Any | Fold::All => None,
+        }
+    }
+
+    /// Another fold over the same dimensions.
+    fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
+        x.apply(super::Op::Reduction(Reduction { fold, ..self.clone() }), &[])
     }
 
     pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {

@@ -1,5 +1,7 @@
 //! Three operands of one shape: select and clamp.
 
+use super::compare::Compare;
+use super::derive::Var;
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
@@ -27,6 +29,22 @@ impl Ternary {
         match self {
             Ternary::Select => &SELECT,
             Ternary::Clamp => &CLAMP,
+        }
+    }
+
+    /// The operands' gradients. A bound has that of the elements that it holds back.
+    pub(super) fn pull<'m, 'b>(
+        self, [x, y, z]: [Var<'m, 'b>; 3], out: Var<'m, 'b>, g: Var<'m, 'b>,
+    ) -> Vec<Option<Var<'m, 'b>>> {
+        match self {
+            Ternary::Select => vec![None, Some(x.select(g, g.of(0.0))), Some(x.select(g.of(0.0), g))],
+            Ternary::Clamp => {
+                let inside = y.compare(Compare::eq, out).select(g, g.of(0.0));
+                let outside = g - inside;
+                let above = out.compare(Compare::eq, z);
+                let zero = g.of(0.0);
+                vec![Some(above.select(zero, outside)), Some(inside), Some(above.select(outside, zero))]
+            }
         }
     }
 

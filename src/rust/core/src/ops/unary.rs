@@ -1,8 +1,10 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
+use super::binary::Binary;
+use super::derive::{Slope, Slope1, Var};
 use super::Row;
 use crate::dtype::{dispatch, Bool, Cpx, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::{scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -16,6 +18,7 @@ macro_rules! unary_ops {
         $(#[doc = $doc:literal])+
         $name:ident {
             accepts: $accepts:expr,
+            slope: $slope:expr,
             $(function: $function:literal,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
@@ -46,6 +49,11 @@ macro_rules! unary_ops {
                     $(row.function = $function; row.generated = false;)?
                     row
                 }),+ }
+            }
+
+            /// How its result changes with the operand, both real; complex numbers too, but for `conj`.
+            pub fn slope(self) -> Slope1 {
+                match self { $(Unary::$name => $slope),+ }
             }
 
             fn float_tile<F: Float>(self) -> Option<Tile<F>> {
@@ -96,120 +104,120 @@ unary_ops! {
     /// Negation, `-x`.
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
-    negate { accepts: NUMBER, generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
+    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
     /// That of the smallest signed integer is itself.
-    abs { accepts: SIGNED, generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
+    abs { accepts: SIGNED, slope: Slope::By(|x, _y| x.sign()), generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
-    sign { accepts: SIGNED, generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
+    sign { accepts: SIGNED, slope: Slope::Flat, generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
     /// NaN below zero; correctly rounded.
-    sqrt { accepts: INEXACT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(Complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(Complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
-    rsqrt { accepts: FLOAT, example: "c(0.25, 1, 4)", float: |x| F::of(1.0) / x.sqrt(), }
+    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), example: "c(0.25, 1, 4)", float: |x| F::of(1.0) / x.sqrt(), }
     /// Cube root, of negative numbers too.
-    cbrt { accepts: FLOAT, example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
+    cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(Complex::exp), }
+    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(Complex::exp), }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
-    expm1 { accepts: FLOAT, generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
+    expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
     /// Natural logarithm.
     ///
     /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
-    log { accepts: INEXACT, example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(Complex::ln), }
+    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(Complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
-    log1p { accepts: FLOAT, generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
+    log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(Complex::log2), }
+    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(Complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(Complex::log10), }
+    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(Complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(Complex::sin), }
+    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(Complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(Complex::cos), }
+    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(Complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(Complex::tan), }
+    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(Complex::tan), }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    asin { accepts: INEXACT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(Complex::asin), }
+    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(Complex::asin), }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    acos { accepts: INEXACT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(Complex::acos), }
+    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(Complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(Complex::atan), }
+    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(Complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(Complex::sinh), }
+    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(Complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(Complex::cosh), }
+    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(Complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(Complex::tanh), }
+    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(Complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(Complex::asinh), }
+    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(Complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1.
-    acosh { accepts: INEXACT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(Complex::acosh), }
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(Complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    atanh { accepts: INEXACT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(Complex::atanh), }
+    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(Complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
-    logistic { accepts: FLOAT, example: "c(-2, 0, 2)", float: |x| scalar::logistic(x), }
+    logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), example: "c(-2, 0, 2)", float: |x| scalar::logistic(x), }
     /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
-    erf { accepts: FLOAT, example: "c(-1, 0, 0.5)", float: |x| via_f64(special::erf, x), }
+    erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), example: "c(-1, 0, 0.5)", float: |x| via_f64(special::erf, x), }
     /// Complementary error function, `1 - erf(x)`.
     ///
     /// Accurate for large `x`, where the difference is not.
-    erfc { accepts: FLOAT, example: "c(-1, 0, 5)", float: |x| via_f64(special::erfc, x), }
+    erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), example: "c(-1, 0, 5)", float: |x| via_f64(special::erfc, x), }
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    erf_inv { accepts: FLOAT, example: "c(-0.5, 0, 0.9)", float: |x| via_f64(special::erf_inv, x), }
+    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), example: "c(-0.5, 0, 0.9)", float: |x| via_f64(special::erf_inv, x), }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, generic: "lgamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::lgamma, x), }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), generic: "lgamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::lgamma, x), }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, generic: "digamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::digamma, x), }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), generic: "digamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::digamma, x), }
     /// Largest whole number not above the operand.
-    floor { accepts: NUMERIC, generic: "floor", example: "c(-1.5, 0.5, 2)", float: |x| x.floor(), int: |x| x, }
+    floor { accepts: NUMERIC, slope: Slope::Flat, generic: "floor", example: "c(-1.5, 0.5, 2)", float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
-    ceiling { accepts: NUMERIC, generic: "ceiling", example: "c(-1.5, 0.5, 2)", float: |x| x.ceil(), int: |x| x, }
+    ceiling { accepts: NUMERIC, slope: Slope::Flat, generic: "ceiling", example: "c(-1.5, 0.5, 2)", float: |x| x.ceil(), int: |x| x, }
     /// Whole part: the nearest whole number toward zero.
-    trunc { accepts: NUMERIC, example: "c(-1.5, 0.5, 2)", float: |x| x.trunc(), int: |x| x, }
+    trunc { accepts: NUMERIC, slope: Slope::Flat, example: "c(-1.5, 0.5, 2)", float: |x| x.trunc(), int: |x| x, }
     /// Nearest whole number, ties to even.
-    round_nearest_even { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round_ties_even(), int: |x| x, }
+    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, function: "nv_round", example: "", float: |x| x.round_ties_even(), int: |x| x, }
     /// Nearest whole number, ties away from zero.
-    round_nearest_afz { accepts: NUMERIC, function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
+    round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
     /// A real number is its own.
     conj {
-        accepts: NUMBER, generic: "Conj", example: "c(3+4i, -1i)",
+        accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), generic: "Conj", example: "c(3+4i, -1i)",
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
-    not { accepts: BITS, generic: "!", example: "c(TRUE, FALSE)", int: |x| x.not(), boolean: |x| !x, }
+    not { accepts: BITS, slope: Slope::Flat, generic: "!", example: "c(TRUE, FALSE)", int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
-    popcnt { accepts: INTEGER, example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
+    popcnt { accepts: INTEGER, slope: Slope::Flat, example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
 }
 
 /// Element types, each with the tile of its kind.
@@ -227,6 +235,19 @@ tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 
 impl Unary {
+    /// The operand's gradient.
+    pub(super) fn pull<'m, 'b>(self, x: Var<'m, 'b>, y: Var<'m, 'b>, g: Var<'m, 'b>) -> Result<Option<Var<'m, 'b>>> {
+        // The conjugate has no complex derivative.
+        if self == Unary::conj && x.aval().dtype.is_complex() {
+            return Ok(Some(g.conj()));
+        }
+        match self.slope() {
+            Slope::By(rule) => Ok(Some(g.chain(rule(x, y)))),
+            Slope::Flat => Ok(None),
+            Slope::Todo(why) => Err(Error::NoGradient { op: self.row().function.into(), why: why.into() }),
+        }
+    }
+
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
         Ok(x.clone())

@@ -1,0 +1,240 @@
+//! The language of derivative rules: arithmetic on values of a graph under construction.
+//!
+//! A rule is written as the formula that a textbook has, `|x, y| y * 0.5 / x`, and makes nodes; so a derivative is a graph
+//! like any other, and has derivatives itself. Operands of a rule have one dtype and shape; numbers take on both.
+//!
+//! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i` times that
+//! by `y`, so that holomorphic ops have one rule for real and complex numbers.
+
+use super::{
+    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reduction, Ternary, Unary,
+};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
+use crate::kernels::fold::Fold;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Literal};
+use num_complex::Complex;
+use std::cell::RefCell;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// How a result changes with the operands.
+pub enum Slope<F> {
+    /// By these factors.
+    By(F),
+    /// Not at all, but for jumps.
+    Flat,
+    /// By a rule that is not written, because of this.
+    Todo(&'static str),
+}
+
+/// The derivative of an elementwise op of one operand, from the operand and the result.
+pub type Slope1 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>) -> Var<'m, 'b>>;
+/// The derivatives of an elementwise op of two operands, from these and the result; `None` is a rule that is not written.
+pub type Slope2 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>, Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2]>;
+
+/// A graph that a rule adds to.
+pub struct Math<'b> {
+    builder: RefCell<&'b mut Builder>,
+    /// The first error; formulas go on with a stand-in, and whoever made this asks in the end.
+    fault: RefCell<Option<Error>>,
+}
+
+impl<'b> Math<'b> {
+    /// Rules that add to `builder`.
+    pub fn new(builder: &'b mut Builder) -> Math<'b> {
+        Math { builder: RefCell::new(builder), fault: RefCell::default() }
+    }
+
+    /// The value as a variable of a formula.
+    pub fn var<'m>(&'m self, value: Value) -> Var<'m, 'b> {
+        Var { math: self, value }
+    }
+
+    /// A number everywhere in a value of this type.
+    pub fn fill(&self, number: f64, aval: &Aval) -> Var<'_, 'b> {
+        let literal = Literal::new(number).convert(aval.dtype);
+        let scalar = self.builder.borrow_mut().literal(literal, aval.ambiguous);
+        self.var(scalar).repeated(&aval.shape, &[])
+    }
+
+    /// Applies an op of one result.
+    pub fn apply(&self, op: Op, operands: &[Var<'_, 'b>]) -> Var<'_, 'b> {
+        let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
+        let made = self.builder.borrow_mut().node1(op, &values);
+        self.var(made.unwrap_or_else(|error| {
+            self.fault.borrow_mut().get_or_insert(error);
+            values[0]
+        }))
+    }
+
+    /// Type of a value.
+    pub fn aval(&self, value: Value) -> Aval {
+        self.builder.borrow().graph().aval(value).clone()
+    }
+
+    /// Ends the formulas.
+    ///
+    /// # Errors
+    /// The first one of any op.
+    pub fn finish(self) -> Result<()> {
+        self.fault.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+/// A value in a formula.
+#[derive(Clone, Copy)]
+pub struct Var<'m, 'b> {
+    math: &'m Math<'b>,
+    value: Value,
+}
+
+impl<'m, 'b> Var<'m, 'b> {
+    /// The value.
+    pub fn value(self) -> Value {
+        self.value
+    }
+
+    /// Its type.
+    pub fn aval(self) -> Aval {
+        self.math.aval(self.value)
+    }
+
+    /// Any op on it and others.
+    pub(super) fn apply(self, op: Op, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
+        let operands: Vec<Value> = std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
+        let operands: Vec<Var> = operands.into_iter().map(|v| self.math.var(v)).collect();
+        self.math.apply(op, &operands)
+    }
+
+    /// A number of the same type.
+    pub fn of(self, number: f64) -> Var<'m, 'b> {
+        self.math.fill(number, &self.aval())
+    }
+
+    /// An elementwise op on it.
+    pub fn unary(self, op: Unary) -> Var<'m, 'b> {
+        self.apply(Op::Unary(op), &[])
+    }
+
+    /// An elementwise op on it and another one.
+    pub fn binary(self, op: Binary, other: Var<'m, 'b>) -> Var<'m, 'b> {
+        self.apply(Op::Binary(op), &[other])
+    }
+
+    /// A comparison with another one.
+    pub fn compare(self, op: Compare, other: Var<'m, 'b>) -> Var<'m, 'b> {
+        self.apply(Op::Compare(op), &[other])
+    }
+
+    /// A property of each element.
+    pub fn predicate(self, op: Predicate) -> Var<'m, 'b> {
+        self.apply(Op::Predicate(op), &[])
+    }
+
+    /// Where it, a condition, holds: one value; elsewhere the other.
+    pub fn select(self, yes: Var<'m, 'b>, no: Var<'m, 'b>) -> Var<'m, 'b> {
+        self.apply(Op::Ternary(Ternary::Select), &[yes, no])
+    }
+
+    /// In another dtype.
+    pub fn convert(self, dtype: DType) -> Var<'m, 'b> {
+        let aval = self.aval();
+        if aval.dtype == dtype { self } else { self.apply(Op::Convert(Convert { dtype, ambiguous: aval.ambiguous }), &[]) }
+    }
+
+    /// Repeated to a shape: its dimensions are the `axes` of the result.
+    pub fn repeated(self, shape: &Shape, axes: &[Axis]) -> Var<'m, 'b> {
+        if self.aval().shape == *shape {
+            return self;
+        }
+        self.apply(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: axes.to_vec() }), &[])
+    }
+
+    /// Summed over dimensions, which are dropped.
+    pub fn summed(self, axes: Vec<Axis>) -> Var<'m, 'b> {
+        if axes.is_empty() {
+            return self;
+        }
+        self.apply(Op::Reduction(Reduction { fold: Fold::Sum, axes, drop: true }), &[])
+    }
+
+    /// A part of a complex number.
+    pub fn part(self, part: Part) -> Var<'m, 'b> {
+        self.apply(Op::Part(part), &[])
+    }
+
+    /// The complex number of these parts.
+    pub fn complex(self, imaginary: Var<'m, 'b>) -> Var<'m, 'b> {
+        self.apply(Op::Complex(MakeComplex), &[imaginary])
+    }
+
+    /// The square.
+    pub fn squared(self) -> Var<'m, 'b> {
+        self * self
+    }
+
+    /// This, the gradient of a result, times the derivative of the result. Where the gradient is 0 the product is 0,
+    /// whatever the derivative: what was computed in a branch that a select did not take, infinite or NaN, has no say.
+    pub fn chain(self, derivative: Var<'m, 'b>) -> Var<'m, 'b> {
+        match derivative.known() {
+            Some(z) if z == Complex::from(1.0) => self,
+            Some(z) if z == Complex::from(-1.0) => -self,
+            _ => derivative.binary(Binary::mul_no_nan, self),
+        }
+    }
+
+    /// The number that it is everywhere, if that is known.
+    fn known(self) -> Option<Complex<f64>> {
+        let builder = self.math.builder.borrow();
+        let graph = builder.graph();
+        let source = match graph.def(self.value) {
+            Def::Result(node, _) => match &graph.nodes()[node] {
+                node if matches!(node.op, Op::BroadcastInDim(_)) => node.operands[0],
+                _ => return None,
+            },
+            _ => self.value,
+        };
+        match graph.def(source) {
+            Def::Literal(literal) => Some(literal.get()),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! arithmetic {
+    ($($trait:ident $method:ident $op:ident;)+) => {$(
+        impl<'m, 'b> $trait for Var<'m, 'b> {
+            type Output = Var<'m, 'b>;
+            fn $method(self, other: Var<'m, 'b>) -> Var<'m, 'b> { self.binary(Binary::$op, other) }
+        }
+        impl<'m, 'b> $trait<f64> for Var<'m, 'b> {
+            type Output = Var<'m, 'b>;
+            fn $method(self, number: f64) -> Var<'m, 'b> { self.binary(Binary::$op, self.of(number)) }
+        }
+        impl<'m, 'b> $trait<Var<'m, 'b>> for f64 {
+            type Output = Var<'m, 'b>;
+            fn $method(self, x: Var<'m, 'b>) -> Var<'m, 'b> { x.of(self).binary(Binary::$op, x) }
+        }
+    )+};
+}
+arithmetic! { Add add add; Sub sub sub; Mul mul mul; Div div div; }
+
+impl<'m, 'b> Neg for Var<'m, 'b> {
+    type Output = Var<'m, 'b>;
+    fn neg(self) -> Var<'m, 'b> {
+        self.unary(Unary::negate)
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident)+) => {
+        /// Elementwise functions by the names of their rows.
+        #[allow(missing_docs)]
+        impl<'m, 'b> Var<'m, 'b> {
+            $(pub fn $name(self) -> Var<'m, 'b> { self.unary(Unary::$name) })+
+        }
+    };
+}
+functions! { exp log sin cos sinh cosh sqrt sign digamma floor trunc conj }

@@ -1,0 +1,329 @@
+//! Every derivative rule against central differences in f64, first and second order.
+//!
+//! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is held against
+//! `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose gradient needs the rules of
+//! what the rules made.
+
+mod common;
+
+use anvil_core::apply::{Applier, Operand};
+use anvil_core::autodiff::Tape;
+use anvil_core::dtype::promote::rules;
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::exec::reference::evaluate;
+use anvil_core::graph::Value;
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::{rows, Builder, Graph};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
+use common::Rng;
+
+/// A function of tensors, as nodes.
+type Program<'a> = dyn Fn(&mut Builder, &[Value]) -> Value + 'a;
+
+/// Step of the differences. Their error is about `h^2` of the third derivative, plus `1e-16 / h` of the value.
+const STEP: f64 = 1e-5;
+/// Both errors, for derivatives of up to a few hundred.
+const TOLERANCE: f64 = 2e-6;
+
+/// Applies an op as a user would.
+fn op(b: &mut Builder, name: &str, operands: &[Value], attrs: &Attrs) -> Value {
+    let operands: Vec<Operand> = operands.iter().map(|&v| Operand::of(b, v)).collect();
+    Applier::new(b, rules()).apply(name, &operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
+}
+
+/// The sum of products with a tensor of fixed random numbers.
+fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
+    let shape = b.graph().aval(x).shape.clone();
+    let weights: Vec<f64> = (0..shape.size()).map(|_| uniform(rng, [0.5, 1.5])).collect();
+    let mut sum = None;
+    // Weight by weight: there is no other way to write numbers into a graph.
+    let flat = op(b, "reshape", &[x], &Attrs::new().with("shape", numbers(&[shape.size()])).with("order", Attr::Text("column".into())));
+    let iota = Attrs::new().with("dtype", Attr::Text("i32".into())).with("shape", numbers(&[shape.size()]));
+    let iota = iota.with("dim", Attr::Numbers(vec![1.0])).with("start", Attr::Numbers(vec![0.0])).with("ambiguous", Attr::Logical(false));
+    let position = op(b, "iota", &[], &iota);
+    for (i, weight) in weights.into_iter().enumerate() {
+        let at = b.literal(Literal::new(i as i32), false);
+        let here = op(b, "eq", &[position, at], &Attrs::new());
+        let [weight, zero] = [weight, 0.0].map(|v| b.literal(Literal::new(v), false));
+        let factor = op(b, "select", &[here, weight, zero], &Attrs::new());
+        sum = Some(match sum {
+            None => factor,
+            Some(sum) => op(b, "add", &[sum, factor], &Attrs::new()),
+        });
+    }
+    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    match sum {
+        Some(weights) => {
+            let product = op(b, "mul", &[flat, weights], &Attrs::new());
+            op(b, "reduce_sum", &[product], &all)
+        }
+        None => op(b, "reduce_sum", &[flat], &all),
+    }
+}
+
+fn numbers(x: &[usize]) -> Attr {
+    Attr::Numbers(x.iter().map(|&x| x as f64).collect())
+}
+
+fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
+    low + (high - low) * (rng.below(1 << 30) as f64 / f64::from(1 << 30))
+}
+
+fn inputs(b: &mut Builder, shapes: &[Shape]) -> Vec<Value> {
+    shapes.iter().map(|shape| b.input(Aval::known(DType::F64, shape.clone()))).collect()
+}
+
+/// The number `<w, F(x)>` as a graph.
+fn scalar(program: &Program, shapes: &[Shape], seed: u64) -> Graph {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let y = program(&mut b, &x);
+    let s = inner(&mut b, y, &mut Rng::new(seed));
+    b.finish(vec![s])
+}
+
+/// The gradients of a graph of one number, as another graph.
+fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let tape = Tape::record(&mut b, graph, &x)?;
+    let one = b.literal(Literal::new(1.0), false);
+    let all: Vec<usize> = (0..shapes.len()).collect();
+    let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
+    Ok(b.finish(gradients))
+}
+
+/// The number `<u, gradients>` as a graph.
+fn weighed(gradients: &Graph, shapes: &[Shape], seed: u64) -> Graph {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let outputs = Tape::record(&mut b, gradients, &x).expect("a sound graph").outputs();
+    let rng = &mut Rng::new(seed);
+    let parts: Vec<Value> = outputs.iter().map(|&g| inner(&mut b, g, rng)).collect();
+    let sum = parts.into_iter().reduce(|x, y| op(&mut b, "add", &[x, y], &Attrs::new())).expect("some input");
+    b.finish(vec![sum])
+}
+
+fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let bytes: Vec<Vec<u8>> = x.iter().map(|x| x.iter().flat_map(|v| v.to_ne_bytes()).collect()).collect();
+    let bytes: Vec<&[u8]> = bytes.iter().map(|x| x.as_slice()).collect();
+    let read = |x: Vec<u8>| x.chunks(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
+    evaluate(graph, &bytes, &[]).into_iter().map(read).collect()
+}
+
+/// Holds the gradient of a graph of one number to differences along a random direction.
+fn agrees(what: &str, graph: &Graph, shapes: &[Shape], x: &[Vec<f64>], rng: &mut Rng) -> Graph {
+    let gradients = gradient(graph, shapes).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let direction: Vec<Vec<f64>> = x.iter().map(|x| x.iter().map(|_| uniform(rng, [-1.0, 1.0])).collect()).collect();
+    let moved = |h: f64| {
+        let x: Vec<Vec<f64>> =
+            x.iter().zip(&direction).map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect();
+        run(graph, &x)[0][0]
+    };
+    let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+    let got: f64 = run(&gradients, x).iter().flatten().zip(direction.iter().flatten()).map(|(g, v)| g * v).sum();
+    let size = expected.abs().max(1.0);
+    assert!((got - expected).abs() <= TOLERANCE * size, "{what}: gradient {got}, differences {expected} at {x:?}");
+    gradients
+}
+
+/// First and second order at random points.
+fn check(what: &str, program: &Program, shapes: &[Shape], domains: &[[f64; 2]], rng: &mut Rng) {
+    for round in 0..3 {
+        let x: Vec<Vec<f64>> = shapes
+            .iter()
+            .zip(domains.iter().cycle())
+            .map(|(shape, &domain)| (0..shape.size()).map(|_| uniform(rng, domain)).collect())
+            .collect();
+        let first = scalar(program, shapes, 7 + round);
+        let gradients = agrees(what, &first, shapes, &x, rng);
+        agrees(&format!("{what}, second order"), &weighed(&gradients, shapes, 11 + round), shapes, &x, rng);
+    }
+}
+
+/// Where an elementwise op is smooth; `None` if it is not an op of floats.
+fn domains(name: &str) -> Vec<[f64; 2]> {
+    match name {
+        "sqrt" | "rsqrt" | "cbrt" | "log" | "log2" | "log10" | "lgamma" | "digamma" => vec![[0.3, 3.0]],
+        "log1p" => vec![[-0.6, 2.0]],
+        "asin" | "acos" | "atanh" | "erf_inv" => vec![[-0.8, 0.8]],
+        "acosh" => vec![[1.3, 3.0]],
+        "tan" => vec![[-1.2, 1.2]],
+        "pow" => vec![[0.4, 2.0], [-2.0, 2.0]],
+        "div" | "atan2" => vec![[0.5, 2.0]],
+        // Between whole numbers, and quotients that are.
+        "remainder" | "mod" => vec![[5.1, 5.9], [2.1, 2.4]],
+        "floor" | "ceiling" | "trunc" => vec![[0.1, 0.9]],
+        "round_nearest_even" | "round_nearest_afz" | "floor_div" => vec![[0.1, 0.4], [0.5, 0.9]],
+        "polygamma" => vec![[1.0, 1.0], [0.5, 3.0]],
+        "max" | "min" => vec![[-1.0, -0.1], [0.1, 1.0]],
+        "sign" | "abs" => vec![[0.2, 1.0]],
+        _ => vec![[-1.5, 1.5]],
+    }
+}
+
+#[test]
+fn elementwise_rules_agree_with_differences() {
+    let rng = &mut Rng::new(1);
+    let mut seen = 0;
+    for row in rows().filter(|row| row.accepts.contains(DType::F64)) {
+        let elementwise = row.generated || row.function == "nv_round";
+        let compares = ["eq", "ne", "lt", "le", "gt", "ge"].contains(&row.name) || row.name.starts_with("is_");
+        if !elementwise || compares {
+            continue;
+        }
+        seen += 1;
+        let domains = domains(row.name);
+        let shape: Shape = [2, 3].into();
+        let shapes: Vec<Shape> = row.operands.iter().map(|_| shape.clone()).collect();
+        if row.name == "polygamma" {
+            // The order has no derivative; the argument has.
+            let program = |b: &mut Builder, x: &[Value]| {
+                let two = b.literal(Literal::new(2.0), false);
+                op(b, "polygamma", &[two, x[0]], &Attrs::new())
+            };
+            check(row.name, &program, &shapes[..1], &domains[1..], rng);
+            let all = |b: &mut Builder, x: &[Value]| op(b, "polygamma", x, &Attrs::new());
+            let error = gradient(&scalar(&all, &shapes, 1), &shapes).unwrap_err();
+            assert!(matches!(error, Error::NoGradient { .. }), "{error}");
+            continue;
+        }
+        check(row.name, &|b, x| op(b, row.name, x, &Attrs::new()), &shapes, &domains, rng);
+        // 0-d and empty.
+        for shape in [Shape::scalar(), [0, 2].into()] {
+            let shapes: Vec<Shape> = row.operands.iter().map(|_| shape.clone()).collect();
+            check(row.name, &|b, x| op(b, row.name, x, &Attrs::new()), &shapes, &domains, rng);
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+#[test]
+fn rules_of_structured_ops_agree_with_differences() {
+    let rng = &mut Rng::new(2);
+    let attrs = Attrs::new;
+    let text = |x: &str| Attr::Text(x.into());
+    let around = [[-1.5, 1.5]];
+    let (matrix, cube): (Shape, Shape) = ([2, 3].into(), [2, 3, 2].into());
+    for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min"] {
+        for (dims, drop) in [(Attr::Null, true), (numbers(&[2]), true), (numbers(&[3, 1]), false), (Attr::Numbers(vec![]), true)] {
+            let attrs = attrs().with("dims", dims).with("drop", Attr::Logical(drop));
+            check(fold, &|b, x| op(b, fold, x, &attrs), &[cube.clone()], &around, rng);
+        }
+    }
+    for order in ["row", "column"] {
+        let attrs = attrs().with("shape", numbers(&[3, 4])).with("order", text(order));
+        check("reshape", &|b, x| op(b, "reshape", x, &attrs), &[cube.clone()], &around, rng);
+    }
+    let permuted = attrs().with("permutation", numbers(&[3, 1, 2]));
+    check("transpose", &|b, x| op(b, "transpose", x, &permuted), &[cube.clone()], &around, rng);
+    for from in [Shape::scalar(), [3, 1].into(), [1, 1, 2].into()] {
+        let attrs = attrs().with("shape", numbers(&[2, 3, 2]));
+        check("broadcast", &|b, x| op(b, "broadcast_in_dim", x, &attrs), &[from], &around, rng);
+    }
+    check("matmul", &|b, x| op(b, "matmul", x, &Attrs::new()), &[[2, 3].into(), [3, 4].into()], &around, rng);
+    // Batches and contracted dimensions out of order.
+    let pair = |l: &[usize], r: &[usize]| Attr::List(vec![numbers(l), numbers(r)]);
+    let general = attrs().with("contracting_dims", pair(&[4, 1], &[1, 3])).with("batching_dims", pair(&[3], &[2]));
+    let shapes = [[2, 4, 3, 5].into(), [5, 3, 2, 2].into()];
+    check("dot_general", &|b, x| op(b, "dot_general", x, &general), &shapes, &around, rng);
+    let drop = attrs().with("dims", numbers(&[1])).with("drop", Attr::Logical(true));
+    check("mean", &|b, x| op(b, "mean", x, &drop), &[matrix.clone()], &around, rng);
+    let clamp = |b: &mut Builder, x: &[Value]| op(b, "clamp", x, &Attrs::new());
+    for domains in [[[0.1, 0.2], [0.3, 0.6], [0.7, 0.9]], [[0.1, 0.2], [-0.6, 0.0], [0.7, 0.9]], [[0.1, 0.2], [1.0, 2.0], [0.7, 0.9]]] {
+        check("clamp", &clamp, &[matrix.clone(), matrix.clone(), matrix.clone()], &domains, rng);
+    }
+    let choose = |b: &mut Builder, x: &[Value]| {
+        let larger = op(b, "gt", x, &Attrs::new());
+        op(b, "select", &[larger, x[0], x[1]], &Attrs::new())
+    };
+    check("select", &choose, &[matrix.clone(), matrix.clone()], &around, rng);
+    // By way of complex numbers.
+    let modulus = |b: &mut Builder, x: &[Value]| {
+        let z = op(b, "complex", x, &Attrs::new());
+        let z = op(b, "exp", &[z], &Attrs::new());
+        let w = op(b, "conj", &[z], &Attrs::new());
+        let [re, im] = ["real", "imag"].map(|part| op(b, part, &[w], &Attrs::new()));
+        let [size, angle] = ["abs", "arg"].map(|part| op(b, part, &[z], &Attrs::new()));
+        [re, im, size, angle].into_iter().reduce(|x, y| op(b, "mul", &[x, y], &Attrs::new())).unwrap()
+    };
+    check("complex", &modulus, &[matrix.clone(), matrix], &[[0.2, 1.2]], rng);
+}
+
+/// Gradient of the sum of an op's results at one point.
+fn slope(name: &str, x: &[f64], attrs: &Attrs) -> Vec<f64> {
+    let shapes: Vec<Shape> = x.iter().map(|_| Shape::scalar()).collect();
+    let mut b = Builder::default();
+    let values = inputs(&mut b, &shapes);
+    let y = op(&mut b, name, &values, attrs);
+    let gradients = gradient(&b.finish(vec![y]), &shapes).unwrap();
+    run(&gradients, &x.iter().map(|&x| vec![x]).collect::<Vec<_>>()).concat()
+}
+
+#[test]
+fn special_points() {
+    let slope = |name, x: &[f64]| slope(name, x, &Attrs::new());
+    // Ties are split.
+    assert_eq!(slope("max", &[1.0, 1.0]), [0.5, 0.5]);
+    assert_eq!(slope("min", &[1.0, 1.0]), [0.5, 0.5]);
+    assert_eq!(slope("abs", &[0.0]), [0.0]);
+    // Powers at 0 and of negative bases.
+    assert_eq!(slope("pow", &[0.0, 2.0])[0], 0.0);
+    assert_eq!(slope("pow", &[0.0, 1.0])[0], 1.0);
+    assert_eq!(slope("pow", &[0.0, 0.0]), [0.0, 0.0]);
+    assert_eq!(slope("pow", &[-2.0, 3.0])[0], 12.0);
+    assert_eq!(slope("pow", &[3.0, 0.0])[0], 0.0);
+    // The root is vertical at 0.
+    assert_eq!(slope("sqrt", &[0.0]), [f64::INFINITY]);
+    // At a bound, the operand has the gradient.
+    assert_eq!(slope("clamp", &[0.0, 0.0, 1.0]), [0.0, 1.0, 0.0]);
+    assert_eq!(slope("clamp", &[0.0, 1.0, 1.0]), [0.0, 1.0, 0.0]);
+    assert_eq!(slope("clamp", &[0.0, -1.0, 1.0]), [1.0, 0.0, 0.0]);
+    assert_eq!(slope("clamp", &[0.0, 2.0, 1.0]), [0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn products_with_zeros_and_tied_maxima() {
+    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let of = |name: &str, x: &[f64]| {
+        let shapes = [[x.len()].into()];
+        let mut b = Builder::default();
+        let values = inputs(&mut b, &shapes);
+        let y = op(&mut b, name, &values, &all);
+        run(&gradient(&b.finish(vec![y]), &shapes).unwrap(), &[x.to_vec()]).concat()
+    };
+    assert_eq!(of("reduce_prod", &[2.0, 0.0, 3.0]), [0.0, 6.0, 0.0]);
+    assert_eq!(of("reduce_prod", &[2.0, 0.0, 0.0]), [0.0, 0.0, 0.0]);
+    assert_eq!(of("reduce_prod", &[2.0, 4.0, 3.0]), [12.0, 6.0, 8.0]);
+    assert_eq!(of("reduce_max", &[2.0, 2.0, 1.0]), [0.5, 0.5, 0.0]);
+    assert_eq!(of("reduce_min", &[2.0, 1.0, 1.0]), [0.0, 0.5, 0.5]);
+}
+
+#[test]
+fn what_a_select_does_not_take_has_no_say() {
+    // x > 0 ? f(x) : 0 at 0, where f or its derivative is infinite or NaN.
+    for name in ["sqrt", "log", "rsqrt", "lgamma", "digamma", "acosh", "cbrt"] {
+        let mut b = Builder::default();
+        let x = inputs(&mut b, &[Shape::scalar()])[0];
+        let zero = b.literal(Literal::new(0.0), false);
+        let positive = op(&mut b, "gt", &[x, zero], &Attrs::new());
+        let f = op(&mut b, name, &[x], &Attrs::new());
+        let xf = op(&mut b, "mul", &[x, f], &Attrs::new());
+        let ratio = op(&mut b, "div", &[xf, x], &Attrs::new());
+        let y = op(&mut b, "select", &[positive, ratio, zero], &Attrs::new());
+        let gradients = gradient(&b.finish(vec![y]), &[Shape::scalar()]).unwrap();
+        assert_eq!(run(&gradients, &[vec![0.0]]), [[0.0]], "{name}");
+    }
+}
+
+#[test]
+fn integers_in_the_middle_have_no_gradient() {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, &[Shape::scalar()])[0];
+    let whole = op(&mut b, "convert", &[x], &Attrs::new().with("dtype", Attr::Text("i32".into())).with("ambiguous", Attr::Logical(false)));
+    let y = op(&mut b, "mul", &[whole, x], &Attrs::new());
+    let gradients = gradient(&b.finish(vec![y]), &[Shape::scalar()]).unwrap();
+    assert_eq!(run(&gradients, &[vec![2.5]]), [[2.0]]);
+}
