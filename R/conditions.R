@@ -76,8 +76,11 @@ place_of_frame <- function(at) {
   file <- attr(home, "srcfile")
   inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] && ref[3L] <= home[3L]
   if (!inside) ref <- statement_with(call, body(sys.function(caller))) %||% home
-  c(basename(file$filename), ref[1L])
+  c(file_name(file$filename), ref[1L])
 }
+
+# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of a knitr chunk.
+file_name <- function(path) if (grepl("^<.*>$", path)) "" else basename(path)
 
 # The source reference of the innermost statement in braces that contains a call.
 statement_with <- function(call, code) {

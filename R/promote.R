@@ -1,13 +1,14 @@
 #' Promotion
 #'
 #' The dtype that operands of two dtypes are converted to before an op sees them: the least upper bound of both in one
-#' lattice. Booleans are below integers, integers below floats; a wider type is above a narrower one of its kind; the
-#' join of a signed and an unsigned integer is the signed one that holds both, at most `i64`.
+#' lattice. Booleans are below integers, integers below floats, and floats below complex numbers. Within a kind, a wider
+#' type is above a narrower one. Where neither of two types holds the other, the result is the narrowest type of the
+#' kind that holds both: `i16` for `i8` and `ui8`, `f32` for `bf16` and `f16`, `c128` for `f64` and `c64`. Nothing
+#' holds both `ui64` and a signed integer; they become `i64`.
 #'
-#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous type yields
-#' to a known one, unless it is a float and the known one is not, or the known one is `i1` and it is not: then the
-#' result is the ambiguous type, still ambiguous. In the lattice, each ambiguous type is below the known types of its
-#' kind.
+#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous type gives
+#' way to a known one of the same or a later kind, whatever their widths. If it is of a later kind itself, as a float
+#' next to known integers is, the result is the ambiguous type, and still ambiguous.
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
 #' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`.
