@@ -19,7 +19,7 @@ help:
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
 	@echo "make build      source tarball with vendored crates"
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
-	@echo "make bench      time of one call, bench/calls.R"
+	@echo "make bench      time of one call and of promotion, bench/"
 	@echo "make clean      remove everything that was built"
 
 deps-build deps-test deps-doc:
@@ -52,6 +52,7 @@ check: deps-test
 
 bench: install
 	Rscript bench/calls.R
+	cargo bench --quiet -p anvil-core --bench promotion
 
 clean:
 	sh ./cleanup

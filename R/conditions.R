@@ -66,7 +66,7 @@ user_frame <- function(above) {
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.
 place_of_frame <- function(at) {
-  unknown <- c("", NA)
+  unknown <- c("", "")
   caller <- sys.parents()[at]
   home <- if (length(caller) && caller > 0L) attr(sys.function(caller), "srcref")
   if (is.null(home)) return(unknown)

@@ -97,7 +97,7 @@ describe_leaves <- function(x, path) {
     return(unlist(lapply(seq_along(x), function(i) describe_leaves(x[[i]], below[i]))))
   }
   type <- paste0(dtype(x)$name, if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
-  setNames(paste0(if (!inherits(x, "AnvilValue")) "R's ", type), path)
+  setNames(paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type), path)
 }
 
 shorten <- function(x) {

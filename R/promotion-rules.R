@@ -34,8 +34,8 @@
 #'
 #'   `promotion_table()`: a character matrix of class `AnvilPromotionTable`, with a row for the type of the left operand
 #'   and a column for that of the right one: the dtype of the result, with `?` if it is ambiguous, or `-` if the rules
-#'   refuse the pair. It has methods for `print()`, for `format()`, which gives the lines of its text, and for
-#'   `knitr::knit_print()`.
+#'   refuse the pair. It has methods for `print()`, for `format()`, which gives the lines of its text, for
+#'   `knitr::knit_print()`, and for [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
 #'
 #'   `compare_promotion()`: a data frame with a row for each pair of types, known and ambiguous, whose results differ:
 #'   `lhs`, `rhs`, and the results under the names of both rules. A pair stands there once unless one of the rules is not

@@ -29,8 +29,9 @@ evalq({
   for (i in 1:3) list(one(a), two(a, b), list10(ten))
 }, e)
 
-report <- function(what, microseconds, target) {
-  cat(sprintf("%-58s %9.2f us   target %8.0f   ratio %5.2f\n", what, microseconds, target, microseconds / target))
+report <- function(what, microseconds, target = NULL) {
+  aim <- if (!is.null(target)) sprintf("   target %8.0f   ratio %5.2f", target, microseconds / target)
+  cat(sprintf("%-58s %9.2f us", what, microseconds), aim, "\n", sep = "")
 }
 
 cat(R.version.string, "- anvil", format(utils::packageVersion("anvil")), "-", format(Sys.Date()), "\n\n")
@@ -59,3 +60,12 @@ chain <- function(x) {
 x <- nv_tensor(rep(0.5, 8))
 compile <- vapply(seq_len(rounds), function(r) system.time(jit(chain)(x), gcFirst = FALSE)[["elapsed"]], 0)
 report("trace, compile and run a function of 100 ops", median(compile) * 1e6, 10000)
+
+# Of this, promotion is what the next benchmark of `make bench` says.
+mixed <- lapply(rep_len(c("i8", "f32", "i64", "ui16", "f64", "bf16"), 1001L), function(dtype) nv_abstract(dtype, 3))
+add_all <- function(...) {
+  x <- list(...)
+  lapply(1:1000, function(i) x[[i]] + x[[i + 1L]])
+}
+trace <- vapply(seq_len(5L), function(r) system.time(trace_fn(add_all, mixed), gcFirst = FALSE)[["elapsed"]], 0)
+report("trace 1,000 additions of mixed dtypes", median(trace) * 1e6)

@@ -116,19 +116,23 @@ fn anvil_promotion_rules() -> Vec<&'static str> {
     promote::names().to_vec()
 }
 
-/// A system of promotion, which exists: its ranked types, what each pair promotes to as a matrix by columns (`-` for a
-/// refusal), and the edges of its diagram (none for a table).
+/// A system of promotion, which exists: all ranked types, what each pair promotes to as a matrix by columns (`-` for a
+/// refusal), and its diagram: the types that it has, with their kinds, and its edges as positions among them, from 1.
 #[extendr]
 fn anvil_promotion(name: &str) -> List {
     let rules = promote::by_name(name).expect("R has checked the name");
     let types: Vec<Ranked> = promote::ranked().collect();
     let pairs = types.iter().flat_map(|&rhs| types.iter().map(move |&lhs| (lhs, rhs)));
-    let edges = rules.edges().unwrap_or_default();
+    let (nodes, edges) = (rules.types(), rules.edges());
+    let position = |x: Ranked| nodes.iter().position(|&node| node == x).map_or(0, |i| i as i32 + 1);
     list!(
         types = types.iter().map(Ranked::to_string).collect::<Vec<_>>(),
         joins = pairs.map(|(l, r)| rules.join(l, r).map_or("-".into(), |x| x.to_string())).collect::<Vec<_>>(),
-        from = edges.iter().map(|edge| edge.0).collect::<Vec<_>>(),
-        to = edges.iter().map(|edge| edge.1).collect::<Vec<_>>()
+        nodes = nodes.iter().map(|&x| rules.label(x)).collect::<Vec<_>>(),
+        kinds = nodes.iter().map(|x| x.dtype.kind().name()).collect::<Vec<_>>(),
+        ambiguous = nodes.iter().map(|x| x.ambiguous).collect::<Vec<_>>(),
+        from = edges.iter().map(|edge| position(edge.0)).collect::<Vec<_>>(),
+        to = edges.iter().map(|edge| position(edge.1)).collect::<Vec<_>>()
     )
 }
 

@@ -27,6 +27,19 @@ pub enum Kind {
     Complex,
 }
 
+impl Kind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Boolean => "boolean",
+            Kind::Integer => "signed",
+            Kind::Unsigned => "unsigned",
+            Kind::Float => "float",
+            Kind::Complex => "complex",
+        }
+    }
+}
+
 macro_rules! dtypes {
     (($d:tt) $($variant:ident $name:literal $kind:ident $bits:literal $type:ty,)+) => {
         /// The type of an element. Order is that of the promotion tables.

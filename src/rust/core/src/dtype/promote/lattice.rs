@@ -1,4 +1,4 @@
-//! Partial orders written as edges: their least upper bounds, their diagram, and chains in it.
+//! Partial orders: as edges write them, their least upper bounds, their diagram, and chains in it.
 //!
 //! Works on names alone: what a name stands for is the business of whoever asks.
 
@@ -57,7 +57,6 @@ impl Lattice {
 
         let at_most = |low: usize, high: usize| low == high || below[low][high];
         let mut joins = Vec::with_capacity(n * n);
-        let mut covers = Vec::new();
         for a in 0..n {
             for b in 0..n {
                 let bounds: Vec<usize> = (0..n).filter(|&u| at_most(a, u) && at_most(b, u)).collect();
@@ -66,12 +65,9 @@ impl Lattice {
                     return Err(format!("{} and {} have no least upper bound", names[a], names[b]));
                 }
                 joins.push(least);
-                if below[a][b] && !(0..n).any(|between| below[a][between] && below[between][b]) {
-                    covers.push((a, b));
-                }
             }
         }
-        Ok(Lattice { names, joins, covers })
+        Ok(Lattice { names, joins, covers: covers(&below) })
     }
 
     fn position(&self, name: &str) -> Option<usize> {
@@ -82,11 +78,6 @@ impl Lattice {
     pub(super) fn join(&self, a: &str, b: &str) -> Option<&str> {
         let join = self.joins[self.position(a)? * self.names.len() + self.position(b)?];
         join.map(|i| self.names[i].as_str())
-    }
-
-    /// The edges of the diagram, lower name first.
-    pub(super) fn edges(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.covers.iter().map(|&(low, high)| (self.names[low].as_str(), self.names[high].as_str()))
     }
 
     /// A shortest chain upwards along the edges of the diagram, both ends included; `None` if `to` is not above `from`.
@@ -109,4 +100,16 @@ impl Lattice {
         }
         Some(chain.into_iter().map(|i| self.names[i].as_str()).collect())
     }
+}
+
+/// The diagram of an order: the pairs (lower, upper) with nothing between them, sorted. `below` is a square matrix: whether
+/// each is strictly below each, whatever follows from other pairs included.
+///
+/// Cost: cubic in its size.
+pub(super) fn covers(below: &[Vec<bool>]) -> Vec<(usize, usize)> {
+    let nodes = || 0..below.len();
+    let pairs = nodes().flat_map(|low| nodes().map(move |high| (low, high)));
+    pairs
+        .filter(|&(low, high)| below[low][high] && !nodes().any(|i| below[low][i] && below[i][high]))
+        .collect()
 }

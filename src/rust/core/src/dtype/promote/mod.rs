@@ -12,7 +12,7 @@ mod tests;
 
 use super::{DType, Kind, Ranked};
 use crate::error::{Error, Result};
-use lattice::Lattice;
+use lattice::{covers, Lattice};
 use std::sync::OnceLock;
 use systems::{Ambiguous, Source, System, SYSTEMS};
 
@@ -118,13 +118,24 @@ impl Rules {
         scalar.into()
     }
 
-    /// The edges of the system's diagram, lower type first, without those that follow from others; `None` if it is no
-    /// order but a table.
-    pub fn edges(&self) -> Option<Vec<(&str, &str)>> {
-        self.lattice.as_ref().map(|lattice| lattice.edges().collect())
+    /// The types that the system has, in table order and each under its [label](Rules::label) once: those that it
+    /// promotes with anything. Of the widths of a scalar, the default stands for all.
+    pub fn types(&self) -> Vec<Ranked> {
+        let is_used = |x| ranked().any(|y| self.join(x, y).or(self.join(y, x)).is_some());
+        ranked().filter(|&x| parse(&self.label(x)) == Ok(x) && is_used(x)).collect()
     }
 
-    /// A shortest chain from one type up to another along the [edges](Rules::edges), both included, by their
+    /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) of which the lower
+    /// [promotes](Rules::promotes) to the upper, without those that follow from others. Of a table, too: in each,
+    /// promotion is an order, even where two types have no least upper bound or promote to another than that.
+    pub fn edges(&self) -> Vec<(Ranked, Ranked)> {
+        let types = self.types();
+        let below: Vec<Vec<bool>> =
+            types.iter().map(|&a| types.iter().map(|&b| a != b && self.promotes(a, b)).collect()).collect();
+        covers(&below).into_iter().map(|(low, high)| (types[low], types[high])).collect()
+    }
+
+    /// A shortest chain from one type up to another along the [edges](Rules::edges) of a lattice, both included, by their
     /// [labels](Rules::label); empty if `from` does not promote to `to`.
     ///
     /// # Errors

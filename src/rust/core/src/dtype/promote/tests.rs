@@ -358,30 +358,88 @@ fn what_a_refusal_advises_is_accepted() {
     assert_eq!(helpless, ["array_api"], "only a system without complex numbers is at a loss");
 }
 
+/// The edges of a system by their labels, as lines `low < high`.
+fn drawn(rules: &Rules) -> Vec<String> {
+    rules.edges().iter().map(|&(low, high)| format!("{} < {}", rules.label(low), rules.label(high))).collect()
+}
+
 #[test]
-fn diagrams_hold_what_the_order_needs_and_no_more() {
+fn a_system_has_the_types_that_it_promotes() {
+    let labels =
+        |name: &str| of(name).types().iter().map(|&x| of(name).label(x)).collect::<Vec<_>>().join(" ");
+    assert_eq!(of("anvil").types(), ranked().collect::<Vec<_>>());
+    let jax = "i1 i8 i16 i32 i? i64 ui8 ui16 ui32 ui64 bf16 f16 f32 f? f64 c64 c? c128";
+    assert_eq!(["jax", "jax_lax", "strict"].map(labels), [jax; 3]);
+    assert_eq!(labels("numpy"), jax.replace("bf16 ", ""));
+    assert_eq!(labels("torch"), jax.replace("ui16 ui32 ui64 ", ""));
+    assert_eq!(labels("tensorflow"), jax.replace("i1 ", ""));
+    assert_eq!(labels("array_api"), "i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 f32 f64");
+}
+
+#[test]
+fn diagrams_hold_what_promotion_needs_and_no_more() {
     for rules in all() {
-        let Some(edges) = rules.edges() else {
+        let (types, edges) = (rules.types(), rules.edges());
+        assert!(edges.iter().all(|(low, high)| types.contains(low) && types.contains(high)));
+        // What can be climbed to from a type, with one edge taken out or with none.
+        let climb = |from: Ranked, without: Option<(Ranked, Ranked)>| {
+            let mut reached = vec![from];
+            let mut next = 0;
+            while let Some(&low) = reached.get(next) {
+                for &(_, high) in edges.iter().filter(|&&edge| edge.0 == low && Some(edge) != without) {
+                    if !reached.contains(&high) {
+                        reached.push(high);
+                    }
+                }
+                next += 1;
+            }
+            reached
+        };
+        for &a in &types {
+            let above = climb(a, None);
+            for &b in types.iter().filter(|&&b| a != b) {
+                assert_eq!(above.contains(&b), rules.promotes(a, b), "{}: {a} to {b}", rules.name);
+                assert!(!(rules.promotes(a, b) && rules.promotes(b, a)), "{}: {a} and {b}", rules.name);
+            }
+        }
+        for &(low, high) in &edges {
+            let others = climb(low, Some((low, high)));
+            assert!(!others.contains(&high), "{}: {low} < {high} follows from others", rules.name);
+        }
+    }
+    let counts = all().iter().map(|rules| rules.edges().len()).collect::<Vec<_>>();
+    assert_eq!(counts, [40, 24, 3, 26, 19, 3, 11, 16]);
+    assert_eq!(drawn(of("jax_lax")), ["i? < i64", "f? < f64", "c? < c128"]);
+    // Only what does not depend on the order of the operands.
+    assert_eq!(drawn(of("tensorflow")), ["i? < i32", "f? < f32", "c? < c128"]);
+    assert_eq!(
+        drawn(of("array_api")).join(", "),
+        "i8 < i16, i16 < i32, i32 < i64, ui8 < i16, ui8 < ui16, ui16 < i32, ui16 < ui32, ui32 < i64, ui32 < ui64, \
+         f16 < f32, f32 < f64"
+    );
+    assert!(
+        drawn(of("numpy")).contains(&"i64 < f64".into()) && !drawn(of("numpy")).contains(&"i32 < f64".into())
+    );
+}
+
+#[test]
+fn paths_climb_the_diagram_of_a_lattice() {
+    for rules in all() {
+        if rules.lattice.is_none() {
             let fault = rules.path(known(DType::I8), known(DType::I16)).unwrap_err().to_string();
             assert!(
                 fault.contains(rules.name) && fault.contains("Lattices are anvil, jax, strict."),
                 "{fault}"
             );
             continue;
-        };
-        for &(low, high) in &edges {
-            let (a, b) = (parse(low).unwrap(), parse(high).unwrap());
-            assert!(rules.promotes(a, b) && !rules.promotes(b, a), "{low} < {high}");
-            assert_eq!(rules.path(a, b).unwrap(), [low, high]);
         }
+        let edges = drawn(rules);
         for (a, b) in ranked().flat_map(|a| ranked().map(move |b| (a, b))) {
             let path = rules.path(a, b).unwrap();
             assert_eq!(path.is_empty(), !rules.promotes(a, b), "{}: {a} to {b}", rules.name);
-            assert!(path.windows(2).all(|pair| edges.contains(&(pair[0], pair[1]))));
+            assert!(path.windows(2).all(|pair| edges.contains(&pair.join(" < "))));
         }
     }
-    assert_eq!(of("jax").edges().unwrap().len(), 24);
-    assert_eq!(of("strict").edges().unwrap().len(), 16);
     let path =
         |name: &str, from, to| of(name).path(parse(from).unwrap(), parse(to).unwrap()).unwrap().join(" ");
     assert_eq!(path("jax", "i32", "f32"), "i32 i64 f? bf16 f32");
