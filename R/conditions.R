@@ -68,6 +68,11 @@ user_frame <- function(above) {
 place_of_frame <- function(at) {
   unknown <- c("", "")
   caller <- sys.parents()[at]
+  # A method that one of R's own functions called by UseMethod(): what the user wrote is the call of that function.
+  generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
+  below <- at - 1L
+  if (!is.null(generic) && below > 0L && identical(sys.parents()[below], caller) &&
+    identical(sys.call(below)[[1L]], as.name(generic))) at <- below
   home <- if (length(caller) && caller > 0L) attr(sys.function(caller), "srcref")
   if (is.null(home)) return(unknown)
   # R remembers the last statement in braces, which may be one outside of the function that called; not for S4 methods.

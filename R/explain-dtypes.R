@@ -163,7 +163,6 @@ audited <- function(expr) {
   out <- as.data.frame(fields[first, , drop = FALSE])
   out$times <- as.integer(table(factor(keys, unique(keys))))
   names(out) <- report_columns
-  out$line[out$line == "NA"] <- NA
   out$line <- as.integer(out$line)
   out$operand <- as.integer(out$operand)
   out$class <- factor(out$class, conversion_classes, ordered = TRUE)

@@ -119,6 +119,33 @@ test_that("lines are those of the function that called, also without braces and 
   expect_identical(bare$call, "x * y")
 })
 
+test_that("lines are right for functions of R that find their method themselves", {
+  f <- sourced("generics.R",
+    "function(x, y) {",
+    "  a <- x + y",
+    "  b <- t(x)",
+    "  d <- mean(x) + sum(t(x))",
+    "  list(a, b, d)",
+    "}"
+  )
+  report <- explain_dtypes(f, matrix(0.1, 3, 2), matrix(0.1, 3, 2))
+  expect_identical(report$call[-(1:2)], c("t(x)", "mean(x)", "t(x)"))
+  expect_identical(report$line, c(2L, 2L, 3L, 4L, 4L))
+})
+
+test_that("code that was not read from a file has lines, and no file", {
+  f <- eval(parse(text = c("function(x) {", "  x + 2.5", "}"), keep.source = TRUE), new.env(parent = globalenv()))
+  report <- explain_dtypes(f, one_of("i32"))
+  expect_identical(report$file, "")
+  expect_identical(report$line, 2L)
+  expect_output(print(report), "rounds  line 2  x + 2.5", fixed = TRUE)
+  # As in a document.
+  skip_if_not_installed("knitr")
+  chunk <- c("```{r}", "f <- function(x) {", "  x + 2.5", "}", "anvil::explain_dtypes(f, anvil::nv_abstract(\"i32\", 3L))", "```")
+  output <- knitr::knit(text = chunk, quiet = TRUE, envir = new.env(parent = globalenv()))
+  expect_match(output, "rounds  line 2  x + 2.5", fixed = TRUE)
+})
+
 test_that("the same line in a loop is one row", {
   f <- user(function(x) {
     for (i in 1:5) x <- x * 2L
@@ -212,6 +239,15 @@ test_that("reports print as text", {
   expect_snapshot(print(report, n = 1))
   expect_snapshot(print(explain_dtypes(user(function(x) x), one_of("f32"))))
   expect_fields(print(report, n = -1), "anvil_error_arg", arg = "n")
+})
+
+test_that("a summary counts the conversions of each class", {
+  f <- user(function(x, y) (x * y) / 3L)
+  report <- explain_dtypes(f, one_of("i32"), one_of("f32"))
+  counts <- c(lossless = 1L, rounds = 1L, overflows = 0L, wraps = 0L, "drops sign" = 0L)
+  expect_identical(summary(report), counts)
+  expect_identical(summary(report[0L, ]), 0L * counts)
+  expect_s3_class(summary(report[c("call", "to")]), "table")
 })
 
 test_that("bad arguments are errors that name the call", {
