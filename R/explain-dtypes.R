@@ -27,7 +27,8 @@
 #' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static arguments.
 #' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays, and lists of these.
 #' @param static Names of arguments that are passed to the function as they are.
-#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those that `f` was
+#'   jitted with.
 #' @param x,object A report.
 #' @param n Most conversions that are printed.
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
@@ -46,8 +47,8 @@
 #'   The attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the rules.
 #'   `summary()` gives the number of conversions of each class.
 #' @section Errors:
-#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, and for unknown
-#' rules; and what `f` raises while it is traced.
+#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, for unknown rules,
+#' and for `rules` or `static` where `f` was jitted with its own; and what `f` raises while it is traced.
 #' @seealso [common_dtype()], [with_promotion_rules()], `vignette("type-promotion", "anvil")`
 #' @examples
 #' predict <- function(x, beta, offset) {
@@ -62,13 +63,17 @@
 explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
   f <- match_function(f)
   args <- list(...)
+  given <- rules
   rules <- .Call(anvil_rules_name, rules)
   if (inherits(f, "JitFunction")) {
     spec <- .Call(anvil_jit_spec, handle_of(f))
     f <- spec[[1L]]
     if (!missing(static)) abort_arg("static", "left out for a jitted function", describe(static))
     static <- spec[[6L]][spec[[2L]]]
-    if (!is.null(spec[[7L]])) rules <- spec[[7L]]
+    if (!is.null(spec[[7L]])) {
+      if (!is.null(given)) abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      rules <- spec[[7L]]
+    }
   }
   names(args) <- argument_names(f, args)
   check_names("static", static, names(args))

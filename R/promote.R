@@ -19,7 +19,8 @@
 #' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type or an unknown
 #' name of rules, `anvil_error_promotion` for a pair that the rules refuse, with the fields `lhs`, `rhs` and `rules`.
 #' anvil's rules refuse none.
-#' @seealso [promotion_rules()], `vignette("type-promotion", "anvil")`
+#' @seealso [promotion_table()] for all pairs, [with_promotion_rules()] for other rules, [explain_dtypes()] for the promotions
+#'   in a function, `vignette("type-promotion", "anvil")`
 #' @examples
 #' common_dtype("f64", "f32")$dtype
 #' common_dtype("i64", "f32")$dtype

@@ -205,6 +205,14 @@ test_that("jitted functions are traced with their own rules and static arguments
   expect_identical(nrow(explain_dtypes(g, one_of("i32"), 1L, static = "n")), 0L)
 })
 
+test_that("rules are not given twice", {
+  own <- jit(user(function(x, y) x * y), rules = "torch")
+  expect_fields(explain_dtypes(own, one_of("i32"), one_of("f32"), rules = "numpy"), "anvil_error_arg", arg = "rules")
+  expect_identical(attr(explain_dtypes(own, one_of("i32"), one_of("f32")), "rules"), "torch")
+  other <- jit(user(function(x, y) x * y))
+  expect_identical(explain_dtypes(other, one_of("i32"), one_of("f32"), rules = "numpy")$to, c("f64", "f64"))
+})
+
 test_that("nothing is left behind by a function that fails", {
   f <- user(function(x, y) {
     x * y

@@ -337,3 +337,10 @@ test_that("comparisons print the first pairs, and all if asked", {
   expect_equal(printed(difference[1, c("lhs", "jax")]), c("  lhs  jax", "1  i8 f32?"))
   for (bad in list(-1, NA, "a", NULL, 1.5, 1:2)) expect_fields(print(difference, n = bad), "anvil_error_arg", arg = "n")
 })
+
+test_that("a table becomes a data frame", {
+  table <- promotion_table("numpy", "row")
+  data <- as.data.frame(table)
+  expect_s3_class(data, "data.frame", exact = TRUE)
+  expect_identical(as.matrix(data), table[, ])
+})
