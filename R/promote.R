@@ -11,7 +11,7 @@
 #' next to known integers is, the result is the ambiguous type, and still ambiguous.
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
-#' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`.
+#' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`. A name with `?` is so anyway: `"f32?"`.
 #' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, see
 #'   [with_promotion_rules()]. anvil's own are described here.
 #' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
@@ -25,6 +25,7 @@
 #' common_dtype("f64", "f32")$dtype
 #' common_dtype("i64", "f32")$dtype
 #' common_dtype("f32", "f64", FALSE, TRUE)
+#' common_dtype("f32", "f64?")
 #' common_dtype("i64", "f32", rules = "torch")$dtype
 #' @export
 common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambiguous = FALSE, rules = NULL) {

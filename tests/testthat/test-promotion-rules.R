@@ -344,3 +344,11 @@ test_that("a table becomes a data frame", {
   expect_s3_class(data, "data.frame", exact = TRUE)
   expect_identical(as.matrix(data), table[, ])
 })
+
+test_that("a name with ? is ambiguous, whatever the flag", {
+  expect_identical(common_dtype("f32?", "i64"), common_dtype("f32", "i64", TRUE, FALSE))
+  expect_identical(common_dtype("i64", "f32?"), common_dtype("i64", "f32", FALSE, TRUE))
+  expect_identical(common_dtype("f32?", "f64?", TRUE, TRUE), common_dtype("f32", "f64", TRUE, TRUE))
+  expect_identical(common_dtype("f?", "i64")$dtype, common_dtype("f32?", "i64")$dtype)
+  expect_fields(common_dtype("f32", 3), "anvil_error_arg", arg = "rhs_dtype")
+})
