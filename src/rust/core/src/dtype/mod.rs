@@ -7,7 +7,7 @@ mod element;
 pub mod promote;
 
 pub(crate) use element::odd_whole;
-pub use element::{Bool, Cpx, Element, Float, HasDType, Int};
+pub use element::{Bool, Cpx, Element, Float, HasDType, Int, Real};
 
 use crate::error::{Error, Result};
 use std::fmt;

@@ -1,9 +1,9 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
+use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
 use crate::error::Result;
-use crate::kernels::{scalar, special, tile};
+use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -53,6 +53,23 @@ macro_rules! unary_ops {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
                     $(tile = Some(|x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = $float });)?
+                    tile
+                }),+ }
+            }
+
+            /// As for f32, where a 16-bit float is computed on; the result is rounded once.
+            fn half_tile<H: Element>(self) -> Option<Tile<H>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<H>> = None;
+                    $(tile = Some(|x, out| {
+                        #[allow(dead_code)]
+                        type F = f32;
+                        for (out, v) in out.iter_mut().zip(x) {
+                            let $x = v.convert::<f32>();
+                            *out = H::from_f32($float);
+                        }
+                    });)?
                     tile
                 }),+ }
             }
@@ -108,7 +125,7 @@ unary_ops! {
     /// Square root.
     ///
     /// NaN below zero; correctly rounded.
-    sqrt { accepts: INEXACT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(Complex::sqrt), }
+    sqrt { accepts: INEXACT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -116,7 +133,7 @@ unary_ops! {
     /// Cube root, of negative numbers too.
     cbrt { accepts: FLOAT, example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(Complex::exp), }
+    exp { accepts: INEXACT, generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(complex::exp), }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
@@ -124,47 +141,47 @@ unary_ops! {
     /// Natural logarithm.
     ///
     /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
-    log { accepts: INEXACT, example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(Complex::ln), }
+    log { accepts: INEXACT, example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
     log1p { accepts: FLOAT, generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(Complex::log2), }
+    log2 { accepts: INEXACT, generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(Complex::log10), }
+    log10 { accepts: INEXACT, generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(Complex::sin), }
+    sin { accepts: INEXACT, generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(Complex::cos), }
+    cos { accepts: INEXACT, generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(Complex::tan), }
+    tan { accepts: INEXACT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    asin { accepts: INEXACT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(Complex::asin), }
+    asin { accepts: INEXACT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`.
-    acos { accepts: INEXACT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(Complex::acos), }
+    acos { accepts: INEXACT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(Complex::atan), }
+    atan { accepts: INEXACT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(Complex::sinh), }
+    sinh { accepts: INEXACT, generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(Complex::cosh), }
+    cosh { accepts: INEXACT, generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(Complex::tanh), }
+    tanh { accepts: INEXACT, generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(Complex::asinh), }
+    asinh { accepts: INEXACT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1.
-    acosh { accepts: INEXACT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(Complex::acosh), }
+    acosh { accepts: INEXACT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    atanh { accepts: INEXACT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(Complex::atanh), }
+    atanh { accepts: INEXACT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
@@ -213,7 +230,7 @@ unary_ops! {
 }
 
 /// Element types, each with the tile of its kind.
-trait Tiles: crate::dtype::Element {
+trait Tiles: Element {
     fn tile(op: Unary) -> Option<Tile<Self>>;
 }
 macro_rules! tiles {
@@ -221,7 +238,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Unary) -> Option<Tile<$type>> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { half_tile: bf16 f16 }
+tiles! { float_tile: f32 f64 }
 tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
