@@ -1,7 +1,7 @@
 #' Promotion
 #'
 #' The dtype that operands of two dtypes are converted to before an op sees them: the least upper bound of both in one
-#' lattice. Booleans are below integers, integers below floats; a wider type is above a narrower one of its kind; the
+#' lattice. Booleans are below integers, integers below floats, floats below complex numbers; a wider type is above a narrower one of its kind; the
 #' join of a signed and an unsigned integer is the signed one that holds both, at most `i64`.
 #'
 #' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous type yields
@@ -48,11 +48,14 @@ nv_promote_to_common <- function(...) .External(anvil_ops, "promote", operands =
 #' `nv_convert()` keeps the value as far as the dtype can hold it, `nv_bitcast_convert()` keeps the bits.
 #'
 #' Values: float to integer drops the fraction, saturates at the range of the dtype, and turns NaN into 0; integer to
-#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even. To
-#' import R data with checks instead, use [nv_tensor()].
+#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even, beyond
+#' its range to an infinity; real numbers become complex with an imaginary part of 0. Complex numbers do not become real:
+#' [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant. To import R data with checks instead, use
+#' [nv_tensor()].
 #'
 #' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the widths, low
-#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans.
+#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans. The
+#' real part of a complex number comes before the imaginary one.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param dtype A dtype: its name, or a dtype object.
@@ -60,7 +63,8 @@ nv_promote_to_common <- function(...) .External(anvil_ops, "promote", operands =
 #' @return `nv_convert()`: a tensor of the same shape and of dtype `dtype`, known unless `ambiguous`.
 #'   `nv_bitcast_convert()`: a known tensor of dtype `dtype`, see above for its shape.
 #' @section Errors:
-#' `anvil_error_dtype` for an unknown dtype, or bits that cannot be read as the dtype; `anvil_error_arg` for an argument
+#' `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits that cannot be read as the
+#' dtype; `anvil_error_arg` for an argument
 #' of another type.
 #' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA defines them.
 #' @examples

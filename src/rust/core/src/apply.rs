@@ -271,6 +271,10 @@ fn part(b: &mut Builder, name: &str, operands: &[Operand]) -> Result<Option<Valu
 /// The sum over the number of elements, in floats.
 fn mean(b: &mut Builder, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
     let x = promote(b, operands, Some(INEXACT))?[0];
+    // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
+    let own = b.graph().aval(x).ranked();
+    let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
+    let x = cast(b, x, Ranked { dtype: wide, ..own })?;
     let total = Operand::of(b, x);
     let sum = apply(b, "reduce_sum", &[total], attrs)?[0];
     let size = |v: Value| b.graph().aval(v).shape.size();
@@ -279,7 +283,8 @@ fn mean(b: &mut Builder, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Valu
     let aval = b.graph().aval(sum).clone();
     let count = b.literal(Literal::new(count as f64).convert(aval.dtype), aval.ambiguous);
     let count = broadcast(b, count, &aval.shape)?;
-    b.node(Op::Binary(Binary::div), &[sum, count])
+    let mean = b.node1(Op::Binary(Binary::div), &[sum, count])?;
+    Ok(vec![cast(b, mean, own)?])
 }
 
 /// Joins along a dimension; 0-d operands become size 1 along it, repeated over the others.

@@ -216,8 +216,6 @@ classes! {
     BITS "booleans and integers": Boolean Integer Unsigned;
     /// Booleans.
     BOOLEAN "booleans": Boolean;
-    /// Complex numbers.
-    COMPLEX "complex numbers": Complex;
 }
 
 /// A dtype as promotion sees it: known, or ambiguous (written with `?`; JAX calls this weak).

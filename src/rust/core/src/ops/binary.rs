@@ -135,14 +135,16 @@ binary_ops! {
     ///
     /// Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
     /// to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
-    /// smallest signed integer divided by -1 is itself.
+    /// smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor underflow on the
+    /// way.
     div "div" {
         accepts: NUMBER, generic: "/", example: "c(1, 2), c(3, 4)",
         float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
     ///
-    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1. Of complex
+    /// numbers the principal value.
     pow "pow" {
         accepts: NUMBER, generic: "^", example: "c(2, 3), c(3, 0.5)",
         float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),

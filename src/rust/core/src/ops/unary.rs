@@ -1,8 +1,8 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
-use crate::error::Result;
+use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
+use crate::error::{Error, Result};
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -116,15 +116,15 @@ unary_ops! {
     negate { accepts: NUMBER, generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
-    /// That of the smallest signed integer is itself.
-    abs { accepts: SIGNED, generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
+    /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+    abs { accepts: SIGNED_NUMBER, generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
     sign { accepts: SIGNED, generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
-    /// NaN below zero; correctly rounded.
+    /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
     sqrt { accepts: INEXACT, generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
@@ -140,7 +140,7 @@ unary_ops! {
     expm1 { accepts: FLOAT, generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
     /// Natural logarithm.
     ///
-    /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
+    /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
     log { accepts: INEXACT, example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
@@ -158,11 +158,13 @@ unary_ops! {
     tan { accepts: INEXACT, generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`.
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+    /// which side of the cut it is, as in C99.
     asin { accepts: INEXACT, generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`.
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+    /// which side of the cut it is, as in C99.
     acos { accepts: INEXACT, generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
     atan { accepts: INEXACT, generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(complex::atan), }
@@ -176,11 +178,12 @@ unary_ops! {
     asinh { accepts: INEXACT, generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1.
+    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
     acosh { accepts: INEXACT, generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond.
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
+    /// a zero says.
     atanh { accepts: INEXACT, generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
@@ -247,6 +250,10 @@ tiles! { bool_tile: Bool }
 impl Unary {
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
+        if self == Unary::abs && x.dtype.is_complex() {
+            let detail = "the absolute value of complex numbers is not of their dtype: it is `magnitude`".into();
+            return Err(Error::Internal { detail });
+        }
         Ok(x.clone())
     }
 
@@ -264,7 +271,9 @@ mod tests {
     fn accepted_dtypes_are_those_with_a_tile() {
         for &op in Unary::ALL {
             for &d in DType::ALL {
-                let has = dispatch!(d, T => T::tile(op).is_some());
+                // `apply` makes it a part of them.
+                let elsewhere = op == Unary::abs && d.is_complex();
+                let has = elsewhere || dispatch!(d, T => T::tile(op).is_some());
                 assert!(has || !op.row().accepts.contains(d), "{} on {d}", op.row().name);
             }
         }
