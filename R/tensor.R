@@ -148,7 +148,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for `nv_seq()` it is
-#'   `i32`, or `f32` with `steps`.
+#'   `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
 #' @param dim The dimension that counts, from 1.

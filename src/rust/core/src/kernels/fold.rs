@@ -80,27 +80,30 @@ fn fold_float<R: Real>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) 
     }
 }
 
-/// Sum of all tiles in the wider type: eight partial sums within a tile, Neumaier's correction between tiles.
+/// Sum of all tiles in the wider type: partial sums within a tile, Neumaier's correction between tiles.
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
 fn sum<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R::Wide {
     let mut sum = Compensated::default();
-    tiles(&mut |x| {
-        let mut partial = [R::Wide::of(-0.0); 8];
-        let chunks = x.chunks_exact(8);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            for (p, v) in partial.iter_mut().zip(chunk) {
-                *p = *p + v.convert();
-            }
-        }
-        for (p, v) in partial.iter_mut().zip(rest) {
-            *p = *p + v.convert();
-        }
-        let [a, b, c, d, e, f, g, h] = partial;
-        sum.add(((a + b) + (c + d)) + ((e + f) + (g + h)));
-    });
+    tiles(&mut |x| sum.add(partial_sums(x, |v| v.convert())));
     sum.total()
+}
+
+/// Sum of what `value` gives for the elements of a tile, in eight partial sums.
+fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
+    let mut partial = [F::of(-0.0); 8];
+    let chunks = x.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (p, v) in partial.iter_mut().zip(chunk) {
+            *p = *p + value(v);
+        }
+    }
+    for (p, v) in partial.iter_mut().zip(rest) {
+        *p = *p + value(v);
+    }
+    let [a, b, c, d, e, f, g, h] = partial;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 /// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
@@ -141,9 +144,9 @@ fn fold_complex<C: Cpx>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[C])))
     // The others are refused by `infer`.
     let (mut re, mut im) = (Compensated::default(), Compensated::default());
     tiles(&mut |x| {
-        let part = x.iter().fold(Complex::new(-0.0, -0.0), |a, b| a + b.convert::<Complex<f64>>());
-        re.add(part.re);
-        im.add(part.im);
+        let wide = |z: &C| z.convert::<Complex<f64>>();
+        re.add(partial_sums(x, |z| wide(z).re));
+        im.add(partial_sums(x, |z| wide(z).im));
     });
     C::from_c128(Complex::new(re.total(), im.total()))
 }
