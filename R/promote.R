@@ -52,11 +52,14 @@ nv_promote_to_common <- function(...) .External(anvil_ops, "promote", operands =
 #' `nv_convert()` keeps the value as far as the dtype can hold it, `nv_bitcast_convert()` keeps the bits.
 #'
 #' Values: float to integer drops the fraction, saturates at the range of the dtype, and turns NaN into 0; integer to
-#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even. To
-#' import R data with checks instead, use [nv_tensor()].
+#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even, beyond
+#' its range to an infinity; real numbers become complex with an imaginary part of 0. Complex numbers do not become real:
+#' [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant. To import R data with checks instead, use
+#' [nv_tensor()].
 #'
 #' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the widths, low
-#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans.
+#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans. The
+#' real part of a complex number comes before the imaginary one.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param dtype A dtype: its name, or a dtype object.
@@ -64,7 +67,8 @@ nv_promote_to_common <- function(...) .External(anvil_ops, "promote", operands =
 #' @return `nv_convert()`: a tensor of the same shape and of dtype `dtype`, known unless `ambiguous`.
 #'   `nv_bitcast_convert()`: a known tensor of dtype `dtype`, see above for its shape.
 #' @section Errors:
-#' `anvil_error_dtype` for an unknown dtype, or bits that cannot be read as the dtype; `anvil_error_arg` for an argument
+#' `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits that cannot be read as the
+#' dtype; `anvil_error_arg` for an argument
 #' of another type.
 #' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA defines them.
 #' @examples
