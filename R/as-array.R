@@ -2,8 +2,8 @@
 #'
 #' `as_array()` gives the elements as an R array; the `as.*()` methods go on from there as base R does.
 #'
-#' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats become double,
-#' without rounding. `f64` and `i32` tensors are not copied where R allows it. Two losses are possible, and each is a
+#' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats become double
+#' and complex numbers complex, without rounding. `f64`, `i32` and `c128` tensors are not copied where R allows it. Two losses are possible, and each is a
 #' warning that counts the values: a 64-bit integer beyond 2^53 that a double cannot hold (class
 #' `anvil_warning_rounded`), and the smallest 32-bit integer, which is `NA` to R (class `anvil_warning_na`).
 #'
@@ -13,14 +13,16 @@
 #' @param mode A mode of R vectors, as in [as.vector()].
 #' @param ... Not used.
 #' @return An R array with `dim` equal to `shape(x)`, first dimension fastest; a plain vector of length 1 for a 0-d
-#'   tensor. `as.vector()`, `as.double()`, `as.integer()` and `as.logical()` give vectors without `dim`.
+#'   tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give vectors without `dim`.
 #' @section Errors:
 #' `anvil_error_concrete` for a value that is being traced: it has no elements yet. `anvil_error_donated` for a tensor
-#' whose memory was given away. `anvil_error_value` for a `ui64` that `integer64` cannot hold.
+#' whose memory was given away. `anvil_error_value` for a `ui64` that `integer64` cannot hold. `anvil_error_dtype` for
+#' complex numbers where real ones are asked for: [nv_real()], [nv_imag()] and [nv_abs()] give them.
 #' @examples
 #' as_array(nv_tensor(1:6, shape = c(2, 3)))
 #' as.double(nv_scalar(0.5))
 #' as_array(nv_tensor("9007199254740993", dtype = "i64"), integer64 = TRUE)
+#' as.complex(nv_tensor(c(1+2i, -1i)))
 #' @export
 as_array <- function(x, integer64 = FALSE) {
   if (inherits(x, "AnvilTracer")) abort_concrete("as_array()", x)
@@ -68,6 +70,22 @@ elements <- function(x, what) {
   out
 }
 
+# As `elements()`, where an imaginary part would be lost: R drops it with a warning at most, `nv_convert()` does not.
+real_elements <- function(x, what, to) {
+  if (inherits(dtype(x), "ComplexType")) {
+    from <- as.character(dtype(x))
+    abort(
+      "anvil_error_dtype",
+      paste0(
+        what, " cannot convert ", from, " to ", to, ": the imaginary part would be lost.\n",
+        "i Take `nv_real()`, `nv_imag()` or `nv_abs()` first."
+      ),
+      from = from, to = to
+    )
+  }
+  elements(x, what)
+}
+
 #' @rdname as_array
 #' @export
 as.array.AnvilValue <- function(x, ...) as_array(x)
@@ -79,30 +97,32 @@ as.matrix.AnvilValue <- function(x, ...) as.matrix(as_array(x))
 #' @rdname as_array
 #' @export
 as.vector.AnvilValue <- function(x, mode = "any") {
-  values <- elements(x, "as.vector()")
+  real <- c("double", "numeric", "integer", "logical", "raw")
+  values <- if (mode %in% real) real_elements(x, "as.vector()", mode) else elements(x, "as.vector()")
   as.vector(values, mode)
 }
 
 #' @rdname as_array
 #' @export
-as.double.AnvilValue <- function(x, ...) as.double(elements(x, "as.double()"))
+as.double.AnvilValue <- function(x, ...) as.double(real_elements(x, "as.double()", "double"))
 
 #' @rdname as_array
 #' @export
-as.integer.AnvilValue <- function(x, ...) as.integer(elements(x, "as.integer()"))
+as.integer.AnvilValue <- function(x, ...) as.integer(real_elements(x, "as.integer()", "integer"))
 
 #' @rdname as_array
 #' @export
-as.logical.AnvilValue <- function(x, ...) as.logical(elements(x, "as.logical()"))
+as.logical.AnvilValue <- function(x, ...) as.logical(real_elements(x, "as.logical()", "logical"))
 
 #' @export
 as.character.AnvilValue <- function(x, ...) as.character(elements(x, "as.character()"))
 
+#' @rdname as_array
 #' @export
 as.complex.AnvilValue <- function(x, ...) as.complex(elements(x, "as.complex()"))
 
 #' @export
-as.raw.AnvilValue <- function(x) as.raw(elements(x, "as.raw()"))
+as.raw.AnvilValue <- function(x) as.raw(real_elements(x, "as.raw()", "raw"))
 
 #' @export
 as.list.AnvilValue <- function(x, ...) {

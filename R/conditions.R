@@ -68,6 +68,11 @@ user_frame <- function(above) {
 place_of_frame <- function(at) {
   unknown <- c("", "")
   caller <- sys.parents()[at]
+  # A method that one of R's own functions called by UseMethod(): what the user wrote is the call of that function.
+  generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
+  below <- at - 1L
+  if (!is.null(generic) && below > 0L && identical(sys.parents()[below], caller) &&
+    identical(sys.call(below)[[1L]], as.name(generic))) at <- below
   home <- if (length(caller) && caller > 0L) attr(sys.function(caller), "srcref")
   if (is.null(home)) return(unknown)
   # R remembers the last statement in braces, which may be one outside of the function that called; not for S4 methods.
@@ -76,8 +81,11 @@ place_of_frame <- function(at) {
   file <- attr(home, "srcfile")
   inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] && ref[3L] <= home[3L]
   if (!inside) ref <- statement_with(call, body(sys.function(caller))) %||% home
-  c(basename(file$filename), ref[1L])
+  c(file_name(file$filename), ref[1L])
 }
+
+# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of a knitr chunk.
+file_name <- function(path) if (grepl("^<.*>$", path)) "" else basename(path)
 
 # The source reference of the innermost statement in braces that contains a call.
 statement_with <- function(call, code) {

@@ -1,7 +1,7 @@
 #' Ask why a result has its dtype
 #'
-#' Traces a function and reports every conversion that promotion makes on the way, with the line and the call of yours that
-#' caused it, the rule that decided, and what it may do to the values. Nothing is computed.
+#' Traces a function and reports every conversion that promotion makes on the way: the line and the call of yours that
+#' caused it, the rule that decided, and what it may do to the values. Only types are looked at; nothing is computed.
 #'
 #' | class | what may happen to a value | example |
 #' |---|---|---|
@@ -11,10 +11,15 @@
 #' | wraps | an integer keeps only its low bits | `300L` next to an `i8` |
 #' | drops sign | a negative number becomes another one | `-1L` next to a `ui8` |
 #'
-#' The class is that of the dtypes, the worst that can happen; numbers written in the function are judged by their value:
-#' `1L` next to an `i8` is lossless. Only `f16`, whose largest number is 65504, counts as one that overflows. An R array
-#' counts as what it is stored in, so doubles that are computed with as `f32` are rounded; a single R number is a guess
-#' from the start and counts as its ambiguous type. What you convert with [nv_convert()] is not reported.
+#' The class follows from the two dtypes and is the worst that can happen to any value of the first. There are three
+#' refinements:
+#'
+#' * A number written in the function is judged by its value: `1L` next to an `i8` is lossless.
+#' * An R array is judged by what R stores, so an array of doubles that is computed with as `f32` is rounded. A single R
+#'   number among the arguments is not: it is a guess from the start, and is judged by its ambiguous type.
+#' * The only dtype that overflows is `f16`, whose largest number is 65504.
+#'
+#' What you convert yourself, with [nv_convert()], is not reported.
 #'
 #' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in which a
 #' conversion is of one of the classes that it names; the field `conversions` of the warning is such a report.
@@ -22,18 +27,28 @@
 #' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static arguments.
 #' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays, and lists of these.
 #' @param static Names of arguments that are passed to the function as they are.
-#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold.
-#' @param x A report.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those that `f` was
+#'   jitted with.
+#' @param x,object A report.
 #' @param n Most conversions that are printed.
-#' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace: `call` and,
-#'   where the code was parsed with `options(keep.source = TRUE)`, `file` and `line` of yours; `operands`, the types of all
-#'   that were promoted together; `operand`, the position of the one that was converted; its type `from`, the dtype
-#'   `stored` that holds it, the type `to`; the `rule`; the `class`, an ordered factor; and `times`, how often the same
-#'   happened. Its attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the
-#'   rules.
+#' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
+#'
+#'   * `call`: the call of yours that needed it.
+#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions and in knitr, where they
+#'     count from the start of the chunk; `Rscript` keeps them after `options(keep.source = TRUE)`. `file` is empty for
+#'     code that was not read from a file.
+#'   * `operands`: the types of all operands that were promoted together.
+#'   * `operand`, `from`, `stored`, `to`: which of them was converted, by position; its type; the dtype that holds its
+#'     values; and the type that it became.
+#'   * `rule`: why.
+#'   * `class`: what may happen to the values, an ordered factor in the order of the table above.
+#'   * `times`: how often the same happened at the same place.
+#'
+#'   The attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the rules.
+#'   `summary()` gives the number of conversions of each class.
 #' @section Errors:
-#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, and for unknown
-#' rules; and what `f` raises while it is traced.
+#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, for unknown rules,
+#' and for `rules` or `static` where `f` was jitted with its own; and what `f` raises while it is traced.
 #' @seealso [common_dtype()], [with_promotion_rules()], `vignette("type-promotion", "anvil")`
 #' @examples
 #' predict <- function(x, beta, offset) {
@@ -48,13 +63,17 @@
 explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
   f <- match_function(f)
   args <- list(...)
+  given <- rules
   rules <- .Call(anvil_rules_name, rules)
   if (inherits(f, "JitFunction")) {
     spec <- .Call(anvil_jit_spec, handle_of(f))
     f <- spec[[1L]]
     if (!missing(static)) abort_arg("static", "left out for a jitted function", describe(static))
     static <- spec[[6L]][spec[[2L]]]
-    if (!is.null(spec[[7L]])) rules <- spec[[7L]]
+    if (!is.null(spec[[7L]])) {
+      if (!is.null(given)) abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      rules <- spec[[7L]]
+    }
   }
   names(args) <- argument_names(f, args)
   check_names("static", static, names(args))
@@ -97,7 +116,14 @@ print.AnvilDtypeReport <- function(x, n = 20, ...) {
   invisible(x)
 }
 
-# A report as lines: counts, then two lines for each conversion.
+#' @rdname explain_dtypes
+#' @export
+summary.AnvilDtypeReport <- function(object, ...) {
+  if (!identical(names(object), report_columns)) return(NextMethod())
+  c(table(object$class))
+}
+
+# A report as lines: counts, then three lines for each conversion.
 report_lines <- function(x, n) {
   counts <- table(x$class)
   counts <- counts[counts > 0L]
@@ -118,8 +144,9 @@ report_lines <- function(x, n) {
   which <- ifelse(count > 1L, paste0("operand ", shown$operand, ", "), "")
   first <- paste0(format(as.character(shown$class)), "  ", place, calls, times, recycle0 = TRUE)
   indent <- strrep(" ", max(nchar(as.character(shown$class)), 0L) + 2L)
-  second <- paste0(indent, which, shown$from, stored, " to ", shown$to, " (", shown$rule, ")", recycle0 = TRUE)
-  out <- c(out, rbind(first, second))
+  second <- paste0(indent, which, shown$from, stored, " to ", shown$to, recycle0 = TRUE)
+  third <- paste0(indent, shown$rule, recycle0 = TRUE)
+  out <- c(out, rbind(first, second, third))
   more <- nrow(x) - nrow(shown)
   if (more) out <- c(out, paste0("... and ", more, " more; `print(n = Inf)` shows all"))
   out

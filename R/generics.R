@@ -6,14 +6,16 @@
 #' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers, alone or
 #' mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt exp expm1 log log1p
 #' log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc
-#' round`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `t`.
+#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `t`.
 #'
 #' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d (nothing is
 #' recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise; there is no `NA`, so
-#' `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does.
+#' `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: what
+#' compares, rounds or has a sign refuses them; where a function has a branch cut, the sign of a zero says on which side
+#' of it a number is, as in C99, which base R does for some functions only.
 #'
 #' @param x A tensor or a traced value.
-#' @param base Base of the logarithm.
+#' @param base Base of the logarithm: a number or a tensor.
 #' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as in R.
 #'   Integers stay integers.
 #' @param dims Dimensions to reduce, from 1; `NULL` is all.
@@ -23,13 +25,15 @@
 #'   together. Not used otherwise.
 #' @return A tensor, as from the op of that name.
 #' @section Errors:
-#' `anvil_error_unsupported` for a function of these groups without a counterpart, otherwise as the op.
+#' `anvil_error_unsupported` for a function of these groups without a counterpart, `anvil_error_dtype` for complex numbers
+#' where an order is needed, otherwise as the op.
 #' @examples
 #' x <- nv_tensor(c(1, 2, 4))
 #' log(x, base = 2)
 #' round(nv_tensor(c(0.125, 2.5)), 2)
 #' sum(x > 1)
 #' range(x)
+#' Mod(nv_tensor(3+4i))
 #' @name base-generics
 NULL
 
@@ -38,7 +42,7 @@ NULL
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
   if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
-  if (!is.numeric(base) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
+  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
   if (base %in% 2) return(nv_log2(x))
   if (base %in% 10) return(nv_log10(x))
   nv_log(x) / log(base)
@@ -49,7 +53,9 @@ log.AnvilValue <- function(x, base = exp(1)) {
 round.AnvilValue <- function(x, digits = 0) {
   if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
   if (digits == 0) return(nv_round(x))
-  if (!inherits(dtype(x), "FloatType")) return(if (digits > 0) nv_round(x) else round_integer(x, 10^-digits))
+  # What has no order is refused by the op.
+  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) return(nv_round(x))
+  if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))
   rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
   nv_convert(rounded, dtype(x), ambiguous(x))
 }
@@ -135,9 +141,6 @@ Math.AnvilValue <- function(x, ...) unsupported(.Generic)
 
 #' @export
 Ops.AnvilValue <- function(e1, e2) unsupported(.Generic)
-
-#' @export
-Complex.AnvilValue <- function(z) unsupported(.Generic)
 
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic

@@ -35,9 +35,10 @@
 #'   as one program, with tensors that it refers to as constants.
 #' @section Errors:
 #' `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or one both, or `cache_size` is not
-#' a whole number of at least 1, or for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or result that is neither tensor,
-#' number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer; `anvil_error_leaked_tracer` for a
-#' tracer that was kept from another trace; `anvil_error_donated`; `anvil_error_static`; and what the ops of `f` raise.
+#' a whole number of at least 1, or for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or
+#' result that is neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer;
+#' `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`; `anvil_error_static`;
+#' and what the ops of `f` raise.
 #' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
 #' @examples
 #' f <- jit(function(x, w) tanh(x %*% w) + 1)

@@ -49,11 +49,28 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #' @export
 nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 
+#' Product that is 0 wherever the second operand is 0
+#'
+#' Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0. Elsewhere it is
+#' the product.
+#'
+#' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
+#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Errors:
+#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_mul_no_nan(nv_tensor(c(-Inf, 2)), nv_tensor(c(0, 3)))
+#' @export
+nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
+
 #' Quotient
 #'
 #' Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
 #' to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
-#' smallest signed integer divided by -1 is itself.
+#' smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor underflow on the
+#' way.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -70,7 +87,8 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 
 #' Power, `lhs` to the `rhs`
 #'
-#' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+#' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1. Of complex
+#' numbers the principal value.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -173,6 +191,7 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -280,6 +299,7 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples

@@ -102,7 +102,7 @@
 
 #' @method Conj AnvilValue
 #' @export
-`Conj.AnvilValue` <- function(x) .External(anvil_op, "conj", x)
+`Conj.AnvilValue` <- function(z) .External(anvil_op, "conj", z)
 
 #' @method ! AnvilValue
 #' @export
@@ -122,15 +122,19 @@
 
 #' @method Re AnvilValue
 #' @export
-`Re.AnvilValue` <- function(x) .External(anvil_op, "real", x)
+`Re.AnvilValue` <- function(z) .External(anvil_op, "real", z)
 
 #' @method Im AnvilValue
 #' @export
-`Im.AnvilValue` <- function(x) .External(anvil_op, "imag", x)
+`Im.AnvilValue` <- function(z) .External(anvil_op, "imag", z)
 
 #' @method Arg AnvilValue
 #' @export
-`Arg.AnvilValue` <- function(x) .External(anvil_op, "arg", x)
+`Arg.AnvilValue` <- function(z) .External(anvil_op, "arg", z)
+
+#' @method Mod AnvilValue
+#' @export
+`Mod.AnvilValue` <- function(z) .External(anvil_op, "magnitude", z)
 
 #' @method + AnvilValue
 #' @export

@@ -2,7 +2,8 @@
 #'
 #' The product of the last two dimensions; leading dimensions are a batch and must be equal. `x %*% y` is the same.
 #'
-#' Floats accumulate in their own dtype, integers wrap, booleans are counted as `i32`.
+#' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, of which each element of the
+#' result is rounded once; integers wrap, booleans are counted as `i32`.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays of shapes `(b..., m, k)` and `(b..., k, n)`, at least 2-d. They are
 #'   promoted to their common dtype.

@@ -2,10 +2,12 @@
 
 #' Real part
 #'
-#' @param operand A tensor or traced value of complex numbers. R numbers, logicals and arrays do as well.
-#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, `f64` for `c128`; a real operand's own.
+#' A real number is its own.
+#'
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+#'   `f64` for `c128`; a real operand's own.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `Re(x)` is the same on tensors.
 #' @examples
@@ -15,10 +17,12 @@ nv_real <- function(operand) .External(anvil_op, "real", operand)
 
 #' Imaginary part
 #'
-#' @param operand A tensor or traced value of complex numbers. R numbers, logicals and arrays do as well.
-#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, `f64` for `c128`; a real operand's own.
+#' That of a real number is 0.
+#'
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+#'   `f64` for `c128`; a real operand's own.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `Im(x)` is the same on tensors.
 #' @examples
@@ -28,12 +32,12 @@ nv_imag <- function(operand) .External(anvil_op, "imag", operand)
 
 #' Argument: the angle from the positive real axis, in radians
 #'
-#' Between -pi and pi; for a real number 0, or pi if it is negative.
+#' Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
 #'
-#' @param operand A tensor or traced value of complex numbers. R numbers, logicals and arrays do as well.
-#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, `f64` for `c128`; a real operand's own.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+#'   `f64` for `c128`; a real operand's own.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `Arg(x)` is the same on tensors.
 #' @examples

@@ -17,12 +17,12 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 
 #' Absolute value
 #'
-#' That of the smallest signed integer is itself.
+#' That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
 #'
-#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than signed integers and floats.
+#' `anvil_error_dtype` for operands other than signed integers, floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `abs(x)` is the same on tensors.
 #' @examples
@@ -47,12 +47,11 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 
 #' Square root
 #'
-#' NaN below zero; correctly rounded.
+#' NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sqrt(x)` is the same on tensors.
 #' @examples
@@ -67,6 +66,7 @@ nv_sqrt <- function(operand) .External(anvil_op, "sqrt", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_rsqrt(nv_tensor(c(0.25, 1, 4)))
@@ -78,6 +78,7 @@ nv_rsqrt <- function(operand) .External(anvil_op, "rsqrt", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_cbrt(nv_tensor(c(-8, 0, 27)))
@@ -86,10 +87,9 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 
 #' Exponential, `e^x`
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `exp(x)` is the same on tensors.
 #' @examples
@@ -104,6 +104,7 @@ nv_exp <- function(operand) .External(anvil_op, "exp", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `expm1(x)` is the same on tensors.
 #' @examples
@@ -113,12 +114,11 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 
 #' Natural logarithm
 #'
-#' -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
+#' -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_log(nv_tensor(c(0.5, 1, 2)))
@@ -132,6 +132,7 @@ nv_log <- function(operand) .External(anvil_op, "log", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log1p(x)` is the same on tensors.
 #' @examples
@@ -141,10 +142,9 @@ nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
 
 #' Logarithm to base 2
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log2(x)` is the same on tensors.
 #' @examples
@@ -154,10 +154,9 @@ nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
 
 #' Logarithm to base 10
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log10(x)` is the same on tensors.
 #' @examples
@@ -167,10 +166,9 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 
 #' Sine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sin(x)` is the same on tensors.
 #' @examples
@@ -180,10 +178,9 @@ nv_sin <- function(operand) .External(anvil_op, "sin", operand)
 
 #' Cosine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cos(x)` is the same on tensors.
 #' @examples
@@ -193,10 +190,9 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 
 #' Tangent; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tan(x)` is the same on tensors.
 #' @examples
@@ -206,12 +202,12 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 
 #' Inverse sine, in radians
 #'
-#' NaN outside of `[-1, 1]`.
+#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+#' which side of the cut it is, as in C99.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asin(x)` is the same on tensors.
 #' @examples
@@ -221,12 +217,12 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 
 #' Inverse cosine, in radians
 #'
-#' NaN outside of `[-1, 1]`.
+#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+#' which side of the cut it is, as in C99.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acos(x)` is the same on tensors.
 #' @examples
@@ -236,10 +232,9 @@ nv_acos <- function(operand) .External(anvil_op, "acos", operand)
 
 #' Inverse tangent, in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atan(x)` is the same on tensors.
 #' @examples
@@ -249,10 +244,9 @@ nv_atan <- function(operand) .External(anvil_op, "atan", operand)
 
 #' Hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sinh(x)` is the same on tensors.
 #' @examples
@@ -262,10 +256,9 @@ nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
 
 #' Hyperbolic cosine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cosh(x)` is the same on tensors.
 #' @examples
@@ -275,10 +268,9 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 
 #' Hyperbolic tangent
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tanh(x)` is the same on tensors.
 #' @examples
@@ -288,10 +280,9 @@ nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
 
 #' Inverse hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asinh(x)` is the same on tensors.
 #' @examples
@@ -301,12 +292,11 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 
 #' Inverse hyperbolic cosine
 #'
-#' NaN below 1.
+#' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acosh(x)` is the same on tensors.
 #' @examples
@@ -316,12 +306,12 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 
 #' Inverse hyperbolic tangent
 #'
-#' Infinite at -1 and 1, NaN beyond.
+#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
+#' a zero says.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atanh(x)` is the same on tensors.
 #' @examples
@@ -336,6 +326,7 @@ nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_logistic(nv_tensor(c(-2, 0, 2)))
@@ -347,6 +338,7 @@ nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_erf(nv_tensor(c(-1, 0, 0.5)))
@@ -360,6 +352,7 @@ nv_erf <- function(operand) .External(anvil_op, "erf", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_erfc(nv_tensor(c(-1, 0, 5)))
@@ -373,6 +366,7 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_erf_inv(nv_tensor(c(-0.5, 0, 0.9)))
@@ -386,6 +380,7 @@ nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `lgamma(x)` is the same on tensors.
 #' @examples
@@ -400,6 +395,7 @@ nv_lgamma <- function(operand) .External(anvil_op, "lgamma", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `digamma(x)` is the same on tensors.
 #' @examples

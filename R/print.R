@@ -1,7 +1,8 @@
 #' Print a tensor
 #'
 #' One line per row of the last two dimensions; wide matrices are shown in windows of columns, tensors of more than two
-#' dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans print as 0 and 1.
+#' dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans print as 0 and 1,
+#' complex numbers as in R, with the same four decimals for both parts.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
 #' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` is without limit.
@@ -96,6 +97,8 @@ compare_proxy_tensor <- function(x, path) {
 #' @param target,current Tensors.
 #' @param tolerance Largest relative difference of the elements, as in [all.equal()].
 #' @param ... Passed to [all.equal()] of the elements.
+#' @details Dtypes of few digits have a least tolerance, about eight times the distance between 1 and the next number:
+#'   1e-6 for `f32` and `c64`, 1e-2 for `f16`, 6e-2 for `bf16`.
 #' @return `TRUE`, or a character vector that describes differences in dtype, shape, ambiguity, and elements.
 #' @examples
 #' all.equal(nv_scalar(1), nv_scalar(1 + 1e-7))
@@ -113,8 +116,9 @@ all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
       paste0("ambiguities differ: ", target$ambiguous, " and ", current$ambiguous)
     }
   )
-  # f32 holds 7 digits: a tolerance below that would compare noise.
-  if (target$dtype == "f32") tolerance <- max(tolerance, 1e-6)
+  # A tolerance below the digits of the dtype would compare noise.
+  least <- switch(target$dtype, f32 = , c64 = 1e-6, f16 = 1e-2, bf16 = 6e-2, 0)
+  tolerance <- max(tolerance, least)
   if (identical(target$shape, current$shape)) {
     values <- suppressWarnings(list(as.vector(target), as.vector(current)), classes = "anvil_warning")
     same <- all.equal(values[[1L]], values[[2L]], tolerance = tolerance, ...)

@@ -34,8 +34,8 @@
 #'
 #'   `promotion_table()`: a character matrix of class `AnvilPromotionTable`, with a row for the type of the left operand
 #'   and a column for that of the right one: the dtype of the result, with `?` if it is ambiguous, or `-` if the rules
-#'   refuse the pair. It has methods for `print()`, for `format()`, which gives the lines of its text, for
-#'   `knitr::knit_print()`, and for [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
+#'   refuse the pair. It has methods for `print()` and `as.data.frame()`, for `format()`, which gives the lines of its
+#'   text, for `knitr::knit_print()`, and for [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
 #'
 #'   `compare_promotion()`: a data frame with a row for each pair of types, known and ambiguous, whose results differ:
 #'   `lhs`, `rhs`, and the results under the names of both rules. A pair stands there once unless one of the rules is not
@@ -47,11 +47,12 @@
 #'   `promotion_path()`: a character vector, a shortest chain of types from `from` up to `to`, both included, each
 #'   directly below the next; empty if `from` is not promotable to `to`.
 #' @section Errors:
-#' `anvil_error_arg` for an unknown name of rules, for another `ambiguous`, `style` or `n`, and in `promotion_path()` for rules
-#' that are no lattice: lattices are `anvil`, `jax` and `strict`. `anvil_error_dtype` for a string that names no type.
+#' `anvil_error_arg` for an unknown name of rules, for another `ambiguous`, `style` or `n`, and in `promotion_path()` for
+#' rules that are no lattice: lattices are `anvil`, `jax` and `strict`. `anvil_error_dtype` for a string that names no
+#' type.
 #' @references J. VanderPlas, *Design of Type Promotion Semantics for JAX*, JEP 9407; the Python array API standard, type
 #'   promotion rules.
-#' @seealso [common_dtype()], `vignette("type-promotion", "anvil")`
+#' @seealso [common_dtype()], [with_promotion_rules()] to work by other rules, `vignette("type-promotion", "anvil")`
 #' @examples
 #' promotion_rules()
 #' promotion_table("torch")
@@ -111,6 +112,10 @@ print.AnvilPromotionTable <- function(x, ...) {
   cat(format(x), sep = "\n")
   invisible(x)
 }
+
+#' @rdname promotion_rules
+#' @export
+as.data.frame.AnvilPromotionTable <- function(x, ...) as.data.frame(unclass(x[, ]), ...)
 
 #' @rdname promotion_rules
 #' @importFrom utils capture.output

@@ -1,13 +1,18 @@
 #' Choose rules of promotion
 #'
 #' Every op promotes its operands by the rules that hold when it is called or traced: anvil's, unless others were chosen.
-#' From the narrowest to the widest choice: `rules` of [common_dtype()] and its like for one question; `rules` of [jit()]
-#' for one function; `with_promotion_rules()` for an expression; `local_promotion_rules()` for the rest of the function
-#' that calls it; `options(anvil.promotion_rules = )` for a session. When a scope ends, by an error too, the rules that
-#' held before are back.
+#' From the narrowest choice, which wins over the others, to the widest:
 #'
-#' A jitted function without rules of its own follows those that hold when it is called, and keeps a program for each.
-#' Called by another traced function, it is traced by the rules that hold there.
+#' * the argument `rules` of [common_dtype()] and of other functions about promotion: for one question;
+#' * `jit(f, rules = )`: for what [jit()] traces in `f`, wherever `f` is called;
+#' * `with_promotion_rules()`: for an expression;
+#' * `local_promotion_rules()`: for the rest of the function that calls it;
+#' * `options(anvil.promotion_rules = )`: for the session.
+#'
+#' When a scope ends, by an error too, the rules that held before are back.
+#'
+#' A jitted function without rules of its own follows those that hold when it is called, also from another function that
+#' is traced. It keeps a program for each set of rules, see [explain_cache()].
 #'
 #' @param rules Name of the rules, one of [promotion_rules()].
 #' @param code An expression.

@@ -3,14 +3,17 @@
 #' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it is never
 #' changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be handed it.
 #'
-#' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, `bit64::integer64` becomes `i64`, raw becomes
-#' `ui8`. Doubles as `f64` and integers as `i32` are not copied where R's own vector can serve.
+#' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`, `bit64::integer64`
+#' becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex numbers as `c128` are not copied where
+#' R's own vector can serve.
 #'
 #' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and never
-#' wraps. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`.
-#' Integers beyond 2^53 can be given as strings or as `bit64::integer64`.
+#' wraps. Floats and the parts of complex numbers round to the nearest, ties to even, beyond the range of the dtype to an
+#' infinity. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`, and
+#' so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as strings or as `bit64::integer64`.
 #'
-#' @param data For `nv_tensor()`, a numeric, logical, raw or character vector or array; character data need a `dtype`.
+#' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character data need a
+#'   `dtype`, complex data one that is complex if any.
 #'   For `nv_scalar()`, one value. For `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
 #' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d tensor.
@@ -27,8 +30,8 @@
 #' @section Errors:
 #' `anvil_error_value` for missing values and values that the dtype cannot hold, with their number and the first
 #' positions; `anvil_error_shape` if the length of the data is not that of the shape, or a shape is too large;
-#' `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another class, negative sizes, and a tensor
-#' that is asked to be of another type.
+#' `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another class, complex data and a dtype that is
+#' not, negative sizes, and a tensor that is asked to be of another type.
 #' @seealso [as_array()] for the way back, [nv_fill()] and [nv_iota()] for tensors made from nothing.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
@@ -36,6 +39,7 @@
 #' nv_scalar(1)
 #' nv_matrix(1:6, nrow = 2, byrow = TRUE)
 #' nv_tensor("9007199254740993", dtype = "i64")
+#' nv_tensor(c(1+2i, -1i))
 #' @export
 nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
   check_device(device)
@@ -117,7 +121,7 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
 #' Turn a value into a tensor
 #'
-#' @param x A tensor, which is returned as it is, or an R number, logical, vector or array. A number without dimensions
+#' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array. A number without dimensions
 #'   becomes what it would be as an operand: a 0-d tensor, ambiguous unless logical.
 #' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
@@ -144,7 +148,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for `nv_seq()` it is
-#'   `i32`, or `f32` with `steps`.
+#'   `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
 #' @param dim The dimension that counts, from 1.

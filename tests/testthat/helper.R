@@ -1,10 +1,16 @@
 # Shared by all tests.
 
-dtypes <- c("i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "f32", "f64")
+dtypes <- c(
+  "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bf16", "f16", "f32", "f64", "c64", "c128"
+)
+# What has an order, and needs no imaginary part.
+real_dtypes <- dtypes[1:13]
 integers <- dtypes[2:9]
 signed <- dtypes[2:5]
 unsigned <- dtypes[6:9]
-floats <- c("f32", "f64")
+halves <- c("bf16", "f16")
+floats <- c(halves, "f32", "f64")
+complexes <- c("c64", "c128")
 
 bits <- function(dtype) as.integer(sub("^[a-z]+", "", dtype))
 
@@ -34,9 +40,13 @@ expect_nv <- function(x, data, dtype, shape = dim(data) %||% length(data), ambig
   testthat::expect_identical(
     type(as.character(anvil::dtype(x)), anvil::ambiguous(x), anvil::shape(x)), type(dtype, ambiguous, shape)
   )
-  testthat::expect_equal(as.double(x), as.double(data), tolerance = tolerance)
+  as_number <- if (dtype %in% complexes) as.complex else as.double
+  testthat::expect_equal(as_number(x), as_number(data), tolerance = tolerance)
   invisible(x)
 }
+
+# Elements as doubles, or as complex numbers where they are.
+values_of <- function(x) if (as.character(anvil::dtype(x)) %in% complexes) as.complex(x) else as.double(x)
 
 `%||%` <- function(x, y) if (is.null(x)) y else x
 

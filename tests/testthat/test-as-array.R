@@ -1,13 +1,14 @@
 test_that("every dtype becomes R's narrowest vector that holds it", {
   natural <- c(
     i1 = "logical", i8 = "integer", i16 = "integer", i32 = "integer", i64 = "double",
-    ui8 = "integer", ui16 = "integer", ui32 = "double", ui64 = "double", f32 = "double", f64 = "double"
+    ui8 = "integer", ui16 = "integer", ui32 = "double", ui64 = "double", bf16 = "double", f16 = "double",
+    f32 = "double", f64 = "double", c64 = "complex", c128 = "complex"
   )
   for (dtype in dtypes) {
     x <- as_array(nv_tensor(c(0, 1, 1, 0, 1, 1), dtype, shape = c(2, 3)))
     expect_type(x, natural[[dtype]])
     expect_identical(attributes(x), list(dim = c(2L, 3L)))
-    expect_equal(as.double(x), c(0, 1, 1, 0, 1, 1))
+    expect_equal(as.complex(x), as.complex(c(0, 1, 1, 0, 1, 1)))
   }
 })
 
@@ -174,7 +175,7 @@ test_that("only tensors have elements to give", {
   expect_nv(shapes(nv_fill(1, c(2, 3))), matrix(11, 2, 3), "f32")
 })
 
-test_that("f64 and i32 go out without a copy", {
+test_that("f64, i32 and c128 go out without a copy", {
   x <- nv_fill(0.5, c(1000, 500), dtype = "f64")
   # R's own count of the memory that a call takes: a copy would be 4 MB.
   taken <- function(expr) {
@@ -185,6 +186,8 @@ test_that("f64 and i32 go out without a copy", {
   expect_lt(taken(as_array(x)), 2)
   y <- nv_fill(1L, c(1000, 1000))
   expect_lt(taken(as_array(y)), 2)
+  z <- nv_fill(1i, c(1000, 500), dtype = "c128")
+  expect_lt(taken(as_array(z)), 2)
   # What is done to the array is not seen by the tensor.
   a <- as_array(x)
   a[1, 1] <- 7

@@ -119,6 +119,33 @@ test_that("lines are those of the function that called, also without braces and 
   expect_identical(bare$call, "x * y")
 })
 
+test_that("lines are right for functions of R that find their method themselves", {
+  f <- sourced("generics.R",
+    "function(x, y) {",
+    "  a <- x + y",
+    "  b <- t(x)",
+    "  d <- mean(x) + sum(t(x))",
+    "  list(a, b, d)",
+    "}"
+  )
+  report <- explain_dtypes(f, matrix(0.1, 3, 2), matrix(0.1, 3, 2))
+  expect_identical(report$call[-(1:2)], c("t(x)", "mean(x)", "t(x)"))
+  expect_identical(report$line, c(2L, 2L, 3L, 4L, 4L))
+})
+
+test_that("code that was not read from a file has lines, and no file", {
+  f <- eval(parse(text = c("function(x) {", "  x + 2.5", "}"), keep.source = TRUE), new.env(parent = globalenv()))
+  report <- explain_dtypes(f, one_of("i32"))
+  expect_identical(report$file, "")
+  expect_identical(report$line, 2L)
+  expect_output(print(report), "rounds  line 2  x + 2.5", fixed = TRUE)
+  # As in a document.
+  skip_if_not_installed("knitr")
+  chunk <- c("```{r}", "f <- function(x) {", "  x + 2.5", "}", "anvil::explain_dtypes(f, anvil::nv_abstract(\"i32\", 3L))", "```")
+  output <- knitr::knit(text = chunk, quiet = TRUE, envir = new.env(parent = globalenv()))
+  expect_match(output, "rounds  line 2  x + 2.5", fixed = TRUE)
+})
+
 test_that("the same line in a loop is one row", {
   f <- user(function(x) {
     for (i in 1:5) x <- x * 2L
@@ -132,7 +159,7 @@ test_that("the same line in a loop is one row", {
 test_that("functions of the package count as one call", {
   report <- explain_dtypes(user(function(x) mean(x)), one_of("i32"))
   expect_identical(report$call, "mean(x)")
-  expect_match(report$rule, "the op computes on floats")
+  expect_match(report$rule, "for an op on floats, anvil: i32 and f32? give f32?", fixed = TRUE)
   report <- explain_dtypes(user(function(x) sum(x > 0)), one_of("f32"))
   expect_identical(report$rule, "booleans are counted in i32")
   report <- explain_dtypes(user(function(x, y) nv_concatenate(x, y, 3L)), one_of("f32"), one_of("i8"))
@@ -178,6 +205,14 @@ test_that("jitted functions are traced with their own rules and static arguments
   expect_identical(nrow(explain_dtypes(g, one_of("i32"), 1L, static = "n")), 0L)
 })
 
+test_that("rules are not given twice", {
+  own <- jit(user(function(x, y) x * y), rules = "torch")
+  expect_fields(explain_dtypes(own, one_of("i32"), one_of("f32"), rules = "numpy"), "anvil_error_arg", arg = "rules")
+  expect_identical(attr(explain_dtypes(own, one_of("i32"), one_of("f32")), "rules"), "torch")
+  other <- jit(user(function(x, y) x * y))
+  expect_identical(explain_dtypes(other, one_of("i32"), one_of("f32"), rules = "numpy")$to, c("f64", "f64"))
+})
+
 test_that("nothing is left behind by a function that fails", {
   f <- user(function(x, y) {
     x * y
@@ -212,6 +247,15 @@ test_that("reports print as text", {
   expect_snapshot(print(report, n = 1))
   expect_snapshot(print(explain_dtypes(user(function(x) x), one_of("f32"))))
   expect_fields(print(report, n = -1), "anvil_error_arg", arg = "n")
+})
+
+test_that("a summary counts the conversions of each class", {
+  f <- user(function(x, y) (x * y) / 3L)
+  report <- explain_dtypes(f, one_of("i32"), one_of("f32"))
+  counts <- c(lossless = 1L, rounds = 1L, overflows = 0L, wraps = 0L, "drops sign" = 0L)
+  expect_identical(summary(report), counts)
+  expect_identical(summary(report[0L, ]), 0L * counts)
+  expect_s3_class(summary(report[c("call", "to")]), "table")
 })
 
 test_that("bad arguments are errors that name the call", {

@@ -248,7 +248,7 @@ test_that("other R values are refused with advice, by a cold and a warm function
     expect_error(f(factor("a")), class = "anvil_error_arg", "<factor>")
     expect_error(f(data.frame(a = 1)), class = "anvil_error_arg", "<data.frame>")
     expect_error(f(sum), class = "anvil_error_arg", "static")
-    expect_error(f(1i), class = "anvil_error_arg", "complex")
+    expect_error(f(c(1i, 2i)), class = "anvil_error_arg", "complex")
     expect_error(f(quote(a)), class = "anvil_error_arg")
     expect_error(f(globalenv()), class = "anvil_error_arg")
     expect_error(f(list(x, list(a = "b"))), class = "anvil_error_arg", "character")

@@ -16,7 +16,8 @@ test_that("the table has a row for each op of the catalogue, and no name twice",
   expect_setequal(
     unique(table$accepts),
     c("any dtype", "booleans", "floats", "integers", "integers and floats", "booleans and integers",
-      "signed integers and floats")
+      "any dtype but complex", "integers, floats and complex numbers", "floats and complex numbers",
+      "signed integers, floats and complex numbers", "signed integers and floats")
   )
 })
 
@@ -37,7 +38,7 @@ test_that("an op's function is called after it; the exceptions are these", {
   expect_identical(
     paste(table$name[other], "->", table$fun[other]),
     c(
-      "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "select -> nv_ifelse",
+      "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "magnitude -> nv_abs", "select -> nv_ifelse",
       "broadcast_in_dim -> nv_broadcast_to"
     )
   )
@@ -58,7 +59,8 @@ test_that("each row's generic dispatches to the row's op", {
     op <- getExportedValue("anvil", row$fun)
     generic <- get(row$generic, baseenv())
     count <- length(strsplit(row$operands, ", ", fixed = TRUE)[[1L]])
-    x <- switch(row$accepts,
+    complex <- row$name %in% c("real", "imag", "arg", "magnitude", "conj")
+    x <- if (complex) list(nv_tensor(c(3+4i, -1i))) else switch(row$accepts,
       "booleans and integers" = list(nv_tensor(c(TRUE, FALSE, TRUE)), nv_tensor(c(TRUE, TRUE, FALSE))),
       list(nv_tensor(c(1, 1.5, 3), dtype = "f64"), nv_tensor(c(2, 0.5, 4), dtype = "f64"))
     )[seq_len(count)]
@@ -71,16 +73,19 @@ test_that("each row's generic dispatches to the row's op", {
 
 test_that("each row accepts the dtypes that it says, and refuses the others with a classed error", {
   classes <- list(
-    "any dtype" = dtypes, "booleans" = "i1", "floats" = floats, "integers" = integers,
+    "any dtype" = dtypes, "any dtype but complex" = real_dtypes, "booleans" = "i1", "integers" = integers,
     "integers and floats" = c(integers, floats), "booleans and integers" = c("i1", integers),
-    "signed integers and floats" = c(signed, floats)
+    "signed integers and floats" = c(signed, floats),
+    "integers, floats and complex numbers" = c(integers, floats, complexes),
+    "signed integers, floats and complex numbers" = c(signed, floats, complexes),
+    # These convert booleans and integers first.
+    "floats" = real_dtypes, "floats and complex numbers" = dtypes
   )
   for (i in which(table$generated)) {
     row <- table[i, ]
     op <- getExportedValue("anvil", row$fun)
     count <- length(strsplit(row$operands, ", ", fixed = TRUE)[[1L]])
-    # Ops on floats convert other dtypes first.
-    accepted <- if (row$accepts == "floats") dtypes else classes[[row$accepts]]
+    accepted <- classes[[row$accepts]]
     for (dtype in dtypes) {
       x <- rep(list(nv_fill(1L, 2L, dtype)), count)
       if (dtype %in% accepted) {

@@ -7,7 +7,8 @@ test_that("comparisons are those of base R on every dtype", {
   y <- c(1, 0, 1, 0)
   for (case in ops) {
     want <- case[[2L]](x, y)
-    for (dtype in dtypes) {
+    # Complex numbers are equal or not, and nothing else.
+    for (dtype in if (identical(case, ops[[1L]]) || identical(case, ops[[2L]])) dtypes else real_dtypes) {
       lhs <- nv_tensor(x, dtype = dtype)
       rhs <- nv_tensor(y, dtype = dtype)
       expect_elements(case[[1L]](lhs, rhs), want, "i1[4]")

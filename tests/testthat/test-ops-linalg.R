@@ -1,7 +1,7 @@
 test_that("the matrix product is base R's, on every dtype", {
   a <- matrix(c(1, 0, 2, 1, 3, 1), 2)
   b <- matrix(c(1, 2, 0, 1, 1, 0, 3, 1, 2, 1, 0, 1), 3)
-  for (dtype in c(integers, floats)) {
+  for (dtype in c(integers, floats, complexes)) {
     x <- nv_tensor(a, dtype = dtype)
     y <- nv_tensor(b, dtype = dtype)
     expect_elements(nv_matmul(x, y), a %*% b, paste0(dtype, "[2, 4]"))
@@ -61,7 +61,7 @@ test_that("leading dimensions are a batch", {
   b <- array(rnorm(2 * 3 * 5 * 6), c(2, 3, 5, 6))
   want <- array(0, c(2, 3, 4, 6))
   for (i in 1:2) for (j in 1:3) want[i, j, , ] <- a[i, j, , ] %*% b[i, j, , ]
-  for (dtype in floats) {
+  for (dtype in c("f32", "f64")) {
     expect_jit_equal(
       nv_matmul, nv_tensor(a, dtype = dtype), nv_tensor(b, dtype = dtype), r = want,
       tolerance = if (dtype == "f32") 1e-6 else 1e-14

@@ -39,7 +39,11 @@ cases <- list(
   list(nv_floor, floor, c(-2.5, 0.1, 3)),
   list(nv_ceiling, ceiling, c(-2.5, 1.1, 3)),
   list(nv_trunc, trunc, c(-2.5, 1.1, 3)),
-  list(nv_round, round, c(-2.5, -1.5, 1.5, 2.5, 1.2, 3))
+  list(nv_round, round, c(-2.5, -1.5, 1.5, 2.5, 1.2, 3)),
+  list(nv_real, Re, c(-2.5, 0.1, 3)),
+  list(nv_imag, Im, c(-2.5, 0.1, 3)),
+  list(nv_arg, Arg, c(-2.5, 0, 0.1, 3)),
+  list(nv_conj, Conj, c(-2.5, 0.1, 3))
 )
 table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
 unary <- unique(table$fun[table$operands == "operand" & (table$generated | table$fun == "nv_round")])
@@ -51,10 +55,11 @@ test_that("every op of one operand on floats is in this file", {
   expect_setequal(c(names(cases), "nv_not", "nv_popcnt", "nv_is_finite", "nv_is_infinite", "nv_is_nan"), unary)
 })
 
-test_that("values are those of base R, in both float dtypes", {
+# 16-bit floats are those of f32, rounded: see test-half.R. Complex numbers: test-complex.R.
+test_that("values are those of base R, in f32 and f64", {
   for (name in names(cases)) {
     case <- cases[[name]]
-    for (dtype in floats) {
+    for (dtype in c("f32", "f64")) {
       x <- nv_tensor(case[[3L]], dtype = dtype)
       y <- case[[1L]](x)
       expect_identical(type_of(y), paste0(dtype, "[", length(case[[3L]]), "]"), label = name)
@@ -139,7 +144,11 @@ test_that("NaN, infinities and signed zeros", {
     nv_floor = c(NaN, Inf, -Inf, 0, -0),
     nv_ceiling = c(NaN, Inf, -Inf, 0, -0),
     nv_trunc = c(NaN, Inf, -Inf, 0, -0),
-    nv_round = c(NaN, Inf, -Inf, 0, -0)
+    nv_round = c(NaN, Inf, -Inf, 0, -0),
+    nv_real = special,
+    nv_imag = c(0, 0, 0, 0, 0),
+    nv_arg = c(NaN, 0, pi, 0, pi),
+    nv_conj = special
   )
   expect_setequal(names(want), names(cases))
   for (name in names(want)) {
@@ -178,7 +187,7 @@ test_that("integers: negation, absolute value and sign wrap as two's complement 
   for (dtype in unsigned) {
     x <- tensor_of(c("0", "1", highest[[dtype]]), dtype)
     expect_identical(nv_negate(x), tensor_of(c("0", highest[[dtype]], "1"), dtype))
-    expect_error(nv_abs(x), class = "anvil_error_dtype", "signed integers and floats")
+    expect_error(nv_abs(x), class = "anvil_error_dtype", "signed integers, floats and complex numbers")
     expect_error(nv_sign(x), class = "anvil_error_dtype")
   }
 })
@@ -214,12 +223,14 @@ test_that("erfc() and erf_inv() to 17 digits", {
 })
 
 test_that("ties go to even, or away from zero; the float below a half goes to zero", {
-  x <- c(0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.4999999701976776)
+  below <- c(bf16 = 0.5 - 2^-9, f16 = 0.5 - 2^-12, f32 = 0.5 - 2^-25, f64 = 0.5 - 2^-54)
   for (dtype in floats) {
-    t <- nv_tensor(x, dtype = dtype)
+    t <- nv_tensor(c(0.5, 1.5, 2.5, -0.5, -1.5, -2.5, below[[dtype]]), dtype = dtype)
+    expect_identical(as.vector(t)[7L], below[[dtype]])
     expect_elements(nv_round(t), c(0, 2, 2, -0, -2, -2, 0), paste0(dtype, "[7]"))
     expect_elements(nv_round(t, "afz"), c(1, 2, 3, -1, -2, -3, 0), paste0(dtype, "[7]"))
   }
+  x <- 0.5
   e <- expect_error(nv_round(nv_tensor(x), "up"), class = "anvil_error_arg")
   expect_identical(e$arg, "method")
   expect_identical(conditionCall(e), quote(nv_round(nv_tensor(x), "up")))
@@ -231,7 +242,7 @@ test_that("the error for a dtype says what is accepted, what came and what to do
   expect_identical(
     conditionMessage(e),
     paste(
-      "`nv_negate()` accepts integers and floats, not i1.", "x `operand` has dtype i1.",
+      "`nv_negate()` accepts integers, floats and complex numbers, not i1.", "x `operand` has dtype i1.",
       "i Convert it first, such as with `nv_convert(x, \"i32\")`.",
       sep = "\n"
     )

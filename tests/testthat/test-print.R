@@ -230,3 +230,26 @@ test_that("a traced value prints its type", {
     "AnvilTracer(dtype=i32, shape=3)", " AnvilTracer(dtype=f32?, shape=)", "AnvilTracer(dtype=f32?, shape=3) "
   ))
 })
+
+test_that("complex numbers print as in R, with four decimals, part under part", {
+  lines <- function(x) head(capture.output(print(x, header = FALSE)), -1L)
+  expect_identical(lines(nv_tensor(c(1+2i, 3-4.5i))), c(" 1.0000+2.0000i", " 3.0000-4.5000i"))
+  # Whole, signed, zero, as format() of R has it.
+  whole <- c(1+2i, 10-10i, -3+0i, 0-100i)
+  expect_identical(lines(nv_tensor(whole, "c128")), paste0(" ", format(whole)))
+  expect_identical(lines(nv_scalar(1i)), " 0+1i")
+  expect_identical(lines(nv_tensor(complex(real = -0, imaginary = -0))), " 0+0i")
+  expect_identical(
+    lines(nv_tensor(matrix(c(1+2i, 10-10.5i, NaN, complex(real = 1, imaginary = -Inf)), 2))),
+    c("  1.0000+ 2.0000i     nan+ 0.0000i", " 10.0000-10.5000i  1.0000-    infi")
+  )
+  expect_identical(lines(nv_tensor(c(1e-10i, 1))), c(" 0.0000e+00+1.0000e-10i", " 1.0000e+00+0.0000e+00i"))
+  expect_identical(lines(nv_empty("c64", 0)), character())
+  expect_identical(tail(capture.output(print(nv_scalar(1i))), 1L), "[ CPUc64?{} ]")
+  # Windows and rows are cut as those of real numbers are.
+  wide <- lines(nv_tensor((1:60) + 1i, shape = c(2, 30)))
+  expect_identical(wide[1:2], c("Columns 1 to 14", paste0(" ", paste(format(1:27)[c(TRUE, FALSE)], collapse = "+1i "), "+1i")))
+  expect_length(lines(nv_fill(1i, 100)), 31L)
+  expect_output(str(nv_tensor(c(1+2i, 3i))), "AnvilTensor(dtype=c64, shape=2): 1+2i 0+3i", fixed = TRUE)
+  expect_identical(format(nv_tensor(1i)), "AnvilTensor(dtype=c64, shape=1)")
+})

@@ -337,3 +337,18 @@ test_that("comparisons print the first pairs, and all if asked", {
   expect_equal(printed(difference[1, c("lhs", "jax")]), c("  lhs  jax", "1  i8 f32?"))
   for (bad in list(-1, NA, "a", NULL, 1.5, 1:2)) expect_fields(print(difference, n = bad), "anvil_error_arg", arg = "n")
 })
+
+test_that("a table becomes a data frame", {
+  table <- promotion_table("numpy", "row")
+  data <- as.data.frame(table)
+  expect_s3_class(data, "data.frame", exact = TRUE)
+  expect_identical(as.matrix(data), table[, ])
+})
+
+test_that("a name with ? is ambiguous, whatever the flag", {
+  expect_identical(common_dtype("f32?", "i64"), common_dtype("f32", "i64", TRUE, FALSE))
+  expect_identical(common_dtype("i64", "f32?"), common_dtype("i64", "f32", FALSE, TRUE))
+  expect_identical(common_dtype("f32?", "f64?", TRUE, TRUE), common_dtype("f32", "f64", TRUE, TRUE))
+  expect_identical(common_dtype("f?", "i64")$dtype, common_dtype("f32?", "i64")$dtype)
+  expect_fields(common_dtype("f32", 3), "anvil_error_arg", arg = "rhs_dtype")
+})

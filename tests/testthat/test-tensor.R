@@ -2,6 +2,7 @@ test_that("the dtype follows from the type of the data", {
   expect_nv(nv_tensor(c(1, 2.5)), c(1, 2.5), "f32")
   expect_nv(nv_tensor(c(1L, -2L)), c(1L, -2L), "i32")
   expect_nv(nv_tensor(c(TRUE, FALSE)), c(TRUE, FALSE), "i1")
+  expect_nv(nv_tensor(c(1+2i, -1i)), c(1+2i, -1i), "c64")
   expect_nv(nv_tensor(as.raw(c(0, 255))), c(0, 255), "ui8")
   expect_error(nv_tensor("1"), class = "anvil_error_arg")
 })
@@ -148,11 +149,10 @@ test_that("integer64 becomes i64, and keeps all its digits", {
 test_that("data of other classes are refused by name", {
   expect_fields(
     nv_tensor(factor("a")), "anvil_error_arg",
-    arg = "data", expected = "a numeric, logical, character or raw vector or array", got = "an object of class <factor>"
+    arg = "data", expected = "a numeric, complex, logical, character or raw vector or array", got = "an object of class <factor>"
   )
   expect_fields(nv_tensor(list(1, 2)), "anvil_error_arg", got = "a list of length 2")
   expect_fields(nv_tensor(data.frame(a = 1)), "anvil_error_arg", got = "an object of class <data.frame>")
-  expect_fields(nv_tensor(1i), "anvil_error_arg", got = "a complex vector of length 1")
   expect_fields(nv_tensor(Sys.Date()), "anvil_error_arg", got = "an object of class <Date>")
   expect_fields(nv_tensor(NULL), "anvil_error_arg", got = "NULL")
   expect_fields(nv_tensor(mean), "anvil_error_arg", got = "a function")
@@ -413,24 +413,31 @@ test_that("nv_seq() counts, or divides a range", {
   expect_error(nv_seq(0, 3e9), class = "anvil_error")
 })
 
-test_that("f64 and i32 are not copied where R's own vector can serve", {
+test_that("f64, i32 and c128 are not copied where R's own vector can serve", {
   address <- function(x) .Internal(address(x))
   data <- function(x) unclass(x)$data
   doubles <- c(1, 2, 3)
   expect_identical(address(data(nv_tensor(doubles, "f64"))), address(doubles))
   whole <- c(1L, 2L, 3L)
   expect_identical(address(data(nv_tensor(whole))), address(whole))
+  complex <- c(1i, 2, 3)
+  expect_identical(address(data(nv_tensor(complex, "c128"))), address(complex))
   scalar <- nv_scalar(5, "f64")
   expect_identical(address(as_array(scalar)), address(data(scalar)))
 
   # A large matrix goes in and comes out without its elements being touched.
-  large <- matrix(as.double(1:1e6), 1000)
-  gc(reset = TRUE)
-  x <- nv_tensor(large, "f64")
-  out <- as_array(x)
-  used <- gc()["Vcells", ]
-  expect_lt(used[["max used"]] - used[["used"]], 5e5)
-  expect_identical(out, large)
+  doubles <- matrix(as.double(1:1e6), 1000)
+  touched <- function(large, dtype) {
+    gc(reset = TRUE)
+    x <- nv_tensor(large, dtype)
+    out <- as_array(x)
+    used <- gc()["Vcells", ]
+    expect_identical(out, large)
+    used[["max used"]] - used[["used"]]
+  }
+  expect_lt(touched(doubles, "f64"), 5e5)
+  complex <- doubles + 1i
+  expect_lt(touched(complex, "c128"), 5e5)
 })
 
 test_that("a tensor is a value: changing the vector it was made of, or made into, does not change it", {

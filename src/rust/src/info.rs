@@ -109,13 +109,14 @@ fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
     }
 }
 
-/// `list(dtype, ambiguous)` of what two ranked types promote to.
+/// `list(dtype, ambiguous)` of what two ranked types promote to. A type is ambiguous by its name or by its flag.
 pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope: &Scope) -> Outcome {
-    let ranked = |x, arg, flag| -> Result<Ranked> {
-        Ok(Ranked { dtype: dtype_argument(x)?, ambiguous: flag_argument(arg, flag)? })
+    let ranked = |x, [arg, flag]: [&str; 2], value| -> Result<Ranked> {
+        let named = ranked_argument(arg, x)?;
+        Ok(Ranked { ambiguous: flag_argument(flag, value)? || named.ambiguous, ..named })
     };
-    let lhs = ranked(lhs, "lhs_ambiguous", lhs_ambiguous)?;
-    let rhs = ranked(rhs, "rhs_ambiguous", rhs_ambiguous)?;
+    let lhs = ranked(lhs, ["lhs_dtype", "lhs_ambiguous"], lhs_ambiguous)?;
+    let rhs = ranked(rhs, ["rhs_dtype", "rhs_ambiguous"], rhs_ambiguous)?;
     let join = common_dtype(lhs, rhs, rules::argument(rules)?)?;
     // SAFETY: inside `protected`.
     let out = protected(|| unsafe {

@@ -1,7 +1,8 @@
 //! Values of R as the engine sees them: tensor records, tracers, R numbers; and new records for results.
 //!
 //! A tensor is `list(data, dtype, shape, ambiguous)` of class `c("AnvilTensor", "AnvilValue")` over an ordinary R vector
-//! in column-major order: REALSXP for f64, INTSXP for i32, RAWSXP for the rest. R owns the memory; Rust borrows it for
+//! in column-major order: REALSXP for f64, INTSXP for i32, CPLXSXP for c128, RAWSXP for the
+//! rest. R owns the memory; Rust borrows it for
 //! the length of a call, while the record is an argument of that call.
 
 use crate::ffi::*;

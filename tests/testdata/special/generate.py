@@ -1,4 +1,4 @@
-"""Reference values of special functions, and the fitted coefficients of src/rust/core/src/kernels/special.rs.
+"""Reference values of special and of complex functions, and the fitted coefficients of src/rust/core/src/kernels/special.rs.
 
     python3 generate.py                writes the CSV files next to this script
     python3 generate.py coefficients   prints the coefficients
@@ -34,7 +34,7 @@ def clipped(value):
 
 def write(name, what, columns, rows):
     with open(os.path.join(HERE, name + ".csv"), "w", newline="\n") as file:
-        file.write(f"# {what}; mpmath {mpmath.__version__}, 60 digits; python3 generate.py\n")
+        file.write(f"# {what}; mpmath {mpmath.__version__}, {mpmath.mp.dps} digits; python3 generate.py\n")
         file.write(",".join(columns) + "\n")
         for row in rows:
             file.write(",".join(row) + "\n")
@@ -117,6 +117,37 @@ def values():
     write("polygamma", "polygamma(n, x)", ["n", "x", "value"], rows)
 
 
+def complexes():
+    """Functions of complex numbers: points over all sizes and angles, next to the unit circle, 1, -1, i and -i."""
+    random.seed(20240502)
+    angles = [k * mpmath.pi / 12 + mpf(random.random()) / 7 for k in range(24)][::2]
+    points = [mpmath.expj(a) * r for a in angles for r in spread(-2.5, 2, 4)]
+    points += [mpmath.expj(a) * (1 + mpf(s) * mpf(10) ** -e) for a in angles[::2] for e in (3, 9, 15) for s in (-1, 1)]
+    near_poles = [p + mpmath.expj(a) * mpf(10) ** -e for p in (1, -1, 1j, -1j) for a in angles[::4] for e in (2, 7, 15, 40)]
+    extreme = [mpmath.expj(a) * mpf(10) ** e for a in angles[::4] for e in (-322, -309, -200, -20, 20, 200, 307)]
+    thin = [mpmath.mpc(x, y) for x in (0.3, 1.7, -3.0, 700.5, -705.0) for y in (1e-300, 1e-17, -1e-9, 30.0, -720.0)]
+    as_double = lambda z: mpmath.mpc(float(z.real), float(z.imag))
+    points = [as_double(z) for z in points + near_poles + extreme + thin]
+    cells = lambda *zs: [cell(x) for z in zs for x in (z.real, z.imag)]
+    cell = lambda x: repr(float(x)) if abs(x) < mpf(2) ** 1024 else ("inf" if x > 0 else "-inf")
+    # Sums of squares of very unequal numbers need more digits than the results.
+    with mpmath.workdps(800):
+        for name in "sqrt log exp sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh".split():
+            function = getattr(mpmath, name)
+            # Beyond this the sine is that of a few digits of the argument, and the exponential overflows.
+            direct = name in "exp sin cos tan sinh cosh tanh".split()
+            used = [z for z in points if not direct or abs(z) < 1000]
+            rows = [cells(z, function(z)) for z in used]
+            write("complex_" + name, f"{name}(x+yi)", ["x", "y", "re", "im"], rows)
+        pairs = [(z, w) for z in points[::6] + extreme for w in points[::9] + extreme]
+        pairs = [(z, w) for z, w in map(lambda p: tuple(map(as_double, p)), pairs) if w != 0]
+        for name, function in (("mul", lambda z, w: z * w), ("div", lambda z, w: z / w)):
+            rows = [cells(z, w, function(z, w)) for z, w in pairs[::9 if name == "mul" else 4]]
+            write("complex_" + name, name, ["x", "y", "u", "v", "re", "im"], rows)
+        pairs = [(z, w) for z in points[:48:3] for w in points[1:48:5] + [mpmath.mpc(n) for n in (2, -3, 7, 1000, 0.5)]]
+        write("complex_pow", "(x+yi)^(u+vi)", ["x", "y", "u", "v", "re", "im"], [cells(z, w, z**w) for z, w in pairs])
+
+
 def interpolate(function, low, high, p, q):
     """Coefficients of the rational function of degrees p, q that meets `function` at Chebyshev nodes."""
     n = p + q + 1
@@ -158,4 +189,8 @@ def coefficients():
 
 
 if __name__ == "__main__":
-    coefficients() if sys.argv[1:] == ["coefficients"] else values()
+    if sys.argv[1:] == ["coefficients"]:
+        coefficients()
+    else:
+        values()
+        complexes()

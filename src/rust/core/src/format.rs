@@ -154,19 +154,18 @@ fn slice_lines(
     }
     // Each line starts with a space.
     let room = max_width.map_or(usize::MAX, |width| width.saturating_sub(1));
-    let column = |j: usize| -> Vec<String> { (0..shown).map(|i| token(value(i, j), notation)).collect() };
-    let width_of = |tokens: &[String]| tokens.iter().map(String::len).max().unwrap_or(0);
+    let column = |j: usize| -> Vec<Token> { (0..shown).map(|i| token(value(i, j), notation)).collect() };
 
     let mut start = 0;
     let mut next = Some(column(0));
     while let Some(first) = next.take() {
-        let mut width = width_of(&first);
+        let mut width = Width::default().of(&first);
         let mut window = vec![first];
         // The column that did not fit opens the next window: no column is formatted twice.
         while start + window.len() < columns {
             let candidate = column(start + window.len());
-            let wider = width.max(width_of(&candidate));
-            if (window.len() + 1).saturating_mul(wider).saturating_add(window.len()) > room {
+            let wider = width.of(&candidate);
+            if (window.len() + 1).saturating_mul(wider.total()).saturating_add(window.len()) > room {
                 next = Some(candidate);
                 break;
             }
@@ -177,7 +176,7 @@ fn slice_lines(
             lines.push(format!("Columns {} to {}", start + 1, start + window.len()));
         }
         for i in 0..shown {
-            lines.push(window.iter().map(|tokens| format!(" {:>width$}", tokens[i])).collect());
+            lines.push(window.iter().map(|tokens| width.pad(&tokens[i])).collect());
         }
         start += window.len();
         *budget = budget.saturating_sub(shown);
@@ -231,16 +230,50 @@ fn exponent(x: f64) -> i32 {
     exponent.parse().expect("the exponent of a finite number")
 }
 
-/// One element as text, without padding.
-fn token(number: Number, notation: Notation) -> String {
+/// One element as text, without padding: a number, or the real part; and the sign and size of the imaginary part.
+struct Token(String, Option<(char, String)>);
+
+/// Characters of the widest tokens.
+#[derive(Clone, Copy, Default)]
+struct Width {
+    /// Of numbers and real parts.
+    first: usize,
+    /// Of imaginary parts, with their sign and the `i`; 0 for real numbers.
+    second: usize,
+}
+
+impl Width {
+    /// This, or what the tokens need if that is more.
+    fn of(self, tokens: &[Token]) -> Width {
+        tokens.iter().fold(self, |w, Token(first, second)| Width {
+            first: w.first.max(first.len()),
+            second: w.second.max(second.as_ref().map_or(0, |(_, size)| size.len() + 2)),
+        })
+    }
+
+    fn total(self) -> usize {
+        self.first + self.second
+    }
+
+    /// A token after a space. The parts of complex numbers are aligned each for itself, as R does.
+    fn pad(self, Token(first, second): &Token) -> String {
+        let Width { first: width, second: rest } = self;
+        match second {
+            None => format!(" {first:>width$}"),
+            Some((sign, size)) => format!(" {first:>width$}{sign}{size:>rest$}i", rest = rest - 2),
+        }
+    }
+}
+
+fn token(number: Number, notation: Notation) -> Token {
     match number {
-        Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => i.to_string(),
-        Number::Int(i) => c_exponent(format!("{i:.4e}")),
-        Number::Float(x) => float(x, notation),
+        Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => Token(i.to_string(), None),
+        Number::Int(i) => Token(c_exponent(format!("{i:.4e}")), None),
+        Number::Float(x) => Token(float(x, notation), None),
         Number::Complex(re, im) => {
             let im = float(im, notation);
-            let plus = if im.starts_with('-') { "" } else { "+" };
-            format!("{}{plus}{im}i", float(re, notation))
+            let (sign, size) = im.strip_prefix('-').map_or(('+', im.as_str()), |size| ('-', size));
+            Token(float(re, notation), Some((sign, size.to_string())))
         }
     }
 }
@@ -440,9 +473,19 @@ mod tests {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         assert_eq!(
             complexes([4], &[(nan, 1.5), (1.0, nan), (inf, -inf), (-inf, -nan)]),
-            [" nan+1.5000i", " 1.0000+nani", "    inf-infi", "   -inf+nani"]
+            ["    nan+1.5000i", " 1.0000+   nani", "    inf-   infi", "   -inf+   nani"]
         );
         assert_eq!(complexes([2], &[(nan, 1.0), (-inf, 0.0)]), ["  nan+1i", " -inf+0i"]);
+    }
+
+    #[test]
+    fn parts_are_aligned_as_in_r() {
+        // c(1+2i, 10-10.5i, -1+100i)
+        assert_eq!(complexes([2], &[(1.0, 2.0), (10.0, -10.0)]), ["  1+ 2i", " 10-10i"]);
+        assert_eq!(
+            complexes([3], &[(1.0, 2.0), (10.0, -10.5), (-1.0, 100.0)]),
+            ["  1.0000+  2.0000i", " 10.0000- 10.5000i", " -1.0000+100.0000i"]
+        );
     }
 
     #[test]

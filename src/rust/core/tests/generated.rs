@@ -1,7 +1,7 @@
 //! Files that are made from the table of ops. A stale file is written anew, and the test fails once to say so; with
 //! `ANVIL_REGENERATE` set it does not fail.
 
-use anvil_core::dtype::{DType, FLOAT};
+use anvil_core::dtype::DType;
 use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
 use std::fmt::Write;
 use std::fs;
@@ -18,7 +18,8 @@ fn generated_r_functions_are_up_to_date() {
     let boolean = "A tensor of the operand's shape and of dtype `i1`.";
     let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
     let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
-    let parts = "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, `f64` for `c128`; a real operand's own.";
+    let parts = "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+#'   `f64` for `c128`; a real operand's own.";
     let fresh = [
         write("ops-unary.R", &functions(unary, same)),
         write("ops-part.R", &functions(part, parts)),
@@ -60,13 +61,14 @@ fn methods() -> String {
 fn function(out: &mut String, row: &Row, result: &str) {
     let promotes = row.operands.len() > 1;
     let formals = row.operands.join(", ");
-    let float_only = row.accepts.name == FLOAT.name;
+    // `apply` brings whole numbers to floats where an op takes none.
+    let lifts = row.accepts.contains(DType::F32) && !row.accepts.contains(DType::I32);
     let (title, details) = row.doc.split_first().expect("every row is documented");
     out.push('\n');
     let mut line = |text: &str| writeln!(out, "{}", format!("#'{text}").trim_end()).unwrap();
     head(&mut line, title.trim_end_matches('.'), details);
     let mut accepts = format!("of {}", row.accepts.name);
-    if float_only {
+    if lifts {
         accepts += "; integers and booleans are promoted to an ambiguous `f32`";
     }
     let what = if row.operands.len() == 1 { "A tensor or traced value" } else { "Tensors or traced values" };
@@ -76,9 +78,11 @@ fn function(out: &mut String, row: &Row, result: &str) {
     }
     line(&format!(" @return {result}"));
     line(" @section Errors:");
-    let refuses = DType::ALL.iter().any(|&d| !row.accepts.contains(d)) && !float_only;
+    let whole = |d: DType| d.is_integer() || d == DType::I1;
+    let refuses = DType::ALL.iter().any(|&d| !row.accepts.contains(d) && !(lifts && whole(d)));
     if refuses {
-        line(&format!(" `anvil_error_dtype` for operands other than {}.", row.accepts.name));
+        let whole = if lifts { ", integers and booleans" } else { "" };
+        line(&format!(" `anvil_error_dtype` for operands other than {}{whole}.", row.accepts.name));
     }
     if promotes {
         line(" `anvil_error_shape` with both shapes if they differ and neither is 0-d.");
@@ -124,7 +128,7 @@ fn example(arguments: &str) -> String {
 /// Generics and operators with the rows that answer to them, in the order of the catalogue.
 fn generics() -> Vec<(&'static str, Vec<&'static Row>)> {
     let mut all: Vec<(&str, Vec<&Row>)> = Vec::new();
-    for row in rows().filter(|row| row.generated) {
+    for row in rows() {
         let Some(generic) = row.generic else { continue };
         match all.iter_mut().find(|(g, _)| *g == generic) {
             Some((_, rows)) => rows.push(row),
@@ -139,6 +143,8 @@ fn method(out: &mut String, (generic, rows): (&str, Vec<&Row>)) {
     let unary = rows.iter().find(|row| row.operands.len() == 1);
     let binary = rows.iter().find(|row| row.operands.len() == 2);
     let (formals, body) = match (unary, binary) {
+        // The formals of the generics in base R, by group.
+        (Some(one), None) if ["Re", "Im", "Mod", "Arg", "Conj"].contains(&generic) => ("z", call(one, "z")),
         (Some(one), None) => ("x", call(one, "x")),
         (one, Some(two)) => {
             // An operator that may stand before its only operand: minus has an op for that, plus needs none.

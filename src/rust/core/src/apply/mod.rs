@@ -255,6 +255,10 @@ impl<'a> Applier<'a> {
     /// The sum over the number of elements, in floats.
     fn mean(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let x = self.promote(operands, Some(INEXACT))?[0];
+        // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
+        let own = self.aval(x).ranked();
+        let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
+        let x = self.cast(x, Ranked { dtype: wide, ..own })?;
         let sum = self.apply("reduce_sum", &[self.operand(x)], attrs)?[0];
         let size = |v: Value| self.aval(v).shape.size();
         // Over no elements, 0 / 0 is NaN as it should be; without results there is nothing to divide.
@@ -262,7 +266,8 @@ impl<'a> Applier<'a> {
         let aval = self.aval(sum).clone();
         let count = self.builder.literal(Literal::new(count as f64).convert(aval.dtype), aval.ambiguous);
         let count = self.broadcast(count, &aval.shape)?;
-        self.builder.node(Op::Binary(Binary::div), &[sum, count])
+        let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
+        Ok(vec![self.cast(mean, own)?])
     }
 
     /// Products and sums over shared dimensions; booleans count as i32.

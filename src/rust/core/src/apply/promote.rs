@@ -116,7 +116,7 @@ impl Applier<'_> {
             let float = literal_ranked(DType::F64);
             let to = common_dtype(common, float, rules)?;
             return self.convert_all(operands, to, || {
-                format!("the op computes on floats: {}", why(&[common, float], to, rules))
+                format!("for an op on floats, {}", why(&[common, float], to, rules))
             });
         }
         self.convert_all(operands, common, || why(&ranked, common, rules))

@@ -239,18 +239,20 @@ macro_rules! complex {
 complex! { f32 f64 }
 
 /// A complex element.
-pub trait Cpx: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> {
+pub trait Cpx: Element + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self> {
     /// Type of the two parts.
     type Part: Float;
     /// From its parts.
     fn new(re: Self::Part, im: Self::Part) -> Self;
     /// Real and imaginary part.
     fn parts(self) -> (Self::Part, Self::Part);
-    /// The principal value of a function of complex numbers in double precision, rounded to the parts.
+    /// The value of a function of complex numbers in double precision, each part rounded once.
     fn map(self, f: fn(Complex<f64>) -> Complex<f64>) -> Self {
-        let (re, im) = self.parts();
-        let z = f(Complex::new(re.f64(), im.f64()));
-        Self::new(Self::Part::of(z.re), Self::Part::of(z.im))
+        Self::from_c128(f(self.convert()))
+    }
+    /// As [`Cpx::map`], of two operands.
+    fn map2(self, other: Self, f: fn(Complex<f64>, Complex<f64>) -> Complex<f64>) -> Self {
+        Self::from_c128(f(self.convert(), other.convert()))
     }
 }
 
@@ -395,20 +397,29 @@ int! {
     u64, u64, i64, false;
 }
 
-macro_rules! float {
-    (half $type:ident: $($method:ident)+) => {
-        impl Float for $type {
-            fn of(x: f64) -> $type { <$type as Element>::from_f64(x) }
-            fn f64(self) -> f64 { self.to_f64() }
-            $(fn $method(self) -> $type { $type::from_f32(f32::$method(self.to_f32())) })+
+/// A float of any width. Those of 16 bits have no arithmetic: ops compute on them in f32 and round each result once, and
+/// without these methods none can round twice.
+pub trait Real: Element + PartialOrd {
+    /// What sums and products of many are accumulated in.
+    type Wide: Float;
+    /// Whether the sign bit is set, as for -0.
+    fn sign_bit(self) -> bool;
+}
+
+macro_rules! real {
+    ($($type:ident $wide:ident;)+) => {$(
+        impl Real for $type {
+            type Wide = $wide;
             fn sign_bit(self) -> bool { self.is_sign_negative() }
-            fn power(self, y: $type) -> $type { $type::from_f32(self.to_f32().powf(y.to_f32())) }
-            fn atan2(self, x: $type) -> $type { $type::from_f32(self.to_f32().atan2(x.to_f32())) }
         }
-    };
+    )+};
+}
+real! { bf16 f32; f16 f32; f32 f64; f64 f64; }
+
+macro_rules! float {
     ($($method:ident $doc:literal,)+) => {
-        /// A floating-point element. Methods are the correctly specified mathematics of the standard library.
-        pub trait Float: Element + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+        /// A float with arithmetic of its own. Methods are the correctly specified mathematics of the standard library.
+        pub trait Float: Real + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
             + Rem<Output = Self> + Neg<Output = Self>
         {
             /// Value of a double, rounded.
@@ -416,8 +427,6 @@ macro_rules! float {
             /// Value as a double, exact.
             fn f64(self) -> f64;
             $(#[doc = $doc] fn $method(self) -> Self;)+
-            /// Whether the sign bit is set, as for -0.
-            fn sign_bit(self) -> bool;
             /// `x^y`, by IEEE 754 `pow`.
             fn power(self, y: Self) -> Self;
             /// Angle of the point (`y`, `x`) in radians.
@@ -427,7 +436,6 @@ macro_rules! float {
             fn of(x: f64) -> f32 { x as f32 }
             fn f64(self) -> f64 { self as f64 }
             $(fn $method(self) -> f32 { f32::$method(self) })+
-            fn sign_bit(self) -> bool { self.is_sign_negative() }
             fn power(self, y: f32) -> f32 { self.powf(y) }
             fn atan2(self, x: f32) -> f32 { f32::atan2(self, x) }
         }
@@ -435,13 +443,9 @@ macro_rules! float {
             fn of(x: f64) -> f64 { x }
             fn f64(self) -> f64 { self }
             $(fn $method(self) -> f64 { f64::$method(self) })+
-            fn sign_bit(self) -> bool { self.is_sign_negative() }
             fn power(self, y: f64) -> f64 { self.powf(y) }
             fn atan2(self, x: f64) -> f64 { f64::atan2(self, x) }
         }
-        // 16-bit floats compute in f32 and round once.
-        float!(half f16: $($method)+);
-        float!(half bf16: $($method)+);
     };
 }
 

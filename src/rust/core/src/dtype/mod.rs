@@ -7,7 +7,7 @@ mod element;
 pub mod promote;
 
 pub(crate) use element::odd_whole;
-pub use element::{Bool, Cpx, Element, Float, HasDType, Int};
+pub use element::{Bool, Cpx, Element, Float, HasDType, Int, Real};
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -229,8 +229,6 @@ classes! {
     BITS "booleans and integers": Boolean Integer Unsigned;
     /// Booleans.
     BOOLEAN "booleans": Boolean;
-    /// Complex numbers.
-    COMPLEX "complex numbers": Complex;
 }
 
 /// A dtype as promotion sees it: known, or ambiguous (written with `?`; JAX calls this weak).

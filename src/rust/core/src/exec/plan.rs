@@ -4,6 +4,9 @@
 //!   place and costs no step.
 //! * A value that is an output is made in the output's buffer.
 //! * All others share one arena; a place is free again after the last step that reads it.
+//! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that each op
+//!   rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and a sum, f32 could stay;
+//!   nothing here does so. `tests/halves.rs` holds programs to it.)
 //! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, or of
 //!   one that is copied there at the end.
 
@@ -341,6 +344,7 @@ mod tests {
         assert_eq!(arena.size, 192);
         assert_eq!(arena.allocate(0), 0);
     }
+
     #[test]
     fn an_input_that_is_an_output_is_not_given_away() {
         use crate::dtype::DType;

@@ -25,12 +25,13 @@ macro_rules! dot_float {
                 let rhs = ArrayView2::from_shape((k, n).f(), rhs).expect(whole);
                 let place = (m, n).strides((stride, m * stride));
                 let mut out = ArrayViewMut2::from_shape(place, &mut out[offset..]).expect(whole);
-                general_mat_mul(1.0, &lhs, &rhs, 0.0, &mut out);
+                let (zero, one) = (<$type>::from_bool(false), <$type>::from_bool(true));
+                general_mat_mul(one, &lhs, &rhs, zero, &mut out);
             }
         }
     )+};
 }
-dot_float! { f32 f64 }
+dot_float! { f32 f64 Complex<f32> Complex<f64> }
 
 // 16-bit floats multiply as f32, and round each element of the result once.
 macro_rules! dot_half {
@@ -49,17 +50,6 @@ macro_rules! dot_half {
     )+};
 }
 dot_half! { bf16 f16 }
-
-macro_rules! dot_complex {
-    ($($type:ty)+) => {$(
-        impl Dot for $type {
-            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
-                dot_plain(lhs, rhs, sizes, out, offset, stride, |sum: $type, x, y| sum + x * y)
-            }
-        }
-    )+};
-}
-dot_complex! { Complex<f32> Complex<f64> }
 
 fn dot_plain<T: Element>(
     lhs: &[T], rhs: &[T], [m, k, n]: [usize; 3], out: &mut [T], offset: usize, stride: usize, step: fn(T, T, T) -> T,

@@ -1,12 +1,13 @@
-//! Reductions: many elements into one. Sums and products of f32 run in f64, sums of f64 carry a correction, and chunk
-//! boundaries are fixed, so a result depends on the values and their order only.
+//! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32, those of
+//! complex numbers in pairs of f64; sums carry a correction, and chunk boundaries are fixed, so a result depends on the
+//! values and their order only.
 
 use super::scalar::{maximum, minimum};
 use super::tile::{tile, tiles};
 #[cfg(test)]
 use super::tile::TILE;
-use super::cast;
-use crate::dtype::{Bool, Cpx, Element, Float, Int};
+use super::{cast, complex};
+use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Layout, View, ViewMut};
 use half::{bf16, f16};
@@ -58,98 +59,96 @@ fn fold_int<I: Int>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[I]))) -> 
     out
 }
 
-fn fold_float<F: Float>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[F]))) -> F {
+fn fold_float<R: Real>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R {
     match fold {
-        Fold::Sum | Fold::Any | Fold::All => F::of(sum(tiles)),
+        Fold::Sum | Fold::Any | Fold::All => sum(tiles).convert(),
         Fold::Prod => {
-            let mut out = 1.0;
-            tiles(&mut |x| out = x.iter().fold(out, |a, b| a * b.f64()));
-            F::of(out)
+            let mut out = R::Wide::of(1.0);
+            tiles(&mut |x| out = x.iter().fold(out, |a, b| a * b.convert()));
+            out.convert()
         }
         Fold::Max => {
-            let mut out = F::LOWEST;
+            let mut out = R::LOWEST;
             tiles(&mut |x| out = x.iter().fold(out, |a, &b| maximum(a, b)));
             out
         }
         Fold::Min => {
-            let mut out = F::HIGHEST;
+            let mut out = R::HIGHEST;
             tiles(&mut |x| out = x.iter().fold(out, |a, &b| minimum(a, b)));
             out
         }
     }
 }
 
-/// Sum of all tiles in f64: eight partial sums within a tile, Neumaier's correction between tiles.
+/// Sum of all tiles in the wider type: partial sums within a tile, Neumaier's correction between tiles.
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
-fn sum<F: Float>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[F]))) -> f64 {
+fn sum<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R::Wide {
     let mut sum = Compensated::default();
-    tiles(&mut |x| {
-        let mut partial = [-0.0f64; 8];
-        let chunks = x.chunks_exact(8);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            for (p, v) in partial.iter_mut().zip(chunk) {
-                *p += v.f64();
-            }
-        }
-        for (p, v) in partial.iter_mut().zip(rest) {
-            *p += v.f64();
-        }
-        let [a, b, c, d, e, f, g, h] = partial;
-        sum.add(((a + b) + (c + d)) + ((e + f) + (g + h)));
-    });
+    tiles(&mut |x| sum.add(partial_sums(x, |v| v.convert())));
     sum.total()
+}
+
+/// Sum of what `value` gives for the elements of a tile, in eight partial sums.
+fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
+    let mut partial = [F::of(-0.0); 8];
+    let chunks = x.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (p, v) in partial.iter_mut().zip(chunk) {
+            *p = *p + value(v);
+        }
+    }
+    for (p, v) in partial.iter_mut().zip(rest) {
+        *p = *p + value(v);
+    }
+    let [a, b, c, d, e, f, g, h] = partial;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 /// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
 #[derive(Default)]
-struct Compensated {
-    sum: f64,
-    correction: f64,
+struct Compensated<F> {
+    sum: F,
+    correction: F,
     started: bool,
 }
 
-impl Compensated {
-    fn add(&mut self, part: f64) {
+impl<F: Float> Compensated<F> {
+    fn add(&mut self, part: F) {
         if !std::mem::replace(&mut self.started, true) {
             self.sum = part;
             return;
         }
         let next = self.sum + part;
-        if next.is_finite() {
+        if next.f64().is_finite() {
             let larger_first = self.sum.abs() >= part.abs();
-            self.correction += if larger_first { (self.sum - next) + part } else { (part - next) + self.sum };
+            let lost = if larger_first { (self.sum - next) + part } else { (part - next) + self.sum };
+            self.correction = self.correction + lost;
         }
         self.sum = next;
     }
 
-    fn total(&self) -> f64 {
-        if self.correction == 0.0 { self.sum } else { self.sum + self.correction }
+    fn total(&self) -> F {
+        if self.correction == F::of(0.0) { self.sum } else { self.sum + self.correction }
     }
 }
 
 /// Sums and products of complex numbers, in double precision.
 fn fold_complex<C: Cpx>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[C]))) -> C {
-    let parts = |z: &C| {
-        let (re, im) = z.parts();
-        Complex::new(re.f64(), im.f64())
-    };
-    let out = if fold == Fold::Prod {
+    if fold == Fold::Prod {
         let mut out = Complex::new(1.0, 0.0);
-        tiles(&mut |x| out = x.iter().fold(out, |a, b| a * parts(b)));
-        out
-    } else {
-        // The others are refused by `infer`.
-        let (mut re, mut im) = (Compensated::default(), Compensated::default());
-        tiles(&mut |x| {
-            let part = x.iter().map(parts).fold(Complex::new(-0.0, -0.0), |a, b| a + b);
-            re.add(part.re);
-            im.add(part.im);
-        });
-        Complex::new(re.total(), im.total())
-    };
-    C::new(C::Part::of(out.re), C::Part::of(out.im))
+        tiles(&mut |x| out = x.iter().fold(out, |a, b| complex::mul(a, b.convert())));
+        return C::from_c128(out);
+    }
+    // The others are refused by `infer`.
+    let (mut re, mut im) = (Compensated::default(), Compensated::default());
+    tiles(&mut |x| {
+        let wide = |z: &C| z.convert::<Complex<f64>>();
+        re.add(partial_sums(x, |z| wide(z).re));
+        im.add(partial_sums(x, |z| wide(z).im));
+    });
+    C::from_c128(Complex::new(re.total(), im.total()))
 }
 
 macro_rules! reduce {

@@ -1,6 +1,7 @@
 //! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
 
 pub mod cast;
+pub mod complex;
 pub mod dot;
 pub mod fold;
 pub mod memory;

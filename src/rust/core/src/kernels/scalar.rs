@@ -1,15 +1,14 @@
 //! Scalar arithmetic on floats that the standard library does not spell the way the ops need it.
 
-use crate::dtype::{Cpx, Float};
-use num_complex::Complex;
+use crate::dtype::{Float, Real};
 
 /// Larger of two; NaN if either is, and `max(-0, 0)` is 0 (unlike C's `fmax`).
-pub fn maximum<F: Float>(x: F, y: F) -> F {
+pub fn maximum<F: Real>(x: F, y: F) -> F {
     if x != x || (y == y && (x > y || (x == y && !x.sign_bit()))) { x } else { y }
 }
 
 /// Smaller of two; NaN if either is, and `min(-0, 0)` is -0.
-pub fn minimum<F: Float>(x: F, y: F) -> F {
+pub fn minimum<F: Real>(x: F, y: F) -> F {
     if x != x || (y == y && (x < y || (x == y && x.sign_bit()))) { x } else { y }
 }
 
@@ -64,23 +63,6 @@ pub fn logistic<F: Float>(x: F) -> F {
     } else {
         one / (one + (-x).exp())
     }
-}
-
-/// `x^y` of complex numbers, by the principal logarithm, computed in double precision; `x^0` is 1, and `0^y` is 0 for a
-/// `y` of positive real part.
-pub fn complex_power<C: Cpx>(x: C, y: C) -> C {
-    let wide = |z: C| {
-        let (re, im) = z.parts();
-        Complex::new(re.f64(), im.f64())
-    };
-    let (x, y) = (wide(x), wide(y));
-    let zero = Complex::new(0.0, 0.0);
-    let z = match (x == zero, y == zero) {
-        (_, true) => Complex::new(1.0, 0.0),
-        (true, _) if y.re > 0.0 => zero,
-        _ => x.powc(y),
-    };
-    C::new(C::Part::of(z.re), C::Part::of(z.im))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::dtype::{
     dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
 use crate::error::{Error, Result};
-use crate::kernels::{scalar, special, tile};
+use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -63,6 +63,23 @@ macro_rules! binary_ops {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
                     $(tile = Some(|x, y, out| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float });)?
+                    tile
+                }),+ }
+            }
+
+            /// As for f32, where a 16-bit float is computed on; the result is rounded once.
+            fn half_tile<H: Element>(self) -> Option<Tile<H>> {
+                match self { $(Binary::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<H>> = None;
+                    $(tile = Some(|x, y, out| {
+                        #[allow(dead_code)]
+                        type F = f32;
+                        for ((out, v), w) in out.iter_mut().zip(x).zip(y) {
+                            let ($x, $y) = (v.convert::<f32>(), w.convert::<f32>());
+                            *out = H::from_f32($float);
+                        }
+                    });)?
                     tile
                 }),+ }
             }
@@ -123,7 +140,7 @@ binary_ops! {
     mul "mul" {
         accepts: ANY,
         slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), generic: "*", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x * y,
+        float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
     }
     /// Product that is 0 wherever the second operand is 0.
     ///
@@ -132,21 +149,23 @@ binary_ops! {
     mul_no_nan "mul_no_nan" {
         accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), example: "c(-Inf, 2), c(0, 3)",
         float: |x, y| if y == F::of(0.0) { y } else { x * y },
-        complex: |x, y| if y == C::default() { y } else { x * y },
+        complex: |x, y| if y == C::default() { y } else { x.map2(y, complex::mul) },
     }
     /// Quotient.
     ///
     /// Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
     /// to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
-    /// smallest signed integer divided by -1 is itself.
+    /// smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor underflow on the
+    /// way.
     div "div" {
         accepts: NUMBER,
         slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), generic: "/", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x / y,
+        float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
     ///
-    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1. Of complex
+    /// numbers the principal value.
     pow "pow" {
         accepts: NUMBER,
         slope: Slope::By(|x, y, z| {
@@ -154,7 +173,7 @@ binary_ops! {
             let base = x.compare(Compare::eq, x.of(0.0)).select(x.of(1.0), x);
             [Some(x.binary(Binary::pow, y - 1.0).binary(Binary::mul_no_nan, y)), Some(base.log() * z)]
         }), generic: "^", example: "c(2, 3), c(3, 0.5)",
-        float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| scalar::complex_power(x, y),
+        float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
@@ -256,7 +275,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Binary) -> Option<Tile<$type>> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { half_tile: bf16 f16 }
+tiles! { float_tile: f32 f64 }
 tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }

@@ -2,8 +2,8 @@
 
 use super::derive::Var;
 use super::{written, Row};
-use crate::dtype::{Cpx, DType, Float, COMPLEX, FLOAT};
-use crate::error::Result;
+use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
+use crate::error::{Error, Result};
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use num_complex::Complex;
@@ -33,10 +33,10 @@ macro_rules! part_ops {
                     #[allow(unused_mut)]
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
-                        doc: &[$($doc),+], operands: &["operand"], accepts: COMPLEX, generic: Some($generic),
+                        doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
                         example: "c(3+4i, -1i)",
                     };
-                    $(row.function = $function; row.generated = false;)?
+                    $(row.function = $function; row.generated = false; row.accepts = SIGNED_NUMBER;)?
                     row
                 }),+ }
             }
@@ -53,12 +53,16 @@ macro_rules! part_ops {
 
 part_ops! {
     /// Real part.
+    ///
+    /// A real number is its own.
     real { generic: "Re", complex: |re, _im| re, }
     /// Imaginary part.
+    ///
+    /// That of a real number is 0.
     imag { generic: "Im", complex: |_re, im| im, }
     /// Argument: the angle from the positive real axis, in radians.
     ///
-    /// Between -pi and pi; for a real number 0, or pi if it is negative.
+    /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
     arg { generic: "Arg", complex: |re, im| im.atan2(re), }
     /// Absolute value of a complex number, without overflow on the way.
     magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), }
@@ -82,7 +86,9 @@ impl Part {
     }
 
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
-        self.row().check(0, x)?;
+        if !x.dtype.is_complex() {
+            return Err(Error::Internal { detail: format!("`{}` of {}: `apply` has other ops for it", self.row().name, x.dtype) });
+        }
         Ok(Aval { dtype: x.dtype.part(), ..x.clone() })
     }
 

@@ -14,7 +14,7 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the named
 /// dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the result: batch, then
-/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype, integers wrap. Never ambiguous.
+/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits in f32), integers wrap. Never ambiguous.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
     /// Dimensions that are summed over, of each operand.

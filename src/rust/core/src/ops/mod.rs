@@ -265,6 +265,8 @@ impl Row {
     /// The error for an operand of another dtype than the op computes on.
     pub(crate) fn unsupported(&self, i: usize, got: DType, hint: &str) -> Error {
         let hint = match (hint, got) {
+            ("", d) if d.is_complex() && !self.accepts.contains(DType::F32) => "Compare first, such as with `x != 0`.",
+            ("", d) if d.is_complex() => "Take `nv_real()`, `nv_imag()` or `nv_abs()` first.",
             ("", DType::I1) => "Convert it first, such as with `nv_convert(x, \"i32\")`.",
             ("", _) => "Convert it first with `nv_convert()`.",
             (hint, _) => hint,

@@ -1,7 +1,7 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Float, ANY};
+use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
@@ -33,18 +33,20 @@ macro_rules! predicate_ops {
                 } }),+ }
             }
 
-            fn float_tile<F: Float>(self) -> Tile<F> {
-                match self { $(Predicate::$name =>
-                    |x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = ($float).into() }
-                ),+ }
+            fn float_tile<F: Element>(self) -> Tile<F> {
+                match self { $(Predicate::$name => |x, out| for (out, v) in out.iter_mut().zip(x) {
+                    // Widening changes no answer.
+                    let $x = v.convert::<f64>();
+                    *out = ($float).into()
+                }),+ }
             }
 
             /// A complex number is finite if both parts are, and infinite or NaN if one is.
             fn complex_tile<C: Cpx>(self) -> Tile<C> {
                 match self { $(Predicate::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
-                    let (re, im) = z.parts();
-                    let of = |$x: C::Part| $float;
-                    *out = (if $other { of(re) && of(im) } else { of(re) || of(im) }).into()
+                    let z = z.convert::<Complex<f64>>();
+                    let of = |$x: f64| $float;
+                    *out = (if $other { of(z.re) && of(z.im) } else { of(z.re) || of(z.im) }).into()
                 }),+ }
             }
 
@@ -58,11 +60,11 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", float: |x| x - x == x - x, other: true, }
+    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, }
     /// Whether each element is infinite, of either sign.
-    is_infinite { generic: "is.infinite", float: |x| x == x && x - x != x - x, other: false, }
+    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, }
     /// Whether each element is NaN (`NA_real_` is one).
-    is_nan { generic: "is.nan", float: |x| x != x, other: false, }
+    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, }
 }
 
 trait Tiles: Element {

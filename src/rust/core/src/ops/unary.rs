@@ -3,9 +3,9 @@
 use super::binary::Binary;
 use super::derive::{Slope, Slope1, Var};
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED};
+use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
-use crate::kernels::{scalar, special, tile};
+use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -65,6 +65,23 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
+            /// As for f32, where a 16-bit float is computed on; the result is rounded once.
+            fn half_tile<H: Element>(self) -> Option<Tile<H>> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tile: Option<Tile<H>> = None;
+                    $(tile = Some(|x, out| {
+                        #[allow(dead_code)]
+                        type F = f32;
+                        for (out, v) in out.iter_mut().zip(x) {
+                            let $x = v.convert::<f32>();
+                            *out = H::from_f32($float);
+                        }
+                    });)?
+                    tile
+                }),+ }
+            }
+
             fn int_tile<I: Int>(self) -> Option<Tile<I>> {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
@@ -107,16 +124,16 @@ unary_ops! {
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
-    /// That of the smallest signed integer is itself.
-    abs { accepts: SIGNED, slope: Slope::By(|x, _y| x.sign()), generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
+    /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
     sign { accepts: SIGNED, slope: Slope::Flat, generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
-    /// NaN below zero; correctly rounded.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(Complex::sqrt), }
+    /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -124,55 +141,58 @@ unary_ops! {
     /// Cube root, of negative numbers too.
     cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(Complex::exp), }
+    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(complex::exp), }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
     expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
     /// Natural logarithm.
     ///
-    /// -Inf at 0, NaN below. `log(x, base)` gives a logarithm to another base.
-    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(Complex::ln), }
+    /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
+    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
     log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(Complex::log2), }
+    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(Complex::log10), }
+    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(Complex::sin), }
+    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(Complex::cos), }
+    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(Complex::tan), }
+    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`.
-    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(Complex::asin), }
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+    /// which side of the cut it is, as in C99.
+    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`.
-    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(Complex::acos), }
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
+    /// which side of the cut it is, as in C99.
+    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(Complex::atan), }
+    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(Complex::sinh), }
+    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(Complex::cosh), }
+    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(Complex::tanh), }
+    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(Complex::asinh), }
+    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1.
-    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(Complex::acosh), }
+    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond.
-    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(Complex::atanh), }
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
+    /// a zero says.
+    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
@@ -221,7 +241,7 @@ unary_ops! {
 }
 
 /// Element types, each with the tile of its kind.
-trait Tiles: crate::dtype::Element {
+trait Tiles: Element {
     fn tile(op: Unary) -> Option<Tile<Self>>;
 }
 macro_rules! tiles {
@@ -229,7 +249,8 @@ macro_rules! tiles {
         impl Tiles for $type { fn tile(op: Unary) -> Option<Tile<$type>> { op.$tile() } }
     )+};
 }
-tiles! { float_tile: bf16 f16 f32 f64 }
+tiles! { half_tile: bf16 f16 }
+tiles! { float_tile: f32 f64 }
 tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
@@ -250,6 +271,10 @@ impl Unary {
 
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
+        if self == Unary::abs && x.dtype.is_complex() {
+            let detail = "the absolute value of complex numbers is not of their dtype: it is `magnitude`".into();
+            return Err(Error::Internal { detail });
+        }
         Ok(x.clone())
     }
 
@@ -267,7 +292,9 @@ mod tests {
     fn accepted_dtypes_are_those_with_a_tile() {
         for &op in Unary::ALL {
             for &d in DType::ALL {
-                let has = dispatch!(d, T => T::tile(op).is_some());
+                // `apply` makes it a part of them.
+                let elsewhere = op == Unary::abs && d.is_complex();
+                let has = elsewhere || dispatch!(d, T => T::tile(op).is_some());
                 assert!(has || !op.row().accepts.contains(d), "{} on {d}", op.row().name);
             }
         }

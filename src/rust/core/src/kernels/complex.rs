@@ -1,0 +1,566 @@
+//! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and rounds once.
+//!
+//! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that the sign of
+//! zero says, and what has one infinite part is infinite whatever the other is. Nothing overflows or underflows on the
+//! way to a result that does not. Error bounds are relative to the absolute value of the result (so that a part may lose
+//! all its digits next to a much larger one) and held by values from mpmath in `tests/testdata/special/complex_*.csv`.
+
+use num_complex::Complex;
+use std::f64::consts::{FRAC_PI_2, LN_2};
+
+type C = Complex<f64>;
+
+const EPSILON: f64 = f64::EPSILON;
+const INF: f64 = f64::INFINITY;
+
+fn new(re: f64, im: f64) -> C {
+    Complex::new(re, im)
+}
+
+/// `i * z`, exactly; `num_complex` would multiply, which makes NaN of infinities.
+fn times_i(z: C) -> C {
+    new(-z.im, z.re)
+}
+
+/// `z / i`, exactly.
+fn over_i(z: C) -> C {
+    new(z.im, -z.re)
+}
+
+// ---- arithmetic ----
+
+/// 1 with the sign of an infinite part, 0 with that of a finite one.
+fn boxed(z: C) -> C {
+    let part = |x: f64| (if x.is_infinite() { 1.0f64 } else { 0.0 }).copysign(x);
+    new(part(z.re), part(z.im))
+}
+
+fn is_infinite(z: C) -> bool {
+    z.re.is_infinite() || z.im.is_infinite()
+}
+
+/// Product. At most 2 epsilon; an infinite factor gives an infinite product unless the other is 0 or NaN.
+pub fn mul(z: C, w: C) -> C {
+    let product = |z: C, w: C| new(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re);
+    let out = product(z, w);
+    if !(out.re.is_nan() && out.im.is_nan()) {
+        return out;
+    }
+    infinite_product(z, w, product).unwrap_or(out)
+}
+
+/// The product where the formula gave no number, if it is infinite all the same.
+#[cold]
+fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
+    let signed = |z: C| {
+        // A NaN beside an infinity counts as 0.
+        let part = |x: f64| if x.is_nan() { 0f64.copysign(x) } else { x };
+        new(part(z.re), part(z.im))
+    };
+    let (mut a, mut b) = (z, w);
+    if is_infinite(a) {
+        (a, b) = (boxed(a), signed(b));
+    }
+    if is_infinite(b) {
+        (a, b) = (signed(a), boxed(b));
+    }
+    let infinite = is_infinite(z) || is_infinite(w);
+    // Finite factors whose products overflow to infinities of both signs.
+    let overflows = [z.re * w.re, z.im * w.im, z.re * w.im, z.im * w.re].iter().any(|x| x.is_infinite());
+    if !infinite && !overflows {
+        return None;
+    }
+    let out = product(signed(a), signed(b));
+    Some(new(INF * out.re, INF * out.im))
+}
+
+/// Quotient. At most 2 epsilon; exactly that of the parts for a real divisor. Infinite over finite is infinite, finite
+/// over infinite is 0, and so is a divisor of 0 no trouble but for 0 and NaN.
+///
+/// # Sources
+/// M. Baudin, R. L. Smith, "A robust complex division in Scilab", arXiv:1210.4539 (2012).
+pub fn div(z: C, w: C) -> C {
+    let finite = z.re.is_finite() && z.im.is_finite() && w.re.is_finite() && w.im.is_finite();
+    if !finite || w == new(0.0, 0.0) {
+        return special_quotient(z, w);
+    }
+    let (mut z, mut w, mut scale) = (z, w, 1.0);
+    // Large numbers are halved twice, small ones made larger by a power of two that leaves room for the products.
+    const LARGE: f64 = f64::MAX / 4.0;
+    const SMALL: f64 = f64::MIN_POSITIVE * 2.0 / EPSILON;
+    const UP: f64 = 2.0 / (EPSILON * EPSILON);
+    let size = |z: C| z.re.abs().max(z.im.abs());
+    if size(z) >= LARGE {
+        (z, scale) = (z * 0.25, scale * 4.0);
+    } else if size(z) <= SMALL {
+        (z, scale) = (z * UP, scale / UP);
+    }
+    if size(w) >= LARGE {
+        (w, scale) = (w * 0.25, scale * 0.25);
+    } else if size(w) <= SMALL {
+        (w, scale) = (w * UP, scale * UP);
+    }
+    let out = if w.im.abs() <= w.re.abs() {
+        smith(z.re, z.im, w.re, w.im)
+    } else {
+        smith(z.im, z.re, w.im, w.re).conj()
+    };
+    out * scale
+}
+
+/// `(a + bi) / (c + di)` for `|d| <= |c|`.
+fn smith(a: f64, b: f64, c: f64, d: f64) -> C {
+    let ratio = d / c;
+    let over = c + d * ratio;
+    let part = |x: f64, y: f64| {
+        // Where the ratio underflows, the product with it is taken in another order.
+        let small = if ratio != 0.0 { y * ratio } else { d * (y / c) };
+        (x + small) / over
+    };
+    new(part(a, b), part(b, -a))
+}
+
+/// Quotients of and by zeros, infinities and NaN.
+#[cold]
+fn special_quotient(z: C, w: C) -> C {
+    let product = |z: C, w: C| new(z.re * w.re + z.im * w.im, z.im * w.re - z.re * w.im);
+    let finite = |z: C| z.re.is_finite() && z.im.is_finite();
+    if w == new(0.0, 0.0) && !(z.re.is_nan() && z.im.is_nan()) {
+        let inf = INF.copysign(w.re);
+        return new(inf * z.re, inf * z.im);
+    }
+    if is_infinite(z) && finite(w) {
+        let out = product(boxed(z), w);
+        return new(INF * out.re, INF * out.im);
+    }
+    if is_infinite(w) && finite(z) {
+        let out = product(z, boxed(w));
+        return new(0.0 * out.re, 0.0 * out.im);
+    }
+    new(f64::NAN, f64::NAN)
+}
+
+/// Power, `z^w`: `z^0` is 1, and powers of positive numbers are those of the parts. By repeated multiplication for whole exponents up to 1024 (as exact as the products:
+/// `(1+2i)^2` is `-3+4i`), else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the
+/// sizes of the exponent and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
+pub fn pow(z: C, w: C) -> C {
+    if w == new(0.0, 0.0) {
+        return new(1.0, 0.0);
+    }
+    if z.im == 0.0 && z.re >= 0.0 && w.im == 0.0 {
+        return new(z.re.powf(w.re), 0.0);
+    }
+    if z == new(0.0, 0.0) {
+        let zero = if w.re > 0.0 { 0.0 } else { f64::NAN };
+        return new(zero, zero);
+    }
+    if w.im == 0.0 && w.re.fract() == 0.0 && w.re.abs() <= 1024.0 {
+        let power = whole_power(z, w.re.abs() as u32);
+        return if w.re < 0.0 { div(new(1.0, 0.0), power) } else { power };
+    }
+    exp(mul(w, ln(z)))
+}
+
+fn whole_power(z: C, mut n: u32) -> C {
+    let (mut base, mut out) = (z, None);
+    loop {
+        if n & 1 == 1 {
+            out = Some(out.map_or(base, |out| mul(out, base)));
+        }
+        n >>= 1;
+        if n == 0 {
+            return out.unwrap_or(new(1.0, 0.0));
+        }
+        base = mul(base, base);
+    }
+}
+
+// ---- roots, logarithms, exponentials ----
+
+/// Square root, of non-negative real part; the cut is along the negative real axis. At most 2 epsilon.
+pub fn sqrt(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    if x == 0.0 && y == 0.0 {
+        return new(0.0, y);
+    }
+    if y.is_infinite() {
+        return new(INF, y);
+    }
+    if x.is_nan() || (y.is_nan() && x.is_finite()) {
+        return new(f64::NAN, f64::NAN);
+    }
+    if x.is_infinite() {
+        // NaN beside an infinity stays, but for its sign that of the part is kept.
+        let nan_or_zero = y - y;
+        return if x > 0.0 {
+            new(x, if y.is_nan() { y } else { 0f64.copysign(y) })
+        } else {
+            new(nan_or_zero.abs(), INF.copysign(y))
+        };
+    }
+    // Powers of four, so that the root of the factor is exact.
+    let (x, y, back) = match x.abs().max(y.abs()) {
+        size if size > f64::MAX / 8.0 => (x / 16.0, y / 16.0, 4.0),
+        size if size < 1e-290 => (x * 2f64.powi(108), y * 2f64.powi(108), 2f64.powi(-54)),
+        _ => (x, y, 1.0),
+    };
+    let t = ((x.abs() + x.hypot(y)) * 0.5).sqrt();
+    let other = y.abs() / (2.0 * t);
+    let (re, im) = if x >= 0.0 { (t, other) } else { (other, t) };
+    new(re * back, im.copysign(y) * back)
+}
+
+/// `|z|^2 - 1` for `z` near the unit circle, without the cancellation; `None` elsewhere.
+fn beyond_unit(z: C) -> Option<f64> {
+    let (x, y) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
+    if !(0.5..=1.5).contains(&x) || z.re.is_nan() || z.im.is_nan() {
+        return None;
+    }
+    // Squares with their rounding errors, and sums with theirs.
+    let square = |v: f64| {
+        let p = v * v;
+        (p, v.mul_add(v, -p))
+    };
+    let ((p, dp), (q, dq)) = (square(x), square(y));
+    let a = p - 1.0;
+    let sum = a + q;
+    let b = sum - a;
+    let lost = (a - (sum - b)) + (q - b) + (p - (a + 1.0));
+    let out = sum + (lost + dp + dq);
+    (out.abs() < 0.75).then_some(out)
+}
+
+/// Logarithm by `log`, in units of which `e` has `unit`.
+fn log_by(z: C, log: fn(f64) -> f64, unit: f64) -> C {
+    let re = match beyond_unit(z) {
+        Some(d) => 0.5 * d.ln_1p() * unit,
+        None => {
+            let large = z.re.abs().max(z.im.abs());
+            // Powers of two keep the absolute value in range, and its digits if it is subnormal.
+            let shift = if large > 1e300 {
+                -64
+            } else if large < 1e-290 {
+                64
+            } else {
+                0
+            };
+            let by = 2f64.powi(shift);
+            log((z.re * by).hypot(z.im * by)) - f64::from(shift) * log(2.0)
+        }
+    };
+    new(re, z.im.atan2(z.re) * unit)
+}
+
+/// Natural logarithm; the cut is along the negative real axis. At most 2 epsilon.
+pub fn ln(z: C) -> C {
+    log_by(z, f64::ln, 1.0)
+}
+
+/// Logarithm to base 2. At most 4 epsilon.
+pub fn log2(z: C) -> C {
+    log_by(z, f64::log2, std::f64::consts::LOG2_E)
+}
+
+/// Logarithm to base 10. At most 4 epsilon.
+pub fn log10(z: C) -> C {
+    log_by(z, f64::log10, std::f64::consts::LOG10_E)
+}
+
+/// `e^x` times `(re, im)`, where `e^x` may overflow and the product not.
+fn scaled_exp(x: f64, re: f64, im: f64) -> C {
+    if x > 700.0 {
+        let (first, rest) = (700f64.exp(), (x - 700.0).exp());
+        return new(first * re * rest, first * im * rest);
+    }
+    let e = x.exp();
+    new(e * re, e * im)
+}
+
+/// Exponential. At most 2 epsilon.
+pub fn exp(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    if y == 0.0 {
+        return new(x.exp(), y);
+    }
+    if !y.is_finite() && x.is_infinite() {
+        return if x < 0.0 { new(0.0, 0.0) } else { new(x, f64::NAN) };
+    }
+    scaled_exp(x, y.cos(), y.sin())
+}
+
+// ---- hyperbolic and trigonometric functions ----
+
+/// Hyperbolic sine. At most 2 epsilon.
+pub fn sinh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    if y == 0.0 {
+        return new(x.sinh(), y);
+    }
+    if !y.is_finite() {
+        return new(if x == 0.0 || x.is_infinite() { x } else { f64::NAN }, f64::NAN);
+    }
+    if x.abs() > 700.0 {
+        // Half of the exponential, as far as a double can tell.
+        return scaled_exp(x.abs(), 0.5f64.copysign(x) * y.cos(), 0.5 * y.sin());
+    }
+    new(x.sinh() * y.cos(), x.cosh() * y.sin())
+}
+
+/// Hyperbolic cosine. At most 2 epsilon.
+pub fn cosh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    let zero = || 0f64.copysign(x) * 1f64.copysign(y);
+    if y == 0.0 {
+        return new(x.cosh(), zero());
+    }
+    if !y.is_finite() {
+        return if x == 0.0 {
+            new(f64::NAN, zero())
+        } else if x.is_infinite() {
+            new(INF, f64::NAN)
+        } else {
+            new(f64::NAN, f64::NAN)
+        };
+    }
+    if x.abs() > 700.0 {
+        return scaled_exp(x.abs(), 0.5 * y.cos(), 0.5f64.copysign(x) * y.sin());
+    }
+    new(x.cosh() * y.cos(), x.sinh() * y.sin())
+}
+
+/// Hyperbolic tangent. At most 3 epsilon.
+///
+/// # Sources
+/// W. Kahan, "Branch cuts for complex elementary functions, or: much ado about nothing's sign bit" (1987).
+pub fn tanh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    if y == 0.0 {
+        return new(x.tanh(), y);
+    }
+    if x.is_infinite() {
+        let sign = if y.is_finite() { y.sin() * y.cos() } else { y };
+        return new(1f64.copysign(x), 0f64.copysign(sign));
+    }
+    if !y.is_finite() {
+        return new(if x == 0.0 { x } else { f64::NAN }, f64::NAN);
+    }
+    // The real part is 1 to the last digit, and the formula below would overflow.
+    if x.abs() > 22.0 {
+        let e = (-x.abs()).exp();
+        return new(1f64.copysign(x), 4.0 * y.sin() * y.cos() * e * e);
+    }
+    let t = y.tan();
+    let (beta, s) = (1.0 + t * t, x.sinh());
+    let rho = (1.0 + s * s).sqrt();
+    if t.is_infinite() {
+        return new(rho / s, 1.0 / t);
+    }
+    let over = 1.0 + beta * s * s;
+    new(beta * rho * s / over, t / over)
+}
+
+/// Sine, `sinh(iz) / i`. At most 2 epsilon.
+pub fn sin(z: C) -> C {
+    over_i(sinh(times_i(z)))
+}
+
+/// Cosine, `cosh(iz)`. At most 2 epsilon.
+pub fn cos(z: C) -> C {
+    cosh(times_i(z))
+}
+
+/// Tangent, `tanh(iz) / i`. At most 3 epsilon.
+pub fn tan(z: C) -> C {
+    over_i(tanh(times_i(z)))
+}
+
+// ---- their inverses ----
+
+/// What the inverse sine and cosine of a point of the first quadrant are made of.
+struct Parts {
+    /// The imaginary part of both.
+    im: f64,
+    /// The real part as an angle of this sine, where that is accurate;
+    sine: Option<f64>,
+    /// and as the angle of this point: its adjacent and its opposite side, for the cosine.
+    sides: (f64, f64),
+}
+
+/// `(hypot(a, b) - b) / 2` without cancellation.
+fn half_excess(a: f64, b: f64, hypot: f64) -> f64 {
+    if b < 0.0 {
+        (hypot - b) / 2.0
+    } else if b == 0.0 {
+        a / 2.0
+    } else {
+        a * a / (hypot + b) / 2.0
+    }
+}
+
+/// The parts for `x, y >= 0`, finite and not huge.
+///
+/// # Sources
+/// T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using
+/// exception handling", ACM Transactions on Mathematical Software 23 (1997).
+fn inverse_parts(x: f64, y: f64) -> Parts {
+    // The foci of the ellipses are at -1 and 1: distances to them, and half of the major axis.
+    let (r, s) = ((x + 1.0).hypot(y), (x - 1.0).hypot(y));
+    let a = ((r + s) / 2.0).max(1.0);
+    let im = if a < 10.0 {
+        if x == 1.0 && y < EPSILON * EPSILON / 128.0 {
+            y.sqrt()
+        } else if y >= EPSILON * (x - 1.0).abs() {
+            let beyond = half_excess(y, 1.0 + x, r) + half_excess(y, 1.0 - x, s);
+            (beyond + (beyond * (a + 1.0)).sqrt()).ln_1p()
+        } else if x < 1.0 {
+            y / ((1.0 - x) * (1.0 + x)).sqrt()
+        } else {
+            ((x - 1.0) + ((x - 1.0) * (x + 1.0)).sqrt()).ln_1p()
+        }
+    } else {
+        (a + (a * a - 1.0).sqrt()).ln()
+    };
+    // Products below would be subnormal: both sides of the angle are made larger.
+    if x < 4.0 * f64::MIN_POSITIVE.sqrt() {
+        return Parts { im, sine: None, sides: (a * (2.0 / EPSILON), x * (2.0 / EPSILON)) };
+    }
+    let b = x / a;
+    if b <= 0.6417 {
+        return Parts { im, sine: Some(b), sides: (0.0, 0.0) };
+    }
+    let sides = if x == 1.0 && y < EPSILON / 128.0 {
+        (y.sqrt() * ((a + x) / 2.0).sqrt(), x)
+    } else if y >= EPSILON * (x - 1.0).abs() {
+        let less = half_excess(y, x + 1.0, r) + half_excess(y, x - 1.0, s);
+        ((less * (a + x)).sqrt(), x)
+    } else if x > 1.0 {
+        let up = 4.0 / EPSILON / EPSILON;
+        (y * up * x / ((x + 1.0) * (x - 1.0)).sqrt(), x * up)
+    } else {
+        (((1.0 - x) * (1.0 + x)).sqrt(), x)
+    };
+    Parts { im, sine: None, sides }
+}
+
+/// Beyond this the inverse functions are logarithms to the last digit.
+const HUGE: f64 = 1.0 / EPSILON;
+
+/// Inverse sine; the cuts are along the real axis, beyond -1 and 1. At most 2 epsilon.
+pub fn asin(z: C) -> C {
+    let (x, y) = (z.re.abs(), z.im.abs());
+    let signed = |re: f64, im: f64| new(re.copysign(z.re), im.copysign(z.im));
+    if x.is_nan() || y.is_nan() {
+        return match (x, y) {
+            _ if x.is_infinite() => new(f64::NAN, z.re),
+            _ if y.is_infinite() => new(f64::NAN, z.im),
+            _ if x == 0.0 => new(z.re, f64::NAN),
+            _ => new(f64::NAN, f64::NAN),
+        };
+    }
+    if x > HUGE || y > HUGE {
+        return signed(x.atan2(y), ln(new(x, y)).re + LN_2);
+    }
+    // Here the result is its argument, whose digits the sums with 1 would lose.
+    if x < EPSILON && y < EPSILON {
+        return z;
+    }
+    let parts = inverse_parts(x, y);
+    let re = parts.sine.map_or_else(|| parts.sides.1.atan2(parts.sides.0), f64::asin);
+    signed(re, parts.im)
+}
+
+/// Inverse cosine; the cuts are those of [`asin`]. At most 2 epsilon.
+pub fn acos(z: C) -> C {
+    let (x, y) = (z.re.abs(), z.im.abs());
+    let negative = z.re.is_sign_negative();
+    let im = |im: f64| if z.im.is_sign_negative() { im } else { -im };
+    if x.is_nan() || y.is_nan() {
+        return match (x, y) {
+            _ if x.is_infinite() => new(f64::NAN, -INF),
+            _ if y.is_infinite() => new(f64::NAN, -z.im),
+            _ if x == 0.0 => new(FRAC_PI_2, f64::NAN),
+            _ => new(f64::NAN, f64::NAN),
+        };
+    }
+    if x > HUGE || y > HUGE {
+        return new(y.atan2(z.re), im(ln(new(x, y)).re + LN_2));
+    }
+    if x < EPSILON && y < EPSILON {
+        return new(FRAC_PI_2 - z.re, -z.im);
+    }
+    let parts = inverse_parts(x, y);
+    let re = match parts.sine {
+        Some(b) => (if negative { -b } else { b }).acos(),
+        None => parts.sides.0.atan2(if negative { -parts.sides.1 } else { parts.sides.1 }),
+    };
+    new(re, im(parts.im))
+}
+
+/// Inverse hyperbolic sine, `asin(iz) / i`; the cuts are along the imaginary axis, beyond -i and i. At most
+/// 2 epsilon.
+pub fn asinh(z: C) -> C {
+    over_i(asin(times_i(z)))
+}
+
+/// Inverse hyperbolic cosine, of non-negative real part; the cut is along the real axis, below 1. At most
+/// 2 epsilon.
+pub fn acosh(z: C) -> C {
+    let w = acos(z);
+    // The real part is what is not the angle; NaN has no sign to be told by.
+    let (re, im) = match (w.re.is_nan(), w.im.is_nan()) {
+        (true, true) => (w.im, w.re),
+        (true, false) => (w.im.abs(), w.re),
+        (false, true) => (w.im, w.im),
+        (false, false) => (w.im.abs(), w.re.copysign(z.im)),
+    };
+    new(re, im)
+}
+
+/// Inverse hyperbolic tangent; the cuts are along the real axis, beyond -1 and 1. At most 2 epsilon.
+///
+/// # Sources
+/// Kahan, as in [`tanh`].
+pub fn atanh(z: C) -> C {
+    let (x, y) = (z.re.abs(), z.im.abs());
+    let signed = |re: f64, im: f64| new(re.copysign(z.re), im.copysign(z.im));
+    if x == 0.0 {
+        return new(z.re, z.im.atan());
+    }
+    if y == 0.0 && x <= 1.0 {
+        return new(libm::atanh(z.re), z.im);
+    }
+    if y.is_infinite() {
+        return signed(0.0, FRAC_PI_2);
+    }
+    if x.is_infinite() {
+        return new(0f64.copysign(z.re), if y.is_nan() { y } else { FRAC_PI_2.copysign(z.im) });
+    }
+    if x.is_nan() || y.is_nan() {
+        return new(f64::NAN, f64::NAN);
+    }
+    if x > HUGE || y > HUGE {
+        // The real part is that of 1 / z.
+        return signed(div(new(1.0, 0.0), new(x, y)).re, FRAC_PI_2);
+    }
+    if x < EPSILON && y < EPSILON {
+        return z;
+    }
+    let beside = 1.0 - x;
+    let re = if x == 1.0 && y < EPSILON {
+        (LN_2 - y.ln()) / 2.0
+    } else {
+        // A `y` whose square is nothing counts for nothing unless `x` is 1, which is above.
+        (4.0 * x / (beside * beside + y * y)).ln_1p() / 4.0
+    };
+    let im = if x == 1.0 { 2f64.atan2(-y) / 2.0 } else { (2.0 * y).atan2(beside * (1.0 + x) - y * y) / 2.0 };
+    signed(re, im)
+}
+
+/// Inverse tangent, `atanh(iz) / i`; the cuts are along the imaginary axis, beyond -i and i. At most
+/// 2 epsilon.
+pub fn atan(z: C) -> C {
+    over_i(atanh(times_i(z)))
+}
+
+#[cfg(test)]
+mod tests;
