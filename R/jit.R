@@ -159,12 +159,17 @@ formal_positions <- function(count, formals, dots) {
 }
 
 lift_numbers <- function(x) {
-  if (is.null(x) || inherits(x, "AnvilValue")) return(x)
+  map_leaves(x, function(leaf) if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf))
+}
+
+# A nested list with f applied to all that is no list and not NULL.
+map_leaves <- function(x, f) {
+  if (is.null(x)) return(x)
   if (is.list(x) && !is.object(x)) {
-    x[] <- lapply(x, lift_numbers)
+    x[] <- lapply(x, map_leaves, f)
     return(x)
   }
-  .Call(anvil_trace_lift, x)
+  f(x)
 }
 
 # A static argument is part of the cache key, for which a tracer is no good.

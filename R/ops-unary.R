@@ -456,6 +456,19 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 #' @export
 nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 
+#' The value itself, taken for a constant by [gradient()]
+#'
+#' What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+#'
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_stop_gradient(nv_tensor(c(1, 2)))
+#' @export
+nv_stop_gradient <- function(operand) .External(anvil_op, "stop_gradient", operand)
+
 #' Logical negation of booleans, complement of the bits of integers
 #'
 #' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.

@@ -3,9 +3,18 @@
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
-  trace <- .Call(anvil_trace_open, name)
+  trace_with(f, args, name, nested = FALSE, function(args, input) {
+    args[traced] <- lapply(args[traced], input)
+    args
+  })
+}
+
+# Runs f on arguments that `prepare(args, input)` gives, in a trace; input() makes tracers of new inputs. A nested trace is
+# part of the one around it, and may use its values. Gives a graph of what f returned, or of what `finish` makes of that.
+trace_with <- function(f, args, name, nested, prepare, finish = identity) {
+  trace <- .Call(anvil_trace_open, name, nested)
   on.exit(.Call(anvil_trace_close, trace))
-  args[traced] <- lapply(args[traced], function(x) .Call(anvil_trace_inputs, trace, x))
+  args <- prepare(args, function(x) .Call(anvil_trace_inputs, trace, x))
   # Called through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are
   # looked for where f comes from.
   home <- environment(f)
@@ -21,7 +30,7 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
     eval(as.call(c(list(as.name("f")), arguments)), frame),
     error = translate_condition
   )
-  graph <- .Call(anvil_trace_finish, trace, out)
+  graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"
   graph
 }

@@ -128,7 +128,7 @@ ENTRY1(jit_new)
 ENTRY1(jit_spec)
 ENTRY4(jit_store)
 ENTRY1(jit_info)
-ENTRY1(trace_open)
+ENTRY2(trace_open)
 ENTRY1(trace_close)
 ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
@@ -152,6 +152,7 @@ ENTRY1(audit_entries)
 ENTRY1(graph_types)
 ENTRY3(promotable)
 ENTRY3(promotion_path)
+ENTRY3(pull_back)
 ENTRY1(fail)
 ENTRY1(init)
 
@@ -168,13 +169,13 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 #define CALL(name, n) {"anvil_" #name, (DL_FUNC)&anvil_##name, n}
 
 static const R_CallMethodDef calls[] = {
-    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(trace_open, 1),
+    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(trace_open, 2),
     CALL(trace_close, 1),  CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
     CALL(audit_open, 0),   CALL(audit_close, 0), CALL(audit_entries, 1), CALL(graph_types, 1),
-    CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(pull_back, 3),    CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {CALL(op, -1), CALL(ops, -1), CALL(jit_call, -1), {NULL, NULL, 0}};
 

@@ -186,7 +186,7 @@ pub fn lift(x: SEXP, scope: &Scope) -> Outcome {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
     let (_, shape) = trace::number_argument(x)?;
-    let operand = trace::operand(&trace, handle, x, scope)?;
+    let operand = trace::operand(&trace, x, scope)?;
     trace::tracer(handle, operand, &shape, scope)
 }
 

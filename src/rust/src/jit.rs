@@ -37,7 +37,10 @@ const RULES: usize = 6;
 pub struct Traced {
     /// The graph, as it was traced.
     pub graph: Graph,
-    out: Rc<Out>,
+    /// For a nested trace: values of the trace around it that the last inputs stand for.
+    pub outer: Vec<Value>,
+    /// The structure of the result.
+    pub out: Rc<Out>,
 }
 
 /// A function with its compiled programs.
@@ -254,7 +257,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let mut outputs: Vec<Value> = Vec::new();
     let mut count = 0;
     let out = Out::new(result, &mut count, &mut |x| {
-        let operand = trace::operand(&trace, handle, x, scope).map_err(returned)?;
+        let operand = trace::operand(&trace, x, scope).map_err(returned)?;
         let conversions = {
             let mut builder = trace.builder();
             let mut applier = Applier::new(&mut builder, rules).noting();
@@ -263,7 +266,8 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
         };
         if audit::is_open() { audit::note(conversions, Some("the result"), scope) } else { Ok(()) }
     })?;
-    let traced = Traced { graph: trace.finish(outputs), out: Rc::new(out) };
+    let (graph, outer) = trace.finish(outputs);
+    let traced = Traced { graph, outer, out: Rc::new(out) };
     let constants = trace::constants(handle);
     // SAFETY: inside `protected`; the constants are kept by the trace's handle until the list has them.
     let held = scope.keep(protected(|| unsafe {

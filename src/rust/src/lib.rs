@@ -10,6 +10,7 @@
 //! | `program` | a compiled graph called on R values |
 //! | `op` | the door of the ops: eager or traced |
 //! | `jit` | jitted functions and their caches |
+//! | `transform` | derivatives and control flow: nested traces become nodes |
 //! | `tensor` | tensors from R data and back, their text |
 //! | `info` | types, promotion, graphs' text |
 //! | `rules` | the rules of promotion that hold now |
@@ -35,6 +36,7 @@ mod program;
 mod rules;
 mod tensor;
 mod trace;
+mod transform;
 mod tree;
 mod value;
 
@@ -65,7 +67,7 @@ entry! {
     rs_jit_spec(handle) _scope => jit::spec(handle);
     rs_jit_store(handle, args, graph, description) scope => jit::store(handle, args, graph, description, scope);
     rs_jit_info(handle) scope => jit::info(handle, scope);
-    rs_trace_open(name) scope => trace::open(name, scope);
+    rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
     rs_trace_close(handle) _scope => trace::close(handle);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
@@ -90,6 +92,7 @@ entry! {
     rs_audit_close() _scope => Ok(audit::close());
     rs_audit_entries(from) scope => audit::entries(from, scope);
     rs_graph_types(graph) scope => info::graph_types(graph, scope);
+    rs_pull_back(graph, leaves, gradients) scope => transform::pull_back(graph, leaves, gradients, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

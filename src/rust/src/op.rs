@@ -245,7 +245,7 @@ fn applied(
 
 fn traced(call: &Call, trace: &Trace, handle: SEXP, list: bool, scope: &Scope) -> Outcome {
     let operands: Vec<Operand> =
-        call.operands.iter().map(|&x| trace::operand(trace, handle, x, scope)).collect::<Outcome<_>>()?;
+        call.operands.iter().map(|&x| trace::operand(trace, x, scope)).collect::<Outcome<_>>()?;
     let (results, conversions) = applied(call, &mut trace.builder(), rules::current()?, &operands)?;
     audit::note(conversions, None, scope)?;
     let mut tracers = Vec::with_capacity(results.len());

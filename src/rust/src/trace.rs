@@ -10,7 +10,7 @@ use crate::value::{self, Record};
 use anvil_core::apply::{literal_ranked, Operand};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
-use anvil_core::graph::Value;
+use anvil_core::graph::{Def, Value};
 use anvil_core::ops::{Builder, Graph};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
@@ -25,8 +25,12 @@ pub struct Trace {
     name: String,
     builder: RefCell<Builder>,
     open: Cell<bool>,
-    /// Captured vectors of R by address; they are kept alive by the handle.
+    /// Whether it is part of the trace around it, whose values it may use: of a loop's body, of a function to derive.
+    nested: bool,
+    /// Captured vectors of R by address; they are kept alive by the handle. A nested trace has none of its own.
     captured: RefCell<HashMap<usize, Value>>,
+    /// Values of the trace around it that it uses, each with the input that stands for it.
+    outer: RefCell<Vec<(Value, Value)>>,
 }
 
 thread_local! {
@@ -80,13 +84,15 @@ fn of_handle(x: SEXP) -> Option<Rc<Trace>> {
 }
 
 /// Opens a trace; returns its handle.
-pub fn open(name: SEXP, scope: &Scope) -> Outcome {
+pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
     let name = string(name).unwrap_or_else(|| "a function".into());
     let trace = Rc::new(Trace {
         name,
         builder: RefCell::default(),
         open: Cell::new(true),
+        nested: value::flag_of(nested).unwrap_or(false) && depth() > 0,
         captured: RefCell::default(),
+        outer: RefCell::default(),
     });
     let handle = handle(trace.clone(), nil(), scope)?;
     STACK.with_borrow_mut(|stack| stack.push((trace, handle)));
@@ -116,10 +122,42 @@ impl Trace {
         self.builder.borrow_mut()
     }
 
-    /// The finished graph.
-    pub fn finish(&self, outputs: Vec<Value>) -> Graph {
-        self.builder.take().finish(outputs)
+    /// Whether it is part of the trace around it.
+    pub fn is_nested(&self) -> bool {
+        self.nested
     }
+
+    /// The finished graph, and the values of the trace around it that its last inputs stand for.
+    pub fn finish(&self, outputs: Vec<Value>) -> (Graph, Vec<Value>) {
+        let outer = self.outer.borrow().iter().map(|&(value, _)| value).collect();
+        (self.builder.take().finish(outputs), outer)
+    }
+
+    /// A value of the trace around this one, as one of this.
+    fn lift(&self, around: &Trace, value: Value) -> Value {
+        let (def, aval) = {
+            let builder = around.builder();
+            (builder.graph().def(value), builder.graph().aval(value).clone())
+        };
+        if let Def::Literal(literal) = def {
+            return self.builder().literal(literal, aval.ambiguous);
+        }
+        if let Some(&(_, input)) = self.outer.borrow().iter().find(|(known, _)| *known == value) {
+            return input;
+        }
+        let input = self.builder().input(aval);
+        self.outer.borrow_mut().push((value, input));
+        input
+    }
+}
+
+/// Brings a value from the trace at a depth of the stack to the innermost one.
+fn lift_from(depth: usize, mut value: Value) -> Value {
+    let traces: Vec<Rc<Trace>> = STACK.with_borrow(|stack| stack[depth..].iter().map(|(t, _)| t.clone()).collect());
+    for pair in traces.windows(2) {
+        value = pair[1].lift(&pair[0], value);
+    }
+    value
 }
 
 // ---- tracers -------------------------------------------------------------------------------------------------------
@@ -151,60 +189,64 @@ pub fn type_of(tracer: SEXP) -> [SEXP; 3] {
     [0, 1, 2].map(|i| element(type_, i))
 }
 
-/// The trace of a tracer, and its handle.
+/// The trace of a tracer, and its depth in the stack.
 ///
 /// # Errors
-/// [`Error::LeakedTracer`] if the trace has ended, or is not the innermost.
-fn owner(tracer: SEXP) -> Result<(Rc<Trace>, SEXP)> {
+/// [`Error::LeakedTracer`] if the trace has ended, or the innermost trace is no part of it.
+fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
     // SAFETY: `tracer` is an external pointer.
     let handle = unsafe { R_ExternalPtrProtected(tracer) };
     let leaked = |trace: &str, state: &str| Err(Error::LeakedTracer { trace: trace.into(), state: state.into() });
     let Some(trace) = of_handle(handle) else { return leaked("another session", "ended") };
-    if !trace.open.get() {
-        return leaked(&trace.name, "ended");
-    }
-    match innermost() {
-        Some((current, _)) if Rc::ptr_eq(&current, &trace) => Ok((trace, handle)),
-        _ => leaked(&trace.name, "another trace inside it"),
+    let reached = STACK.with_borrow(|stack| {
+        let depth = stack.iter().position(|(t, _)| Rc::ptr_eq(t, &trace))?;
+        stack[depth + 1..].iter().all(|(t, _)| t.nested).then_some(depth)
+    });
+    match reached {
+        Some(depth) => Ok((trace, depth)),
+        None if trace.open.get() => leaked(&trace.name, "another trace inside it"),
+        None => leaked(&trace.name, "ended"),
     }
 }
 
-/// The value that a tracer stands for, in its own trace.
-fn value_of(tracer: SEXP, trace: &Trace) -> Outcome<Operand> {
+/// What a tracer stands for in its own trace: the value with its type, and the depth of the trace in the stack.
+pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
+    let (trace, depth) = owner(tracer)?;
     // SAFETY: an external pointer whose address is a number, see `tracer()`.
     let index = unsafe { R_ExternalPtrAddr(tracer) } as usize;
-    let found = trace.builder.borrow().graph().values().nth(index.wrapping_sub(1));
+    let builder = trace.builder();
+    let found = builder.graph().values().nth(index.wrapping_sub(1));
     let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
     let [dtype, _, ambiguous] = type_of(tracer);
     let dtype = value::dtype_of_name(dtype).ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
     // SAFETY: the flag made by `tracer()`.
     let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
-    Ok(Operand { value, ranked: Ranked { dtype, ambiguous } })
+    let aval = builder.graph().aval(value).clone();
+    Ok((Operand { value, ranked: Ranked { dtype, ambiguous } }, aval, depth))
 }
 
-/// The trace that an op on these arguments belongs to: that of the tracers among them, which must be the innermost.
+/// The trace that an op on these arguments belongs to, if there is a tracer among them: the innermost.
 ///
 /// # Errors
 /// [`Error::LeakedTracer`].
 pub fn trace_of(arguments: &[SEXP]) -> Result<Option<(Rc<Trace>, SEXP)>> {
-    let mut tracers = arguments.iter().copied().filter(|&x| value::is_tracer(x));
-    let Some(first) = tracers.next() else { return Ok(None) };
-    let found = owner(first)?;
-    for other in tracers {
-        owner(other)?;
+    let mut found = None;
+    for &tracer in arguments.iter().filter(|&&x| value::is_tracer(x)) {
+        owner(tracer)?;
+        found = innermost();
     }
-    Ok(Some(found))
+    Ok(found)
 }
 
-/// An argument as an operand in a trace: a tracer's value, a captured tensor, an R number.
-pub fn operand(trace: &Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome<Operand> {
+/// An argument as an operand in the innermost trace: a tracer's value, a captured tensor, an R number.
+pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
     if value::is_tracer(x) {
-        owner(x)?;
-        return value_of(x, trace);
+        let (operand, _, depth) = own_value(x)?;
+        return Ok(Operand { value: lift_from(depth, operand.value), ..operand });
     }
     if value::is_tensor(x) {
         let record = Record::read(x)?;
-        return capture(trace, handle, &record, Ranked { dtype: record.dtype, ambiguous: record.ambiguous });
+        return capture(trace, &record, Ranked { dtype: record.dtype, ambiguous: record.ambiguous });
     }
     let (dtype, shape) = number_argument(x)?;
     let ranked = literal_ranked(dtype);
@@ -216,7 +258,7 @@ pub fn operand(trace: &Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome<O
     }
     let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
     let record = new_tensor(&aval, bytes.as_slice(), scope)?;
-    capture(trace, handle, &Record::read(record)?, ranked)
+    capture(trace, &Record::read(record)?, ranked)
 }
 
 /// Type and shape of an R number or array.
@@ -246,8 +288,9 @@ pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
     Ok(record)
 }
 
-/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of R.
-fn capture(trace: &Trace, handle: SEXP, record: &Record, ranked: Ranked) -> Outcome<Operand> {
+/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of R. Constants
+/// belong to the trace that is no part of another.
+fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
     let aval = record.aval();
     if aval.shape.rank() == 0 {
         let bytes = record.bytes()?;
@@ -255,20 +298,26 @@ fn capture(trace: &Trace, handle: SEXP, record: &Record, ranked: Ranked) -> Outc
         let value = trace.builder().literal(literal, aval.ambiguous);
         return Ok(Operand { value, ranked });
     }
+    let depth = STACK.with_borrow(|stack| stack.iter().rposition(|(t, _)| !t.nested)).unwrap_or(0);
+    let found = STACK.with_borrow(|stack| stack.get(depth).cloned());
+    let Some((root, handle)) = found else { return Err(Error::Internal { detail: "no trace is open".into() }.into()) };
     let key = record.data as usize;
-    let known = trace.captured.borrow().get(&key).copied();
-    let known = known.filter(|&v| *trace.builder.borrow().graph().aval(v) == aval);
-    if let Some(value) = known {
-        return Ok(Operand { value, ranked });
-    }
-    // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
-    protected(|| unsafe {
-        let held = Rf_cons(record.object, R_ExternalPtrProtected(handle));
-        R_SetExternalPtrProtected(handle, held);
-    })?;
-    let value = trace.builder().constant(aval);
-    trace.captured.borrow_mut().insert(key, value);
-    Ok(Operand { value, ranked })
+    let known = root.captured.borrow().get(&key).copied();
+    let known = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval);
+    let value = match known {
+        Some(value) => value,
+        None => {
+            // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
+            protected(|| unsafe {
+                let held = Rf_cons(record.object, R_ExternalPtrProtected(handle));
+                R_SetExternalPtrProtected(handle, held);
+            })?;
+            let value = root.builder().constant(aval);
+            root.captured.borrow_mut().insert(key, value);
+            value
+        }
+    };
+    Ok(Operand { value: lift_from(depth, value), ranked })
 }
 
 /// The captured tensors of a trace, in the order of the graph's constants.

@@ -145,8 +145,13 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Out
     if x == nil() {
         return Ok(x);
     }
-    if value::is_tracer(x) {
+    if value::is_tracer(x) && !trace.is_nested() {
         return Err(Error::arg("args", "tensors, abstract tensors or R numbers", "a tracer").into());
+    }
+    if value::is_tracer(x) {
+        // Of the trace around this one.
+        let (operand, aval, _) = trace::own_value(x)?;
+        return trace::input(trace, handle, aval, operand.ranked, scope);
     }
     if value::is_tensor(x) {
         let record = Record::read(x)?;

@@ -3,7 +3,7 @@
 use super::binary::Binary;
 use super::derive::{Slope, Slope1, Var};
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
+use crate::dtype::{dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
@@ -231,6 +231,12 @@ unary_ops! {
     conj {
         accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), generic: "Conj", example: "c(3+4i, -1i)",
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
+    }
+    /// The value itself, taken for a constant by [gradient()].
+    ///
+    /// What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+    stop_gradient {
+        accepts: ANY, slope: Slope::Flat, example: "c(1, 2)", float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///

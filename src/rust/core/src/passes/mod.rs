@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Builder, Graph, Op, Transpose};
+use crate::ops::{Builder, Graph, Op, Transpose, Unary};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
@@ -81,6 +81,7 @@ fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>
         _ => None,
     };
     Ok(match (op, before.map(|n| (n.op, n.operands))) {
+        (Op::Unary(Unary::stop_gradient), _) => Some(x),
         (Op::Convert(to), _) if aval.dtype == to.dtype && aval.ambiguous == to.ambiguous => Some(x),
         // Widening within a kind loses nothing, so the value before it can be converted at once.
         (Op::Convert(to), Some((Op::Convert(_), from))) if widens(b.graph().aval(from[0]), &aval) => {

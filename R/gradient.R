@@ -1,0 +1,250 @@
+#' Gradients
+#'
+#' `gradient(f)` is a function with the arguments of `f` that gives the gradient of what `f` returns, one float;
+#' `value_and_gradient(f)` gives both. `vjp()` is for functions with any results: it gives the value and a function that
+#' takes gradients of the results to those of the arguments.
+#'
+#' Gradients are exact derivatives of the ops that `f` consists of, computed backwards from the result (reverse mode):
+#' all partial derivatives together cost a few times what `f` costs. They are made of ops themselves, so that a function
+#' that calls `gradient()` can be derived again. Outside of [jit()] the function is traced at each call;
+#' `jit(gradient(f))` does so once for arguments of the same types.
+#'
+#' @section Where functions have corners:
+#' `max()`, `min()` and their like split the gradient evenly among what is equal; the gradient of `abs()` is 0 at 0, of
+#' [nv_clamp()] that of the operand at the bounds; rounding, comparisons, integers and booleans have none. Where a
+#' function is vertical, as `sqrt()` is at 0, it is infinite. A value that [nv_ifelse()] does not choose has the gradient 0,
+#' even where it is infinite or not a number.
+#'
+#' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one 0-d float.
+#' @param wrt What to derive by: names or positions of arguments, or paths into them as in `"params$w[[1]]"`; all leaves
+#'   there are float tensors. `NULL` for all arguments that are given. Others may be anything.
+#' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is derived; `aux` is any result beside it.
+#' @param ... Arguments of `f`: float tensors, or lists of them.
+#' @return `gradient()`: a function that returns a list, with an element for each of `wrt` by name, of the structure, dtypes,
+#'   shapes and ambiguity of what it is the gradient of. An input that has no part in the result has zeros.
+#'
+#'   `value_and_gradient()`: a function that returns `list(value = , gradient = )`, with `aux = ` if `has_aux`.
+#'
+#'   `vjp()`: `list(value = , pullback = )`. `pullback()` takes gradients of the results, in their structure, and returns
+#'   those of the arguments as a list. It computes the value again.
+#' @section Errors:
+#' `anvil_error_arg` if `f` is no function, or `wrt` is no such choice. When the functions are called: `anvil_error_grad` if
+#' something in `wrt` is not a float tensor, if the result is not one 0-d float, or an op on the way has no derivative.
+#' @references A. Griewank and A. Walther, *Evaluating Derivatives* (2008).
+#' @seealso [nv_stop_gradient()]
+#' @examples
+#' loss <- function(w, x, y) mean((x %*% w - y)^2)
+#' x <- nv_tensor(matrix(c(1, 2, 3, 4, 5, 6), 3))
+#' y <- nv_tensor(matrix(c(1, 0, 1), 3))
+#' w <- nv_tensor(matrix(c(0.1, -0.2), 2))
+#' gradient(loss, wrt = "w")(w, x, y)
+#' step <- jit(function(w) w - 0.01 * gradient(loss, "w")(w, x, y)$w)
+#' step(w)
+#'
+#' # The second derivative of x^3 at 2
+#' gradient(function(x) gradient(function(x) x^3)(x)$x)(nv_scalar(2))
+#'
+#' out <- vjp(function(x) list(sum = sum(x), double = 2 * x), nv_tensor(c(1, 2)))
+#' out$pullback(list(sum = nv_scalar(1), double = nv_tensor(c(0, 1))))
+#' @export
+gradient <- function(f, wrt = NULL) {
+  derived(match_function(f), check_wrt(wrt), function(result) result$gradient)
+}
+
+#' @rdname gradient
+#' @export
+value_and_gradient <- function(f, wrt = NULL, has_aux = FALSE) {
+  if (!isTRUE(has_aux) && !isFALSE(has_aux)) abort_arg("has_aux", "TRUE or FALSE", describe(has_aux))
+  derived(match_function(f), check_wrt(wrt), identity, has_aux)
+}
+
+#' @rdname gradient
+#' @export
+vjp <- function(f, ...) {
+  f <- match_function(f)
+  args <- list(...)
+  names(args) <- argument_names(f, args)
+  pullback <- function(gradient) {
+    at_once(function() {
+      pulled <- pull_back(f, args, NULL, identity, function(graph, leaves) {
+        .Call(anvil_pull_back, graph, leaves, gradients_of(gradient, .Call(anvil_graph_types, graph)))
+      })
+      pulled$gradient
+    })
+  }
+  list(value = at_once(function() do.call(f, args, quote = TRUE)), pullback = pullback)
+}
+
+# A function with the formals of f that gives what `select` takes of value and gradient.
+derived <- function(f, wrt, select, has_aux = FALSE) {
+  if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
+  out <- function() {
+    given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())
+    names(given) <- argument_names(f, given)
+    select(at_once(function() {
+      result <- pull_back(f, given, wrt, function(out) check_loss(out, has_aux), function(graph, leaves) {
+        .Call(anvil_pull_back, graph, leaves, NULL)
+      })
+      if (!has_aux) return(result)
+      list(value = result$value[[1L]], aux = result$value[[2L]], gradient = result$gradient)
+    }))
+  }
+  formals(out) <- formals(args(f))
+  out
+}
+
+# Evaluates as part of the open trace; without one, as a program of its own, run at once.
+at_once <- function(f) if (.Call(anvil_trace_depth) > 0L) f() else jit(f)()
+
+# Traces f with new inputs in place of the leaves of `wrt`, and pulls gradients back through the graph. Gives
+# list(value, gradient) in the structures of the result and of the arguments.
+pull_back <- function(f, given, wrt, finish, pull) {
+  paths <- wrt_paths(wrt, given, f)
+  targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
+  leaves <- unlist_leaves(targets)
+  graph <- trace_with(f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = function(args, input) {
+    for (path in paths) args <- put(args, path, input(pluck(args, path)))
+    args
+  })
+  result <- pull(graph, leaves)
+  i <- 0L
+  gradients <- map_leaves(targets, function(leaf) result[[2L]][[i <<- i + 1L]])
+  list(value = result[[1L]], gradient = gradients)
+}
+
+# The leaves of a nested list, in order.
+unlist_leaves <- function(x) {
+  out <- list()
+  map_leaves(x, function(leaf) out[[length(out) + 1L]] <<- leaf)
+  out
+}
+
+# ---- what to derive by ----
+
+check_wrt <- function(wrt) {
+  ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) || is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
+  if (!ok || anyDuplicated(wrt)) {
+    abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
+  }
+  wrt
+}
+
+# Paths by the names of `wrt`: lists of names and positions, the argument first.
+wrt_paths <- function(wrt, given, f) {
+  known <- names(given)
+  if (is.null(wrt)) {
+    keep <- !vapply(given, is.null, NA)
+    return(setNames(lapply(which(keep), list), known[keep]))
+  }
+  if (is.numeric(wrt)) {
+    names <- setdiff(names(formals(args(f))), "...")
+    if (any(wrt > length(names))) {
+      abort_arg("wrt", paste0("positions of arguments, at most ", length(names)), describe(wrt[wrt > length(names)][1L]))
+    }
+    wrt <- names[wrt]
+  }
+  setNames(lapply(wrt, function(name) {
+    path <- tryCatch(parse_path(str2lang(name)), error = function(e) NULL)
+    if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    if (!path[[1L]] %in% known) {
+      abort_arg(
+        "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"), describe(name)
+      )
+    }
+    path
+  }), wrt)
+}
+
+parse_path <- function(expr) {
+  if (is.symbol(expr)) return(list(as.character(expr)))
+  if (is.call(expr) && length(expr) == 3L && as.character(expr[[1L]]) %in% c("$", "[[")) {
+    step <- expr[[3L]]
+    if (is.symbol(step) && identical(expr[[1L]], quote(`$`))) step <- as.character(step)
+    if (is.character(step) || is.numeric(step)) return(c(parse_path(expr[[2L]]), list(step)))
+  }
+  stop("not a path")
+}
+
+path_name <- function(path) {
+  steps <- vapply(path[-1L], function(step) if (is.character(step)) paste0("$", step) else paste0("[[", step, "]]"), "")
+  paste0(path[[1L]], paste(steps, collapse = ""))
+}
+
+# The part of a nested list at a path.
+pluck <- function(x, path) {
+  for (i in seq_along(path)) {
+    step <- path[[i]]
+    inside <- is.list(x) && !is.object(x) && (if (is.character(step)) step %in% names(x) else step <= length(x))
+    if (!inside) abort_arg("wrt", "paths into the arguments", paste0("\"", path_name(path), "\""))
+    x <- x[[step]]
+  }
+  x
+}
+
+# The nested list with another part at a path.
+put <- function(x, path, value) {
+  x[[path[[1L]]]] <- if (length(path) > 1L) put(x[[path[[1L]]]], path[-1L], value) else value
+  x
+}
+
+# Something to derive by: float tensors, or lists of them.
+check_differentiable <- function(x, name) {
+  refuse <- function(what, hint) {
+    abort(
+      "anvil_error_grad", paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
+      op = "gradient", reason = what
+    )
+  }
+  leaves <- 0L
+  map_leaves(x, function(leaf) {
+    leaves <<- leaves + 1L
+    if (!inherits(leaf, "AnvilValue")) {
+      number <- is.numeric(leaf) && !is.object(leaf)
+      refuse(
+        if (number) "R numbers" else describe(leaf),
+        if (number) "Make it a tensor with `nv_tensor()` or `nv_scalar()`." else "Choose other arguments with `wrt = `."
+      )
+    }
+    if (!is_float(dtype(leaf))) refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
+    leaf
+  })
+  if (!leaves) refuse(describe(x), "Choose other arguments with `wrt = `.")
+  x
+}
+
+is_float <- function(dtype) class(dtype)[1L] %in% c("FloatType", "BFloatType")
+
+# The result of a function to derive: one float, with another result beside it if `has_aux`.
+check_loss <- function(out, has_aux) {
+  refuse <- function(got) {
+    abort(
+      "anvil_error_grad",
+      paste0("Only a function that returns one 0-d float has a gradient, not ", got, ".\ni Reduce it first, such as with `sum()` or `mean()`."),
+      op = "gradient", reason = got
+    )
+  }
+  if (has_aux) {
+    if (!is.list(out) || is.object(out) || length(out) != 2L) {
+      abort("anvil_error_grad", paste0("With `has_aux = TRUE`, `f` returns `list(value, aux)`, not ", describe(out), "."), op = "gradient")
+    }
+    check_loss(out[[1L]], FALSE)
+    return(out)
+  }
+  if (!inherits(out, "AnvilValue")) refuse(describe(out))
+  type <- describe_leaves(out, "")
+  if (!is_float(dtype(out)) || length(shape(out))) refuse(type)
+  out
+}
+
+# Gradients of all results as a flat list of values of their types.
+gradients_of <- function(gradient, types) {
+  leaves <- unlist_leaves(gradient)
+  if (length(leaves) != length(types)) {
+    abort_arg("gradient", paste0("a gradient for each result (", length(types), ")"), paste0(length(leaves), " of them"))
+  }
+  got <- vapply(leaves, function(leaf) describe_leaves(leaf, ""), "")
+  plain <- function(x) gsub("?", "", x, fixed = TRUE)
+  wrong <- which(plain(got) != plain(types))[1L]
+  if (!is.na(wrong)) abort_arg("gradient", paste("a gradient of type", types[wrong]), unname(got[wrong]))
+  leaves
+}
