@@ -50,7 +50,6 @@ user_frame <- function(above) {
     if (is_ours(fun)) {
       call <- tidy_call(sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv())
       at <- i
-      if (inherits(fun, "JitFunction")) break
     } else if (!identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
       break
     } else if (identical(sys.call(i)[[1L]], call[[1L]])) {

@@ -134,7 +134,9 @@ wrt_paths <- function(wrt, given, f) {
   known <- names(given)
   if (is.null(wrt)) {
     keep <- !vapply(given, is.null, NA)
-    return(setNames(lapply(which(keep), list), known[keep]))
+    # By name where there is one: those in `...` may have none.
+    steps <- ifelse(nzchar(known), as.list(known), as.list(seq_along(given)))
+    return(setNames(lapply(steps[keep], list), known[keep]))
   }
   if (is.numeric(wrt)) {
     names <- setdiff(names(formals(args(f))), "...")

@@ -93,6 +93,9 @@ entry! {
     rs_audit_entries(from) scope => audit::entries(from, scope);
     rs_graph_types(graph) scope => info::graph_types(graph, scope);
     rs_pull_back(graph, leaves, gradients) scope => transform::pull_back(graph, leaves, gradients, scope);
+    rs_branch(pred, yes, no) scope => transform::branch(pred, yes, no, scope);
+    rs_repeat(cond, body, init) scope => transform::repeat(cond, body, init, scope);
+    rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

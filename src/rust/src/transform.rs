@@ -9,8 +9,10 @@ use anvil_core::apply::Operand;
 use anvil_core::autodiff::Tape;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
+use anvil_core::ops::{If, Op, Region, Scan, While};
 use anvil_core::tensor::Literal;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The innermost open trace, which the caller is in.
 fn innermost() -> Outcome<(Rc<Trace>, SEXP)> {
@@ -53,8 +55,8 @@ pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> O
     };
     let (value, pulled) = {
         let mut builder = trace.builder();
-        let tape = Tape::record(&mut builder, &traced.graph, &inputs)?;
         let wrt: Vec<usize> = (0..len(leaves)).collect();
+        let tape = Tape::record(&mut builder, &traced.graph, &inputs, &wrt)?;
         let pulled = tape.pull(&mut builder, &given, &wrt)?;
         (tape.outputs(), pulled)
     };
@@ -69,4 +71,55 @@ pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> O
         pair
     })?;
     Ok(scope.keep(pair))
+}
+
+/// The graph of a nested trace as the region of an op.
+fn region(graph: SEXP) -> Outcome<Region> {
+    Ok(Arc::new(jit::traced(graph)?.graph.clone()))
+}
+
+/// Adds a node to the innermost trace; gives its results as a list of tracers.
+fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) -> Outcome {
+    let results = trace.builder().node(op, operands)?;
+    let list = Out::List((0..results.len()).map(Out::Leaf).collect(), nil());
+    tracers(trace, handle, &results, &list, scope)
+}
+
+/// A branch; R has checked that both have the same types.
+pub fn branch(pred: SEXP, yes: SEXP, no: SEXP, scope: &Scope) -> Outcome {
+    let (trace, handle) = innermost()?;
+    let mut operands = vec![trace::operand(&trace, pred, scope)?.value];
+    operands.extend(&jit::traced(yes)?.outer);
+    operands.extend(&jit::traced(no)?.outer);
+    node(&trace, handle, Op::If(If { branches: [region(yes)?, region(no)?] }), &operands, scope)
+}
+
+/// A loop with a condition; `init` is the state as a flat list. R has checked that the state keeps its types.
+pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, scope: &Scope) -> Outcome {
+    let (trace, handle) = innermost()?;
+    let mut operands = values(&trace, init, scope)?;
+    let carried = operands.len();
+    operands.extend(&jit::traced(cond)?.outer);
+    operands.extend(&jit::traced(body)?.outer);
+    let op = Op::While(While { cond: region(cond)?, body: region(body)?, carried });
+    node(&trace, handle, op, &operands, scope)
+}
+
+/// A loop along the first dimension of `xs`; `init` and `xs` are flat lists, `options` are length, reverse, checkpoint.
+pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> Outcome {
+    let (trace, handle) = innermost()?;
+    let state = values(&trace, init, scope)?;
+    let along = values(&trace, xs, scope)?;
+    let (carried, sliced) = (state.len(), along.len());
+    let operands = [state, along, jit::traced(body)?.outer.clone()].concat();
+    let [length, reverse, checkpoint] = [0, 1, 2].map(|i| ints(options)[i].max(0));
+    let op = Scan {
+        body: region(body)?,
+        carried,
+        sliced,
+        length: length as usize,
+        reverse: reverse != 0,
+        checkpoint: checkpoint != 0,
+    };
+    node(&trace, handle, Op::Scan(op), &operands, scope)
 }

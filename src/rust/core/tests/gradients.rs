@@ -88,9 +88,9 @@ fn scalar(program: &Program, shapes: &[Shape], seed: u64) -> Graph {
 fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
     let mut b = Builder::default();
     let x = inputs(&mut b, shapes);
-    let tape = Tape::record(&mut b, graph, &x)?;
-    let one = b.literal(Literal::new(1.0), false);
     let all: Vec<usize> = (0..shapes.len()).collect();
+    let tape = Tape::record(&mut b, graph, &x, &all)?;
+    let one = b.literal(Literal::new(1.0), false);
     let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
     Ok(b.finish(gradients))
 }
@@ -99,7 +99,7 @@ fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
 fn weighed(gradients: &Graph, shapes: &[Shape], seed: u64) -> Graph {
     let mut b = Builder::default();
     let x = inputs(&mut b, shapes);
-    let outputs = Tape::record(&mut b, gradients, &x).expect("a sound graph").outputs();
+    let outputs = Tape::record(&mut b, gradients, &x, &[]).expect("a sound graph").outputs();
     let rng = &mut Rng::new(seed);
     let parts: Vec<Value> = outputs.iter().map(|&g| inner(&mut b, g, rng)).collect();
     let sum = parts.into_iter().reduce(|x, y| op(&mut b, "add", &[x, y], &Attrs::new())).expect("some input");

@@ -1,6 +1,7 @@
 //! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; [`plan`] decides where every value
 //! lives, and [`Executable`] runs the plan's steps without allocating values.
 
+pub mod control;
 pub mod plan;
 pub mod reference;
 mod run;

@@ -10,11 +10,14 @@
 //! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, or of
 //!   one that is copied there at the end.
 
+use super::control::Control;
+use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::tensor::{Aval, Layout};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Alignment of places in the arena: a cache line.
 const ALIGN: usize = 64;
@@ -35,6 +38,8 @@ pub enum Action {
     Apply(Op),
     /// Copies an operand of any layout into a dense output.
     Copy,
+    /// Runs a branch or a loop, on dense operands.
+    Control(Rc<Control>),
 }
 
 /// One computation.
@@ -119,7 +124,10 @@ impl Arena {
 }
 
 /// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused.
-pub fn plan(graph: &Graph, donated: &[usize]) -> Plan {
+///
+/// # Errors
+/// Those of [`Control::compile`].
+pub fn plan(graph: &Graph, donated: &[usize]) -> Result<Plan> {
     Planner::new(graph).run(donated)
 }
 
@@ -150,7 +158,7 @@ impl<'a> Planner<'a> {
         self.places[value.index()].as_ref().expect("values are placed before they are read")
     }
 
-    fn run(mut self, donated: &[usize]) -> Plan {
+    fn run(mut self, donated: &[usize]) -> Result<Plan> {
         self.place_sources();
         self.place_views();
         let made = self.find_last_uses();
@@ -169,7 +177,7 @@ impl<'a> Planner<'a> {
                 }
             }
             self.resolve_views(number);
-            self.step(number);
+            self.step(number)?;
             self.release(number, &homes);
         }
         // Outputs that were not made in place: views, inputs, constants, literals, and values that are output twice.
@@ -182,7 +190,7 @@ impl<'a> Planner<'a> {
             }
         }
         self.plan.arena = self.arena.size;
-        self.plan
+        Ok(self.plan)
     }
 
     /// Inputs, constants and literals are in place from the start.
@@ -301,15 +309,39 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn step(&mut self, number: usize) {
+    fn step(&mut self, number: usize) -> Result<()> {
         let node = &self.graph.nodes()[number];
         // Only ops of one result make views.
         if node.results.iter().any(|v| self.roots[v.index()] != v.index()) {
+            return Ok(());
+        }
+        let mut operands: Vec<(Aval, Place)> =
+            node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).clone())).collect();
+        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span.clone())).collect();
+        let control = Control::compile(&node.op)?;
+        let mut copies = Vec::new();
+        if control.is_some() {
+            for operand in &mut operands {
+                self.make_dense(operand, &mut copies);
+            }
+        }
+        let action = control.map_or_else(|| Action::Apply(node.op.clone()), |c| Action::Control(Rc::new(c)));
+        self.plan.steps.push(Step { action, operands, results });
+        copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
+        Ok(())
+    }
+
+    /// Copies a view into the arena; notes the bytes that it takes there.
+    fn make_dense(&mut self, (aval, place): &mut (Aval, Place), copies: &mut Vec<(usize, usize)>) {
+        if place.layout.is_dense(&aval.shape) && place.layout.offset == 0 && place.span.range.len() == aval.bytes() {
             return;
         }
-        let operands = node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).clone())).collect();
-        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span.clone())).collect();
-        self.plan.steps.push(Step { action: Action::Apply(node.op.clone()), operands, results });
+        let start = self.arena.allocate(aval.bytes());
+        copies.push((start, aval.bytes()));
+        let span = Span { buffer: ARENA, range: start..start + aval.bytes() };
+        let operands = vec![(aval.clone(), place.clone())];
+        self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
+        *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 
     fn release(&mut self, number: usize, homes: &[Option<usize>]) {
@@ -356,7 +388,7 @@ mod tests {
             let (x, y) = (b.input(aval.clone()), b.input(aval));
             let mut outputs = vec![b.node1(Op::Unary(Unary::exp), &[y]).unwrap()];
             outputs.extend(keep(&mut b, x));
-            plan(&b.finish(outputs), &[0]).donations[0]
+            plan(&b.finish(outputs), &[0]).unwrap().donations[0]
         };
         let transpose = Transpose { permutation: vec![Axis(1), Axis(0)] };
         assert_eq!(donations(&|_, _| None), Some(0));

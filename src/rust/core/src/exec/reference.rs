@@ -2,7 +2,7 @@
 
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::Graph;
+use crate::ops::{Graph, Op};
 use crate::tensor::{Layout, View, ViewMut};
 
 /// Runs a graph on dense inputs and constants; returns dense outputs. All bytes are column-major.
@@ -37,10 +37,71 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec
             ViewMut { dtype: aval.dtype, shape: &aval.shape, data: AlignedBytes::as_mut_slice(buffer) }
         };
         let mut results: Vec<ViewMut> = node.results.iter().zip(&mut made).map(result).collect();
-        node.op.eval(&operands, &mut results);
+        if !control(&node.op, &operands, &mut results) {
+            node.op.eval(&operands, &mut results);
+        }
         for (v, buffer) in node.results.iter().zip(made) {
             buffers[v.index()] = buffer;
         }
     }
     graph.outputs().iter().map(|v| buffers[v.index()].as_slice().to_vec()).collect()
+}
+
+/// Runs an op with regions, if it is one.
+fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
+    let run = |region: &Graph, inputs: &[&[u8]]| evaluate(region, inputs, &[]);
+    let data: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
+    let made: Vec<Vec<u8>> = match op {
+        Op::If(op) => {
+            let (first, second) = data[1..].split_at(op.branches[0].inputs().len());
+            if data[0][0] != 0 { run(&op.branches[0], first) } else { run(&op.branches[1], second) }
+        }
+        Op::While(op) => {
+            let (init, rest) = data.split_at(op.carried);
+            let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
+            let mut state: Vec<Vec<u8>> = init.iter().map(|x| x.to_vec()).collect();
+            loop {
+                let with = |rest: &[&[u8]]| -> Vec<Vec<u8>> {
+                    state.iter().cloned().chain(rest.iter().map(|x| x.to_vec())).collect()
+                };
+                let (test, next) = (with(for_cond), with(for_body));
+                let go_on = run(&op.cond, &test.iter().map(Vec::as_slice).collect::<Vec<_>>());
+                if go_on[0][0] == 0 {
+                    break state;
+                }
+                state = run(&op.body, &next.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            }
+        }
+        Op::Scan(op) => {
+            let (init, rest) = data.split_at(op.carried);
+            let (along, rest) = rest.split_at(op.sliced);
+            let mut state: Vec<Vec<u8>> = init.iter().map(|x| x.to_vec()).collect();
+            let mut stacked: Vec<Vec<u8>> = results[op.carried..].iter().map(|x| vec![0; x.data.len()]).collect();
+            for step in 0..op.length {
+                let at = if op.reverse { op.length - 1 - step } else { step };
+                let mut inputs = state.clone();
+                // Column-major: elements of a slice along the first dimension are `length` apart.
+                for (x, view) in along.iter().zip(&operands[op.carried..]) {
+                    let size = view.dtype.bytes();
+                    inputs.push(x.chunks(size).skip(at).step_by(op.length).flatten().copied().collect());
+                }
+                inputs.extend(rest.iter().map(|x| x.to_vec()));
+                let mut outputs = run(&op.body, &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+                for ((y, all), out) in outputs.drain(op.carried..).zip(&mut stacked).zip(&results[op.carried..]) {
+                    let size = out.dtype.bytes();
+                    for (i, element) in y.chunks(size).enumerate() {
+                        let to = (i * op.length + at) * size;
+                        all[to..to + size].copy_from_slice(element);
+                    }
+                }
+                state = outputs;
+            }
+            state.into_iter().chain(stacked).collect()
+        }
+        _ => return false,
+    };
+    for (bytes, out) in made.iter().zip(results) {
+        out.data.copy_from_slice(bytes);
+    }
+    true
 }

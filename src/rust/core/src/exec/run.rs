@@ -37,7 +37,7 @@ impl Executable {
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
         graph.verify()?;
         let graph = passes::optimise(graph)?;
-        let plan = plan(&graph, donated);
+        let plan = plan(&graph, donated)?;
         Ok(Executable { graph, plan, arena: RefCell::default() })
     }
 
@@ -99,20 +99,24 @@ impl Executable {
             if poll(step.results.iter().map(|(aval, _)| aval.shape.size()).sum()) {
                 return false;
             }
-            apply(step, &mut memory, &redirect);
+            if !apply(step, &mut memory, &redirect, poll) {
+                return false;
+            }
         }
         true
     }
 }
 
-/// Does one step.
-fn apply(step: &Step, memory: &mut Memory, redirect: &[(usize, usize)]) {
+/// Does one step. Returns whether it came to its end.
+fn apply(
+    step: &Step, memory: &mut Memory, redirect: &[(usize, usize)], poll: &mut dyn FnMut(usize) -> bool,
+) -> bool {
     let reads = step.operands.iter().map(|(_, place)| &place.span);
     fn view<'s>(step: &'s Step, lent: &Lent<'s, '_>, i: usize) -> View<'s> {
         let (aval, place) = &step.operands[i];
         View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: lent.read(&place.span) }
     }
-    if let [(aval, span)] = step.results.as_slice() {
+    if let (Action::Apply(_) | Action::Copy, [(aval, span)]) = (&step.action, step.results.as_slice()) {
         // The usual one result and few operands need no vectors.
         let (lent, data) = memory.lend(reads, span, redirect);
         let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
@@ -122,15 +126,23 @@ fn apply(step: &Step, memory: &mut Memory, redirect: &[(usize, usize)]) {
             (Action::Apply(op), 1) => op.eval(&[view(0)], &mut [out]),
             (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut [out]),
             (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
+            (Action::Control(_), _) => {}
         }
-        return;
+        return true;
     }
-    let Action::Apply(op) = &step.action else { return };
     let spans: Vec<&Span> = step.results.iter().map(|(_, span)| span).collect();
     let (lent, data) = memory.lend_all(reads, &spans, redirect);
     let results = step.results.iter().zip(data);
     let mut results: Vec<ViewMut> =
         results.map(|((aval, _), data)| ViewMut { dtype: aval.dtype, shape: &aval.shape, data }).collect();
     let operands: Vec<View> = (0..step.operands.len()).map(|i| view(step, &lent, i)).collect();
-    op.eval(&operands, &mut results);
+    match &step.action {
+        Action::Control(control) => {
+            let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
+            return control.run(&dense, &mut results, poll);
+        }
+        Action::Apply(op) => op.eval(&operands, &mut results),
+        Action::Copy => {}
+    }
+    true
 }

@@ -42,7 +42,7 @@ impl Value {
 }
 
 /// Where a value comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Def {
     /// Argument number of the program.
     Input(usize),
@@ -55,7 +55,7 @@ pub enum Def {
 }
 
 /// An op applied to values.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Node<O> {
     /// The op, with its static parameters.
     pub op: O,
@@ -66,7 +66,7 @@ pub struct Node<O> {
 }
 
 /// A program: nodes in topological order, with inputs, captured constants and outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Graph<O> {
     values: Vec<(Aval, Def)>,
     nodes: Vec<Node<O>>,

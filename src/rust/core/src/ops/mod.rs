@@ -7,6 +7,7 @@ pub mod attrs;
 pub mod binary;
 pub mod compare;
 pub mod complex;
+pub mod control;
 pub mod convert;
 pub mod create;
 pub mod derive;
@@ -26,6 +27,7 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 pub use binary::Binary;
 pub use compare::Compare;
 pub use complex::{MakeComplex, Part};
+pub use control::{If, Region, Scan, While};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Var};
@@ -78,6 +80,12 @@ pub enum Op {
     Fill(Fill),
     /// Counting along a dimension.
     Iota(Iota),
+    /// One of two graphs.
+    If(If),
+    /// A graph repeated while a condition holds.
+    While(While),
+    /// A graph repeated along a dimension.
+    Scan(Scan),
 }
 
 /// What every op says about itself, whatever its family.
@@ -114,9 +122,10 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let elementwise = elementwise.chain(Part::ALL.iter().map(|op| op.row())).chain([&complex::COMPLEX_OP]);
     let elementwise = elementwise.chain(Binary::ALL.iter().map(|op| op.row()));
     let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
+    let control = [&control::IF, &control::WHILE, &control::SCAN];
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
-    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout)
+    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout).chain(control)
 }
 
 impl Op {
@@ -140,7 +149,15 @@ impl Op {
             Op::DotGeneral(_) => &dot::DOT_GENERAL,
             Op::Fill(_) => &create::FILL,
             Op::Iota(_) => &create::IOTA,
+            Op::If(_) => &control::IF,
+            Op::While(_) => &control::WHILE,
+            Op::Scan(_) => &control::SCAN,
         }
+    }
+
+    /// Whether it runs graphs of its own.
+    pub fn has_regions(&self) -> bool {
+        matches!(self, Op::If(_) | Op::While(_) | Op::Scan(_))
     }
 
     /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
@@ -165,6 +182,7 @@ impl Op {
             Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
+            Op::If(_) | Op::While(_) | Op::Scan(_) => unreachable!("executors run regions"),
         }
     }
 
@@ -193,6 +211,11 @@ impl Op {
                 return Err(Error::NoGradient { op: self.row().function.into(), why });
             }
             Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) | Op::Fill(_) | Op::Iota(_) => vec![None; x.len()],
+            // `autodiff` sees to those that it can derive.
+            Op::If(_) | Op::While(_) | Op::Scan(_) => {
+                let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
+                return Err(Error::NoGradient { op: self.row().function.into(), why });
+            }
         })
     }
 
@@ -231,6 +254,9 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.infer(operands[0], operands[1]),
             Op::Fill(op) => op.infer(),
             Op::Iota(op) => op.infer(),
+            Op::If(op) => return op.infer(operands),
+            Op::While(op) => return op.infer(operands),
+            Op::Scan(op) => return op.infer(operands),
         };
         Ok(vec![one?])
     }
@@ -249,6 +275,9 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.attributes(),
             Op::Fill(op) => op.attributes(),
             Op::Iota(op) => op.attributes(),
+            Op::If(op) => op.attributes(),
+            Op::While(op) => op.attributes(),
+            Op::Scan(op) => op.attributes(),
         }
     }
 }

@@ -112,6 +112,9 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if let Op::Fill(fill) = op {
         return Ok((fill.shape.rank() == 0).then(|| b.literal(fill.value, fill.ambiguous)));
     }
+    if op.has_regions() {
+        return Ok(None);
+    }
     let literals: Option<Vec<Literal>> = operands
         .iter()
         .map(|&v| match b.graph().def(v) {

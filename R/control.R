@@ -1,0 +1,208 @@
+#' Branches and loops inside a program
+#'
+#' R's own `if` and `for` run while a function is traced: they choose and repeat what goes into the program. These
+#' functions put the choice and the repetition into the program itself, where they depend on values.
+#'
+#' `nv_if()` runs one of two branches. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()`
+#' repeats a body a fixed number of times. `nv_scan()` goes along the first dimension of some tensors, and stacks what its
+#' body gives for each. All of them work in [jit()] and outside of it, and inside each other. What they use of their
+#' surroundings they find by themselves.
+#'
+#' The state is a tensor, an R number, or a list of these, nested and named at will. It keeps its structure, dtypes and
+#' shapes from one repetition to the next.
+#'
+#' @section Gradients:
+#' [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards, these store what the derivative of
+#' the body reads, for each repetition: the memory is that of the intermediate values of the body times the number of
+#' repetitions. With `checkpoint = TRUE` they store the state alone, and compute the body once more on the way back.
+#' How often `nv_while()` repeats is not known in advance: it has no gradient.
+#'
+#' @param pred A 0-d boolean.
+#' @param true,false What to do in either case: an expression, evaluated in its own branch, or a function without arguments.
+#' @param init The state at the beginning.
+#' @param cond A function of the state that gives a 0-d boolean.
+#' @param body A function that gives the next state: of the state for `nv_while()`, of the number of the repetition (an
+#'   `i32` from 1) and the state for `nv_for()`.
+#' @param n Number of repetitions, a whole number.
+#' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and what is stacked.
+#' @param xs What to go along: tensors of the same first size, in lists at will, or `NULL`.
+#' @param length Number of repetitions if `xs` is `NULL`.
+#' @param reverse Whether to go from the last slice to the first.
+#' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
+#' @return `nv_if()`: what the branch gave. `nv_while()` and `nv_for()`: the last state. `nv_scan()`: `list(carry = , ys = )`,
+#'   the last state and the stacked results, whose first dimension is that of `xs`.
+#' @section Errors:
+#' `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body changes the structure or a type of
+#' the state, or branches differ in theirs: it names the part of the state and both types.
+#' @references StableHLO specification, `if` and `while`.
+#' @examples
+#' x <- nv_scalar(3)
+#' nv_if(x > 2, sqrt(x), x^2)
+#'
+#' # Newton's iteration for a square root
+#' root <- jit(function(a) nv_while(a, function(x) abs(x * x - a) > 1e-5 * a, function(x) (x + a / x) / 2))
+#' root(nv_scalar(2))
+#'
+#' nv_for(10L, nv_scalar(1L), function(i, state) state * i)
+#'
+#' # Exponential smoothing
+#' smooth <- function(level, x) {
+#'   level <- 0.8 * level + 0.2 * x
+#'   list(level, level)
+#' }
+#' nv_scan(smooth, nv_scalar(0), nv_tensor(c(1, 2, 3, 4)))
+#' @name control
+NULL
+
+#' @rdname control
+#' @export
+nv_if <- function(pred, true, false) {
+  at_once(function() {
+    check_pred(pred, "pred")
+    results <- list()
+    branch <- function(which, expr) {
+      trace_region(function() {
+        value <- expr()
+        value <- if (is.function(value)) value() else value
+        results[[which]] <<- list(value = value, types = value_types(value, "value"))
+        value
+      }, list(), "a branch of nv_if()")
+    }
+    yes <- branch("true", function() true)
+    no <- branch("false", function() false)
+    check_same_types(results$true$types, results$false$types, "Branches of `nv_if()` must have the same structure and types.",
+      c("is", "in one, and", "in the other"), "Convert one of them, such as with `nv_convert()`.")
+    restore(results$true$value, .Call(anvil_branch, value_of(pred), yes, no))
+  })
+}
+
+#' @rdname control
+#' @export
+nv_while <- function(init, cond, body) {
+  check_function(cond, "cond")
+  check_function(body, "body")
+  at_once(function() {
+    init <- state_of(init)
+    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) check_pred(out, "the result of `cond`"))
+    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, out))
+    restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
+  })
+}
+
+#' @rdname control
+#' @export
+nv_for <- function(n, init, body, checkpoint = FALSE) {
+  check_function(body, "body")
+  if (!is_whole(n) || n < 0) {
+    hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
+    abort_arg("n", "a whole number, not negative", describe(n), hint)
+  }
+  step <- function(state, i) list(body(i, state), NULL)
+  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty(0L, "i32"), n, FALSE, checkpoint)$carry
+}
+
+#' @rdname control
+#' @export
+nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
+  check_function(f, "f")
+  sizes <- vapply(unlist_leaves(xs), function(x) {
+    if (!inherits(x, "AnvilValue") || !length(shape(x))) {
+      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (inherits(x, "AnvilValue")) "a 0-d tensor" else describe(x))
+    }
+    shape(x)[1L]
+  }, 0L)
+  if (length(unique(sizes)) > 1L) {
+    abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
+  }
+  if (!is.null(length) && (!is_whole(length) || length < 0)) abort_arg("length", "a whole number, not negative", describe(length))
+  if (!length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
+  if (length(sizes) && !is.null(length) && length != sizes[1L]) {
+    abort_arg("length", paste("the first size of `xs`,", sizes[1L]), describe(length))
+  }
+  scan_along(f, init, xs, if (length(sizes)) sizes[1L] else length, reverse, checkpoint)
+}
+
+scan_along <- function(f, init, xs, length, reverse, checkpoint) {
+  for (flag in c("reverse", "checkpoint")) {
+    value <- get(flag)
+    if (!isTRUE(value) && !isFALSE(value)) abort_arg(flag, "TRUE or FALSE", describe(value))
+  }
+  at_once(function() {
+    init <- state_of(init)
+    slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
+    ys <- NULL
+    body <- trace_region(f, list(init, slices), "the body of a loop", function(out) {
+      if (!is.list(out) || is.object(out) || base::length(out) != 2L) {
+        abort_arg("f", "a function that gives `list(state, y)`", paste("one that gives", describe(out)))
+      }
+      check_state(init, out[[1L]])
+      ys <<- out[[2L]]
+      out
+    })
+    options <- as.integer(c(length, reverse, checkpoint))
+    made <- .Call(anvil_scan, body, unlist_leaves(init), unlist_leaves(xs), options)
+    count <- base::length(unlist_leaves(init))
+    stacked <- seq_along(made) > count
+    list(carry = restore(init, made[!stacked]), ys = restore(ys, made[stacked]))
+  })
+}
+
+# ---- regions ----
+
+# Traces f as a part of the open trace, on tracers with the types of the leaves of `args`.
+trace_region <- function(f, args, name, finish = identity) {
+  trace_with(f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input))
+}
+
+# A state: R numbers become tensors of their ambiguous types.
+state_of <- function(x) {
+  if (!length(unlist_leaves(x))) abort_arg("init", "a state with at least one tensor or R number", describe(x))
+  map_leaves(x, value_of)
+}
+
+# An R number as a value; a value as it is.
+value_of <- function(x) if (inherits(x, "AnvilTensor")) x else .External(anvil_op, "identity", x)
+
+# The structure of a nested list with other leaves, in order.
+restore <- function(x, leaves) {
+  i <- 0L
+  map_leaves(x, function(leaf) leaves[[i <<- i + 1L]])
+}
+
+# Types of the leaves by path; without the flag, which may change, and without saying what is R's.
+value_types <- function(x, name) {
+  types <- describe_leaves(x, name)
+  setNames(sub("^R's ", "", sub("?", "", types, fixed = TRUE)), names(types))
+}
+
+check_state <- function(before, after) {
+  check_same_types(
+    value_types(before, "state"), value_types(after, "state"), "The state of a loop must keep its structure and types.",
+    c("was", "and became", ""), "Convert it in the body, or begin with the type that it becomes."
+  )
+  after
+}
+
+# Types by path are the same; or else the first that is not is shown with both.
+check_same_types <- function(before, after, rule, words, hint) {
+  if (identical(before, after)) return()
+  paths <- union(names(before), names(after))
+  of <- function(types, path) if (path %in% names(types)) types[[path]] else "missing"
+  path <- Filter(function(path) of(before, path) != of(after, path), paths)[1L]
+  shown <- if (is.na(path)) {
+    "The names are in another order."
+  } else {
+    paste0(path, ": ", words[1L], " ", of(before, path), " ", words[2L], " ", of(after, path), if (nzchar(words[3L])) " ", words[3L], ".")
+  }
+  abort("anvil_error_structure", paste0(rule, "\nx ", shown, "\ni ", hint), path = path, before = before, after = after)
+}
+
+check_pred <- function(x, name) {
+  type <- tryCatch(value_types(x, ""), error = function(e) NULL)
+  if (!identical(unname(type), "i1[]")) {
+    abort_arg(name, "a 0-d boolean", if (length(type) == 1L) paste("of type", type) else describe(x))
+  }
+  x
+}
+
+check_function <- function(f, name) if (!is.function(f)) abort_arg(name, "a function", describe(f))

@@ -1,0 +1,216 @@
+//! Derivatives of branches and of loops along a dimension.
+
+use super::{is_differentiable, zeros, Tape};
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::ops::{Binary, Builder, Graph, If, Op, Region, Scan};
+use crate::tensor::Aval;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Types of a graph's outputs.
+fn output_types(graph: &Graph) -> Vec<Aval> {
+    graph.outputs().iter().map(|&v| graph.aval(v).clone()).collect()
+}
+
+/// Types of a graph's inputs.
+fn input_types(graph: &Graph) -> Vec<Aval> {
+    graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect()
+}
+
+fn floats(types: &[Aval]) -> Vec<usize> {
+    (0..types.len()).filter(|&i| is_differentiable(types[i].dtype)).collect()
+}
+
+/// The gradients that are there, zeros for the others.
+fn filled(b: &mut Builder, gradients: &[Option<Value>], types: &[Aval], which: &[usize]) -> Result<Vec<Value>> {
+    which.iter().map(|&i| gradients[i].map_or_else(|| zeros(b, &types[i]), Ok)).collect()
+}
+
+/// Gradients of a branch's operands: again a branch, that computes what was taken anew and derives it.
+pub(super) fn pull_if(
+    b: &mut Builder, op: &If, operands: &[Value], gradients: &[Option<Value>], wanted: &[bool],
+) -> Result<Vec<Option<Value>>> {
+    let types: Vec<Aval> = operands[1..].iter().map(|&v| b.graph().aval(v).clone()).collect();
+    let outputs = output_types(&op.branches[0]);
+    let known: Vec<usize> = floats(&outputs);
+    let given = filled(b, gradients, &outputs, &known)?;
+    let wrt: Vec<usize> = (0..types.len()).filter(|&i| wanted[i + 1]).collect();
+    let first = op.branches[0].inputs().len();
+    let branch = |k: usize| -> Result<Region> {
+        let region = &op.branches[k];
+        let range = if k == 0 { 0..first } else { first..types.len() };
+        let mut b = Builder::default();
+        let inputs: Vec<Value> = types.iter().map(|aval| b.input(aval.clone())).collect();
+        let mut pulled = vec![None; outputs.len()];
+        for &i in &known {
+            pulled[i] = Some(b.input(outputs[i].clone()));
+        }
+        let own: Vec<usize> = wrt.iter().filter(|i| range.contains(i)).map(|i| i - range.start).collect();
+        let tape = Tape::record(&mut b, region, &inputs[range.clone()], &own)?;
+        let mut made = tape.pull(&mut b, &pulled, &own)?.into_iter();
+        let results = wrt
+            .iter()
+            .map(|&i| match if range.contains(&i) { made.next() } else { None } {
+                Some(g) => Ok(g),
+                None => zeros(&mut b, &types[i]),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(b.finish(results)))
+    };
+    let inputs: Vec<Value> = operands[1..].iter().chain(&given).copied().collect();
+    let all: Vec<Value> = [&[operands[0]], inputs.as_slice(), inputs.as_slice()].concat();
+    let results = b.node(Op::If(If { branches: [branch(0)?, branch(1)?] }), &all)?;
+    let mut out = vec![None; operands.len()];
+    for (&i, g) in wrt.iter().zip(results) {
+        out[i + 1] = Some(g);
+    }
+    Ok(out)
+}
+
+/// A part of a graph as one of its own: from values that are taken as given to others.
+fn part(graph: &Graph, given: &[Value], wanted: &[Value]) -> Result<Graph> {
+    let mut b = Builder::default();
+    let mut made: HashMap<Value, Value> = HashMap::new();
+    for &v in given {
+        let input = b.input(graph.aval(v).clone());
+        made.insert(v, input);
+    }
+    let mut needed = vec![false; graph.values().count()];
+    let mut stack: Vec<Value> = wanted.to_vec();
+    while let Some(v) = stack.pop() {
+        if !made.contains_key(&v) && !std::mem::replace(&mut needed[v.index()], true) {
+            if let Def::Result(node, _) = graph.def(v) {
+                stack.extend(&graph.nodes()[node].operands);
+            }
+        }
+    }
+    for v in graph.values().filter(|v| needed[v.index()]) {
+        let copied = match graph.def(v) {
+            Def::Literal(literal) => b.literal(literal, graph.aval(v).ambiguous),
+            Def::Result(node, i) => {
+                let node = &graph.nodes()[node];
+                let operands: Vec<Value> = node.operands.iter().map(|v| made[v]).collect();
+                b.node(node.op.clone(), &operands)?[i]
+            }
+            Def::Input(_) | Def::Constant(_) => {
+                let detail = "a part of a graph needs more than it is given".into();
+                return Err(crate::error::Error::Internal { detail });
+            }
+        };
+        made.insert(v, copied);
+    }
+    Ok(b.finish(wanted.iter().map(|v| made[v]).collect()))
+}
+
+/// How a scan is derived: what its body keeps at each step, and the loop that runs back.
+pub(super) struct ScanRule {
+    /// Which values of the state, slices and other operands have gradients.
+    state: Vec<usize>,
+    along: Vec<usize>,
+    rest: Vec<usize>,
+    /// Outputs beside the state that have gradients.
+    stacked: Vec<usize>,
+    /// The loop that runs back. State: gradients of the state, then those of the other operands so far. Slices: gradients
+    /// of the stacked results, what was kept, the slices of the loop itself.
+    back: Scan,
+    /// What the loop kept, stacked.
+    kept: Vec<Value>,
+    carried: usize,
+}
+
+impl ScanRule {
+    /// Puts the loop into `b` so that it keeps what its derivative needs; gives its results and the rule.
+    pub(super) fn record(
+        b: &mut Builder, op: &Scan, operands: &[Value], wanted: &[bool],
+    ) -> Result<(Vec<Value>, ScanRule)> {
+        let body = &op.body;
+        let (types, outputs) = (input_types(body), output_types(body));
+        let (carried, sliced) = (op.carried, op.sliced);
+        let all = floats(&types);
+        // A state may come to depend on anything; of other operands only some are asked for.
+        let chosen = |from: usize, to: usize, any: bool| -> Vec<usize> {
+            all.iter().copied().filter(|&i| (from..to).contains(&i) && (any || wanted[i])).collect()
+        };
+        let state = chosen(0, carried, true);
+        let along = chosen(carried, carried + sliced, false);
+        let rest = chosen(carried + sliced, types.len(), false);
+        let wrt = [state.as_slice(), &along, &rest].concat();
+        let stacked: Vec<usize> = floats(&outputs).into_iter().filter(|&i| i >= carried).collect();
+
+        // The body and its derivative in one graph. What comes before `mark` belongs to the body.
+        let mut both = Builder::default();
+        let inputs: Vec<Value> = types.iter().map(|aval| both.input(aval.clone())).collect();
+        let tape = Tape::record(&mut both, body, &inputs, &wrt)?;
+        let values = tape.outputs();
+        let mark = both.graph().values().count();
+        let mut gradients = vec![None; outputs.len()];
+        let input_of = |both: &mut Builder, aval: &Aval| both.input(aval.clone());
+        let from_state: Vec<Value> = state.iter().map(|&i| input_of(&mut both, &types[i])).collect();
+        let so_far: Vec<Value> = rest.iter().map(|&i| input_of(&mut both, &types[i])).collect();
+        let from_stacked: Vec<Value> = stacked.iter().map(|&i| input_of(&mut both, &outputs[i])).collect();
+        state.iter().zip(&from_state).for_each(|(&i, &g)| gradients[i] = Some(g));
+        stacked.iter().zip(&from_stacked).for_each(|(&i, &g)| gradients[i] = Some(g));
+        let mut pulled = tape.pull(&mut both, &gradients, &wrt)?;
+        let last = state.len() + along.len();
+        for (g, &sum) in pulled[last..].iter_mut().zip(&so_far) {
+            *g = both.node1(Op::Binary(Binary::add), &[sum, *g])?;
+        }
+        let (to_along, to_rest) = (pulled[state.len()..last].to_vec(), pulled[last..].to_vec());
+        let results = [&pulled[..state.len()], &to_rest, &to_along].concat();
+        let both = both.finish(results.clone());
+
+        // Values of the body that its derivative reads. With checkpoints it reads the state alone and computes the others.
+        let own = |v: &Value| v.index() < mark;
+        let of_state = |v: &Value| inputs[..carried].contains(v);
+        let mut kept: Vec<Value> = if op.checkpoint {
+            inputs[..carried].to_vec()
+        } else {
+            let later = both.nodes().iter().filter(|node| !own(&node.results[0]));
+            let read = later.flat_map(|node| node.operands.iter().copied()).chain(results.iter().copied());
+            let is_made = |v: &Value| own(v) && (of_state(v) || matches!(both.def(*v), Def::Result(..)));
+            read.filter(is_made).collect()
+        };
+        kept.sort();
+        kept.dedup();
+
+        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat())?;
+        let slices = &inputs[carried..carried + sliced];
+        let given = [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]].concat();
+        let back = Scan {
+            body: Arc::new(part(&both, &given, &results)?),
+            carried: state.len() + rest.len(),
+            sliced: stacked.len() + kept.len() + sliced,
+            length: op.length,
+            reverse: !op.reverse,
+            checkpoint: op.checkpoint,
+        };
+        let mut results = b.node(Op::Scan(Scan { body: Arc::new(forward), ..op.clone() }), operands)?;
+        let kept = results.split_off(outputs.len());
+        Ok((results, ScanRule { state, along, rest, stacked, back, kept, carried }))
+    }
+
+    /// Gradients of the operands.
+    pub(super) fn pull(
+        &self, b: &mut Builder, operands: &[Value], results: &[Value], gradients: &[Option<Value>],
+    ) -> Result<Vec<Option<Value>>> {
+        let type_of = |b: &Builder, v: Value| b.graph().aval(v).clone();
+        let types: Vec<Aval> = results.iter().map(|&v| type_of(b, v)).collect();
+        let mut given = filled(b, gradients, &types, &self.state)?;
+        for &i in &self.rest {
+            let aval = type_of(b, operands[i]);
+            given.push(zeros(b, &aval)?);
+        }
+        given.extend(filled(b, gradients, &types, &self.stacked)?);
+        given.extend(&self.kept);
+        given.extend(&operands[self.carried..]);
+        debug_assert_eq!(self.back.body.inputs().len(), given.len());
+        let made = b.node(Op::Scan(self.back.clone()), &given)?;
+        let mut out = vec![None; operands.len()];
+        let order = self.state.iter().chain(&self.rest).chain(&self.along);
+        for (&i, g) in order.zip(made) {
+            out[i] = Some(g);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,156 @@
+//! Reverse-mode derivatives: a program becomes nodes of a graph, and then so do the gradients of its inputs.
+//!
+//! The rules are those of the ops ([`Op::pull`](crate::ops::Op::pull)). What they make are nodes like any other, so that
+//! the gradient of a gradient needs nothing more. Only nodes between the inputs that are asked for and the outputs are
+//! looked at: an op without a rule is no obstacle elsewhere.
+
+mod control;
+
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::ops::{Binary, Builder, Convert, Graph, Math, Op, Var};
+use crate::tensor::Aval;
+use control::ScanRule;
+use std::collections::HashMap;
+
+/// A graph whose nodes have been copied into another one.
+pub struct Tape<'g> {
+    graph: &'g Graph,
+    /// For each value of the graph, the one that it has become.
+    values: Vec<Value>,
+    /// For each value, whether it depends on an input to derive by, in floats all the way.
+    depends: Vec<bool>,
+    /// By node: loops along a dimension, which keep what their derivative needs.
+    scans: HashMap<usize, ScanRule>,
+}
+
+/// Whether values of a dtype have gradients.
+pub fn is_differentiable(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex()
+}
+
+impl<'g> Tape<'g> {
+    /// Copies the nodes of a graph without constants into `builder`, with these values in place of its inputs; `wrt` are
+    /// the numbers of the inputs to derive by.
+    ///
+    /// # Errors
+    /// Those of [`Builder::node`]: none if the values have the types of the inputs. Those of the rules for loops.
+    pub fn record(builder: &mut Builder, graph: &'g Graph, inputs: &[Value], wrt: &[usize]) -> Result<Tape<'g>> {
+        let count = graph.values().count();
+        let mut depends = vec![false; count];
+        wrt.iter().for_each(|&i| depends[graph.inputs()[i].index()] = true);
+        let mut values: Vec<Value> = Vec::with_capacity(count);
+        let mut scans = HashMap::new();
+        let mut made: Vec<Value> = Vec::new();
+        for value in graph.values() {
+            values.push(match graph.def(value) {
+                Def::Input(i) => inputs[i],
+                Def::Literal(literal) => builder.literal(literal, graph.aval(value).ambiguous),
+                Def::Constant(_) => {
+                    let detail = "constants belong to the outermost trace".into();
+                    return Err(crate::error::Error::Internal { detail });
+                }
+                Def::Result(number, i) => {
+                    let node = &graph.nodes()[number];
+                    if i == 0 {
+                        let operands: Vec<Value> = node.operands.iter().map(|v| values[v.index()]).collect();
+                        let wanted: Vec<bool> = node.operands.iter().map(|v| depends[v.index()]).collect();
+                        made = match &node.op {
+                            Op::Scan(op) if wanted.contains(&true) => {
+                                let (results, rule) = ScanRule::record(builder, op, &operands, &wanted)?;
+                                scans.insert(number, rule);
+                                results
+                            }
+                            op => builder.node(op.clone(), &operands)?,
+                        };
+                        for v in &node.results {
+                            let float = is_differentiable(graph.aval(*v).dtype);
+                            depends[v.index()] = float && wanted.contains(&true);
+                        }
+                    }
+                    made[i]
+                }
+            });
+        }
+        Ok(Tape { graph, values, depends, scans })
+    }
+
+    /// What the graph's outputs have become.
+    pub fn outputs(&self) -> Vec<Value> {
+        self.graph.outputs().iter().map(|v| self.values[v.index()]).collect()
+    }
+
+    /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for gradients of the outputs (`None` is 0). They have the types of the
+    /// inputs.
+    ///
+    /// # Errors
+    /// [`Error::NoGradient`](crate::error::Error::NoGradient) if an op on the way has no rule.
+    pub fn pull(&self, builder: &mut Builder, gradients: &[Option<Value>], wrt: &[usize]) -> Result<Vec<Value>> {
+        let (count, depends) = (self.values.len(), &self.depends);
+        let mut sums: Vec<Option<Value>> = vec![None; count];
+        for (v, g) in self.graph.outputs().iter().zip(gradients) {
+            if let (true, Some(g)) = (depends[v.index()], g) {
+                add(builder, &mut sums[v.index()], *g)?;
+            }
+        }
+        for (number, node) in self.graph.nodes().iter().enumerate().rev() {
+            let wanted: Vec<bool> = node.operands.iter().map(|v| depends[v.index()]).collect();
+            let reached = node.results.iter().any(|v| sums[v.index()].is_some());
+            if !reached || !wanted.contains(&true) {
+                continue;
+            }
+            let operands: Vec<Value> = node.operands.iter().map(|v| self.values[v.index()]).collect();
+            let results: Vec<Value> = node.results.iter().map(|v| self.values[v.index()]).collect();
+            let made: Vec<Option<Value>> = node.results.iter().map(|v| sums[v.index()]).collect();
+            let pulled = match (&node.op, self.scans.get(&number)) {
+                (Op::Scan(_), Some(rule)) => rule.pull(builder, &operands, &results, &made)?,
+                (Op::If(op), _) => control::pull_if(builder, op, &operands, &made, &wanted)?,
+                (op, _) => {
+                    let math = Math::new(builder);
+                    let vars = |values: &[Value]| values.iter().map(|&v| math.var(v)).collect::<Vec<Var>>();
+                    let made: Vec<Option<Var>> = made.iter().map(|g| g.map(|g| math.var(g))).collect();
+                    let pulled = op.pull(&vars(&operands), &vars(&results), &made, &wanted)?;
+                    let pulled = pulled.into_iter().map(|g| g.map(Var::value)).collect();
+                    math.finish()?;
+                    pulled
+                }
+            };
+            for ((v, g), wanted) in node.operands.iter().zip(pulled).zip(wanted) {
+                if let (true, Some(g)) = (wanted, g) {
+                    add(builder, &mut sums[v.index()], g)?;
+                }
+            }
+        }
+
+        wrt.iter()
+            .map(|&i| {
+                let input = self.graph.inputs()[i];
+                let aval = self.graph.aval(input);
+                match sums[input.index()] {
+                    Some(g) if builder.graph().aval(g).ambiguous == aval.ambiguous => Ok(g),
+                    Some(g) => {
+                        builder.node1(Op::Convert(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }), &[g])
+                    }
+                    None => zeros(builder, aval),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The gradient of what has no part in the result.
+fn zeros(builder: &mut Builder, aval: &Aval) -> Result<Value> {
+    let math = Math::new(builder);
+    let zero = math.fill(0.0, aval).value();
+    math.finish().map(|()| zero)
+}
+
+/// Adds to the gradient of a value.
+fn add(builder: &mut Builder, sum: &mut Option<Value>, g: Value) -> Result<()> {
+    *sum = Some(match *sum {
+        Some(so_far) => builder.node1(Op::Binary(Binary::add), &[so_far, g])?,
+        None => g,
+    });
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is read while the
+//! other is written; nothing is allocated while a loop runs.
+
+use super::run::{Executable, Output};
+use crate::dtype::dispatch;
+use crate::error::Result;
+use crate::kernels::memory::AlignedBytes;
+use crate::kernels::tile;
+use crate::ops::{Op, Region, Scan};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+use std::cell::RefCell;
+
+/// A compiled op with regions.
+#[derive(Debug)]
+pub enum Control {
+    /// Programs for a condition that holds, and for one that does not.
+    If([Executable; 2]),
+    /// Condition, body, number of values that are carried.
+    While(Box<Executable>, Box<Executable>, Carried),
+    /// Body, the op, slices that are read and written.
+    Scan(Box<Executable>, Scan, Carried, Slices),
+}
+
+/// The two buffers of each value that is carried.
+#[derive(Debug, Default)]
+pub struct Carried(RefCell<[Vec<AlignedBytes>; 2]>);
+
+/// Slices of the values that a scan goes along, and of those that it stacks, with their types; and what was stacked so
+/// far, slice after slice.
+#[derive(Debug)]
+pub struct Slices {
+    read: Vec<Aval>,
+    written: Vec<Aval>,
+    buffers: RefCell<Vec<AlignedBytes>>,
+}
+
+/// Says whether to stop, told how many elements were made.
+type Poll<'a> = &'a mut dyn FnMut(usize) -> bool;
+
+fn buffers<'a>(avals: impl Iterator<Item = &'a Aval>) -> Vec<AlignedBytes> {
+    avals.map(|aval| AlignedBytes::zeroed(aval.bytes())).collect()
+}
+
+impl Control {
+    /// Compiles an op with regions; `None` for other ops.
+    ///
+    /// # Errors
+    /// Those of [`Executable::compile`].
+    pub fn compile(op: &Op) -> Result<Option<Control>> {
+        let program = |region: &Region| Executable::compile(region, &[]);
+        let carried = |region: &Region, n: usize| {
+            let avals = || region.inputs()[..n].iter().map(|&v| region.aval(v));
+            Carried(RefCell::new([buffers(avals()), buffers(avals())]))
+        };
+        Ok(match op {
+            Op::If(op) => Some(Control::If([program(&op.branches[0])?, program(&op.branches[1])?])),
+            Op::While(op) => {
+                let state = carried(&op.body, op.carried);
+                Some(Control::While(Box::new(program(&op.cond)?), Box::new(program(&op.body)?), state))
+            }
+            Op::Scan(op) => {
+                let types = |values: &[crate::graph::Value]| values.iter().map(|&v| op.body.aval(v).clone()).collect::<Vec<_>>();
+                let read = types(&op.body.inputs()[op.carried..op.carried + op.sliced]);
+                let written = types(&op.body.outputs()[op.carried..]);
+                let all = written.iter().map(|slice| op.stacked(slice)).collect::<Result<Vec<_>>>()?;
+                let slices = Slices { buffers: RefCell::new([buffers(read.iter()), buffers(all.iter())].concat()), read, written };
+                Some(Control::Scan(Box::new(program(&op.body)?), op.clone(), carried(&op.body, op.carried), slices))
+            }
+            _ => None,
+        })
+    }
+
+    /// Runs it on dense operands. Returns whether it ran to the end.
+    pub fn run(&self, operands: &[&[u8]], results: &mut [ViewMut], poll: Poll) -> bool {
+        match self {
+            Control::If(branches) => {
+                let first = branches[0].graph().inputs().len();
+                let holds = operands[0][0] != 0;
+                let (branch, inputs) =
+                    if holds { (&branches[0], &operands[1..1 + first]) } else { (&branches[1], &operands[1 + first..]) };
+                branch.run(&some(inputs), &[], results.iter_mut().map(|out| Output::Fresh(out.data)).collect(), poll)
+            }
+            Control::While(cond, body, carried) => {
+                let n = results.len();
+                let (state, rest) = operands.split_at(n);
+                let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
+                carried.with(state, results, |before, after| {
+                    let mut go_on = [0];
+                    if poll(1) || !run(cond, before, for_cond, vec![&mut go_on], poll) {
+                        return Some(false);
+                    }
+                    if go_on[0] == 0 {
+                        return Some(true);
+                    }
+                    (!run(body, before, for_body, writable(after), poll)).then_some(false)
+                })
+            }
+            Control::Scan(body, op, carried, slices) => {
+                let (state, rest) = operands.split_at(op.carried);
+                let (sliced, rest) = rest.split_at(op.sliced);
+                let (last, stacked) = results.split_at_mut(op.carried);
+                let mut own;
+                let mut borrowed = slices.buffers.try_borrow_mut().ok();
+                let memory: &mut Vec<AlignedBytes> = match borrowed.as_deref_mut() {
+                    Some(memory) => memory,
+                    None => {
+                        own = slices.buffers.borrow().clone();
+                        &mut own
+                    }
+                };
+                let (read, written) = memory.split_at_mut(op.sliced);
+                let mut step = 0;
+                let done = carried.with(state, last, |before, after| {
+                    if step == op.length {
+                        return Some(true);
+                    }
+                    let at = if op.reverse { op.length - 1 - step } else { step };
+                    step += 1;
+                    if poll(1) {
+                        return Some(false);
+                    }
+                    for ((aval, source), target) in slices.read.iter().zip(sliced).zip(read.iter_mut()) {
+                        copy_slice(aval, op.length, at, source, target.as_mut_slice());
+                    }
+                    let inputs: Vec<&[u8]> = read.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied()).collect();
+                    let mut outputs = writable(after);
+                    for (aval, all) in slices.written.iter().zip(written.iter_mut()) {
+                        outputs.push(&mut all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]);
+                    }
+                    (!run(body, before, &inputs, outputs, poll)).then_some(false)
+                });
+                // Slice after slice lies the new dimension last; in the result it is the first.
+                for ((aval, all), out) in slices.written.iter().zip(written).zip(stacked) {
+                    let slice = aval.shape.strides();
+                    let mut strides = vec![aval.shape.size() as isize];
+                    strides.extend(slice.iter().map(|&s| s as isize));
+                    let layout = Layout { strides, offset: 0 };
+                    let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
+                    dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
+                }
+                done
+            }
+        }
+    }
+}
+
+impl Carried {
+    /// Repeats `step(before, after)` on the state until it says how it ended; the last state goes to `results`.
+    fn with(
+        &self, init: &[&[u8]], results: &mut [ViewMut],
+        mut step: impl FnMut(&[AlignedBytes], &mut [AlignedBytes]) -> Option<bool>,
+    ) -> bool {
+        // A loop inside itself, by way of an interrupt handler of R, gets buffers of its own.
+        let mut own;
+        let mut borrowed = self.0.try_borrow_mut().ok();
+        let state: &mut [Vec<AlignedBytes>; 2] = match borrowed.as_deref_mut() {
+            Some(state) => state,
+            None => {
+                let new = || init.iter().map(|x| AlignedBytes::zeroed(x.len())).collect();
+                own = [new(), new()];
+                &mut own
+            }
+        };
+        for (buffer, bytes) in state[0].iter_mut().zip(init) {
+            buffer.as_mut_slice().copy_from_slice(bytes);
+        }
+        let done = loop {
+            let [before, after] = &mut *state;
+            if let Some(done) = step(before, after) {
+                break done;
+            }
+            state.swap(0, 1);
+        };
+        for (buffer, out) in state[0].iter().zip(results) {
+            out.data.copy_from_slice(buffer.as_slice());
+        }
+        done
+    }
+}
+
+/// One slice along the first dimension, dense.
+fn copy_slice(slice: &Aval, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
+    let strides: Vec<isize> = slice.shape.strides().iter().map(|&s| (s * length) as isize).collect();
+    let layout = Layout { strides, offset: at };
+    let view = View { dtype: slice.dtype, shape: &slice.shape, layout: &layout, data: source };
+    dispatch!(slice.dtype, T => {
+        tile::copy::<T>(&view, &mut ViewMut { dtype: slice.dtype, shape: &slice.shape, data: target });
+    });
+}
+
+fn some<'a>(inputs: &[&'a [u8]]) -> Vec<Option<&'a [u8]>> {
+    inputs.iter().copied().map(Some).collect()
+}
+
+fn writable(buffers: &mut [AlignedBytes]) -> Vec<&mut [u8]> {
+    buffers.iter_mut().map(AlignedBytes::as_mut_slice).collect()
+}
+
+fn run(program: &Executable, state: &[AlignedBytes], rest: &[&[u8]], outputs: Vec<&mut [u8]>, poll: Poll) -> bool {
+    let inputs: Vec<&[u8]> = state.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied()).collect();
+    program.run(&some(&inputs), &[], outputs.into_iter().map(Output::Fresh).collect(), poll)
+}

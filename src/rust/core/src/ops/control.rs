@@ -1,0 +1,181 @@
+//! Ops that run graphs of their own: branches and loops. What they use of the graph around them comes in as operands.
+//!
+//! The executors run them (`exec::control`): what a region means is what its ops mean.
+
+use super::attrs::logical;
+use super::{written, Graph, Row};
+use crate::dtype::{DType, ANY};
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::tensor::Aval;
+use std::sync::Arc;
+
+/// A graph without constants, run by an op.
+pub type Region = Arc<Graph>;
+
+/// One of two graphs, by a condition. Operands: the condition, inputs of the first graph, inputs of the second.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct If {
+    /// What is run if the condition holds, and what else. Their outputs have the same types.
+    pub branches: [Region; 2],
+}
+
+/// A graph repeated as long as a condition on its state holds. Operands: the state, what else the condition uses, what
+/// else the body uses. Results: the last state.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct While {
+    /// From the state to a 0-d boolean.
+    pub cond: Region,
+    /// From the state to the next one, of the same types.
+    pub body: Region,
+    /// Number of values of the state.
+    pub carried: usize,
+}
+
+/// A graph repeated along the first dimension of some values. Operands: the state, values to go along, what else the
+/// body uses. Results: the last state, and what the body gave beside it, stacked along a new first dimension.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scan {
+    /// From state, slices and the rest to the next state and a slice of each stacked result.
+    pub body: Region,
+    /// Number of values of the state.
+    pub carried: usize,
+    /// Number of values that are gone along.
+    pub sliced: usize,
+    /// Number of repetitions: the first size of what is gone along.
+    pub length: usize,
+    /// Whether from the last slice to the first.
+    pub reverse: bool,
+    /// Whether a derivative computes the body again instead of storing what it needs of it.
+    pub checkpoint: bool,
+}
+
+pub(super) static IF: Row = written("if", "nv_if", &["pred"], ANY);
+pub(super) static WHILE: Row = written("while", "nv_while", &["init"], ANY);
+pub(super) static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
+
+/// A region as an attribute: its text, indented.
+fn block(region: &Region) -> String {
+    let text = region.to_string();
+    let lines: Vec<String> = text.trim_end().lines().map(|line| format!("      {line}")).collect();
+    format!("{{\n{}\n    }}", lines.join("\n"))
+}
+
+/// Whether types are the same but for the flag.
+fn same(a: &Aval, b: &Aval) -> bool {
+    a.dtype == b.dtype && a.shape == b.shape
+}
+
+/// Checks that values fit the inputs of a region.
+fn check<'a>(row: &Row, region: &Region, operands: impl ExactSizeIterator<Item = &'a Aval>) -> Result<()> {
+    let fits = operands.len() == region.inputs().len()
+        && operands.zip(region.inputs()).all(|(x, &input)| same(x, region.aval(input)));
+    if fits { Ok(()) } else { Err(internal(row, "operands do not fit its region")) }
+}
+
+fn internal(row: &Row, what: &str) -> Error {
+    Error::Internal { detail: format!("{}: {what}", row.name) }
+}
+
+/// Types of a region's outputs.
+fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
+    region.outputs().iter().map(|&v| region.aval(v))
+}
+
+impl If {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("true", block(&self.branches[0])), ("false", block(&self.branches[1]))]
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let [first, second] = &self.branches;
+        let (pred, rest) = operands.split_first().ok_or_else(|| internal(&IF, "no condition"))?;
+        if pred.dtype != DType::I1 || pred.shape.rank() > 0 {
+            return Err(internal(&IF, "the condition is no 0-d boolean"));
+        }
+        let (one, other) = rest.split_at(first.inputs().len().min(rest.len()));
+        check(&IF, first, one.iter().copied())?;
+        check(&IF, second, other.iter().copied())?;
+        if outputs(first).len() != outputs(second).len() || !outputs(first).zip(outputs(second)).all(|(x, y)| same(x, y)) {
+            return Err(internal(&IF, "branches of different types"));
+        }
+        let both = |(x, y): (&Aval, &Aval)| Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() };
+        Ok(outputs(first).zip(outputs(second)).map(both).collect())
+    }
+}
+
+/// Types of a state after a loop: known where the body makes it so.
+fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) -> Result<Vec<Aval>> {
+    let next = |(x, y): (&&Aval, &Aval)| {
+        if !same(x, y) {
+            return Err(internal(row, "the state changes its type"));
+        }
+        Ok(Aval { ambiguous: x.ambiguous && y.ambiguous, ..y.clone() })
+    };
+    init.iter().zip(body).map(next).collect()
+}
+
+impl While {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("cond", block(&self.cond)), ("body", block(&self.body))]
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let extra = self.cond.inputs().len().saturating_sub(self.carried);
+        if operands.len() < self.carried + extra || outputs(&self.body).len() != self.carried {
+            return Err(internal(&WHILE, "too few operands or results"));
+        }
+        let (state, rest) = operands.split_at(self.carried);
+        let (one, other) = rest.split_at(extra);
+        check(&WHILE, &self.cond, [state, one].concat().into_iter())?;
+        check(&WHILE, &self.body, [state, other].concat().into_iter())?;
+        let mut test = outputs(&self.cond);
+        match (test.next(), test.next()) {
+            (Some(x), None) if x.dtype == DType::I1 && x.shape.rank() == 0 => {}
+            _ => return Err(internal(&WHILE, "the condition is no 0-d boolean")),
+        }
+        carried(&WHILE, state, outputs(&self.body))
+    }
+}
+
+impl Scan {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
+        vec![
+            ("length", self.length.to_string()),
+            ("reverse", reverse),
+            ("checkpoint", checkpoint),
+            ("body", block(&self.body)),
+        ]
+    }
+
+    /// The type of what is stacked from slices of this type.
+    pub fn stacked(&self, slice: &Aval) -> Result<Aval> {
+        let sizes = std::iter::once(self.length).chain(slice.shape.iter().copied()).collect();
+        Ok(Aval { shape: Shape::try_new(sizes)?, ..slice.clone() })
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        if operands.len() < self.carried + self.sliced || outputs(&self.body).len() < self.carried {
+            return Err(internal(&SCAN, "too few operands or results"));
+        }
+        let slices: Vec<Aval> = operands[self.carried..self.carried + self.sliced]
+            .iter()
+            .map(|x| match x.shape.split_first() {
+                Some((&first, rest)) if first == self.length => {
+                    Ok(Aval { shape: Shape::try_new(rest.to_vec())?, ..(*x).clone() })
+                }
+                _ => Err(internal(&SCAN, "a first dimension of another size")),
+            })
+            .collect::<Result<_>>()?;
+        let state = &operands[..self.carried];
+        let rest = &operands[self.carried + self.sliced..];
+        let given: Vec<&Aval> = state.iter().copied().chain(&slices).chain(rest.iter().copied()).collect();
+        check(&SCAN, &self.body, given.into_iter())?;
+        let mut types = carried(&SCAN, state, outputs(&self.body))?;
+        for slice in outputs(&self.body).skip(self.carried) {
+            types.push(self.stacked(slice)?);
+        }
+        Ok(types)
+    }
+}
