@@ -12,6 +12,7 @@ pub mod create;
 pub mod dot;
 pub mod layout;
 pub mod predicate;
+pub mod random;
 pub mod reduce;
 pub mod ternary;
 pub mod unary;
@@ -30,6 +31,7 @@ pub use create::{Fill, Iota};
 pub use dot::DotGeneral;
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
+pub use random::RngBits;
 pub use reduce::Reduction;
 pub use ternary::Ternary;
 pub use unary::Unary;
@@ -76,6 +78,8 @@ pub enum Op {
     Fill(Fill),
     /// Counting along a dimension.
     Iota(Iota),
+    /// Random bits.
+    RngBits(RngBits),
 }
 
 /// What every op says about itself, whatever its family.
@@ -114,7 +118,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
-    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout)
+    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout).chain([&random::RNG_BITS])
 }
 
 impl Op {
@@ -138,6 +142,7 @@ impl Op {
             Op::DotGeneral(_) => &dot::DOT_GENERAL,
             Op::Fill(_) => &create::FILL,
             Op::Iota(_) => &create::IOTA,
+            Op::RngBits(_) => &random::RNG_BITS,
         }
     }
 
@@ -163,6 +168,7 @@ impl Op {
             Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
+            Op::RngBits(op) => op.eval(&operands[0], results),
         }
     }
 
@@ -201,6 +207,7 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.infer(operands[0], operands[1]),
             Op::Fill(op) => op.infer(),
             Op::Iota(op) => op.infer(),
+            Op::RngBits(op) => return op.infer(operands[0]),
         };
         Ok(vec![one?])
     }
@@ -219,6 +226,7 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.attributes(),
             Op::Fill(op) => op.attributes(),
             Op::Iota(op) => op.attributes(),
+            Op::RngBits(op) => op.attributes(),
         }
     }
 }
