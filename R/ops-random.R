@@ -8,9 +8,9 @@
 #' themselves, such as chains or workers. The state that was split must not be drawn from again.
 #'
 #' A state is a `ui64[2]`: a key, and a counter that moves on with each draw. Of a seed, the key is the low 16 bits and the
-#' counter the high 16 bits, as in the R package 'anvil' of the r-xla project. States from a split have keys and counters
-#' that are 128 bits of ThreeFry each, made of the state that is split: two of them have the same key with a probability
-#' of 2^-64.
+#' counter the high 16 bits. So seeds that differ by a multiple of 65536 have the same key, and what is drawn from them
+#' overlaps: take seeds from 0 to 65535, or split a state. The states of a split are random bits of the one that is
+#' split, 64 for the key and 64 for the counter: two of them have the same key with a probability of 2^-64.
 #'
 #' @param seed A whole number in the range of R's integers.
 #' @param state A state: from `nv_rng_state()`, `nv_split_state()`, or the `state` of an earlier draw.
@@ -85,9 +85,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by less than
 #' 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
 #'
-#' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64. Parameters
-#' may be tensors or traced values, and derivatives with respect to `lower`, `upper`, `mean` and `sd` exist. Their values
-#' are checked only if they are R numbers.
+#' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64. The values of
+#' parameters are checked only if they are R numbers.
 #'
 #' @param shape Sizes of the dimensions of the values; `integer()` is 0-d.
 #' @param state A state, see [nv_rng_state()].
@@ -96,13 +95,13 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' @param lower,upper Bounds: finite R numbers with `lower <= upper`, or 0-d tensors.
 #' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or 0-d tensors.
 #' @param n For `nv_rbinom()`, the number of trials, at least 0; for `nv_sample_int()`, the largest value, at least 1.
-#'   A whole number that the dtype can hold.
+#'   A whole number that the dtype can hold, and for the trials an `i32`.
 #' @param prob Probability of success: an R number from 0 to 1, or a 0-d tensor.
 #' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`, never ambiguous.
 #' @section Errors:
 #' `anvil_error_arg` for a state that is none, and for a shape, dtype or parameter that is not as above;
 #' `anvil_error_shape` for a parameter that is not 0-d, or a shape that is too large; `anvil_error_dtype` for an unknown
-#' dtype; `anvil_error_value` for an `n` that the dtype cannot hold.
+#' dtype.
 #' @references Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3,
 #'   \doi{10.1145/2063384.2063405}. Box and Muller (1958), A note on the generation of random normal deviates,
 #'   \doi{10.1214/aoms/1177706645}.

@@ -43,25 +43,23 @@ test_that("bits are those of XLA", {
     expect_identical(type_of(x$value), paste0(dtype, "[", paste(shape, collapse = ", "), "]"))
     list(as.character(by_row(x$value)), numbers(x$state))
   }
-  expect_identical(
-    draw(state(1, 2), c(2, 2), "i64")[[2L]], c(1, 6)
-  )
-  low <- nv_convert(nv_rng_bits(state(1, 2), c(2, 2), "i64")$value, "ui64")
-  low <- nv_bitcast_convert(nv_convert(nv_and(low, nv_scalar(2^32 - 1, "ui64")), "ui32"), "i32")
-  expect_identical(by_row(low), c(43444564L, -315321645L, 1672743891L, 2109414752L))
+  x <- nv_rng_bits(state(1, 2), c(2, 2), "i64")
+  expect_identical(numbers(x$state), c(1, 6))
+  # Low bits come first.
+  low <- as_array(nv_bitcast_convert(x$value, "i32"))[, , 1]
+  expect_identical(as.vector(t(low)), c(43444564L, -315321645L, 1672743891L, 2109414752L))
 
   words <- c("3732534457", "1332528664", "646961260", "4263843367", "2234760234")
   expect_identical(draw(state(), 5, "ui32"), list(words, c(42, 3)))
   expect_identical(
     draw(state(), c(2, 3), "ui32"), list(c(words[c(1, 3, 5, 2, 4)], "457295592"), c(42, 3))
   )
-  text <- function(x) format(nv_rng_bits(state(), 4, "ui64", x)$value)
-  for (word in c("5723167036595107001", "18313067817178486892", "1964069614479719466", "15876735867918476522")) {
-    expect_match(text("threefry"), word, all = FALSE)
-  }
-  for (word in c("7719839239276677481", "17703274403975751234", "18084361555779662844", "9992890270629147361")) {
-    expect_match(text("philox"), word, all = FALSE)
-  }
+  expect_identical(nv_rng_bits(state(), 4, "ui64")$value, nv_tensor(dtype = "ui64", c(
+    "5723167036595107001", "18313067817178486892", "1964069614479719466", "15876735867918476522"
+  )))
+  expect_identical(nv_rng_bits(state(), 4, "ui64", "philox")$value, nv_tensor(dtype = "ui64", c(
+    "7719839239276677481", "17703274403975751234", "18084361555779662844", "9992890270629147361"
+  )))
   expect_identical(numbers(nv_rng_bits(state(), c(2, 2), "ui64")$state), c(42, 4))
   expect_identical(numbers(nv_rng_bits(state(), 4, "ui64", "philox")$state), c(42, 2))
   expect_identical(draw(state(), 5, "ui8"), list(c("185", "24", "108", "39", "42"), c(42, 3)))
@@ -157,12 +155,13 @@ test_that("every dtype can be drawn", {
 test_that("bounds and moments are numbers, tensors or traced", {
   s <- nv_rng_state(3)
   u <- nv_runif(5, s, lower = -1, upper = 3)$value
-  expect_identical(as.double(u), as_f32(as_f32(as.double(nv_runif(5, s)$value) * 4) - 1))
+  f32 <- function(x) as.vector(as_f32(x))
+  expect_identical(as.double(u), f32(f32(as.double(nv_runif(5, s)$value) * 4) - 1))
   expect_identical(nv_runif(5, s, lower = nv_scalar(-1), upper = nv_scalar(3L))$value, u)
   expect_identical(jit(function(a, b) nv_runif(5, s, lower = a, upper = b)$value)(-1, 3), u)
   expect_identical(nv_runif(5, s, lower = 0L, upper = nv_scalar(1))$value, nv_runif(5, s)$value)
   z <- nv_rnorm(5, s, mean = 10, sd = 2)$value
-  expect_identical(as.double(z), as_f32(as_f32(as.double(nv_rnorm(5, s)$value) * 2) + 10))
+  expect_identical(as.double(z), f32(f32(as.double(nv_rnorm(5, s)$value) * 2) + 10))
   expect_identical(jit(function(a, b) nv_rnorm(5, s, mean = a, sd = b)$value)(10, nv_scalar(2)), z)
   expect_identical(nv_rnorm(5, s, sd = 0)$value, nv_fill(0, 5, "f32"))
   k <- nv_rbinom(5, s, n = 9, prob = 0.3)$value
@@ -260,13 +259,10 @@ test_that("a million binomial numbers are binomial", {
     k <- as.integer(nv_rbinom(1e6, nv_rng_state(105), n = n, prob = case[2L])$value)
     expected <- dbinom(0:n, n, case[2L])
     counts <- tabulate(k + 1L, n + 1L)
-    # Cells that hardly ever are met are one.
+    # Cells that are hardly ever met go with the rarest of the others.
     common <- expected * 1e6 >= 5
-    counts <- c(counts[common], sum(counts[!common]))
-    expected <- c(expected[common], sum(expected[!common]))
-    met <- expected > 0
-    expect_identical(sum(counts[!met]), 0L)
-    expect_gt(chisq.test(counts[met], p = expected[met], rescale.p = TRUE)$p.value, rare)
+    cell <- ifelse(common, seq_along(expected), which(common)[which.min(expected[common])])
+    expect_gt(chisq.test(rowsum(counts, cell)[, 1L], p = rowsum(expected, cell)[, 1L])$p.value, rare)
   }
 })
 
@@ -292,7 +288,7 @@ test_that("split states are independent of each other", {
   expect_jit_equal(function(s) nv_split_state(s, 3), nv_rng_state(1))
   # Neighbouring seeds give states that have nothing in common.
   more <- unlist(lapply(1:50, function(seed) nv_split_state(nv_rng_state(seed), 4)), recursive = FALSE)
-  keys <- vapply(more, function(x) as.double(x)[1L], 0)
+  keys <- suppressWarnings(vapply(more, function(x) as.double(x)[1L], 0))
   expect_identical(anyDuplicated(keys), 0L)
   expect_gt(ks.test(keys / 2^64, "punif")$p.value, rare)
   draws <- vapply(states, function(s) as.double(nv_rnorm(1e5, s)$value), numeric(1e5))
@@ -304,7 +300,7 @@ test_that("split states are independent of each other", {
 test_that("what is no state is refused", {
   wrong <- list(
     42, 1:2, nv_tensor(c(1, 2)), nv_tensor(1:2, dtype = "ui32"), nv_fill(1, 3, "ui64"), nv_fill(1, c(1, 2), "ui64"),
-    nv_scalar(1, "ui64"), nv_rng_state(1)[["data"]], "1", NULL, list(nv_rng_state(1))
+    nv_scalar(1, "ui64"), "1", NULL, list(nv_rng_state(1))
   )
   for (x in wrong) {
     for (draw in samplers) expect_error(draw(3, x), class = "anvil_error_arg")
@@ -320,7 +316,7 @@ test_that("wrong parameters are refused, in the user's call", {
   s <- nv_rng_state(1)
   arg <- function(expr, pattern) {
     e <- expect_error(expr, class = "anvil_error_arg", pattern)
-    expect_match(deparse1(conditionCall(e)), "^nv_r|^nv_s")
+    expect_match(deparse1(conditionCall(e)), "^(draw|nv_)")
   }
   for (shape in list(-1, 1.5, NA, "a", c(2, -1), list(2))) {
     for (draw in samplers) arg(draw(shape, s), "`shape` must be a shape")
@@ -351,11 +347,12 @@ test_that("wrong parameters are refused, in the user's call", {
     arg(nv_sample_int(2, s, n = n), "`n` must be")
     arg(nv_split_state(s, n), "`n` must be")
   }
-  arg(nv_sample_int(2, s, n = 0), "`n` must be a whole number, at least 1, not 0")
+  arg(nv_sample_int(2, s, n = 0), "`n` must be at least 1, not 0")
   arg(nv_split_state(s, 0), "`n` must be a whole number from 1 to 10000, not 0")
-  expect_error(nv_sample_int(2, s, n = 300, dtype = "ui8"), class = "anvil_error_value", "does not fit ui8")
-  expect_error(nv_sample_int(2, s, n = 2^31), class = "anvil_error_value", "does not fit i32")
-  expect_error(nv_rbinom(2, s, n = 128, dtype = "i8"), class = "anvil_error_value", "does not fit i8")
+  arg(nv_sample_int(2, s, n = 300, dtype = "ui8"), "`n` must be at most 255, the largest ui8, not 300")
+  arg(nv_sample_int(2, s, n = 2^31), "at most 2147483647, the largest i32")
+  arg(nv_rbinom(2, s, n = 128, dtype = "i8"), "at most 127, the largest i8")
+  arg(nv_rbinom(2, s, n = 2^31, dtype = "f64"), "at most 2147483647, the largest i32")
   e <- expect_error(nv_runif(2, s, lower = nv_tensor(c(0, 0))), class = "anvil_error_shape", "`lower` of `nv_runif()`", fixed = TRUE)
   expect_match(conditionMessage(e), "must have no dimensions, not 1 dimension", fixed = TRUE)
   expect_error(nv_rnorm(2, s, mean = nv_tensor(1)), class = "anvil_error_shape")

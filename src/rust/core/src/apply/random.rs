@@ -262,15 +262,15 @@ fn numeric(attrs: &Attrs) -> Result<DType> {
     Err(Error::arg("dtype", "the dtype of an integer or float", dtype.to_string()))
 }
 
-/// The parameter `n`, at least `least`, which is also the largest result.
+/// The parameter `n`, at least `least`, and no more than the dtype of a count can hold.
 fn count(attrs: &Attrs, least: i64, dtype: DType) -> Result<i64> {
     let n = attrs.integer("n")?;
     if n < least {
-        return Err(Error::arg("n", format!("a whole number, at least {least}"), n.to_string()));
+        return Err(Error::arg("n", format!("at least {least}"), n.to_string()));
     }
     match dtype.bounds() {
-        Some((_, high)) if i128::from(n) > high => {
-            Err(Error::SequenceRange { dtype, from: least.into(), to: n.into() })
+        Some((_, most)) if i128::from(n) > most => {
+            Err(Error::arg("n", format!("at most {most}, the largest {dtype}"), n.to_string()))
         }
         _ => Ok(n),
     }
