@@ -1,6 +1,6 @@
-//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of `counter + i`, so that
-//! any element can be made without those before it, by any thread. Which block an element belongs to is as XLA has it on
-//! CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
+//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of `counter + i`, so
+//! that any element can be made without those before it, by any thread. Which block an element belongs to is as XLA has
+//! it on CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
 
 use super::pool;
 use std::ops::Range;
@@ -85,7 +85,8 @@ const BATCH: usize = 256;
 /// Words of the widest registers.
 const LANES: usize = 16;
 
-/// A word of each block. Words are kept apart and 32 bits wide until all are made: only so does each fill a vector register.
+/// A word of each block. Words are kept apart and 32 bits wide until all are made: only so do vectors of them fill
+/// registers.
 type Plane = [u32; BATCH];
 
 /// Replaces the first `n` counters by what the cipher makes of them.
@@ -186,6 +187,12 @@ impl Order {
             strides[axis] = stride;
             stride *= if split == Some(axis) { sizes[axis].div_ceil(share) } else { sizes[axis] } as u64;
         }
+        if split == Some(0) && sizes[0] == share && last > 0 {
+            // A line is a block: the lines along the next dimension are one.
+            sizes.remove(0);
+            strides.remove(0);
+            sizes[0] *= share;
+        }
         Order { sizes, strides, shift: share.trailing_zeros(), split }
     }
 }
@@ -214,51 +221,44 @@ impl Cursor<'_> {
         let Order { sizes, strides, shift, split } = self.order;
         let (first, share) = (self.index[0], 1 << shift);
         let (mut start, mut part) = (0, 0);
-        for axis in 1..sizes.len() {
-            let mut index = self.index[axis];
-            if *split == Some(axis) {
-                part = index % share;
-                index >>= shift;
-            }
-            start += strides[axis] * index as u64;
+        for (axis, (&index, stride)) in self.index.iter().zip(strides).enumerate().skip(1) {
+            let split = *split == Some(axis);
+            part += if split { index % share } else { 0 };
+            start += stride * (if split { index >> shift } else { index }) as u64;
         }
         let most = most.min(sizes[0] - first);
-        let number = |blocks: &mut [u64], from: usize| {
-            let mut next = start + from as u64 * strides[0];
+        let step = strides[0];
+        let number = |blocks: &mut [u64], from: usize, shift: u32| {
+            let mut next = start + from as u64 * step;
             for block in blocks {
-                *block = next;
-                next += strides[0];
+                *block = next >> shift;
+                next += step;
             }
         };
-        let segment = match split {
+        let segment = if *split == Some(0) {
             // The line is cut into blocks, each of which is used up.
-            Some(0) => {
-                let part = first % share;
-                let len = most.min(blocks.len() * share - part);
-                let used = (part + len).div_ceil(share);
-                number(&mut blocks[..used], first >> shift);
-                Segment { len, blocks: used, part, stride: 1 }
-            }
+            let part = first % share;
+            let len = most.min(blocks.len() * share - part);
+            let used = (part + len).div_ceil(share);
+            number(&mut blocks[..used], first >> shift, 0);
+            Segment { len, blocks: used, part, stride: 1, turn: 0 }
+        } else {
             // Each element has a block of its own, of which it takes one part: the others are made again elsewhere, which
             // costs less than keeping them until then.
-            Some(_) => {
-                let len = most.min(blocks.len());
-                number(&mut blocks[..len], first);
-                Segment { len, blocks: len, part, stride: share }
-            }
-            None => {
-                let element = start + first as u64 * strides[0];
-                blocks[0] = element >> shift;
-                Segment { len: 1, blocks: 1, part: element as usize % share, stride: 1 }
-            }
+            let len = most.min(blocks.len());
+            let (shift, part, turn) = match split {
+                Some(_) => (0, part, 0),
+                None => (*shift, (start + first as u64 * step) as usize % share, step as usize % share),
+            };
+            number(&mut blocks[..len], first, shift);
+            Segment { len, blocks: len, part, stride: share, turn }
         };
         self.index[0] += segment.len;
-        for axis in 0..sizes.len() - 1 {
-            if self.index[axis] < sizes[axis] {
-                break;
-            }
+        let mut axis = 0;
+        while self.index[axis] == sizes[axis] && axis + 1 < sizes.len() {
             self.index[axis] = 0;
-            self.index[axis + 1] += 1;
+            axis += 1;
+            self.index[axis] += 1;
         }
         segment
     }
@@ -268,9 +268,14 @@ impl Cursor<'_> {
 #[derive(Debug)]
 struct Segment {
     len: usize,
+    /// Number of their blocks.
     blocks: usize,
+    /// Where the first element is in its block.
     part: usize,
+    /// Distance between neighbours: 1, or from block to block.
     stride: usize,
+    /// By how much the place in the block moves on, from each element to the next.
+    turn: usize,
 }
 
 // ---- elements ------------------------------------------------------------------------------------------------------
@@ -339,12 +344,15 @@ fn fill_piece<T: Bits>(algorithm: Algorithm, state: [u64; 2], order: &Order, ran
         let mut block = 0;
         for segment in &segments {
             let (own, after) = rest.split_at_mut(segment.len);
-            let from = &words[((block << order.shift) + segment.part) * T::WORDS..];
+            let from = &words[(block << order.shift) * T::WORDS..];
             if segment.stride == 1 {
-                own.iter_mut().zip(from.chunks_exact(T::WORDS)).for_each(|(x, words)| *x = T::from_words(words));
+                let from = from[segment.part * T::WORDS..].chunks_exact(T::WORDS);
+                own.iter_mut().zip(from).for_each(|(x, words)| *x = T::from_words(words));
             } else {
                 for (i, x) in own.iter_mut().enumerate() {
-                    *x = T::from_words(&from[i * segment.stride * T::WORDS..]);
+                    // Modulo the stride, which is a power of two.
+                    let part = (segment.part + i * segment.turn) & (segment.stride - 1);
+                    *x = T::from_words(&from[(i * segment.stride + part) * T::WORDS..]);
                 }
             }
             rest = after;
@@ -387,7 +395,7 @@ mod tests {
     /// Bits in row-major order, each element by itself.
     fn one_by_one(algorithm: Algorithm, state: [u64; 2], shape: &[usize]) -> Vec<u32> {
         let order = Order::new(algorithm, shape, 4);
-        let sizes = &order.sizes;
+        let sizes = shape;
         (0..sizes.iter().product::<usize>())
             .map(|at| {
                 let (mut rest, mut memory, mut stride) = (at, 0, 1);
@@ -411,7 +419,9 @@ mod tests {
     fn threads_batches_and_lines_leave_the_bits_alone() {
         let state = [42, u64::MAX - 1000];
         for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
-            for shape in [&[2 * PIECE + 3][..], &[PIECE + 2], &[3, 1025], &[1025, 3], &[512, 7], &[2, 3, 500], &[5, 7, 9, 11]] {
+            let vectors = [&[2 * PIECE + 3][..], &[PIECE + 2]];
+            let others = [&[3, 1025][..], &[1025, 3], &[512, 7], &[2, 3, 500], &[5, 7, 9, 11]];
+            for shape in vectors.into_iter().chain(others) {
                 let mut whole = vec![0u32; shape.iter().product()];
                 fill(algorithm, state, shape, &mut whole);
                 let order = Order::new(algorithm, shape, 4);
