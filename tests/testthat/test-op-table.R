@@ -4,9 +4,10 @@ table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
 exports <- getNamespaceExports("anvil")
 
 # Functions that are no ops: they make values, or are made of ops. Anything else called nv_* needs a row.
-creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract")
+creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
 compositions <- c(
-  "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors"
+  "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors",
+  "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int"
 )
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {

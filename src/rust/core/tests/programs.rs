@@ -20,7 +20,19 @@ use std::collections::{BTreeMap, BTreeSet};
 const PROGRAMS: u64 = 20_000;
 
 /// Names that `apply` knows beside the rows of the catalogue.
-const COMPOSED: [&str; 5] = ["promote", "broadcast_scalars", "broadcast", "matmul", "identity"];
+const COMPOSED: [&str; 11] = [
+    "promote",
+    "broadcast_scalars",
+    "broadcast",
+    "matmul",
+    "identity",
+    "rng_state",
+    "split_state",
+    "runif",
+    "rnorm",
+    "rbinom",
+    "sample_int",
+];
 
 /// A program under construction.
 struct Writer {
@@ -237,6 +249,20 @@ impl Writer {
                 )
             }
             "select" => (vec![self.like(x), x, self.like(x)], attrs),
+            "rng_state" => (vec![], attrs.with("seed", Attr::Numbers(vec![self.rng.below(9) as f64 - 4.0]))),
+            "rng_bits" | "split_state" | "runif" | "rnorm" | "rbinom" | "sample_int" => {
+                let aval = Aval::known(DType::UI64, [2].into());
+                let state = if self.rng.one_in(9) { x.value } else { self.b.input(aval) };
+                let mut all = vec![Operand::of(&self.b, state)];
+                let parameters = if name == "rbinom" { 1 } else { 2 * self.rng.below(2) };
+                if ["runif", "rnorm", "rbinom"].contains(&name) {
+                    all.extend((0..parameters).map(|_| self.number()));
+                }
+                let algorithm = self.rng.choose(&["threefry", "philox"]).to_string();
+                let n = Attr::Numbers(vec![1.0 + self.rng.below(4) as f64]);
+                let attrs = attrs.with("shape", sizes(&shape)).with("dtype", Attr::Text(dtype)).with("n", n);
+                (all, attrs.with("algorithm", Attr::Text(algorithm)))
+            }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
                 (vec![x], attrs.with("dims", axes).with("drop", flag))
@@ -395,6 +421,9 @@ fn calls_that_make_no_sense_are_errors() {
                 "dimension",
                 "contracting_dims",
                 "batching_dims",
+                "algorithm",
+                "seed",
+                "n",
             ] {
                 if !writer.rng.one_in(6) {
                     attrs = attrs.with(parameter, careless(&mut writer.rng));

@@ -5,6 +5,7 @@
 
 mod conversion;
 mod promote;
+mod random;
 
 pub use conversion::{Conversion, Loss};
 pub use promote::literal_ranked;
@@ -145,7 +146,10 @@ impl<'a> Applier<'a> {
             }
             "concatenate" => self.concatenate(operands, attrs),
             "matmul" | "dot_general" => self.product(name, operands, attrs),
-            _ => self.one_operand(name, operands, attrs).map(|v| vec![v]),
+            _ => match self.random(name, operands, attrs)? {
+                Some(results) => Ok(results),
+                None => self.one_operand(name, operands, attrs).map(|v| vec![v]),
+            },
         }
     }
 

@@ -6,6 +6,7 @@ pub mod dot;
 pub mod fold;
 pub mod memory;
 pub mod pool;
+pub mod random;
 pub mod scalar;
 pub mod special;
 pub mod tile;

@@ -14,6 +14,7 @@ pub mod derive;
 pub mod dot;
 pub mod layout;
 pub mod predicate;
+pub mod random;
 pub mod reduce;
 pub mod ternary;
 pub mod unary;
@@ -34,6 +35,7 @@ pub use derive::{Math, Var};
 pub use dot::DotGeneral;
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
+pub use random::RngBits;
 pub use reduce::Reduction;
 pub use ternary::Ternary;
 pub use unary::Unary;
@@ -86,6 +88,8 @@ pub enum Op {
     While(While),
     /// A graph repeated along a dimension.
     Scan(Scan),
+    /// Random bits.
+    RngBits(RngBits),
 }
 
 /// What every op says about itself, whatever its family.
@@ -125,7 +129,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let control = [&control::IF, &control::WHILE, &control::SCAN];
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
-    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(structured).chain(layout).chain(control)
+    let rest = structured.into_iter().chain(layout).chain(control).chain([&random::RNG_BITS]);
+    elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(rest)
 }
 
 impl Op {
@@ -152,6 +157,7 @@ impl Op {
             Op::If(_) => &control::IF,
             Op::While(_) => &control::WHILE,
             Op::Scan(_) => &control::SCAN,
+            Op::RngBits(_) => &random::RNG_BITS,
         }
     }
 
@@ -183,6 +189,7 @@ impl Op {
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
             Op::If(_) | Op::While(_) | Op::Scan(_) => unreachable!("executors run regions"),
+            Op::RngBits(op) => op.eval(&operands[0], results),
         }
     }
 
@@ -210,7 +217,8 @@ impl Op {
                 let why = "its rule waits for slices".into();
                 return Err(Error::NoGradient { op: self.row().function.into(), why });
             }
-            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) | Op::Fill(_) | Op::Iota(_) => vec![None; x.len()],
+            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) => vec![None; x.len()],
+            Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => vec![None; x.len()],
             // `autodiff` sees to those that it can derive.
             Op::If(_) | Op::While(_) | Op::Scan(_) => {
                 let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
@@ -257,6 +265,7 @@ impl Operation for Op {
             Op::If(op) => return op.infer(operands),
             Op::While(op) => return op.infer(operands),
             Op::Scan(op) => return op.infer(operands),
+            Op::RngBits(op) => return op.infer(operands[0]),
         };
         Ok(vec![one?])
     }
@@ -278,6 +287,7 @@ impl Operation for Op {
             Op::If(op) => op.attributes(),
             Op::While(op) => op.attributes(),
             Op::Scan(op) => op.attributes(),
+            Op::RngBits(op) => op.attributes(),
         }
     }
 }

@@ -1,0 +1,464 @@
+//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of `counter + i`, so
+//! that any element can be made without those before it, by any thread. Which block an element belongs to is as XLA has
+//! it on CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
+
+use super::pool;
+use std::ops::Range;
+
+/// A cipher.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Algorithm {
+    /// ThreeFry-2x32 of 20 rounds: 64 bits a block.
+    ThreeFry,
+    /// Philox-4x32 of 10 rounds: 128 bits a block.
+    Philox,
+}
+
+impl Algorithm {
+    /// 32-bit words of a block.
+    fn words(self) -> usize {
+        match self {
+            Algorithm::ThreeFry => 2,
+            Algorithm::Philox => 4,
+        }
+    }
+
+    /// Elements that a block makes, of this many bytes each. Narrow ones are low bits of 32.
+    fn elements(self, bytes: usize) -> usize {
+        self.words() / bytes.div_ceil(4)
+    }
+}
+
+// ---- ciphers -------------------------------------------------------------------------------------------------------
+
+// Each is straight code on one block, so that the loop over blocks becomes one over vector registers.
+
+#[inline(always)]
+fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
+    let keys = [key[0], key[1], key[0] ^ key[1] ^ 0x1BD1_1BDA];
+    let [mut x, mut y] = counter;
+    macro_rules! inject {
+        ($group:literal) => {
+            x = x.wrapping_add(keys[$group % 3]);
+            y = y.wrapping_add(keys[($group + 1) % 3].wrapping_add($group));
+        };
+    }
+    macro_rules! rounds {
+        ($($amount:literal)+) => {$(
+            x = x.wrapping_add(y);
+            y = y.rotate_left($amount) ^ x;
+        )+};
+    }
+    inject!(0);
+    rounds!(13 15 26 6);
+    inject!(1);
+    rounds!(17 29 16 24);
+    inject!(2);
+    rounds!(13 15 26 6);
+    inject!(3);
+    rounds!(17 29 16 24);
+    inject!(4);
+    rounds!(13 15 26 6);
+    inject!(5);
+    [x, y]
+}
+
+#[inline(always)]
+fn philox(mut key: [u32; 2], counter: [u32; 4]) -> [u32; 4] {
+    let mut c = counter;
+    for _ in 0..10 {
+        let (p, q) = (u64::from(c[0]) * 0xD251_1F53, u64::from(c[2]) * 0xCD9E_8D57);
+        c = [(q >> 32) as u32 ^ c[1] ^ key[0], q as u32, (p >> 32) as u32 ^ c[3] ^ key[1], p as u32];
+        key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+    }
+    c
+}
+
+/// Low and high half.
+fn halves(x: u64) -> [u32; 2] {
+    [x as u32, (x >> 32) as u32]
+}
+
+/// Blocks that are made at a time: all of their words stay in the first-level cache.
+const BATCH: usize = 256;
+
+/// Words of the widest registers.
+const LANES: usize = 16;
+
+/// A word of each block. Words are kept apart and 32 bits wide until all are made: only so do vectors of them fill
+/// registers.
+type Plane = [u32; BATCH];
+
+/// Replaces the first `n` counters by what the cipher makes of them.
+#[inline(always)]
+fn encrypt_with(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+    let [a, b, c, d] = planes.each_mut().map(|plane| &mut plane[..n]);
+    match algorithm {
+        Algorithm::ThreeFry => {
+            for i in 0..n {
+                [a[i], b[i]] = threefry(key, [a[i], b[i]]);
+            }
+        }
+        Algorithm::Philox => {
+            for i in 0..n {
+                [a[i], b[i], c[i], d[i]] = philox(key, [a[i], b[i], c[i], d[i]]);
+            }
+        }
+    }
+}
+
+/// The same code in wider registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn encrypt_avx2(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+    encrypt_with(algorithm, key, planes, n);
+}
+
+fn encrypt(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+    // Whole registers: what is made in vain costs less than a rest that is made one by one.
+    let n = n.next_multiple_of(LANES);
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions.
+        return unsafe { encrypt_avx2(algorithm, key, planes, n) };
+    }
+    encrypt_with(algorithm, key, planes, n);
+}
+
+/// Words of blocks, one block after the other; at most a batch.
+fn make_blocks(algorithm: Algorithm, [key, counter]: [u64; 2], blocks: &[u64], words: &mut [u32]) {
+    let mut planes = [[0; BATCH]; 4];
+    let [a, b, c, d] = &mut planes;
+    for (i, &block) in blocks.iter().enumerate() {
+        let low = counter.wrapping_add(block);
+        [a[i], b[i]] = halves(low);
+        // Philox has a counter of 128 bits: above those that count it starts with the key, and carries into it.
+        [c[i], d[i]] = halves(key.wrapping_add(u64::from(low < counter)));
+    }
+    encrypt(algorithm, halves(key), &mut planes, blocks.len());
+    let [a, b, c, d] = &planes;
+    match algorithm {
+        Algorithm::ThreeFry => {
+            for ((words, &a), &b) in words.chunks_exact_mut(2).zip(a).zip(b) {
+                words.copy_from_slice(&[a, b]);
+            }
+        }
+        Algorithm::Philox => {
+            for ((((words, &a), &b), &c), &d) in words.chunks_exact_mut(4).zip(a).zip(b).zip(c).zip(d) {
+                words.copy_from_slice(&[a, b, c, d]);
+            }
+        }
+    }
+}
+
+// ---- which element is of which block -------------------------------------------------------------------------------
+
+/// How the elements of a shape are shared out to blocks.
+#[derive(Debug)]
+struct Order {
+    /// Sizes of the dimensions, without those of size 1; at least one.
+    sizes: Vec<usize>,
+    /// Distance in blocks between neighbours along each dimension, in elements if nothing is split.
+    strides: Vec<u64>,
+    /// Elements of a block, which lie side by side along the split dimension: 2 to this power.
+    shift: u32,
+    /// The dimension whose neighbours share a block. `None` if elements do in row-major order, across its lines.
+    split: Option<usize>,
+}
+
+impl Order {
+    fn new(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Order {
+        let mut sizes: Vec<usize> = shape.iter().copied().filter(|&d| d != 1).collect();
+        if sizes.is_empty() {
+            sizes.push(1);
+        }
+        let (share, last) = (algorithm.elements(bytes), sizes.len() - 1);
+        let split = match algorithm {
+            // The first dimension of even size, else the first of the largest.
+            Algorithm::ThreeFry if share > 1 => {
+                let largest = (0..=last).rev().max_by_key(|&i| sizes[i]);
+                (0..=last).find(|&i| sizes[i] % 2 == 0).or(largest)
+            }
+            _ => (last == 0 || sizes[last] % share == 0).then_some(last),
+        };
+        let mut strides = vec![0; sizes.len()];
+        let mut stride = 1;
+        for axis in (0..sizes.len()).rev() {
+            strides[axis] = stride;
+            stride *= if split == Some(axis) { sizes[axis].div_ceil(share) } else { sizes[axis] } as u64;
+        }
+        if split == Some(0) && sizes[0] == share && last > 0 {
+            // A line is a block: the lines along the next dimension are one.
+            sizes.remove(0);
+            strides.remove(0);
+            sizes[0] *= share;
+        }
+        Order { sizes, strides, shift: share.trailing_zeros(), split }
+    }
+}
+
+/// A walk through elements in the order of memory.
+struct Cursor<'a> {
+    order: &'a Order,
+    /// Of the next element, along each dimension.
+    index: Vec<usize>,
+}
+
+impl Cursor<'_> {
+    /// From element number `at` on.
+    fn new(order: &Order, mut at: usize) -> Cursor<'_> {
+        let split_off = |&size: &usize| {
+            let index = at % size;
+            at /= size;
+            index
+        };
+        Cursor { order, index: order.sizes.iter().map(split_off).collect() }
+    }
+
+    /// Numbers the blocks of the next elements, at most `most` of them: as many as are left on one line along the first
+    /// dimension and whose blocks there is room for.
+    fn next(&mut self, most: usize, blocks: &mut [u64]) -> Segment {
+        let Order { sizes, strides, shift, split } = self.order;
+        let (first, share) = (self.index[0], 1 << shift);
+        let (mut start, mut part) = (0, 0);
+        for (axis, (&index, stride)) in self.index.iter().zip(strides).enumerate().skip(1) {
+            let split = *split == Some(axis);
+            part += if split { index % share } else { 0 };
+            start += stride * (if split { index >> shift } else { index }) as u64;
+        }
+        let most = most.min(sizes[0] - first);
+        let step = strides[0];
+        let number = |blocks: &mut [u64], from: usize, shift: u32| {
+            let mut next = start + from as u64 * step;
+            for block in blocks {
+                *block = next >> shift;
+                next += step;
+            }
+        };
+        let segment = if *split == Some(0) {
+            // The line is cut into blocks, each of which is used up.
+            let part = first % share;
+            let len = most.min(blocks.len() * share - part);
+            let used = (part + len).div_ceil(share);
+            number(&mut blocks[..used], first >> shift, 0);
+            Segment { len, blocks: used, part, stride: 1, turn: 0 }
+        } else {
+            // Each element has a block of its own, of which it takes one part: the others are made again elsewhere, which
+            // costs less than keeping them until then.
+            let len = most.min(blocks.len());
+            let (shift, part, turn) = match split {
+                Some(_) => (0, part, 0),
+                None => (*shift, (start + first as u64 * step) as usize % share, step as usize % share),
+            };
+            number(&mut blocks[..len], first, shift);
+            Segment { len, blocks: len, part, stride: share, turn }
+        };
+        self.index[0] += segment.len;
+        let mut axis = 0;
+        while self.index[axis] == sizes[axis] && axis + 1 < sizes.len() {
+            self.index[axis] = 0;
+            axis += 1;
+            self.index[axis] += 1;
+        }
+        segment
+    }
+}
+
+/// Elements that lie side by side in memory, and where they are among those of their blocks.
+#[derive(Debug)]
+struct Segment {
+    len: usize,
+    /// Number of their blocks.
+    blocks: usize,
+    /// Where the first element is in its block.
+    part: usize,
+    /// Distance between neighbours: 1, or from block to block.
+    stride: usize,
+    /// By how much the place in the block moves on, from each element to the next.
+    turn: usize,
+}
+
+// ---- elements ------------------------------------------------------------------------------------------------------
+
+/// An unsigned integer, as an element of random bits.
+pub trait Bits: Copy + Send {
+    /// Words that an element takes.
+    const WORDS: usize;
+
+    /// Takes its bits from 32-bit words, low ones first; narrow ones are the low bits of one word.
+    fn from_words(words: &[u32]) -> Self;
+}
+
+macro_rules! narrow {
+    ($($type:ty)+) => {$(
+        impl Bits for $type {
+            const WORDS: usize = 1;
+            #[inline(always)]
+            fn from_words(words: &[u32]) -> $type { words[0] as $type }
+        }
+    )+};
+}
+narrow! { u8 u16 u32 }
+
+impl Bits for u64 {
+    const WORDS: usize = 2;
+    #[inline(always)]
+    fn from_words(words: &[u32]) -> u64 {
+        u64::from(words[0]) | u64::from(words[1]) << 32
+    }
+}
+
+/// Elements of a piece of work for one thread.
+const PIECE: usize = 1 << 16;
+
+/// Elementary operations that an element counts for: some hundred for a block of two, eight at a time.
+const WORK: usize = 8;
+
+/// Fills a dense column-major value with the bits that the state has for its shape.
+pub fn fill<T: Bits>(algorithm: Algorithm, state: [u64; 2], shape: &[usize], out: &mut [T]) {
+    let order = Order::new(algorithm, shape, std::mem::size_of::<T>());
+    let work = out.len().saturating_mul(WORK);
+    pool::for_each_chunk(out, PIECE, work, |i, piece| {
+        let start = i * PIECE;
+        fill_piece(algorithm, state, &order, start..start + piece.len(), piece);
+    });
+}
+
+fn fill_piece<T: Bits>(algorithm: Algorithm, state: [u64; 2], order: &Order, range: Range<usize>, out: &mut [T]) {
+    let mut numbers = [0; BATCH];
+    let mut words = [0; 4 * BATCH];
+    let mut segments = Vec::new();
+    let mut cursor = Cursor::new(order, range.start);
+    let (mut at, mut rest) = (range.start, out);
+    while at < range.end {
+        let mut used = 0;
+        segments.clear();
+        while at < range.end && used < BATCH {
+            let segment = cursor.next(range.end - at, &mut numbers[used..]);
+            at += segment.len;
+            used += segment.blocks;
+            segments.push(segment);
+        }
+        let words = &mut words[..used * algorithm.words()];
+        make_blocks(algorithm, state, &numbers[..used], words);
+        let mut block = 0;
+        for segment in &segments {
+            let (own, after) = rest.split_at_mut(segment.len);
+            let from = &words[(block << order.shift) * T::WORDS..];
+            if segment.stride == 1 {
+                let from = from[segment.part * T::WORDS..].chunks_exact(T::WORDS);
+                own.iter_mut().zip(from).for_each(|(x, words)| *x = T::from_words(words));
+            } else {
+                for (i, x) in own.iter_mut().enumerate() {
+                    // Modulo the stride, which is a power of two.
+                    let part = (segment.part + i * segment.turn) & (segment.stride - 1);
+                    *x = T::from_words(&from[(i * segment.stride + part) * T::WORDS..]);
+                }
+            }
+            rest = after;
+            block += segment.blocks;
+        }
+    }
+}
+
+/// The state after a draw of this shape, of elements of this many bytes: the counter is past the blocks that were used.
+pub fn advance(algorithm: Algorithm, [key, counter]: [u64; 2], shape: &[usize], bytes: usize) -> [u64; 2] {
+    let order = Order::new(algorithm, shape, bytes);
+    let used = match order.split {
+        _ if order.sizes.contains(&0) => 0,
+        Some(axis) => {
+            let others = order.sizes.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &d)| d);
+            others.product::<usize>() * order.sizes[axis].div_ceil(1 << order.shift)
+        }
+        None => order.sizes.iter().product::<usize>().div_ceil(1 << order.shift),
+    };
+    [key, counter.wrapping_add(used as u64)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ciphers_give_the_known_answers_of_random123() {
+        // The file kat_vectors of the Random123 library: zeros, ones, digits of pi.
+        assert_eq!(threefry([0; 2], [0; 2]), [0x6b20_0159, 0x99ba_4efe]);
+        assert_eq!(threefry([u32::MAX; 2], [u32::MAX; 2]), [0x1cb9_96fc, 0xbb00_2be7]);
+        let pi = [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344];
+        assert_eq!(threefry([pi[2], pi[3]], [pi[0], pi[1]]), [0xc492_3a9c, 0x483d_f7a0]);
+        assert_eq!(philox([0; 2], [0; 4]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        assert_eq!(philox([u32::MAX; 2], [u32::MAX; 4]), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
+        // The digits go on.
+        assert_eq!(philox([0xa409_3822, 0x299f_31d0], pi), [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
+    }
+
+    /// Bits in row-major order, each element by itself.
+    fn one_by_one(algorithm: Algorithm, state: [u64; 2], shape: &[usize]) -> Vec<u32> {
+        let order = Order::new(algorithm, shape, 4);
+        let sizes = shape;
+        (0..sizes.iter().product::<usize>())
+            .map(|at| {
+                let (mut rest, mut memory, mut stride) = (at, 0, 1);
+                let mut index = vec![0; sizes.len()];
+                for axis in (0..sizes.len()).rev() {
+                    index[axis] = rest % sizes[axis];
+                    rest /= sizes[axis];
+                }
+                for (&i, &size) in index.iter().zip(sizes) {
+                    memory += i * stride;
+                    stride *= size;
+                }
+                let mut out = [0];
+                fill_piece(algorithm, state, &order, memory..memory + 1, &mut out);
+                out[0]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn threads_batches_and_lines_leave_the_bits_alone() {
+        let state = [42, u64::MAX - 1000];
+        for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
+            let vectors = [&[2 * PIECE + 3][..], &[PIECE + 2]];
+            let others = [&[3, 1025][..], &[1025, 3], &[512, 7], &[2, 3, 500], &[5, 7, 9, 11]];
+            for shape in vectors.into_iter().chain(others) {
+                let mut whole = vec![0u32; shape.iter().product()];
+                fill(algorithm, state, shape, &mut whole);
+                let order = Order::new(algorithm, shape, 4);
+                // Pieces that begin anywhere.
+                let mut pieces = vec![0u32; whole.len()];
+                let (mut at, mut len) = (0, 1);
+                while at < whole.len() {
+                    let end = (at + len).min(whole.len());
+                    fill_piece(algorithm, state, &order, at..end, &mut pieces[at..end]);
+                    (at, len) = (end, len * 3 % 7919);
+                }
+                assert!(whole == pieces, "{algorithm:?} {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_and_matrices_of_threefry_hold_the_same_words() {
+        let state = [42, 0];
+        let words = |shape: &[usize]| one_by_one(Algorithm::ThreeFry, state, shape);
+        assert_eq!(words(&[5]), [3732534457, 1332528664, 646961260, 4263843367, 2234760234]);
+        assert_eq!(words(&[2, 3]), [3732534457, 646961260, 2234760234, 1332528664, 4263843367, 457295592]);
+        assert_eq!(advance(Algorithm::ThreeFry, state, &[2, 3], 4), [42, 3]);
+        assert_eq!(advance(Algorithm::ThreeFry, [1, u64::MAX], &[4], 8), [1, 3]);
+        assert_eq!(advance(Algorithm::Philox, state, &[3, 3], 2), [42, 3]);
+        assert_eq!(advance(Algorithm::Philox, state, &[3, 0], 8), state);
+    }
+
+    #[test]
+    fn the_portable_code_gives_the_same() {
+        for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
+            let mut chosen = [[0; BATCH]; 4];
+            chosen.iter_mut().flatten().enumerate().for_each(|(i, x)| *x = (i as u32).wrapping_mul(0x9E37_79B9));
+            let mut portable = chosen;
+            encrypt(algorithm, [1 << 30, 7], &mut chosen, BATCH);
+            encrypt_with(algorithm, [1 << 30, 7], &mut portable, BATCH);
+            assert_eq!(chosen, portable);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Random bits: a state in, the next state and the bits out.
+
+use super::attrs::vector;
+use super::{written, Row};
+use crate::dtype::{DType, INTEGER};
+use crate::error::{Error, Result};
+use crate::kernels::cast;
+use crate::kernels::random::{advance, fill, Algorithm};
+use crate::shape::Shape;
+use crate::tensor::{Aval, View, ViewMut};
+
+/// Uniform random bits, and the state after them. The state is `ui64[2]`, a key and a counter; elements are numbered in
+/// row-major order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RngBits {
+    /// The cipher that makes bits of the key and the counter.
+    pub algorithm: Algorithm,
+    /// Dtype of the bits: an integer.
+    pub dtype: DType,
+    /// Shape of the bits.
+    pub shape: Shape,
+}
+
+pub(super) static RNG_BITS: Row = written("rng_bits", "nv_rng_bits", &["state"], INTEGER);
+
+/// Algorithms by the names that R knows.
+pub(crate) const ALGORITHMS: [(&str, Algorithm); 2] =
+    [("threefry", Algorithm::ThreeFry), ("philox", Algorithm::Philox)];
+
+impl RngBits {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        let name = ALGORITHMS.iter().find(|(_, a)| *a == self.algorithm).map_or("", |(name, _)| name);
+        vec![
+            ("algorithm", name.to_string()),
+            ("dtype", self.dtype.to_string()),
+            ("shape", vector(&self.shape)),
+        ]
+    }
+
+    pub(super) fn infer(&self, state: &Aval) -> Result<Vec<Aval>> {
+        let expected = Aval::known(DType::UI64, [2].into());
+        if (state.dtype, &state.shape) != (expected.dtype, &expected.shape) {
+            return Err(Error::Arg {
+                arg: "state".into(),
+                expected: format!("the state of a random number generator, {expected}"),
+                got: state.to_string(),
+                hint: "Start with `nv_rng_state()`; each draw returns the state for the next one.".into(),
+            });
+        }
+        if !RNG_BITS.accepts.contains(self.dtype) {
+            return Err(Error::arg("dtype", "the dtype of an integer", self.dtype.to_string()));
+        }
+        Ok(vec![expected, Aval::known(self.dtype, self.shape.clone())])
+    }
+
+    pub(super) fn eval(&self, state: &View, results: &mut [ViewMut]) {
+        let [next, bits] = results else { unreachable!("infer gives two results") };
+        let (data, layout) = (cast::slice::<u64>(state.data), state.layout);
+        let number = |i: isize| data[(layout.offset as isize + i * layout.strides[0]) as usize];
+        let state = [number(0), number(1)];
+        let width = self.dtype.bytes();
+        cast::slice_mut::<u64>(next.data).copy_from_slice(&advance(self.algorithm, state, &self.shape, width));
+        match width {
+            1 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u8>(bits.data)),
+            2 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u16>(bits.data)),
+            4 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u32>(bits.data)),
+            _ => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u64>(bits.data)),
+        }
+    }
+}
