@@ -170,15 +170,6 @@ c.AnvilValue <- function(...) {
 # Functions of R that would otherwise take the record apart, or return it changed, without a word.
 
 #' @export
-`[[.AnvilValue` <- function(x, ...) unsupported("[[")
-
-#' @export
-`[<-.AnvilValue` <- function(x, ..., value) unsupported("[<-")
-
-#' @export
-`[[<-.AnvilValue` <- function(x, ..., value) unsupported("[[<-")
-
-#' @export
 `$<-.AnvilValue` <- function(x, name, value) unsupported("$<-")
 
 #' @export
@@ -190,13 +181,7 @@ c.AnvilValue <- function(...) {
 `length<-.AnvilValue` <- function(x, value) unsupported("length<-")
 
 #' @export
-`[.AnvilValue` <- function(x, ...) unsupported("[")
-
-#' @export
 rep.AnvilValue <- function(x, ...) unsupported("rep")
-
-#' @export
-rev.AnvilValue <- function(x) unsupported("rev")
 
 #' @export
 sort.AnvilValue <- function(x, decreasing = FALSE, ...) unsupported("sort")

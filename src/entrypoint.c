@@ -123,6 +123,8 @@ static SEXP finish(SEXP x, int status) {
 
 ENTRY1(op)
 ENTRY1(ops)
+ENTRY1(subset)
+ENTRY1(subset_assign)
 ENTRY1(jit_call)
 ENTRY1(jit_new)
 ENTRY1(jit_spec)

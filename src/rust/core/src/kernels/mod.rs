@@ -8,3 +8,4 @@ pub mod pool;
 pub mod scalar;
 pub mod special;
 pub mod tile;
+pub mod window;
