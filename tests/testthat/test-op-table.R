@@ -6,7 +6,8 @@ exports <- getNamespaceExports("anvil")
 # Functions that are no ops: they make values, or are made of ops. Anything else called nv_* needs a row.
 creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract")
 compositions <- c(
-  "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors"
+  "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors", "nv_subset",
+  "nv_subset_assign", "nv_select"
 )
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {

@@ -107,6 +107,9 @@ impl Subscripts {
             return Ok(Subscripts { chosen: vec![Chosen::Known(selection)], flat: true });
         }
         check_count(expressions.len(), shape)?;
+        if value::has_s4_bit() && expressions.iter().any(|&x| is_number(x)) {
+            expressions = as_written(expressions, frame, scope)?;
+        }
         for (i, (&x, &expression)) in values.iter().zip(&expressions).enumerate() {
             let (axis, size) = (Axis(i), shape[i]);
             subscripts.chosen.push(match is_missing(x) {
@@ -238,6 +241,44 @@ fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome 
     let name = name.as_c_str();
     // SAFETY: inside `protected`; the frame is the one of the function that called.
     protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
+}
+
+/// Whether an expression is one number: a constant, or a value in the place of an expression.
+fn is_number(expression: SEXP) -> bool {
+    matches!(kind(expression), INTSXP | REALSXP) && len(expression) == 1
+}
+
+/// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the arguments of `[` as
+/// soon as some package has S4 methods for it, since tensors have the S4 bit there.
+fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
+    // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
+    let call = protected(|| unsafe {
+        let ask = Rf_protect(Rf_lang1(Rf_install(c"sys.call".as_ptr())));
+        let call = Rf_eval(ask, frame);
+        Rf_unprotect(1);
+        call
+    })?;
+    let call = scope.keep(call);
+    if kind(call) != LANGSXP {
+        return Ok(expressions);
+    }
+    let mut written = Vec::with_capacity(expressions.len());
+    // SAFETY: a call is a pairlist; symbols have names. Behind the function and the tensor come the subscripts.
+    unsafe {
+        let mut rest = CDR(CDR(call));
+        while rest != nil() {
+            let tag = TAG(rest);
+            let named = |name: &std::ffi::CStr| tag != nil() && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) == name;
+            if CAR(rest) == R_DotsSymbol {
+                return Ok(expressions);
+            }
+            if !named(c"drop") && !named(c"value") {
+                written.push(CAR(rest));
+            }
+            rest = CDR(rest);
+        }
+    }
+    Ok(if written.len() == expressions.len() { written } else { expressions })
 }
 
 /// Whether an expression is a call of `:`.

@@ -32,7 +32,7 @@ impl Applier<'_> {
             "dynamic_slice" => {
                 let [x, starts @ ..] = operands else { return arity(&function, operands, 1).map(|()| None) };
                 let mut values = vec![self.materialise(*x)?];
-                values.extend(self.starts(starts)?);
+                values.extend(self.starts(starts, &function)?);
                 let sizes = attrs.shape("slice_sizes")?.to_vec();
                 self.builder.node(Op::DynamicSlice(DynamicSlice { sizes }), &values)?
             }
@@ -40,7 +40,7 @@ impl Applier<'_> {
                 let [x, update, starts @ ..] = operands else { return arity(&function, operands, 2).map(|()| None) };
                 let x = self.materialise(*x)?;
                 let mut values = vec![x, self.assigned(*update, x)?];
-                values.extend(self.starts(starts)?);
+                values.extend(self.starts(starts, &function)?);
                 self.builder.node(Op::DynamicUpdateSlice(DynamicUpdateSlice), &values)?
             }
             "pad" => {
@@ -61,7 +61,7 @@ impl Applier<'_> {
                 let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
                 let op = Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? };
                 let x = self.materialise(operands[0])?;
-                let indices = self.positions(operands[1], "start_indices")?;
+                let indices = self.positions(operands[1], &function, "start_indices")?;
                 self.builder.node(Op::Gather(op), &[x, indices])?
             }
             "scatter" => {
@@ -75,7 +75,8 @@ impl Applier<'_> {
                     unique_indices: attrs.flag("unique_indices")?,
                 };
                 let x = self.materialise(operands[0])?;
-                let (indices, update) = (self.positions(operands[1], "scatter_indices")?, self.assigned(operands[2], x)?);
+                let indices = self.positions(operands[1], &function, "scatter_indices")?;
+                let update = self.assigned(operands[2], x)?;
                 self.builder.node(Op::Scatter(op), &[x, indices, update])?
             }
             _ => return Ok(None),
@@ -83,7 +84,7 @@ impl Applier<'_> {
     }
 
     /// Positions that the user counts from 1, in i32 or i64, counted from 0. What is below 1 becomes -1 and never wraps.
-    pub(super) fn positions(&mut self, x: Operand, what: &str) -> Result<Value> {
+    pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str) -> Result<Value> {
         let dtype = x.ranked.dtype;
         if !dtype.is_integer() {
             let hint = match dtype {
@@ -92,7 +93,7 @@ impl Applier<'_> {
                 }
                 _ => "Convert it with `nv_convert(x, \"i32\")`.",
             };
-            let (op, accepts) = ("nv_subset".into(), "integers as indices".into());
+            let (op, accepts) = (function.into(), "integers as indices".into());
             return Err(Error::UnsupportedDtype { op, operand: what.into(), accepts, got: dtype, hint: hint.into() });
         }
         let mut value = self.materialise(x)?;
@@ -118,8 +119,8 @@ impl Applier<'_> {
     }
 
     /// Start indices, one for each dimension, in one dtype.
-    fn starts(&mut self, starts: &[Operand]) -> Result<Vec<Value>> {
-        let values = starts.iter().enumerate().map(|(i, &x)| self.positions(x, &format!("start {}", i + 1)));
+    fn starts(&mut self, starts: &[Operand], function: &str) -> Result<Vec<Value>> {
+        let values = starts.iter().enumerate().map(|(i, &x)| self.positions(x, function, &format!("start {}", i + 1)));
         let values = values.collect::<Result<Vec<_>>>()?;
         self.one_width(values)
     }

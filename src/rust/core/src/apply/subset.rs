@@ -345,7 +345,7 @@ impl Applier<'_> {
             return wrong(axis, "a tensor of at most 1 dimension", got, "Make it 1-d with `nv_reshape()`.");
         }
         let counted = self.counting(index.value);
-        let positions = self.positions(index, &format!("subscript {axis}"))?;
+        let positions = self.positions(index, "nv_subset", &format!("subscript {axis}"))?;
         let many = shape.rank() == 1;
         if many && shape[0] == 0 {
             return Ok((Part::Known { start: 0, size: 0, step: 1 }, false));
@@ -393,7 +393,8 @@ impl Applier<'_> {
             Part::Known { start, size, step } => {
                 // Of a range backwards, whose values are reversed, the lowest.
                 let lowest = if step < 0 { start + 1 - size } else { start };
-                self.builder.literal(Literal::new(lowest as i32), false)
+                let literal = i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
+                self.builder.literal(literal, false)
             }
             Part::Many(_) => unreachable!("many positions start nowhere"),
         }
