@@ -71,36 +71,32 @@ NULL
 
 #' @rdname nv_subset
 #' @export
-nv_subset <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), drop)
+nv_subset <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
 
 #' @rdname nv_subset
 #' @export
 nv_subset_assign <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_operand(value))
 }
 
 #' @rdname nv_subset
 #' @export
-`[.AnvilValue` <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), drop)
+`[.AnvilValue` <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
 
 #' @rdname nv_subset
 #' @export
 `[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_operand(value))
 }
 
 #' @rdname nv_subset
 #' @export
-`[[.AnvilValue` <- function(x, ...) {
-  check_one(x, substitute(...()), ...)
-  .External(anvil_subset, x, substitute(...()), environment(), TRUE)
-}
+`[[.AnvilValue` <- function(x, ...) .External(anvil_subset, x, substitute(...()), environment(), TRUE, TRUE)
 
 #' @rdname nv_subset
 #' @export
 `[[<-.AnvilValue` <- function(x, ..., value) {
-  check_one(x, substitute(...()), ...)
-  .External(anvil_subset_assign, x, substitute(...()), environment(), as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, as_operand(value))
 }
 
 #' @rdname nv_subset
@@ -120,32 +116,6 @@ nv_select <- function(operand, dim, index) {
 # A vector of R, which has no dimensions, as an array of one.
 as_operand <- function(x) {
   if (is.atomic(x) && !is.null(x) && !is.object(x) && length(x) != 1L && is.null(dim(x))) array(x) else x
-}
-
-# `[[` takes one element, so each dimension needs one position.
-check_one <- function(x, subscripts, ...) {
-  count <- length(subscripts)
-  if (count != ndims(x)) {
-    abort(
-      "anvil_error_index",
-      paste0(
-        "`[[` needs one subscript for each dimension: shape ", format_shape(shape(x)), " has ", ndims(x), ", not ", count,
-        ".\ni `x[...]` takes several elements."
-      ),
-      got = count, rank = ndims(x)
-    )
-  }
-  for (i in seq_len(count)) {
-    index <- if (identical(subscripts[[i]], quote(expr = ))) NULL else ...elt(i)
-    one <- if (inherits(index, "AnvilValue")) ndims(index) == 0L else is.numeric(index) && length(index) == 1L && !index < 0
-    if (!isTRUE(one)) {
-      abort(
-        "anvil_error_index",
-        paste0("Subscript ", i, " of `[[` must be one positive number or 0-d tensor, not ", describe(index), "."),
-        axis = i, got = describe(index)
-      )
-    }
-  }
 }
 
 # The range of positions that head() and tail() take of each dimension.

@@ -35,27 +35,38 @@ enum Chosen {
     Dynamic(SEXP),
 }
 
-/// `.External(anvil_subset, x, expressions, frame, drop)`.
+impl Chosen {
+    /// Whether it is one position, so that the dimension disappears.
+    fn is_one(&self) -> Outcome<bool> {
+        Ok(match self {
+            Chosen::Known(selection) => matches!(selection, Selection::At(_)),
+            Chosen::Dynamic(x) => shape_of(*x)?.rank() == 0,
+            Chosen::All => false,
+        })
+    }
+}
+
+/// `.External(anvil_subset, x, expressions, frame, one, drop)`; `one` says whether it must be one element.
 pub fn read(args: SEXP, scope: &Scope) -> Outcome {
-    let [x, dots, frame, drop] = arguments(args);
+    let [x, dots, frame, one, drop] = arguments(args);
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, scope)?;
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
     subscripts.call(x, None, drop, scope)
 }
 
-/// `.External(anvil_subset_assign, x, expressions, frame, value)`.
+/// `.External(anvil_subset_assign, x, expressions, frame, one, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
-    let [x, dots, frame, value] = arguments(args);
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, scope)?;
+    let [x, dots, frame, one, value] = arguments(args);
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
     subscripts.call(x, Some(value), true, scope)
 }
 
-/// The four arguments after the entry point.
-fn arguments(args: SEXP) -> [SEXP; 4] {
+/// The arguments after the entry point.
+fn arguments(args: SEXP) -> [SEXP; 5] {
     let mut rest = args;
-    [(); 4].map(|()| {
+    [(); 5].map(|()| {
         // SAFETY: a pairlist that R made; beyond its end there is `NULL`, whose parts are `NULL`.
         unsafe {
             rest = CDR(rest);
@@ -81,7 +92,8 @@ fn wrong<T>(axis: Axis, got: String, hint: &str) -> Outcome<T> {
 
 impl Subscripts {
     /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
-    fn new(shape: &Shape, dots: SEXP, frame: SEXP, scope: &Scope) -> Outcome<Subscripts> {
+    fn new(shape: &Shape, dots: SEXP, frame: SEXP, one: SEXP, scope: &Scope) -> Outcome<Subscripts> {
+        let one = value::flag_of(one) == Some(true);
         let mut expressions = Vec::with_capacity(4);
         let mut rest = dots;
         while rest != nil() {
@@ -101,21 +113,31 @@ impl Subscripts {
         for (i, &expression) in expressions.iter().enumerate() {
             values.push(if is_missing(expression) { expression } else { evaluated(expression, i, frame, scope)? });
         }
-        if values.len() == 1 && is_mask_of_all(&values, shape)? {
+        if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
             let mask = value::bytes(values[0], 4)?;
             let selection = select_mask(cast::slice::<i32>(mask.as_slice()), Axis(0), shape.size())?;
             return Ok(Subscripts { chosen: vec![Chosen::Known(selection)], flat: true });
         }
         check_count(expressions.len(), shape)?;
-        if value::has_s4_bit() && expressions.iter().any(|&x| is_number(x)) {
+        if one && expressions.len() < shape.rank() {
+            let hint = "`x[[...]]` is one element: give each dimension a subscript.".into();
+            return Err(Error::SubscriptCount { got: expressions.len(), shape: shape.clone(), hint }.into());
+        }
+        if value::has_s4_bit() && expressions.iter().any(|&x| is_integer(x)) {
             expressions = as_written(expressions, frame, scope)?;
         }
         for (i, (&x, &expression)) in values.iter().zip(&expressions).enumerate() {
             let (axis, size) = (Axis(i), shape[i]);
-            subscripts.chosen.push(match is_missing(x) {
+            let chosen = match is_missing(x) {
                 true => Chosen::All,
                 false => choose(x, is_range(expression), axis, size)?,
-            });
+            };
+            if one && !chosen.is_one()? {
+                let (expected, hint) = ("one number or 0-d tensor".into(), "`x[...]` takes several elements.".into());
+                let got = if is_missing(x) { "empty".into() } else { value::describe(x) };
+                return Err(Error::Subscript { axis, expected, got, hint }.into());
+            }
+            subscripts.chosen.push(chosen);
         }
         Ok(subscripts)
     }
@@ -243,9 +265,9 @@ fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome 
     protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
 }
 
-/// Whether an expression is one number: a constant, or a value in the place of an expression.
-fn is_number(expression: SEXP) -> bool {
-    matches!(kind(expression), INTSXP | REALSXP) && len(expression) == 1
+/// Whether an expression is one integer: a constant, or the value of `a:b` in the place of the expression.
+fn is_integer(expression: SEXP) -> bool {
+    kind(expression) == INTSXP && len(expression) == 1
 }
 
 /// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the arguments of `[` as

@@ -261,10 +261,11 @@ impl Applier<'_> {
             operands.extend(self.one_width(starts)?);
             x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
         }
-        // What leaves least comes first, so that the others have less to read.
+        // What leaves least comes first, so that the others have less to read; of equals the last dimension, whose
+        // elements are the largest blocks.
         let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
         let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
-        many.sort_by(|a, b| a.0.total_cmp(&b.0));
+        many.sort_by(|(a, (i, _)), (b, (j, _))| a.total_cmp(b).then(j.cmp(i)));
         for (_, (i, index)) in many {
             let shape = self.shape(x);
             x = self.builder.node1(Op::Gather(Gather::along(Axis(i), &shape)), &[x, index])?;
@@ -499,5 +500,101 @@ fn part_from(start: Start, size: usize, step: isize) -> Part {
     match start {
         Start::Known(start) => Part::Known { start, size, step },
         Start::Given(start) => Part::Window { start, size, safe: true },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::promote::rules;
+    use crate::dtype::DType;
+    use crate::graph::Operation;
+    use crate::tensor::Aval;
+
+    fn range(start: usize, size: usize, step: isize) -> Selection {
+        Selection::Range { start, size, step }
+    }
+
+    #[test]
+    fn numbers_select_what_they_do_in_r() {
+        let select = |x: &[f64], keeps| select(Numbers::Doubles(x), keeps, Axis(1), 5);
+        assert_eq!(select(&[3.0], false).unwrap(), Selection::At(2));
+        assert_eq!(select(&[3.0], true).unwrap(), range(2, 1, 1));
+        assert_eq!(select(&[2.0, 3.0, 4.0], false).unwrap(), range(1, 3, 1));
+        assert_eq!(select(&[5.0, 3.0, 1.0], false).unwrap(), range(4, 3, -2));
+        assert_eq!(select(&[1.0, 1.0], false).unwrap(), Selection::Positions(vec![0, 0]));
+        assert_eq!(select(&[4.0, 1.0, 2.0], false).unwrap(), Selection::Positions(vec![3, 0, 1]));
+        assert_eq!(select(&[-1.0], false).unwrap(), range(1, 4, 1));
+        assert_eq!(select(&[-2.0, -4.0, -2.0], false).unwrap(), range(0, 3, 2));
+        assert_eq!(select(&[], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[-1.0, -2.0, -3.0, -4.0, -5.0], false).unwrap(), range(0, 0, 1));
+        for (wrong, what) in [
+            (vec![6.0], "Index 6 is out of bounds for dimension 2 of size 5"),
+            (vec![-6.0], "Index -6 is out of bounds"),
+            (vec![1.0, 1e300], "out of bounds"),
+            (vec![f64::INFINITY], "out of bounds"),
+            (vec![0.0], "count from 1"),
+            (vec![1.5], "whole numbers, not 1.5"),
+            (vec![1.0, f64::NAN], "not NA"),
+            (vec![1.0, -1.0], "a mixture"),
+            (vec![-1.0, 1.0], "a mixture"),
+        ] {
+            let error = select(&wrong, false).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.class(), "anvil_error_index");
+        }
+        let missing = super::select(Numbers::Integers(&[1, i32::MIN]), false, Axis(0), 5);
+        assert!(missing.unwrap_err().to_string().contains("NA"));
+    }
+
+    #[test]
+    fn masks_are_as_long_as_the_dimension() {
+        assert_eq!(select_mask(&[0, 1, 1, 0], Axis(0), 4).unwrap(), range(1, 2, 1));
+        assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
+        assert!(select_mask(&[1], Axis(0), 4).unwrap_err().to_string().contains("not recycled"));
+        assert!(select_mask(&[1, i32::MIN], Axis(0), 2).unwrap_err().to_string().contains("NA"));
+        assert!(select_mask(&[], Axis(0), 1 << 31).is_err());
+    }
+
+    /// Names of the ops that subscripts of a (4,5) become.
+    fn ops(subscripts: impl Fn(&mut Builder) -> Vec<Subscript>, value: bool) -> Vec<&'static str> {
+        let mut b = Builder::default();
+        let x = b.input(Aval::known(DType::F32, [4, 5].into()));
+        let subscripts = subscripts(&mut b);
+        let (x, one) = (Operand::of(&b, x), b.literal(Literal::new(1f32), false));
+        let one = Operand::of(&b, one);
+        let mut applier = Applier::new(&mut b, rules());
+        let result = match value {
+            true => applier.subset_assign(x, &subscripts, false, one),
+            false => applier.subset(x, &subscripts, false, true),
+        };
+        let graph = b.finish(result.unwrap());
+        graph.nodes().iter().map(|node| node.op.name()).collect()
+    }
+
+    #[test]
+    fn subscripts_become_few_ops() {
+        let at = |i| Subscript::At(Start::Known(i));
+        let back = |step| Subscript::Range { start: Start::Known(4), size: 2, step };
+        assert_eq!(ops(|_| vec![], false), [""; 0]);
+        assert_eq!(ops(|_| vec![at(1)], false), ["static_slice", "reshape"]);
+        assert_eq!(ops(|_| vec![at(1), back(-1)], false), ["static_slice", "reverse", "reshape"]);
+        let index = |b: &mut Builder, shape: Shape| {
+            let index = b.input(Aval::known(DType::I32, shape));
+            Subscript::Dynamic(Operand::of(b, index))
+        };
+        assert_eq!(
+            ops(|b| vec![Subscript::All, index(b, Shape::scalar())], false),
+            ["max", "sub", "dynamic_slice", "reshape"]
+        );
+        let shift = ["broadcast_in_dim", "max", "broadcast_in_dim", "sub"];
+        assert_eq!(ops(|b| vec![index(b, [3].into())], false), [&shift[..], &["gather"]].concat());
+        // Writes at known positions replace a window; those of tensors may be out of bounds, so they are scattered.
+        let window = ["broadcast_in_dim", "reshape", "dynamic_update_slice"];
+        assert_eq!(ops(|_| vec![at(1)], true), window);
+        assert_eq!(ops(|_| vec![at(1), back(-1)], true).last(), Some(&"dynamic_update_slice"));
+        assert_eq!(ops(|_| vec![at(1), back(-3)], true).last(), Some(&"scatter"));
+        assert_eq!(ops(|b| vec![index(b, Shape::scalar())], true).last(), Some(&"scatter"));
+        assert_eq!(ops(|_| vec![Subscript::All], true), ["broadcast_in_dim"]);
     }
 }

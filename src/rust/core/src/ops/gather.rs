@@ -371,6 +371,9 @@ impl Scatter {
     }
 
     pub(super) fn eval(&self, [x, indices, update]: [&View; 3], out: &mut ViewMut) {
+        if out.data.is_empty() {
+            return;
+        }
         let layout = Layout::dense(out.shape);
         let sizes = self.sizes(x.shape.rank(), update.shape);
         let table = self.windows.table(out.shape, &layout, &sizes, indices, false);
