@@ -8,6 +8,7 @@
 use super::{Applier, Operand};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
+use crate::ops::attrs::number;
 use crate::ops::layout::Order;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
@@ -99,14 +100,14 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
         if x.is_nan() {
             return wrong(axis, "whole numbers", "NA", "Tensors hold no `NA`: replace missing indices first.");
         }
+        if x.abs() > size as f64 {
+            return Err(Error::IndexOutOfBounds { index: number(x), axis, size });
+        }
         if x.fract() != 0.0 {
-            return wrong(axis, "whole numbers", x.to_string(), "Round it, such as with `trunc()`, if that is meant.");
+            return wrong(axis, "whole numbers", number(x), "Round it, such as with `trunc()`, if that is meant.");
         }
         if x == 0.0 {
             return wrong(axis, "numbers other than 0", "0", "Indices count from 1. Leave zeros out: `i[i != 0]`.");
-        }
-        if x.abs() > size as f64 {
-            return Err(Error::IndexOutOfBounds { index: x.to_string(), axis, size });
         }
         Ok(x as i64)
     };
