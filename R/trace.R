@@ -66,9 +66,7 @@ concrete_advice <- local({
     "while" = paste0("N", static, "."),
     "switch" = paste0("N", static, "."),
     "for" = loop, ":" = loop, "seq_len" = loop,
-    "&&" = logic, "||" = logic,
-    "[" = "Only a tensor takes it as an index: make what is subscripted one, with `nv_tensor()`.",
-    "[[" = "Name the index in `static = `, or join the elements to a tensor and take one of that."
+    "&&" = logic, "||" = logic
   )
 })
 

@@ -308,6 +308,18 @@ test_that("what is no subscript says so", {
   })
 })
 
+test_that("a failed assignment is shown as the user wrote it", {
+  x <- nv_tensor(matrix(1:6, 2))
+  expect_identical(call_of(x[1, 9] <- 2L), "x[1, 9] <- 2L")
+  f <- user(function(y) {
+    y[1] <- y[2, 3] * 0.5
+    y
+  })
+  expect_match(call_of(f(x)), "^y\\[1\\] <- ")
+  expect_match(call_of(compiler::cmpfun(f)(x)), "^y\\[1\\] <- ")
+  expect_identical(call_of(x[[1, 9]] <- 2L), "x[[1, 9]] <- 2L")
+})
+
 test_that("one program serves all positions, and R arrays are operands too", {
   expect_identical(nv_subset(matrix(1:4, 2), 2, ), nv_tensor(c(2L, 4L), ambiguous = TRUE))
   expect_identical(type_of(nv_subset(5)), "f32?[]")
