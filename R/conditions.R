@@ -126,7 +126,23 @@ tidy_call <- function(call, frame, caller) {
   for (i in which(vapply(as.list(call), inherits, NA, "AnvilValue"))) {
     call[[i]] <- as.name(c(variable_of(call[[i]], caller), class(call[[i]])[1L])[1L])
   }
-  call
+  tidy_assignment(call, frame, caller)
+}
+
+# `[<-`(`*tmp*`, 1, value = 2) as x[1] <- 2. R does not say what is assigned to: it is a variable with the same value.
+tidy_assignment <- function(call, frame, caller) {
+  name <- if (is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
+  if (!name %in% c("[<-", "[[<-") || !identical(call[[2L]], quote(`*tmp*`))) return(call)
+  target <- setdiff(variable_of(get0("x", frame), caller), "*tmp*")
+  if (!length(target)) return(call)
+  value <- call$value
+  # Compiled code has the value itself, or keeps it in a variable of its own.
+  plain <- if (is.language(value)) !identical(value, quote(`*vtmp*`)) else is.atomic(value) && length(value) == 1L
+  if (!plain || is.object(value)) value <- quote(value)
+  call$value <- NULL
+  call[[1L]] <- as.name(sub("<-", "", name, fixed = TRUE))
+  call[[2L]] <- as.name(target[1L])
+  call("<-", call, value)
 }
 
 # The variables that hold this value, as a function sees them. An argument given as a call is not asked: it might not have

@@ -6,7 +6,8 @@
 #' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers, alone or
 #' mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt exp expm1 log log1p
 #' log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc
-#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `t`.
+#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `t`. For
+#' `x[...]`, `head`, `tail` and `rev` see [nv_subset()].
 #'
 #' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d (nothing is
 #' recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise; there is no `NA`, so
@@ -173,15 +174,6 @@ c.AnvilValue <- function(...) {
 # Functions of R that would otherwise take the record apart, or return it changed, without a word.
 
 #' @export
-`[[.AnvilValue` <- function(x, ...) unsupported("[[")
-
-#' @export
-`[<-.AnvilValue` <- function(x, ..., value) unsupported("[<-")
-
-#' @export
-`[[<-.AnvilValue` <- function(x, ..., value) unsupported("[[<-")
-
-#' @export
 `$<-.AnvilValue` <- function(x, name, value) unsupported("$<-")
 
 #' @export
@@ -193,13 +185,7 @@ c.AnvilValue <- function(...) {
 `length<-.AnvilValue` <- function(x, value) unsupported("length<-")
 
 #' @export
-`[.AnvilValue` <- function(x, ...) unsupported("[")
-
-#' @export
 rep.AnvilValue <- function(x, ...) unsupported("rep")
-
-#' @export
-rev.AnvilValue <- function(x) unsupported("rev")
 
 #' @export
 sort.AnvilValue <- function(x, decreasing = FALSE, ...) unsupported("sort")

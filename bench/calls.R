@@ -20,6 +20,7 @@ e <- new.env()
 evalq({
   a <- nv_tensor(c(1, 2, 3))
   b <- nv_tensor(c(4, 5, 6))
+  m <- nv_tensor(matrix(c(1, 2, 3, 4, 5, 6, 7, 8, 9), 3))
   ten <- lapply(setNames(nm = letters[1:10]), function(i) nv_scalar(1))
   empty1 <- function(x) NULL
   empty2 <- function(x, y) NULL
@@ -48,6 +49,10 @@ t <- pair(quote(a + b), quote(empty2(a, b)), e)
 report("a + b", t[1], 4)
 t <- pair(quote(a + 1), quote(empty2(a, b)), e)
 report("a + 1", t[1], 4)
+t <- pair(quote(m[2, ]), quote(empty2(a, b)), e)
+report("m[2, ]", t[1], 6)
+t <- pair(quote(m[c(3, 1), ]), quote(empty2(a, b)), e)
+report("m[c(3, 1), ]", t[1], 6)
 t <- pair(quote(common_dtype("f32", "i32")), quote(empty2(a, b)), e)
 report("common_dtype(\"f32\", \"i32\")", t[1], 3)
 t <- pair(quote(c(1, 2, 3) + c(4, 5, 6)), quote(empty2(a, b)), e)

@@ -123,6 +123,8 @@ static SEXP finish(SEXP x, int status) {
 
 ENTRY1(op)
 ENTRY1(ops)
+ENTRY1(subset)
+ENTRY1(subset_assign)
 ENTRY1(jit_call)
 ENTRY1(jit_new)
 ENTRY1(jit_spec)
@@ -180,7 +182,9 @@ static const R_CallMethodDef calls[] = {
     CALL(audit_open, 0),   CALL(audit_close, 0), CALL(audit_entries, 1), CALL(graph_types, 1),
     CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
-static const R_ExternalMethodDef externals[] = {CALL(op, -1), CALL(ops, -1), CALL(jit_call, -1), {NULL, NULL, 0}};
+static const R_ExternalMethodDef externals[] = {
+  CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}
+};
 
 void anvil_register(DllInfo *, const R_CallMethodDef *);
 

@@ -194,8 +194,8 @@ test_that("dim, length, nrow, ncol on tensors and tracers", {
 
 test_that("functions of the groups without a counterpart say so, with the user's call", {
   calls <- alist(
-    cumsum(x), cumprod(x), cummax(x), gamma(x), signif(x, 2), sinpi(x), x[1], x[1, 2], x[[1]],
-    rev(x), rep(x, 2), sort(x), median(x), quantile(x), unique(x), cbind(x, x), rbind(x, 1)
+    cumsum(x), cumprod(x), cummax(x), gamma(x), signif(x, 2), sinpi(x),
+    rep(x, 2), sort(x), median(x), quantile(x), unique(x), cbind(x, x), rbind(x, 1)
   )
   for (call in calls) {
     e <- expect_error(eval(call), class = "anvil_error_unsupported")
@@ -214,8 +214,7 @@ test_that("functions of the groups without a counterpart say so, with the user's
 
 test_that("a tensor's parts cannot be changed behind its back", {
   z <- x
-  expect_error(z[1] <- 2, class = "anvil_error_unsupported")
-  expect_error(z[[1]] <- 2, class = "anvil_error_unsupported")
+  expect_error(z[["data"]] <- 2, class = "anvil_error_index")
   expect_error(z$data <- 2, class = "anvil_error_unsupported")
   expect_error(dim(z) <- c(2, 2), class = "anvil_error_unsupported", "nv_reshape")
   expect_error(length(z) <- 2, class = "anvil_error_unsupported")

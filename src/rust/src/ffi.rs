@@ -34,6 +34,8 @@ extern "C" {
     pub static R_ClassSymbol: SEXP;
     pub static R_DimSymbol: SEXP;
     pub static R_NamesSymbol: SEXP;
+    pub static R_MissingArg: SEXP;
+    pub static R_DotsSymbol: SEXP;
 
     pub fn TYPEOF(x: SEXP) -> c_int;
     pub fn ALTREP(x: SEXP) -> c_int;
@@ -81,6 +83,8 @@ extern "C" {
     pub fn R_compute_identical(x: SEXP, y: SEXP, flags: c_int) -> c_int;
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
+    pub fn Rf_lang1(x: SEXP) -> SEXP;
+    pub fn Rf_eval(x: SEXP, env: SEXP) -> SEXP;
     pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
 
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).

@@ -9,6 +9,7 @@
 //! | `tree` | nested lists, flattened and put back |
 //! | `program` | a compiled graph called on R values |
 //! | `op` | the door of the ops: eager or traced |
+//! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `jit` | jitted functions and their caches |
 //! | `transform` | derivatives and control flow: nested traces become nodes |
 //! | `tensor` | tensors from R data and back, their text |
@@ -34,6 +35,7 @@ mod mixer;
 mod op;
 mod program;
 mod rules;
+mod subset;
 mod tensor;
 mod trace;
 mod transform;
@@ -62,6 +64,8 @@ macro_rules! entry {
 entry! {
     rs_op(args) scope => op::call(args, false, scope);
     rs_ops(args) scope => op::call(args, true, scope);
+    rs_subset(args) scope => subset::read(args, scope);
+    rs_subset_assign(args) scope => subset::assign(args, scope);
     rs_jit_call(args) scope => jit::call(args, scope);
     rs_jit_new(spec) scope => jit::create(spec, scope);
     rs_jit_spec(handle) _scope => jit::spec(handle);

@@ -79,6 +79,10 @@ impl Call {
         Ok(attrs)
     }
 
+    fn apply(&self, applier: &mut Applier, operands: &[Operand]) -> Outcome<Vec<Value>> {
+        Ok(applier.apply(&self.name()?, operands, &self.attrs()?)?)
+    }
+
     /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a parameter has no
     /// words.
     fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
@@ -163,27 +167,42 @@ pub fn attr(x: SEXP) -> Outcome<Attr> {
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let call = Call::new(args);
     if let Some((trace, handle)) = owner(&call)? {
-        return traced(&call, &trace, handle, list, scope);
+        let operands = call.operands.iter().map(|&x| trace::operand(&trace, handle, x, scope));
+        let operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
+        return traced(&trace, handle, list, scope, |applier| call.apply(applier, &operands));
     }
-    let mut leaves = Vec::with_capacity(call.operands.len());
-    for &x in &call.operands {
-        leaves.push(if value::is_tensor(x) {
-            Leaf::Tensor(Record::read(x)?, false)
-        } else {
-            Leaf::Number(x, trace::number_argument(x)?.0)
-        });
-    }
+    let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
     let rules = rules::current()?;
     // A call that is watched is made anew: the kept program does not know what was converted.
     let words = if audit::is_open() { None } else { call.words(rules, &leaves)? };
+    // SAFETY: a string vector, see `Call::name`.
+    let name = unsafe { STRING_ELT(call.name, 0) };
+    eager(&leaves, words, name, list, scope, |applier, operands| call.apply(applier, operands))
+}
+
+/// An operand of an eager op.
+pub fn leaf(x: SEXP) -> Outcome<Leaf> {
+    Ok(if value::is_tensor(x) {
+        Leaf::Tensor(Record::read(x)?, false)
+    } else {
+        Leaf::Number(x, trace::number_argument(x)?.0)
+    })
+}
+
+/// Runs what `build` makes of leaves, as a program that is kept under `words`, if there are any. Their first may be the
+/// address of `kept`, an object of R.
+pub fn eager(
+    leaves: &[Leaf], words: Option<Vec<u64>>, kept: SEXP, list: bool, scope: &Scope,
+    build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
+) -> Outcome {
     let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
     let program = match known {
         Some(program) => program,
         None => {
-            let program = Rc::new(compile(&call, rules, &leaves, list, scope)?);
+            let program = Rc::new(compile(leaves, list, scope, build)?);
             if let Some(words) = words {
                 // SAFETY: inside `protected`; a string of R, and there are as many as ops.
-                protected(|| unsafe { R_PreserveObject(STRING_ELT(call.name, 0)) })?;
+                protected(|| unsafe { R_PreserveObject(kept) })?;
                 PROGRAMS.with_borrow_mut(|programs| {
                     if programs.len() >= MAX_PROGRAMS {
                         programs.clear();
@@ -194,7 +213,7 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             program
         }
     };
-    program.run(&leaves, scope)
+    program.run(leaves, scope)
 }
 
 /// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all, so that a
@@ -206,7 +225,9 @@ fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
     Ok(if call.operands.is_empty() { trace::innermost() } else { None })
 }
 
-fn compile(call: &Call, rules: &'static Rules, leaves: &[Leaf], list: bool, scope: &Scope) -> Outcome<Program> {
+fn compile(
+    leaves: &[Leaf], list: bool, scope: &Scope, build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
+) -> Outcome<Program> {
     let mut builder = Builder::default();
     let mut operands = Vec::with_capacity(leaves.len());
     for leaf in leaves {
@@ -222,7 +243,7 @@ fn compile(call: &Call, rules: &'static Rules, leaves: &[Leaf], list: bool, scop
             }
         });
     }
-    let (results, conversions) = applied(call, &mut builder, rules, &operands)?;
+    let (results, conversions) = applied(&mut builder, |applier| build(applier, &operands))?;
     audit::note(conversions, None, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
@@ -230,23 +251,23 @@ fn compile(call: &Call, rules: &'static Rules, leaves: &[Leaf], list: bool, scop
     Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
 }
 
-/// The results of one call as nodes of a graph, and what was converted for it if someone asks.
+/// What `build` adds to a graph, and what was converted for it if someone asks.
 fn applied(
-    call: &Call, builder: &mut Builder, rules: &'static Rules, operands: &[Operand],
+    builder: &mut Builder, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
-    let (name, attrs) = (call.name()?, call.attrs()?);
-    let mut applier = Applier::new(builder, rules);
+    let mut applier = Applier::new(builder, rules::current()?);
     if audit::is_open() {
         applier = applier.noting();
     }
-    let results = applier.apply(&name, operands, &attrs)?;
+    let results = build(&mut applier)?;
     Ok((results, applier.conversions()))
 }
 
-fn traced(call: &Call, trace: &Trace, handle: SEXP, list: bool, scope: &Scope) -> Outcome {
-    let operands: Vec<Operand> =
-        call.operands.iter().map(|&x| trace::operand(trace, x, scope)).collect::<Outcome<_>>()?;
-    let (results, conversions) = applied(call, &mut trace.builder(), rules::current()?, &operands)?;
+/// Adds what `build` makes of operands to a trace.
+pub fn traced(
+    trace: &Trace, handle: SEXP, list: bool, scope: &Scope, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
+) -> Outcome {
+    let (results, conversions) = applied(&mut trace.builder(), build)?;
     audit::note(conversions, None, scope)?;
     let mut tracers = Vec::with_capacity(results.len());
     for value in results {

@@ -134,6 +134,11 @@ pub fn rules_symbol() -> SEXP {
     globals().rules.0
 }
 
+/// Whether values carry the S4 bit.
+pub fn has_s4_bit() -> bool {
+    globals().s4
+}
+
 /// The tag of a list of operands.
 pub fn operands_symbol() -> SEXP {
     globals().operands.0

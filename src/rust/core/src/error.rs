@@ -96,6 +96,26 @@ pub enum Error {
     #[error("`permutation` must hold each of {expected} once, not {got}.")]
     Permutation { op: String, expected: String, got: String },
 
+    // --- subscripts ---
+    /// A position that a dimension does not have.
+    #[error("Index {index} is out of bounds for dimension {axis} of size {size}.{}", bounds(*.size))]
+    IndexOutOfBounds { index: String, axis: Axis, size: usize },
+    /// More subscripts than dimensions, or not the number that is needed.
+    #[error("Subscripts for {got} dimension{} were given, but shape {shape} has {}.\ni {hint}", plural(*.got), .shape.rank())]
+    SubscriptCount { got: usize, shape: Shape, hint: String },
+    /// Not something that selects positions.
+    #[error("Subscript {axis} must be {expected}, not {got}.{}", hint_line(.hint))]
+    Subscript { axis: Axis, expected: String, got: String, hint: String },
+    /// A value whose dtype is above that of what it is assigned to.
+    #[error("A value of dtype {value} cannot be assigned to elements of a tensor of dtype {to}.\ni Convert one of them: `nv_convert(value, \"{to}\")`, or the tensor before the assignment.")]
+    AssignDtype { value: DType, to: DType },
+    /// A value whose shape is not that of the elements that it is assigned to.
+    #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni Shapes must be equal, or the value 0-d.")]
+    AssignShape { value: Shape, subset: Shape },
+    /// A window that does not fit.
+    #[error("A window of size {window} does not fit dimension {axis} of size {size}.")]
+    Window { window: usize, axis: Axis, size: usize },
+
     // --- tracing ---
     /// A tracer met a trace that is not its own, or one that has ended.
     #[error("A tracer was used outside the trace that made it.\nx It belongs to the trace of {trace}, which has {state}.\ni Return values from the traced function instead of storing tracers with `<<-` or in an environment.")]
@@ -145,6 +165,9 @@ impl Error {
             UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } | ComplexToReal { .. } => {
                 "anvil_error_dtype"
             }
+            AssignDtype { .. } => "anvil_error_dtype",
+            AssignShape { .. } | Window { .. } => "anvil_error_shape",
+            IndexOutOfBounds { .. } | SubscriptCount { .. } | Subscript { .. } => "anvil_error_index",
             Promotion { .. } => "anvil_error_promotion",
             ShapeMismatch { .. }
             | Broadcast { .. }
@@ -246,6 +269,20 @@ impl Error {
             Permutation { op, expected, got } => {
                 vec![("op", text(op)), ("expected", text(expected)), ("got", text(got))]
             }
+            IndexOutOfBounds { index, axis, size } => {
+                vec![("index", text(index)), ("axis", number(axis.one_based())), ("size", number(*size))]
+            }
+            SubscriptCount { got, shape: s, .. } => {
+                vec![("got", number(*got)), ("shape", shape(s)), ("rank", number(s.rank()))]
+            }
+            Subscript { axis, expected, got, .. } => {
+                vec![("axis", number(axis.one_based())), ("expected", text(expected)), ("got", text(got))]
+            }
+            AssignDtype { value, to } => vec![("value", text(value)), ("to", text(to))],
+            AssignShape { value, subset } => vec![("value", shape(value)), ("subset", shape(subset))],
+            Window { window, axis, size } => {
+                vec![("window", number(*window)), ("axis", number(axis.one_based())), ("size", number(*size))]
+            }
             LeakedTracer { trace, state } => vec![("trace", text(trace)), ("state", text(state))],
             Concrete { what, aval, .. } => vec![("where", text(what)), ("aval", text(aval))],
             Donated => vec![],
@@ -274,6 +311,14 @@ fn hint_line(hint: &str) -> String {
         String::new()
     } else {
         format!("\ni {hint}")
+    }
+}
+
+fn bounds(size: usize) -> String {
+    match size {
+        0 => "\ni It has no elements.".into(),
+        1 => "\ni Its only index is 1.".into(),
+        n => format!("\ni Indices run from 1 to {n}."),
     }
 }
 

@@ -8,7 +8,8 @@ use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Ternary, Transpose, Unary,
+    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reverse, StaticSlice, Ternary,
+    Transpose, Unary,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
@@ -23,8 +24,10 @@ enum Place {
     Dense,
     Transposed,
     Broadcast,
+    /// Every second column of a larger value, last element first.
+    Backwards,
 }
-const PLACES: [Place; 3] = [Place::Dense, Place::Transposed, Place::Broadcast];
+const PLACES: [Place; 4] = [Place::Dense, Place::Transposed, Place::Broadcast, Place::Backwards];
 
 /// Elementwise ops, with the number of operands.
 fn ops() -> Vec<(Op, usize)> {
@@ -47,6 +50,12 @@ fn operand(b: &mut Builder, place: Place, dtype: DType, shape: &Shape) -> Value 
             let x = b.input(Aval::known(dtype, [shape[1], shape[0]].into()));
             b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).unwrap()
         }
+        Place::Backwards => {
+            let x = b.input(Aval::known(dtype, [shape[0] + 1, 2 * shape[1]].into()));
+            let (limit, stride) = (vec![shape[0] + 1, 2 * shape[1]], vec![1, 2]);
+            let x = b.node1(Op::StaticSlice(StaticSlice { start: vec![1, 0], limit, stride }), &[x]).unwrap();
+            b.node1(Op::Reverse(Reverse { axes: vec![Axis(0), Axis(1)] }), &[x]).unwrap()
+        }
         Place::Broadcast => {
             let x = b.input(Aval::known(dtype, Shape::scalar()));
             b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[x]).unwrap()
@@ -68,7 +77,7 @@ fn elementwise_ops_agree_in_every_layout() {
             for shape in SIZES.map(Shape::from) {
                 for layouts in 0..PLACES.len().pow(arity as u32) {
                     let places: Vec<Place> =
-                        (0..arity).map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % 3]).collect();
+                        (0..arity).map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % PLACES.len()]).collect();
                     let mut b = Builder::default();
                     let first = if op == Op::Ternary(Ternary::Select) { DType::I1 } else { dtype };
                     let types = std::iter::once(first).chain(std::iter::repeat(dtype));

@@ -3,6 +3,7 @@
 
 mod common;
 
+use anvil_core::apply::subset::{Start, Subscript};
 use anvil_core::apply::{literal_ranked, Applier, Operand};
 use anvil_core::dtype::promote::{by_name, names, Rules};
 use anvil_core::dtype::DType;
@@ -33,6 +34,19 @@ const COMPOSED: [&str; 11] = [
     "rbinom",
     "sample_int",
 ];
+
+/// Windows of a value; dimensions count from 1.
+struct Windows {
+    indices: Operand,
+    sizes: Vec<usize>,
+    dropped: Vec<usize>,
+    map: Vec<usize>,
+    /// Shape of the stack of all windows.
+    stack: Vec<usize>,
+    /// Its dimensions that are those of the windows.
+    stacked: Vec<usize>,
+    vector_dim: usize,
+}
 
 /// A program under construction.
 struct Writer {
@@ -263,6 +277,54 @@ impl Writer {
                 let attrs = attrs.with("shape", sizes(&shape)).with("dtype", Attr::Text(dtype)).with("n", n);
                 (all, attrs.with("algorithm", Attr::Text(algorithm)))
             }
+            "static_slice" => {
+                let start: Vec<usize> = shape.iter().map(|&d| 1 + self.rng.below(d + 1)).collect();
+                let limit = shape.iter().zip(&start).map(|(&d, &i)| i - 1 + self.rng.below(d + 2 - i));
+                let limit: Vec<usize> = limit.collect();
+                let strides: Vec<usize> = shape.iter().map(|_| 1 + self.rng.below(3)).collect();
+                let attrs = attrs.with("start_indices", sizes(&start)).with("limit_indices", sizes(&limit));
+                (vec![x], if self.rng.one_in(3) { attrs } else { attrs.with("strides", sizes(&strides)) })
+            }
+            "reverse" => {
+                let dims = self.axes(rank);
+                (vec![x], attrs.with("dims", dims))
+            }
+            "dynamic_slice" => {
+                let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
+                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                ([vec![x], starts].concat(), attrs.with("slice_sizes", sizes(&window)))
+            }
+            "dynamic_update_slice" => {
+                let window = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
+                let update = self.of_dtype(x, window);
+                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                ([vec![x, update], starts].concat(), attrs)
+            }
+            "pad" => {
+                let mut amounts = |low: i64, n| {
+                    Attr::Numbers(shape.iter().map(|_| (low + self.rng.below(n) as i64) as f64).collect())
+                };
+                let (low, high, interior) = (amounts(-2, 5), amounts(-2, 5), amounts(0, 3));
+                let value = self.of_dtype(x, vec![]);
+                let attrs = attrs.with("edge_padding_low", low).with("edge_padding_high", high);
+                (vec![x, value], attrs.with("interior_padding", interior))
+            }
+            "gather" => {
+                let w = self.windows(&shape);
+                let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_dims", sizes(&w.stacked));
+                let attrs = attrs.with("collapsed_slice_dims", sizes(&w.dropped)).with("indices_are_sorted", flag);
+                let attrs = attrs.with("start_index_map", sizes(&w.map));
+                (vec![x, w.indices], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+            }
+            "scatter" => {
+                let w = self.windows(&shape);
+                let update = self.of_dtype(x, w.stack);
+                let how = self.rng.choose(&["replace", "add", "mul", "min", "max"]).to_string();
+                let attrs = attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", Attr::Text(how));
+                let attrs = attrs.with("inserted_window_dims", sizes(&w.dropped)).with("indices_are_sorted", flag.clone());
+                let attrs = attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
+                (vec![x, w.indices, update], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+            }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
                 (vec![x], attrs.with("dims", axes).with("drop", flag))
@@ -270,6 +332,93 @@ impl Writer {
             "promote" | "broadcast_scalars" | "broadcast" => (vec![x, self.like(x), self.like(x)], attrs),
             _ => ((0..arity).map(|i| if i == 0 { x } else { self.like(x) }).collect(), attrs),
         }
+    }
+
+    /// An integer value of this shape: one of the pool, or a new constant.
+    fn integers(&mut self, sizes: &[usize]) -> Operand {
+        let fits = |x: &&Operand| x.ranked.dtype.is_integer() && *self.shape(**x) == *sizes;
+        let fits: Vec<Operand> = self.pool.iter().filter(fits).copied().collect();
+        if !fits.is_empty() && self.rng.one_in(2) {
+            return *self.rng.choose(&fits);
+        }
+        let integers: Vec<DType> = DType::ALL.iter().copied().filter(|d| d.is_integer()).collect();
+        let shape = Shape::try_new(sizes.to_vec()).unwrap();
+        let value = self.b.constant(Aval::known(*self.rng.choose(&integers), shape));
+        Operand::of(&self.b, value)
+    }
+
+    /// A value of the dtype of another.
+    fn of_dtype(&mut self, x: Operand, sizes: Vec<usize>) -> Operand {
+        let value = self.b.constant(Aval::known(x.ranked.dtype, Shape::try_new(sizes).unwrap()));
+        Operand::of(&self.b, value)
+    }
+
+    /// Windows of a value, with indices for them.
+    fn windows(&mut self, shape: &Shape) -> Windows {
+        let rank = shape.rank();
+        let mut some = |from: Vec<usize>| -> Vec<usize> { from.into_iter().filter(|_| self.rng.one_in(2)).collect() };
+        let dropped = some((1..=rank).collect());
+        let mut map = some((1..=rank).collect());
+        self.rng.shuffle(&mut map);
+        let mut window = |i: usize| if dropped.contains(&(i + 1)) { 1 } else { self.rng.below(shape[i] + 1) };
+        let sizes: Vec<usize> = (0..rank).map(&mut window).collect();
+        let mut indices: Vec<usize> = (0..self.rng.below(3)).map(|_| self.rng.below(4)).collect();
+        // The stack has the dimensions of the indices, with those of the windows in between.
+        let kept = (0..rank).filter(|i| !dropped.contains(&(i + 1)));
+        let (mut stack, mut stacked) = (indices.clone(), vec![]);
+        for i in kept {
+            let at = stacked.last().map_or(0, |&last: &usize| last);
+            let at = at + self.rng.below(stack.len() - at + 1);
+            stack.insert(at, sizes[i]);
+            stacked.push(at + 1);
+        }
+        let vector_dim = self.rng.below(indices.len() + 1);
+        if map.len() != 1 || self.rng.one_in(2) {
+            indices.insert(vector_dim, map.len());
+        }
+        let vector_dim = if indices.get(vector_dim) == Some(&map.len()) { vector_dim } else { indices.len() } + 1;
+        Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_dim }
+    }
+
+    /// Reads or writes with random subscripts, as `x[...]` does.
+    fn subset(&mut self) -> Option<&'static str> {
+        let x = self.any();
+        let shape = self.shape(x);
+        let mut subscripts = Vec::new();
+        for &size in &shape[..self.rng.below(shape.rank() + 1)] {
+            let n = self.rng.below(4);
+            subscripts.push(match self.rng.below(5) {
+                0 if size > 0 => Subscript::At(Start::Known(self.rng.below(size))),
+                1 if size > 0 => {
+                    let (a, b) = (self.rng.below(size), self.rng.below(size));
+                    let step = if a == b { 1 } else { 1 + self.rng.below(a.abs_diff(b)) };
+                    let range = a.abs_diff(b) / step + 1;
+                    let step = if a <= b { step as isize } else { -(step as isize) };
+                    Subscript::Range { start: Start::Known(a), size: range, step }
+                }
+                // A program clamps what is out of bounds, so that any numbers will do.
+                2 if size > 0 || n == 0 => {
+                    let aval = Aval::known(DType::I32, [n].into());
+                    Subscript::Positions(self.b.constant(aval))
+                }
+                3 => Subscript::Dynamic(self.integers(&[])),
+                4 => Subscript::Dynamic(self.integers(&[n])),
+                _ => Subscript::All,
+            });
+        }
+        let drop = self.rng.one_in(2);
+        let value = if self.rng.one_in(2) { self.number() } else { self.of_dtype(x, vec![]) };
+        let (done, result) = if self.rng.one_in(2) {
+            ("subset", self.applier().subset(x, &subscripts, false, drop))
+        } else {
+            ("subset_assign", self.applier().subset_assign(x, &subscripts, false, value))
+        };
+        match result {
+            Ok(values) => self.pool.push(Operand::of(&self.b, values[0])),
+            Err(Error::Internal { detail }) => panic!("{done}: {detail}\n{}", self.b.graph()),
+            Err(_) => return None,
+        }
+        Some(done)
     }
 
     /// Repeats a value along dimensions that are not the last ones, as batching will; no user can write this.
@@ -297,6 +446,9 @@ impl Writer {
             let value = self.broadcast_anywhere();
             self.pool.push(Operand::of(&self.b, value));
             return None;
+        }
+        if self.rng.one_in(8) {
+            return self.subset();
         }
         let &(name, arity) = self.rng.choose(names);
         let (operands, attrs) = self.arguments(name, arity);
@@ -347,6 +499,9 @@ fn random_programs_agree_with_the_reference() {
     {
         names.extend([(name, 1); 6]);
     }
+    for name in ["static_slice", "reverse", "pad", "gather", "scatter"] {
+        names.extend([(name, 1); 4]);
+    }
     let mut applied: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut donations, mut programs) = (0, 0);
     for seed in 1..=PROGRAMS {
@@ -375,6 +530,7 @@ fn random_programs_agree_with_the_reference() {
         programs += 1;
     }
     // The numbers say that the programs are worth something.
+    names.extend([("subset", 1), ("subset_assign", 1)]);
     let missing: Vec<_> = names.iter().filter(|(name, _)| !applied.contains_key(name)).collect();
     assert!(missing.is_empty(), "never applied: {missing:?}");
     let total: usize = applied.values().sum();
@@ -424,6 +580,23 @@ fn calls_that_make_no_sense_are_errors() {
                 "algorithm",
                 "seed",
                 "n",
+                "start_indices",
+                "limit_indices",
+                "strides",
+                "slice_sizes",
+                "edge_padding_low",
+                "edge_padding_high",
+                "interior_padding",
+                "offset_dims",
+                "collapsed_slice_dims",
+                "start_index_map",
+                "index_vector_dim",
+                "indices_are_sorted",
+                "unique_indices",
+                "update_window_dims",
+                "inserted_window_dims",
+                "scatter_dims_to_operand_dims",
+                "update_computation",
             ] {
                 if !writer.rng.one_in(6) {
                     attrs = attrs.with(parameter, careless(&mut writer.rng));

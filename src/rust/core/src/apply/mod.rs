@@ -6,6 +6,8 @@
 mod conversion;
 mod promote;
 mod random;
+mod slice;
+pub mod subset;
 
 pub use conversion::{Conversion, Loss};
 pub use promote::literal_ranked;
@@ -114,6 +116,9 @@ impl<'a> Applier<'a> {
             let axes = attrs.axes("dims", &format!("nv_{name}"), &shape)?;
             let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
             return self.builder.node(Op::Reduction(Reduction { fold, axes, drop: attrs.flag("drop")? }), &[x]);
+        }
+        if let Some(results) = self.slice(name, operands, attrs)? {
+            return Ok(results);
         }
         match name {
             "mean" => self.mean(operands, attrs),

@@ -62,7 +62,7 @@ impl Applier<'_> {
     }
 
     /// An op of a value and a 0-d value of its dtype.
-    fn with(&mut self, op: Binary, x: Value, scalar: Value) -> Result<Value> {
+    fn with_scalar(&mut self, op: Binary, x: Value, scalar: Value) -> Result<Value> {
         let shape = self.shape(x);
         let scalar = self.broadcast(scalar, &shape)?;
         self.builder.node1(Op::Binary(op), &[x, scalar])
@@ -72,7 +72,7 @@ impl Applier<'_> {
     fn with_number(&mut self, op: Binary, x: Value, number: f64) -> Result<Value> {
         let scalar = Literal::new(number).convert(self.aval(x).dtype);
         let scalar = self.builder.literal(scalar, false);
-        self.with(op, x, scalar)
+        self.with_scalar(op, x, scalar)
     }
 
     /// A parameter of a distribution, in the dtype that is computed in.
@@ -134,8 +134,8 @@ impl Applier<'_> {
                 let wide = Ranked { dtype: computed, ambiguous: false };
                 let (from, until) = (self.cast(lower, wide)?, self.cast(upper, wide)?);
                 let range = self.builder.node1(Op::Binary(Binary::sub), &[until, from])?;
-                let scaled = self.with(Binary::mul, u, range)?;
-                let scaled = self.with(Binary::add, scaled, from)?;
+                let scaled = self.with_scalar(Binary::mul, u, range)?;
+                let scaled = self.with_scalar(Binary::add, scaled, from)?;
                 let scaled = self.cast(scaled, to)?;
                 // Where the dtype is coarse at the bounds, the sum may be rounded up to the upper one, which is not of the
                 // range: it is the lower one then.
@@ -175,8 +175,8 @@ impl Applier<'_> {
         if let [_, mean, sd] = operands {
             let sd = self.parameter(function, "sd", *sd, computed)?;
             let mean = self.parameter(function, "mean", *mean, computed)?;
-            z = self.with(Binary::mul, z, sd)?;
-            z = self.with(Binary::add, z, mean)?;
+            z = self.with_scalar(Binary::mul, z, sd)?;
+            z = self.with_scalar(Binary::add, z, mean)?;
         }
         Ok(vec![next, self.cast(z, Ranked { dtype, ambiguous: false })?])
     }

@@ -162,11 +162,11 @@ impl<'a> Planner<'a> {
         self.place_sources();
         self.place_views();
         let made = self.find_last_uses();
-        // A value is made in the buffer of the first output that it is, unless it is a view.
+        // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is it too.
         let mut homes: Vec<Option<usize>> = vec![None; self.places.len()];
-        for (k, v) in self.graph.outputs().iter().enumerate().rev() {
-            if matches!(self.graph.def(*v), Def::Result(..)) && self.roots[v.index()] == v.index() {
-                homes[v.index()] = Some(k);
+        for (k, &v) in self.graph.outputs().iter().enumerate().rev() {
+            if matches!(self.graph.def(v), Def::Result(..)) && self.is_whole(v) {
+                homes[self.roots[v.index()]] = Some(k);
             }
         }
         self.donate(donated, &mut homes, &made);
@@ -182,7 +182,7 @@ impl<'a> Planner<'a> {
         }
         // Outputs that were not made in place: views, inputs, constants, literals, and values that are output twice.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
-            if homes[v.index()] != Some(k) {
+            if homes[self.roots[v.index()]] != Some(k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v).clone())];
@@ -267,8 +267,9 @@ impl<'a> Planner<'a> {
             let unread = !self.graph.nodes().iter().any(|n| n.operands.iter().any(reads));
             let free_after = self.last_use[value.index()];
             let outputs = self.graph.outputs();
+            let root = |k: usize| self.roots[outputs[k].index()];
             let direct = |k: usize| {
-                let out = outputs[k].index();
+                let out = root(k);
                 homes[out] == Some(k) && (unread || made[out] > free_after)
             };
             let fits = |&k: &usize| {
@@ -279,11 +280,21 @@ impl<'a> Planner<'a> {
             let mut candidates: Vec<usize> = (0..outputs.len()).filter(fits).collect();
             candidates.sort_by_key(|&k| !direct(k));
             let Some(&k) = candidates.first() else { continue };
-            if !direct(k) && homes[outputs[k].index()] == Some(k) {
-                homes[outputs[k].index()] = None;
+            if !direct(k) && homes[root(k)] == Some(k) {
+                homes[root(k)] = None;
             }
             self.plan.donations[k] = Some(input);
         }
+    }
+
+    /// Whether a value is the result of a node, or a view of all of one in its order.
+    fn is_whole(&self, value: Value) -> bool {
+        let root = self.graph.values().nth(self.roots[value.index()]).expect("a root is a value");
+        if !matches!(self.graph.def(root), Def::Result(..)) || root == value {
+            return root == value;
+        }
+        let (shape, layout) = (&self.graph.aval(value).shape, &self.place(value).layout);
+        layout.offset == 0 && layout.is_dense(shape) && shape.size() == self.graph.aval(root).shape.size()
     }
 
     fn place_result(&mut self, value: Value, home: Option<usize>) {

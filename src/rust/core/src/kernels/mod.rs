@@ -10,3 +10,4 @@ pub mod random;
 pub mod scalar;
 pub mod special;
 pub mod tile;
+pub mod window;

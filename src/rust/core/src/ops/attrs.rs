@@ -44,7 +44,8 @@ impl Attr {
     }
 }
 
-fn number(x: f64) -> String {
+/// A number as R would write it.
+pub fn number(x: f64) -> String {
     match x {
         _ if x.is_nan() => "NA".into(),
         _ if x.is_infinite() => if x > 0.0 { "Inf" } else { "-Inf" }.into(),

@@ -13,7 +13,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 /// A kernel on one tile of each operand.
-type Tile<T> = fn(&[T], &[T], &mut [T]);
+pub(super) type Tile<T> = fn(&[T], &[T], &mut [T]);
 
 macro_rules! binary_ops {
     ($(
@@ -267,7 +267,8 @@ binary_ops! {
 }
 
 /// Element types, each with the tile of its kind.
-trait Tiles: Element {
+pub(super) trait Tiles: Element {
+    /// The tile of an op, if it computes on this type.
     fn tile(op: Binary) -> Option<Tile<Self>>;
 }
 macro_rules! tiles {

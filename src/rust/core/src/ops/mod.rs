@@ -12,10 +12,12 @@ pub mod convert;
 pub mod create;
 pub mod derive;
 pub mod dot;
+pub mod gather;
 pub mod layout;
 pub mod predicate;
 pub mod random;
 pub mod reduce;
+pub mod slice;
 pub mod ternary;
 pub mod unary;
 
@@ -33,10 +35,12 @@ pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Var};
 pub use dot::DotGeneral;
+pub use gather::{Gather, Scatter, Update, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
 pub use random::RngBits;
 pub use reduce::Reduction;
+pub use slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
 pub use ternary::Ternary;
 pub use unary::Unary;
 
@@ -76,6 +80,20 @@ pub enum Op {
     BroadcastInDim(BroadcastInDim),
     /// Values side by side.
     Concatenate(Concatenate),
+    /// A part at positions known while tracing.
+    StaticSlice(StaticSlice),
+    /// Dimensions backwards.
+    Reverse(Reverse),
+    /// A part at positions that are operands.
+    DynamicSlice(DynamicSlice),
+    /// A part replaced, at positions that are operands.
+    DynamicUpdateSlice(DynamicUpdateSlice),
+    /// A value around and between elements.
+    Pad(Pad),
+    /// Many parts at positions that are an operand.
+    Gather(Gather),
+    /// Many parts updated, at positions that are an operand.
+    Scatter(Scatter),
     /// Sums of products over shared dimensions.
     DotGeneral(DotGeneral),
     /// One value everywhere.
@@ -129,6 +147,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let control = [&control::IF, &control::WHILE, &control::SCAN];
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
+    let slices = [&slice::STATIC_SLICE, &slice::REVERSE, &slice::DYNAMIC_SLICE, &slice::DYNAMIC_UPDATE_SLICE, &slice::PAD];
+    let layout = layout.into_iter().chain(slices).chain([&gather::GATHER, &gather::SCATTER]);
     let rest = structured.into_iter().chain(layout).chain(control).chain([&random::RNG_BITS]);
     elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(rest)
 }
@@ -151,6 +171,13 @@ impl Op {
             Op::Transpose(_) => &layout::TRANSPOSE,
             Op::BroadcastInDim(_) => &layout::BROADCAST_IN_DIM,
             Op::Concatenate(_) => &layout::CONCATENATE,
+            Op::StaticSlice(_) => &slice::STATIC_SLICE,
+            Op::Reverse(_) => &slice::REVERSE,
+            Op::DynamicSlice(_) => &slice::DYNAMIC_SLICE,
+            Op::DynamicUpdateSlice(_) => &slice::DYNAMIC_UPDATE_SLICE,
+            Op::Pad(_) => &slice::PAD,
+            Op::Gather(_) => &gather::GATHER,
+            Op::Scatter(_) => &gather::SCATTER,
             Op::DotGeneral(_) => &dot::DOT_GENERAL,
             Op::Fill(_) => &create::FILL,
             Op::Iota(_) => &create::IOTA,
@@ -185,6 +212,13 @@ impl Op {
             Op::Transpose(op) => op.eval(&operands[0], out),
             Op::BroadcastInDim(op) => op.eval(&operands[0], out),
             Op::Concatenate(op) => op.eval(operands, out),
+            Op::StaticSlice(op) => op.eval(&operands[0], out),
+            Op::Reverse(op) => op.eval(&operands[0], out),
+            Op::DynamicSlice(op) => op.eval(operands, out),
+            Op::DynamicUpdateSlice(op) => op.eval(operands, out),
+            Op::Pad(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Gather(op) => op.eval(&operands[0], &operands[1], out),
+            Op::Scatter(op) => op.eval([&operands[0], &operands[1], &operands[2]], out),
             Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
@@ -213,10 +247,14 @@ impl Op {
             Op::Transpose(op) => vec![Some(op.pull(g))],
             Op::BroadcastInDim(op) => vec![Some(op.pull(x[0], g))],
             Op::DotGeneral(op) => (0..2).map(|i| wanted[i].then(|| op.pull(i, [x[0], x[1]], g))).collect(),
-            Op::Concatenate(_) => {
-                let why = "its rule waits for slices".into();
-                return Err(Error::NoGradient { op: self.row().function.into(), why });
-            }
+            Op::Concatenate(op) => op.pull(x, g),
+            Op::StaticSlice(op) => vec![Some(op.pull(x[0], g))],
+            Op::Reverse(op) => vec![Some(op.pull(g))],
+            Op::DynamicSlice(op) => op.pull(x, g),
+            Op::DynamicUpdateSlice(op) => op.pull(x, g),
+            Op::Pad(op) => op.pull(x, g),
+            Op::Gather(op) => op.pull(x, g),
+            Op::Scatter(op) => op.pull(x, g)?,
             Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) => vec![None; x.len()],
             Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => vec![None; x.len()],
             // `autodiff` sees to those that it can derive.
@@ -233,6 +271,8 @@ impl Op {
             Op::Reshape(op) => op.as_view(shape, layout, &result.shape),
             Op::Transpose(op) => Some(op.as_view(layout)),
             Op::BroadcastInDim(op) => Some(op.as_view(shape, layout, &result.shape)),
+            Op::StaticSlice(op) => Some(op.as_view(layout, &result.shape)),
+            Op::Reverse(op) => Some(op.as_view(shape, layout)),
             _ => None,
         }
     }
@@ -259,6 +299,13 @@ impl Operation for Op {
             Op::Transpose(op) => op.infer(operands[0]),
             Op::BroadcastInDim(op) => op.infer(operands[0]),
             Op::Concatenate(op) => op.infer(operands),
+            Op::StaticSlice(op) => op.infer(operands[0]),
+            Op::Reverse(op) => op.infer(operands[0]),
+            Op::DynamicSlice(op) => op.infer(operands),
+            Op::DynamicUpdateSlice(op) => op.infer(operands),
+            Op::Pad(op) => op.infer(operands[0], operands[1]),
+            Op::Gather(op) => op.infer(operands[0], operands[1]),
+            Op::Scatter(op) => op.infer(operands[0], operands[1], operands[2]),
             Op::DotGeneral(op) => op.infer(operands[0], operands[1]),
             Op::Fill(op) => op.infer(),
             Op::Iota(op) => op.infer(),
@@ -281,6 +328,13 @@ impl Operation for Op {
             Op::Transpose(op) => op.attributes(),
             Op::BroadcastInDim(op) => op.attributes(),
             Op::Concatenate(op) => op.attributes(),
+            Op::StaticSlice(op) => op.attributes(),
+            Op::Reverse(op) => op.attributes(),
+            Op::DynamicSlice(op) => op.attributes(),
+            Op::DynamicUpdateSlice(_) => vec![],
+            Op::Pad(op) => op.attributes(),
+            Op::Gather(op) => op.attributes(),
+            Op::Scatter(op) => op.attributes(),
             Op::DotGeneral(op) => op.attributes(),
             Op::Fill(op) => op.attributes(),
             Op::Iota(op) => op.attributes(),

@@ -1,0 +1,601 @@
+//! `x[...]` and `x[...] <- value`: subscripts of all kinds, composed of as few ops as will do.
+//!
+//! A subscript comes in two steps. [`select`] looks at what R has (numbers, a mask) and says which positions of one
+//! dimension are meant. [`Applier::subset`] and [`Applier::subset_assign`] then turn one [`Subscript`] for each dimension
+//! into nodes. What is known while tracing becomes static slices, which cost nothing; an index that the running program
+//! computes becomes a dynamic slice; several positions become a gather or scatter.
+
+use super::{Applier, Operand};
+use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
+use crate::ops::attrs::number;
+use crate::ops::layout::Order;
+use crate::ops::*;
+use crate::shape::{Axis, Shape};
+use crate::tensor::Literal;
+
+/// Numbers of R, as they lie in its vectors.
+#[derive(Clone, Copy, Debug)]
+pub enum Numbers<'a> {
+    /// Integers; the smallest is a missing one.
+    Integers(&'a [i32]),
+    /// Doubles.
+    Doubles(&'a [f64]),
+}
+
+/// Which positions of a dimension are meant; they count from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Selection {
+    /// One; the dimension disappears.
+    At(usize),
+    /// `size` of them, from `start`, each `step` after the one before.
+    Range {
+        /// The first.
+        start: usize,
+        /// Their number.
+        size: usize,
+        /// Distance between neighbours; may be negative.
+        step: isize,
+    },
+    /// These.
+    Positions(Vec<i32>),
+}
+
+impl Numbers<'_> {
+    fn len(self) -> usize {
+        match self {
+            Numbers::Integers(x) => x.len(),
+            Numbers::Doubles(x) => x.len(),
+        }
+    }
+
+    /// A number; NaN if it is missing.
+    fn get(self, i: usize) -> f64 {
+        match self {
+            Numbers::Integers(x) if x[i] == i32::MIN => f64::NAN,
+            Numbers::Integers(x) => x[i].into(),
+            Numbers::Doubles(x) => x[i],
+        }
+    }
+}
+
+fn wrong<T>(axis: Axis, expected: &str, got: impl Into<String>, hint: &str) -> Result<T> {
+    Err(Error::Subscript { axis, expected: expected.into(), got: got.into(), hint: hint.into() })
+}
+
+/// Positions are i32, as sizes are in R; only the elements of a whole tensor may be more.
+fn check_size(size: usize) -> Result<()> {
+    let fits = i32::try_from(size).is_ok();
+    if fits { Ok(()) } else { Err(Error::TooLarge { shape: format!("({size})") }) }
+}
+
+/// Checks that there are no more subscripts than dimensions.
+///
+/// # Errors
+/// [`Error::SubscriptCount`].
+pub fn check_count(got: usize, shape: &Shape) -> Result<()> {
+    if got <= shape.rank() {
+        return Ok(());
+    }
+    let hint = match shape.rank() {
+        0 => "`x[]` is all of a 0-d tensor.",
+        _ => "Give at most one for each dimension; what is left out is taken whole.",
+    };
+    Err(Error::SubscriptCount { got, shape: shape.clone(), hint: hint.into() })
+}
+
+/// The positions that numbers select: those that they are, or if they are negative all others. One number selects a
+/// position unless `keeps`, then a range of one.
+///
+/// # Errors
+/// [`Error::Subscript`] for missing values, fractions, zeros and mixed signs; [`Error::IndexOutOfBounds`].
+pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<Selection> {
+    check_size(size)?;
+    let n = numbers.len();
+    if n == 0 {
+        return Ok(Selection::Range { start: 0, size: 0, step: 1 });
+    }
+    let whole = |i: usize| -> Result<i64> {
+        let x = numbers.get(i);
+        if x.is_nan() {
+            return wrong(axis, "whole numbers", "NA", "Tensors hold no `NA`: replace missing indices first.");
+        }
+        if x.abs() > size as f64 {
+            return Err(Error::IndexOutOfBounds { index: number(x), axis, size });
+        }
+        if x.fract() != 0.0 {
+            return wrong(axis, "whole numbers", number(x), "Round it, such as with `trunc()`, if that is meant.");
+        }
+        if x == 0.0 {
+            return wrong(axis, "numbers other than 0", "0", "Indices count from 1. Leave zeros out: `i[i != 0]`.");
+        }
+        Ok(x as i64)
+    };
+    let first = whole(0)?;
+    let mixed = || wrong(axis, "all positive or all negative", "a mixture", "Negative numbers leave positions out.");
+    if first < 0 {
+        let mut kept = vec![true; size];
+        for i in 0..n {
+            let x = whole(i)?;
+            if x > 0 {
+                return mixed();
+            }
+            kept[(-x - 1) as usize] = false;
+        }
+        return Ok(progression(positions_of(kept.into_iter())));
+    }
+    if n == 1 && !keeps {
+        return Ok(Selection::At(first as usize - 1));
+    }
+    let mut positions = Vec::with_capacity(n);
+    for i in 0..n {
+        let x = whole(i)?;
+        if x < 0 {
+            return mixed();
+        }
+        positions.push((x - 1) as i32);
+    }
+    Ok(progression(positions))
+}
+
+/// The positions where a mask is `TRUE` (1; the smallest integer is a missing value).
+///
+/// # Errors
+/// [`Error::Subscript`] for missing values, or another length than the dimension's size.
+pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
+    check_size(size)?;
+    if mask.len() != size {
+        let expected = format!("as long as dimension {axis}, {size}, if it is logical");
+        let hint = "Masks are not recycled. Use `which(mask)` to select by number.";
+        return wrong(axis, &expected, format!("of length {}", mask.len()), hint);
+    }
+    if mask.contains(&i32::MIN) {
+        return wrong(axis, "TRUE and FALSE", "NA", "Tensors hold no `NA`: use `mask & !is.na(mask)`, or `which(mask)`.");
+    }
+    Ok(progression(positions_of(mask.iter().map(|&x| x != 0))))
+}
+
+fn positions_of(kept: impl Iterator<Item = bool>) -> Vec<i32> {
+    kept.enumerate().filter(|(_, kept)| *kept).map(|(i, _)| i as i32).collect()
+}
+
+/// A range if the positions are one.
+fn progression(positions: Vec<i32>) -> Selection {
+    let size = positions.len();
+    let start = positions.first().map_or(0, |&p| p as usize);
+    let step = match positions.as_slice() {
+        [a, b, ..] => b - a,
+        _ => 1,
+    };
+    let even = step != 0 && positions.windows(2).all(|pair| pair[1] - pair[0] == step);
+    if even { Selection::Range { start, size, step: step as isize } } else { Selection::Positions(positions) }
+}
+
+/// Where something starts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Start {
+    /// At a position known while tracing, within bounds.
+    Known(usize),
+    /// At a position that the program is given: a 0-d i32 within bounds.
+    Given(Value),
+}
+
+/// What is selected along one dimension. Positions count from 0 and are within bounds, but for those of tensors.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Subscript {
+    /// Everything.
+    All,
+    /// One position; the dimension disappears.
+    At(Start),
+    /// `size` positions from a start on, `step` apart; a given start has step 1.
+    Range {
+        /// The first.
+        start: Start,
+        /// Their number.
+        size: usize,
+        /// Distance between neighbours.
+        step: isize,
+    },
+    /// Positions in a 1-d i32.
+    Positions(Value),
+    /// A tensor of integers that count from 1: one position if it is 0-d, several if it is 1-d.
+    Dynamic(Operand),
+}
+
+/// A subscript on the way to nodes.
+#[derive(Clone, Copy)]
+enum Part {
+    /// `size` positions with a step, from one known while tracing.
+    Known { start: usize, size: usize, step: isize },
+    /// `size` positions in a row, from a 0-d integer; whether it is within bounds for sure.
+    Window { start: Value, size: usize, safe: bool },
+    /// Positions in a 1-d integer.
+    Many(Value),
+}
+
+impl Applier<'_> {
+    /// The elements that subscripts select; `drop` says whether dimensions disappear. With `flat` there is one subscript,
+    /// for all elements in R's order.
+    ///
+    /// # Errors
+    /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are no indices.
+    pub fn subset(&mut self, x: Operand, subscripts: &[Subscript], flat: bool, drop: bool) -> Result<Vec<Value>> {
+        let x = self.materialise(x)?;
+        let mut x = if flat { self.flattened(x)? } else { x };
+        let (parts, drops) = self.parts(x, subscripts, true)?;
+        let shape = self.shape(x);
+        // Static slices first: they are free.
+        let mut slice = StaticSlice { start: vec![], limit: vec![], stride: vec![] };
+        let mut backwards = vec![];
+        let (mut windows, mut many) = (vec![], vec![]);
+        for (i, part) in parts.into_iter().enumerate() {
+            let (mut start, mut limit, mut stride) = (0, shape[i], 1);
+            match part {
+                Part::Known { size: 0, .. } => limit = 0,
+                Part::Known { start: first, size, step } => {
+                    let last = (first as isize + (size as isize - 1) * step) as usize;
+                    (start, limit, stride) = (first.min(last), first.max(last) + 1, step.unsigned_abs());
+                    if step < 0 {
+                        backwards.push(Axis(i));
+                    }
+                }
+                Part::Window { start, size, .. } => windows.push((i, start, size)),
+                Part::Many(index) => many.push((i, index)),
+            }
+            slice.start.push(start);
+            slice.limit.push(limit);
+            slice.stride.push(stride);
+        }
+        if (0..shape.rank()).any(|i| (slice.start[i], slice.limit[i], slice.stride[i]) != (0, shape[i], 1)) {
+            x = self.builder.node1(Op::StaticSlice(slice), &[x])?;
+        }
+        if !backwards.is_empty() {
+            x = self.builder.node1(Op::Reverse(Reverse { axes: backwards }), &[x])?;
+        }
+        if !windows.is_empty() {
+            let mut sizes = self.shape(x).to_vec();
+            let mut starts = vec![self.builder.literal(Literal::new(0i32), false); sizes.len()];
+            for (i, start, size) in windows {
+                (sizes[i], starts[i]) = (size, start);
+            }
+            let mut operands = vec![x];
+            operands.extend(self.one_width(starts)?);
+            x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
+        }
+        // What leaves least comes first, so that the others have less to read; of equals the last dimension, whose
+        // elements are the largest blocks.
+        let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
+        let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
+        many.sort_by(|(a, (i, _)), (b, (j, _))| a.total_cmp(b).then(j.cmp(i)));
+        for (_, (i, index)) in many {
+            let shape = self.shape(x);
+            x = self.builder.node1(Op::Gather(Gather::along(Axis(i), &shape)), &[x, index])?;
+        }
+        if drop && drops.contains(&true) {
+            let dropped: Vec<Axis> = (0..drops.len()).filter(|&i| drops[i]).map(Axis).collect();
+            x = self.reshaped(x, self.shape(x).without(&dropped))?;
+        }
+        Ok(vec![x])
+    }
+
+    /// `x` with other values for the elements that subscripts select. `flat` as in [`subset`](Applier::subset).
+    ///
+    /// # Errors
+    /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
+    pub fn subset_assign(
+        &mut self, x: Operand, subscripts: &[Subscript], flat: bool, value: Operand,
+    ) -> Result<Vec<Value>> {
+        let whole = self.materialise(x)?;
+        let value = self.assigned(value, whole)?;
+        let to = self.aval(whole).ranked();
+        let x = if flat { self.flattened(whole)? } else { whole };
+        let (parts, drops) = self.parts(x, subscripts, false)?;
+        let shape = self.shape(x);
+        let sizes: Vec<usize> = parts.iter().map(|part| self.size(part)).collect();
+        let full = Shape::try_new(sizes)?;
+        let dropped: Vec<Axis> = (0..drops.len()).filter(|&i| drops[i]).map(Axis).collect();
+        let subset = full.without(&dropped);
+        if self.aval(value).shape.rank() > 0 && self.aval(value).shape != subset {
+            return Err(Error::AssignShape { value: self.shape(value), subset });
+        }
+        if full.size() == 0 {
+            return Ok(vec![whole]);
+        }
+        let value = self.broadcast(value, &subset)?;
+        let all = |(part, &size): (&Part, &usize)| matches!(part, Part::Known { start: 0, size: n, step: 1 } if *n == size);
+        let out = if parts.iter().zip(shape.iter()).all(all) {
+            self.cast(value, to)?
+        } else if parts.iter().all(|part| matches!(part, Part::Known { step: 1 | -1, .. } | Part::Window { safe: true, .. })) {
+            let value = self.reshaped(value, full)?;
+            self.replace_window(x, &parts, value)?
+        } else {
+            let (windows, indices) = self.scattered(&parts, &drops)?;
+            let op = Scatter { windows, update: Update::Replace, indices_are_sorted: false, unique_indices: false };
+            self.builder.node1(Op::Scatter(op), &[x, indices, value])?
+        };
+        let shape = self.shape(whole);
+        Ok(vec![self.reshaped(out, shape)?])
+    }
+
+    /// One part for each dimension, and whether the dimension disappears.
+    fn parts(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Part>, Vec<bool>)> {
+        let shape = self.shape(x);
+        // `x[]` is all of anything, of a 0-d tensor too.
+        let given = if *subscripts == [Subscript::All] { &[] } else { subscripts };
+        check_count(given.len(), &shape)?;
+        let mut parts = Vec::with_capacity(shape.rank());
+        let mut drops = vec![false; shape.rank()];
+        for (i, &size) in shape.iter().enumerate() {
+            let (part, dropped) = match given.get(i).copied().unwrap_or(Subscript::All) {
+                Subscript::All => (Part::Known { start: 0, size, step: 1 }, false),
+                Subscript::At(start) => (part_from(start, 1, 1), true),
+                Subscript::Range { start, size, step } => (part_from(start, size, step), false),
+                Subscript::Positions(value) => (Part::Many(value), false),
+                Subscript::Dynamic(index) => self.dynamic(index, Axis(i), size, reads)?,
+            };
+            parts.push(part);
+            drops[i] = dropped;
+        }
+        Ok((parts, drops))
+    }
+
+    /// The part that a tensor stands for. Reads are moved to the nearest position, so one that is known is static.
+    fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Part, bool)> {
+        let shape = self.shape(index.value);
+        if shape.rank() > 1 {
+            let got = format!("one of shape {shape}");
+            return wrong(axis, "a tensor of at most 1 dimension", got, "Make it 1-d with `nv_reshape()`.");
+        }
+        let counted = self.counting(index.value);
+        let positions = self.positions(index, "nv_subset", &format!("subscript {axis}"))?;
+        let many = shape.rank() == 1;
+        if many && shape[0] == 0 {
+            return Ok((Part::Known { start: 0, size: 0, step: 1 }, false));
+        }
+        if size == 0 {
+            return Err(Error::IndexOutOfBounds { index: "of a tensor".into(), axis, size });
+        }
+        Ok(match counted {
+            Some(first) if many && first >= 1 && first - 1 + shape[0] as i64 <= size as i64 => {
+                (Part::Known { start: first as usize - 1, size: shape[0], step: 1 }, false)
+            }
+            _ if many => (Part::Many(positions), false),
+            _ => match self.known(positions) {
+                Some(at) if reads => {
+                    (Part::Known { start: at.clamp(0, size as i64 - 1) as usize, size: 1, step: 1 }, true)
+                }
+                _ => (Part::Window { start: positions, size: 1, safe: false }, true),
+            },
+        })
+    }
+
+    /// The first of the numbers that a value counts, as `nv_seq()` does.
+    fn counting(&self, value: Value) -> Option<i64> {
+        match self.builder.graph().def(value) {
+            Def::Result(node, _) => match &self.builder.graph().nodes()[node].op {
+                Op::Iota(iota) => Some(iota.start),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// How many positions a part has.
+    fn size(&self, part: &Part) -> usize {
+        match part {
+            Part::Known { size, .. } | Part::Window { size, .. } => *size,
+            Part::Many(index) => self.aval(*index).shape[0],
+        }
+    }
+
+    /// Where a part starts, as a 0-d value.
+    fn start(&mut self, part: &Part) -> Value {
+        match *part {
+            Part::Window { start, .. } => start,
+            Part::Known { start, size, step } => {
+                // Of a range backwards, whose values are reversed, the lowest.
+                let lowest = if step < 0 { start + 1 - size } else { start };
+                let literal = i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
+                self.builder.literal(literal, false)
+            }
+            Part::Many(_) => unreachable!("many positions start nowhere"),
+        }
+    }
+
+    /// Writes a value of the window's sizes.
+    fn replace_window(&mut self, x: Value, parts: &[Part], mut value: Value) -> Result<Value> {
+        let backwards = |&i: &usize| matches!(parts[i], Part::Known { step: -1, .. });
+        let axes: Vec<Axis> = (0..parts.len()).filter(backwards).map(Axis).collect();
+        if !axes.is_empty() {
+            value = self.builder.node1(Op::Reverse(Reverse { axes }), &[value])?;
+        }
+        let starts = parts.iter().map(|part| self.start(part)).collect();
+        let mut operands = vec![x, value];
+        operands.extend(self.one_width(starts)?);
+        self.builder.node1(Op::DynamicUpdateSlice(DynamicUpdateSlice), &operands)
+    }
+
+    /// Windows and indices of a scatter: ranges in a row are part of each window, several positions make several windows,
+    /// one for each combination.
+    fn scattered(&mut self, parts: &[Part], drops: &[bool]) -> Result<(Windows, Value)> {
+        let mut windows = Windows {
+            window_dims: vec![],
+            dropped: vec![],
+            batching: vec![],
+            index_batching: vec![],
+            index_map: vec![],
+            index_vector_dim: Axis(0),
+        };
+        let (mut vectors, mut sizes, mut stacked) = (vec![], vec![], 0);
+        for (i, part) in parts.iter().enumerate() {
+            let many = match *part {
+                Part::Many(index) => Some(index),
+                Part::Known { start, size, step } if step != 1 => Some(self.stepping(start, size, step)?),
+                _ => None,
+            };
+            windows.index_map.push(Axis(i));
+            if many.is_some() || drops[i] {
+                windows.dropped.push(Axis(i));
+            } else {
+                windows.window_dims.push(Axis(stacked));
+            }
+            if let Some(index) = many {
+                vectors.push((index, Some(sizes.len())));
+                sizes.push(self.shape(index)[0]);
+            } else {
+                vectors.push((self.start(part), None));
+            }
+            stacked += usize::from(!drops[i]);
+        }
+        // One column for each dimension, over all combinations.
+        windows.index_vector_dim = Axis(sizes.len());
+        sizes.push(1);
+        let column = Shape::try_new(sizes)?;
+        let values = self.one_width(vectors.iter().map(|(value, _)| *value).collect())?;
+        let mut columns = Vec::with_capacity(values.len());
+        for (value, (_, along)) in values.into_iter().zip(vectors) {
+            let op = BroadcastInDim { shape: column.clone(), axes: along.map(Axis).into_iter().collect() };
+            columns.push(self.builder.node1(Op::BroadcastInDim(op), &[value])?);
+        }
+        let indices = match columns.as_slice() {
+            [one] => *one,
+            _ => self.builder.node1(Op::Concatenate(Concatenate { axis: windows.index_vector_dim }), &columns)?,
+        };
+        Ok((windows, indices))
+    }
+
+    /// Positions a step apart, as a 1-d value.
+    fn stepping(&mut self, start: usize, size: usize, step: isize) -> Result<Value> {
+        let (dtype, shape) = (crate::dtype::DType::I32, Shape::try_new(vec![size])?);
+        let iota = Iota { axis: Axis(0), dtype, shape, start: 0, ambiguous: false };
+        let counted = self.builder.node1(Op::Iota(iota), &[])?;
+        let scaled = self.with(Binary::mul, counted, Literal::new(step as i32))?;
+        self.with(Binary::add, scaled, Literal::new(start as i32))
+    }
+
+    /// Element number `i` of a 1-d value, as a 0-d one.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfBounds`] if there is none.
+    pub fn nth(&mut self, vector: Value, i: usize) -> Result<Value> {
+        let slice = StaticSlice { start: vec![i], limit: vec![i + 1], stride: vec![1] };
+        let one = self.builder.node1(Op::StaticSlice(slice), &[vector])?;
+        self.reshaped(one, Shape::scalar())
+    }
+
+    fn reshaped(&mut self, x: Value, shape: Shape) -> Result<Value> {
+        if self.aval(x).shape == shape {
+            return Ok(x);
+        }
+        self.builder.node1(Op::Reshape(Reshape { shape, order: Order::Column }), &[x])
+    }
+
+    /// All elements in R's order.
+    fn flattened(&mut self, x: Value) -> Result<Value> {
+        let size = self.shape(x).size();
+        self.reshaped(x, Shape::try_new(vec![size])?)
+    }
+}
+
+fn part_from(start: Start, size: usize, step: isize) -> Part {
+    match start {
+        Start::Known(start) => Part::Known { start, size, step },
+        Start::Given(start) => Part::Window { start, size, safe: true },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::promote::rules;
+    use crate::dtype::DType;
+    use crate::graph::Operation;
+    use crate::tensor::Aval;
+
+    fn range(start: usize, size: usize, step: isize) -> Selection {
+        Selection::Range { start, size, step }
+    }
+
+    #[test]
+    fn numbers_select_what_they_do_in_r() {
+        let select = |x: &[f64], keeps| select(Numbers::Doubles(x), keeps, Axis(1), 5);
+        assert_eq!(select(&[3.0], false).unwrap(), Selection::At(2));
+        assert_eq!(select(&[3.0], true).unwrap(), range(2, 1, 1));
+        assert_eq!(select(&[2.0, 3.0, 4.0], false).unwrap(), range(1, 3, 1));
+        assert_eq!(select(&[5.0, 3.0, 1.0], false).unwrap(), range(4, 3, -2));
+        assert_eq!(select(&[1.0, 1.0], false).unwrap(), Selection::Positions(vec![0, 0]));
+        assert_eq!(select(&[4.0, 1.0, 2.0], false).unwrap(), Selection::Positions(vec![3, 0, 1]));
+        assert_eq!(select(&[-1.0], false).unwrap(), range(1, 4, 1));
+        assert_eq!(select(&[-2.0, -4.0, -2.0], false).unwrap(), range(0, 3, 2));
+        assert_eq!(select(&[], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[-1.0, -2.0, -3.0, -4.0, -5.0], false).unwrap(), range(0, 0, 1));
+        for (wrong, what) in [
+            (vec![6.0], "Index 6 is out of bounds for dimension 2 of size 5"),
+            (vec![-6.0], "Index -6 is out of bounds"),
+            (vec![1.0, 1e300], "out of bounds"),
+            (vec![f64::INFINITY], "out of bounds"),
+            (vec![0.0], "count from 1"),
+            (vec![1.5], "whole numbers, not 1.5"),
+            (vec![1.0, f64::NAN], "not NA"),
+            (vec![1.0, -1.0], "a mixture"),
+            (vec![-1.0, 1.0], "a mixture"),
+        ] {
+            let error = select(&wrong, false).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.class(), "anvil_error_index");
+        }
+        let missing = super::select(Numbers::Integers(&[1, i32::MIN]), false, Axis(0), 5);
+        assert!(missing.unwrap_err().to_string().contains("NA"));
+    }
+
+    #[test]
+    fn masks_are_as_long_as_the_dimension() {
+        assert_eq!(select_mask(&[0, 1, 1, 0], Axis(0), 4).unwrap(), range(1, 2, 1));
+        assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
+        assert!(select_mask(&[1], Axis(0), 4).unwrap_err().to_string().contains("not recycled"));
+        assert!(select_mask(&[1, i32::MIN], Axis(0), 2).unwrap_err().to_string().contains("NA"));
+        assert!(select_mask(&[], Axis(0), 1 << 31).is_err());
+    }
+
+    /// Names of the ops that subscripts of a (4,5) become.
+    fn ops(subscripts: impl Fn(&mut Builder) -> Vec<Subscript>, value: bool) -> Vec<&'static str> {
+        let mut b = Builder::default();
+        let x = b.input(Aval::known(DType::F32, [4, 5].into()));
+        let subscripts = subscripts(&mut b);
+        let (x, one) = (Operand::of(&b, x), b.literal(Literal::new(1f32), false));
+        let one = Operand::of(&b, one);
+        let mut applier = Applier::new(&mut b, rules());
+        let result = match value {
+            true => applier.subset_assign(x, &subscripts, false, one),
+            false => applier.subset(x, &subscripts, false, true),
+        };
+        let graph = b.finish(result.unwrap());
+        graph.nodes().iter().map(|node| node.op.name()).collect()
+    }
+
+    #[test]
+    fn subscripts_become_few_ops() {
+        let at = |i| Subscript::At(Start::Known(i));
+        let back = |step| Subscript::Range { start: Start::Known(4), size: 2, step };
+        assert_eq!(ops(|_| vec![], false), [""; 0]);
+        assert_eq!(ops(|_| vec![at(1)], false), ["static_slice", "reshape"]);
+        assert_eq!(ops(|_| vec![at(1), back(-1)], false), ["static_slice", "reverse", "reshape"]);
+        let index = |b: &mut Builder, shape: Shape| {
+            let index = b.input(Aval::known(DType::I32, shape));
+            Subscript::Dynamic(Operand::of(b, index))
+        };
+        assert_eq!(
+            ops(|b| vec![Subscript::All, index(b, Shape::scalar())], false),
+            ["max", "sub", "dynamic_slice", "reshape"]
+        );
+        let shift = ["broadcast_in_dim", "max", "broadcast_in_dim", "sub"];
+        assert_eq!(ops(|b| vec![index(b, [3].into())], false), [&shift[..], &["gather"]].concat());
+        // Writes at known positions replace a window; those of tensors may be out of bounds, so they are scattered.
+        let window = ["broadcast_in_dim", "reshape", "dynamic_update_slice"];
+        assert_eq!(ops(|_| vec![at(1)], true), window);
+        assert_eq!(ops(|_| vec![at(1), back(-1)], true).last(), Some(&"dynamic_update_slice"));
+        assert_eq!(ops(|_| vec![at(1), back(-3)], true).last(), Some(&"scatter"));
+        assert_eq!(ops(|b| vec![index(b, Shape::scalar())], true).last(), Some(&"scatter"));
+        assert_eq!(ops(|_| vec![Subscript::All], true), ["broadcast_in_dim"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Windows: elements that are read from, or written to, places that are found while a program runs.
+//!
+//! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of its
+//! dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as one.
+
+use super::{cast, pool, tile};
+use crate::dtype::Element;
+use crate::tensor::{View, ViewMut};
+use std::ops::Range;
+
+/// In a table: a window that is left out.
+pub const OUTSIDE: isize = isize::MIN;
+
+/// How the other side moves with a dimension of the dense value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// By so many elements in memory.
+    Memory(isize),
+    /// By so many entries of the table.
+    Table(usize),
+}
+
+/// The dimensions of a dense value with their steps.
+#[derive(Debug)]
+pub struct Walk(Vec<(usize, Step)>);
+
+/// Neighbours along the first dimension of a walk: `len` elements from number `at` on, counted from the start of the range
+/// that is walked. Element `i` of them lies `offset` and `i` steps from the place in the table.
+#[derive(Debug)]
+struct Run {
+    at: usize,
+    len: usize,
+    entry: usize,
+    offset: isize,
+    step: Step,
+}
+
+impl Walk {
+    /// A walk over dimensions of these sizes. Dimensions that lie in one line are joined.
+    pub fn new(dims: impl Iterator<Item = (usize, Step)>) -> Walk {
+        let mut joined: Vec<(usize, Step)> = Vec::new();
+        for (size, step) in dims.filter(|(size, _)| *size != 1) {
+            match (joined.last_mut(), step) {
+                (Some((n, Step::Memory(s))), Step::Memory(step)) if *s * *n as isize == step => *n *= size,
+                (Some((n, Step::Table(s))), Step::Table(step)) if *s * *n == step => *n *= size,
+                _ => joined.push((size, step)),
+            }
+        }
+        if joined.is_empty() {
+            joined.push((1, Step::Memory(1)));
+        }
+        Walk(joined)
+    }
+
+    /// Visits elements `range` of the dense value as runs.
+    fn runs(&self, range: Range<usize>, mut visit: impl FnMut(Run)) {
+        if range.is_empty() {
+            return;
+        }
+        let mut rest = range.start;
+        let mut index: Vec<usize> = self.0.iter().map(|&(n, _)| { let i = rest % n; rest /= n; i }).collect();
+        let (size, step) = self.0[0];
+        let mut at = 0;
+        while at < range.len() {
+            let (mut entry, mut offset) = (0, 0);
+            for (&i, &(_, step)) in index.iter().zip(&self.0) {
+                match step {
+                    Step::Memory(s) => offset += i as isize * s,
+                    Step::Table(s) => entry += i * s,
+                }
+            }
+            let len = (size - index[0]).min(range.len() - at);
+            visit(Run { at, len, entry, offset, step });
+            at += len;
+            index[0] += len;
+            for axis in 0..self.0.len() - 1 {
+                if index[axis] < self.0[axis].0 {
+                    break;
+                }
+                index[axis] = 0;
+                index[axis + 1] += 1;
+            }
+        }
+    }
+}
+
+/// Elements of a piece of work for a thread.
+const PIECE: usize = 1 << 16;
+
+/// Fills `out` with elements of `data`, whose places are in `table`, relative to the start of the buffer.
+pub fn load<T: Element>(walk: &Walk, table: &[isize], data: &[u8], out: &mut ViewMut) {
+    let (data, out) = (cast::slice::<T>(data), cast::slice_mut::<T>(out.data));
+    let work = out.len();
+    pool::for_each_chunk(out, PIECE, work, |i, out| {
+        let start = i * PIECE;
+        walk.runs(start..start + out.len(), |run| {
+            let out = &mut out[run.at..run.at + run.len];
+            let place = |entry: usize, offset: isize| (table[entry] + offset) as usize;
+            match run.step {
+                Step::Memory(1) => {
+                    let first = place(run.entry, run.offset);
+                    out.copy_from_slice(&data[first..first + out.len()]);
+                }
+                Step::Memory(step) => {
+                    let first = table[run.entry] + run.offset;
+                    out.iter_mut().enumerate().for_each(|(i, x)| *x = data[(first + i as isize * step) as usize]);
+                }
+                Step::Table(step) => {
+                    out.iter_mut().enumerate().for_each(|(i, x)| *x = data[place(run.entry + i * step, run.offset)]);
+                }
+            }
+        });
+    });
+}
+
+/// Writes elements `from` to places of `out`, in their order, so that of two for one place the later counts. Windows that
+/// are [`OUTSIDE`] are left out.
+pub fn store<T: Element>(walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut) {
+    update::<T>(walk, table, from, out, |places, new| match places {
+        Places::Line(line) => line.copy_from_slice(new),
+        Places::One(one) => *one = new[0],
+    });
+}
+
+/// As [`store`], with `combine(old, new, result)` of what is there and what comes.
+pub fn combine<T: Element>(
+    walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut, combine: fn(&[T], &[T], &mut [T]),
+) {
+    let mut old = Vec::new();
+    update::<T>(walk, table, from, out, |places, new| match places {
+        Places::Line(line) => {
+            old.clear();
+            old.extend_from_slice(line);
+            combine(&old, new, line);
+        }
+        Places::One(one) => {
+            let old = *one;
+            combine(&[old], new, std::slice::from_mut(one));
+        }
+    });
+}
+
+/// Where elements go: as many in a line as come, or one.
+enum Places<'a, T> {
+    Line(&'a mut [T]),
+    One(&'a mut T),
+}
+
+fn update<T: Element>(
+    walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut, mut put: impl FnMut(Places<T>, &[T]),
+) {
+    let out = cast::slice_mut::<T>(out.data);
+    let mut scratch = Vec::new();
+    for range in tile::tiles(from.shape.size()) {
+        let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
+        walk.runs(range, |run| {
+            let new = &elements[run.at..run.at + run.len];
+            let inside = |entry: usize| Some(table[entry]).filter(|&place| place != OUTSIDE);
+            let first = |entry: usize| inside(entry).map(|place| place + run.offset);
+            match run.step {
+                Step::Memory(1) => {
+                    let Some(first) = first(run.entry) else { return };
+                    put(Places::Line(&mut out[first as usize..first as usize + run.len]), new);
+                }
+                Step::Memory(step) => {
+                    let Some(first) = first(run.entry) else { return };
+                    for (i, new) in new.chunks(1).enumerate() {
+                        put(Places::One(&mut out[(first + i as isize * step) as usize]), new);
+                    }
+                }
+                Step::Table(step) => {
+                    for (i, new) in new.chunks(1).enumerate() {
+                        if let Some(place) = first(run.entry + i * step) {
+                            put(Places::One(&mut out[place as usize]), new);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements need not be
+/// made for each dtype.
+macro_rules! by_width {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype.bytes() {
+            1 => { type $t = u8; $body }
+            2 => { type $t = u16; $body }
+            4 => { type $t = u32; $body }
+            8 => { type $t = u64; $body }
+            _ => { type $t = num_complex::Complex<f64>; $body }
+        }
+    };
+}
+pub(crate) use by_width;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::shape::Shape;
+    use crate::tensor::Layout;
+
+    #[test]
+    fn dimensions_in_one_line_are_joined() {
+        let steps = |dims: &[(usize, Step)]| Walk::new(dims.iter().copied()).0;
+        let (m, t) = (Step::Memory, Step::Table);
+        assert_eq!(steps(&[(2, m(1)), (3, m(2)), (1, t(1)), (4, m(6))]), [(24, m(1))]);
+        assert_eq!(steps(&[(2, m(1)), (3, m(4))]), [(2, m(1)), (3, m(4))]);
+        assert_eq!(steps(&[(2, t(1)), (3, t(2)), (3, m(1))]), [(6, t(1)), (3, m(1))]);
+        assert_eq!(steps(&[]), [(1, m(1))]);
+        assert_eq!(steps(&[(2, m(-1)), (3, m(-2))]), [(6, m(-1))]);
+    }
+
+    #[test]
+    fn columns_are_taken_and_put_back() {
+        let data: Vec<i32> = (0..12).collect();
+        // Columns 2, 0, 2 of a (3,4).
+        let walk = Walk::new([(3, Step::Memory(1)), (3, Step::Table(1))].into_iter());
+        let table = [6, 0, 6];
+        let shape = Shape::from([3, 3]);
+        let mut out = vec![0i32; 9];
+        let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
+        load::<i32>(&walk, &table, cast::bytes(&data), target);
+        assert_eq!(out, [6, 7, 8, 0, 1, 2, 6, 7, 8]);
+        // Added back, one of them nowhere.
+        let (layout, mut sum) = (Layout::dense(&shape), data.clone());
+        let from = View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&out) };
+        let whole = Shape::from([3, 4]);
+        let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
+        combine::<i32>(&walk, &[6, OUTSIDE, 6], &from, &mut target, |x, y, out| {
+            (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
+        });
+        assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
+    }
+}

@@ -1,0 +1,412 @@
+//! Parts of a value and places in it: slices, padding, reversal. Static slices and reversals are views.
+
+use super::attrs::vector;
+use super::{written, Row};
+use crate::dtype::{dispatch, Element, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::tile::copy;
+use crate::kernels::window::{by_width, store, Step, Walk};
+use crate::kernels::cast;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+
+/// Elements `start`, `start + stride`, ... before `limit`, along each dimension (StableHLO, `slice`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StaticSlice {
+    /// First position along each dimension.
+    pub start: Vec<usize>,
+    /// The position after the last, along each dimension.
+    pub limit: Vec<usize>,
+    /// Distance between positions, along each dimension; at least 1.
+    pub stride: Vec<usize>,
+}
+
+pub(super) static STATIC_SLICE: Row = written("static_slice", "nv_static_slice", &["operand"], ANY);
+
+/// A parameter that must have one number for each dimension.
+fn check_count(arg: &str, got: usize, x: &Aval) -> Result<()> {
+    if got == x.shape.rank() {
+        return Ok(());
+    }
+    let expected = format!("one number for each of {} dimensions", x.shape.rank());
+    Err(Error::arg(arg, expected, format!("{got} number{}", if got == 1 { "" } else { "s" })))
+}
+
+impl StaticSlice {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        let start: Vec<usize> = self.start.iter().map(|i| i + 1).collect();
+        // The position after the last, from 0, is the last, from 1.
+        vec![
+            ("start_indices", vector(&start)),
+            ("limit_indices", vector(&self.limit)),
+            ("strides", vector(&self.stride)),
+        ]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        check_count("start_indices", self.start.len(), x)?;
+        check_count("limit_indices", self.limit.len(), x)?;
+        check_count("strides", self.stride.len(), x)?;
+        let mut sizes = Vec::with_capacity(x.shape.rank());
+        for (i, &size) in x.shape.iter().enumerate() {
+            let (start, limit, stride) = (self.start[i], self.limit[i], self.stride[i]);
+            if limit > size || start > limit {
+                let index = format!("{}:{limit}", start + 1);
+                return Err(Error::IndexOutOfBounds { index, axis: Axis(i), size });
+            }
+            if stride == 0 {
+                return Err(Error::arg("strides", "whole numbers, each at least 1", "0"));
+            }
+            sizes.push((limit - start).div_ceil(stride));
+        }
+        Ok(Aval { shape: Shape::try_new(sizes)?, ..x.clone() })
+    }
+
+    pub(super) fn as_view(&self, layout: &Layout, result: &Shape) -> Layout {
+        if result.size() == 0 {
+            // There may be no element where it starts.
+            return Layout::dense(result);
+        }
+        let strides = layout.strides.iter().zip(&self.stride).map(|(&s, &stride)| s * stride as isize).collect();
+        Layout { strides, offset: shifted(layout, &self.start) }
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        see(x, &self.as_view(x.layout, out.shape), out);
+    }
+}
+
+/// Position of the element at these indices.
+fn shifted(layout: &Layout, index: &[usize]) -> usize {
+    let way: isize = index.iter().zip(&layout.strides).map(|(&i, &s)| i as isize * s).sum();
+    (layout.offset as isize + way) as usize
+}
+
+/// Copies what a layout shows of a value.
+fn see(x: &View, layout: &Layout, out: &mut ViewMut) {
+    by_width!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout, ..*x }, out));
+}
+
+/// The operand backwards along some dimensions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reverse {
+    /// The dimensions; distinct.
+    pub axes: Vec<Axis>,
+}
+
+pub(super) static REVERSE: Row = written("reverse", "nv_reverse", &["operand"], ANY);
+
+impl Reverse {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("dims", vector(&self.axes))]
+    }
+
+    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        Ok(x.clone())
+    }
+
+    pub(super) fn as_view(&self, shape: &Shape, layout: &Layout) -> Layout {
+        let mut view = layout.clone();
+        if shape.size() == 0 {
+            return view;
+        }
+        let mut last = vec![0; shape.rank()];
+        for axis in &self.axes {
+            last[axis.0] = shape[axis.0] - 1;
+            view.strides[axis.0] = -view.strides[axis.0];
+        }
+        view.offset = shifted(layout, &last);
+        view
+    }
+
+    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+        see(x, &self.as_view(x.shape, x.layout), out);
+    }
+}
+
+/// Start indices that are operands, one 0-d integer for each dimension, all of one dtype.
+fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
+    check_count("...", starts.len(), x)?;
+    for start in starts {
+        super::gather::check_indices(row, "...", start)?;
+        row.check_same(starts[0], start)?;
+        if start.shape.rank() > 0 {
+            let (op, operand, expected) = (row.function.into(), "...".into(), "0 dimensions".into());
+            let hint = "Each dimension has one start index.".into();
+            return Err(Error::Rank { op, operand, expected, shape: start.shape.clone(), hint });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a window lies within a shape.
+fn check_window(sizes: &[usize], shape: &Shape) -> Result<()> {
+    for (i, (&window, &size)) in sizes.iter().zip(shape.iter()).enumerate() {
+        if window > size {
+            return Err(Error::Window { window, axis: Axis(i), size });
+        }
+    }
+    Ok(())
+}
+
+/// Start indices, moved so that the window lies within the shape.
+fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
+    let last = shape.iter().zip(window).map(|(&size, &window)| size - window);
+    starts.iter().zip(last).map(|(start, last)| (index(start).max(0) as u64).min(last as u64) as usize).collect()
+}
+
+/// The value of a 0-d integer.
+fn index(x: &View) -> i64 {
+    dispatch!(x.dtype, T => cast::slice::<T>(x.data)[x.layout.offset].convert())
+}
+
+/// A window of the operand that starts at positions known when the program runs. It is moved so that it fits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DynamicSlice {
+    /// Sizes of the window.
+    pub sizes: Vec<usize>,
+}
+
+pub(super) static DYNAMIC_SLICE: Row = written("dynamic_slice", "nv_dynamic_slice", &["operand", "..."], ANY);
+
+impl DynamicSlice {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("slice_sizes", vector(&self.sizes))]
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
+        let x = operands[0];
+        check_starts(&DYNAMIC_SLICE, x, &operands[1..])?;
+        check_count("slice_sizes", self.sizes.len(), x)?;
+        check_window(&self.sizes, &x.shape)?;
+        Ok(Aval { shape: Shape::try_new(self.sizes.clone())?, ..x.clone() })
+    }
+
+    pub(super) fn eval(&self, operands: &[View], out: &mut ViewMut) {
+        let x = &operands[0];
+        let start = clamped(&operands[1..], &self.sizes, x.shape);
+        if out.data.is_empty() {
+            return;
+        }
+        see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
+    }
+}
+
+/// The operand with a window of it replaced, at positions known when the program runs. It is moved so that it fits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DynamicUpdateSlice;
+
+pub(super) static DYNAMIC_UPDATE_SLICE: Row =
+    written("dynamic_update_slice", "nv_dynamic_update_slice", &["operand", "update", "..."], ANY);
+
+impl DynamicUpdateSlice {
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
+        let row = &DYNAMIC_UPDATE_SLICE;
+        let [x, update, starts @ ..] = operands else {
+            return Err(Error::arg("update", "a tensor", "nothing"));
+        };
+        check_starts(row, x, starts)?;
+        if x.dtype != update.dtype {
+            return Err(Error::DtypeMismatch { op: row.function.into(), lhs: x.dtype, rhs: update.dtype });
+        }
+        if x.shape.rank() != update.shape.rank() {
+            let (op, operand) = (row.function.into(), "update".into());
+            let expected = format!("as many dimensions as the operand, {}", x.shape.rank());
+            return Err(Error::Rank { op, operand, expected, shape: update.shape.clone(), hint: String::new() });
+        }
+        check_window(&update.shape, &x.shape)?;
+        Ok((*x).clone())
+    }
+
+    pub(super) fn eval(&self, operands: &[View], out: &mut ViewMut) {
+        let (x, update) = (&operands[0], &operands[1]);
+        let start = clamped(&operands[2..], update.shape, x.shape);
+        let dense = Layout::dense(out.shape);
+        let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Step::Memory(s))));
+        by_width!(x.dtype, T => {
+            copy::<T>(x, out);
+            store::<T>(&walk, &[shifted(&dense, &start) as isize], update, out);
+        });
+    }
+}
+
+/// The operand with a value around and between its elements; a negative amount cuts elements off (StableHLO, `pad`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pad {
+    /// How many come before, along each dimension.
+    pub low: Vec<i64>,
+    /// How many come after.
+    pub high: Vec<i64>,
+    /// How many come between two neighbours.
+    pub interior: Vec<usize>,
+}
+
+pub(super) static PAD: Row = written("pad", "nv_pad", &["operand", "padding_value"], ANY);
+
+impl Pad {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("edge_padding_low", vector(&self.low)),
+            ("edge_padding_high", vector(&self.high)),
+            ("interior_padding", vector(&self.interior)),
+        ]
+    }
+
+    pub(super) fn infer(&self, x: &Aval, value: &Aval) -> Result<Aval> {
+        check_count("edge_padding_low", self.low.len(), x)?;
+        check_count("edge_padding_high", self.high.len(), x)?;
+        check_count("interior_padding", self.interior.len(), x)?;
+        let op = || PAD.function.to_string();
+        if x.dtype != value.dtype {
+            return Err(Error::DtypeMismatch { op: op(), lhs: x.dtype, rhs: value.dtype });
+        }
+        if value.shape.rank() > 0 {
+            let (operand, expected) = ("padding_value".into(), "0 dimensions".into());
+            let hint = "One value fills all places.".into();
+            return Err(Error::Rank { op: op(), operand, expected, shape: value.shape.clone(), hint });
+        }
+        let mut sizes = Vec::with_capacity(x.shape.rank());
+        for (i, &size) in x.shape.iter().enumerate() {
+            let between = size.saturating_sub(1) as i128 * self.interior[i] as i128;
+            let result = size as i128 + between + i128::from(self.low[i]) + i128::from(self.high[i]);
+            sizes.push(usize::try_from(result).map_err(|_| Error::Arg {
+                arg: "edge_padding_high".into(),
+                expected: format!("such that dimension {} is left with a size of at least 0", Axis(i)),
+                got: self.high[i].to_string(),
+                hint: format!("It would have size {result}: no more can be cut off than there is."),
+            })?);
+        }
+        Ok(Aval { shape: Shape::try_new(sizes)?, ..x.clone() })
+    }
+
+    pub(super) fn eval(&self, x: &View, value: &View, out: &mut ViewMut) {
+        dispatch!(x.dtype, T => {
+            let value = cast::slice::<T>(value.data)[value.layout.offset];
+            cast::slice_mut::<T>(out.data).fill(value);
+        });
+        // Of each dimension the part that is not cut off, and where it begins in the result.
+        let (mut kept, mut sizes, mut place) = (Vec::new(), Vec::new(), 0);
+        let dense = Layout::dense(out.shape);
+        for (i, &size) in x.shape.iter().enumerate() {
+            let pace = self.interior[i] as i128 + 1;
+            let low = i128::from(self.low[i]);
+            let first = (-low).max(0).div_euclid(pace) + i128::from((-low).max(0) % pace != 0);
+            let end = ((out.shape[i] as i128 - low - 1).div_euclid(pace) + 1).min(size as i128);
+            if first >= end {
+                return;
+            }
+            kept.push(first as usize);
+            sizes.push((end - first) as usize);
+            place += (low + first * pace) as isize * dense.strides[i];
+        }
+        let part = Shape::try_new(sizes).expect("part of an addressable shape");
+        let layout = Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &kept) };
+        let steps = dense.strides.iter().zip(&self.interior).map(|(&s, &gap)| Step::Memory(s.wrapping_mul(gap as isize + 1)));
+        let walk = Walk::new(part.iter().copied().zip(steps));
+        by_width!(x.dtype, T => store::<T>(&walk, &[place], &View { shape: &part, layout: &layout, ..*x }, out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
+        View { dtype: DType::I32, shape, layout, data: cast::bytes(x) }
+    }
+
+    /// The values of an op's result on a dense operand.
+    fn run(x: &[i32], shape: &Shape, result: &Shape, eval: impl Fn(&View, &mut ViewMut)) -> Vec<i32> {
+        let layout = Layout::dense(shape);
+        let mut out = vec![-1; result.size()];
+        eval(
+            &view(x, shape, &layout),
+            &mut ViewMut { dtype: DType::I32, shape: result, data: cast::bytes_mut(&mut out) },
+        );
+        out
+    }
+
+    fn aval(shape: &Shape) -> Aval {
+        Aval::known(DType::I32, shape.clone())
+    }
+
+    #[test]
+    fn examples_of_the_specification() {
+        // As in `slice`: rows 1 to 3 and columns 4 to 8, every second of these.
+        let shape = Shape::from([3, 8]);
+        let x = [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 10, 100, 2, 20, 200, 3, 30, 300, 4, 40, 400];
+        let op = StaticSlice { start: vec![1, 4], limit: vec![3, 8], stride: vec![1, 2] };
+        let result = op.infer(&aval(&shape)).unwrap().shape;
+        assert_eq!(result, [2, 2].into());
+        assert_eq!(run(&x, &shape, &result, |x, out| op.eval(x, out)), [10, 100, 30, 300]);
+        // StableHLO, `pad`: 1, 2, 3 / 4, 5, 6 with low (0, 1), high (2, 1), interior (1, 2).
+        let shape = Shape::from([2, 3]);
+        let x = [1, 4, 2, 5, 3, 6];
+        let op = Pad { low: vec![0, 1], high: vec![2, 1], interior: vec![1, 2] };
+        let result = op.infer(&aval(&shape), &aval(&Shape::scalar())).unwrap().shape;
+        assert_eq!(result, [5, 9].into());
+        let (zero, scalar) = ([0], (Shape::scalar(), Layout::dense(&Shape::scalar())));
+        let out = run(&x, &shape, &result, |x, out| op.eval(x, &view(&zero, &scalar.0, &scalar.1), out));
+        let rows: Vec<Vec<i32>> = (0..5).map(|i| (0..9).map(|j| out[i + 5 * j]).collect()).collect();
+        assert_eq!(rows[0], [0, 1, 0, 0, 2, 0, 0, 3, 0]);
+        assert_eq!(rows[1], [0; 9]);
+        assert_eq!(rows[2], [0, 4, 0, 0, 5, 0, 0, 6, 0]);
+        assert_eq!((&rows[3][..], &rows[4][..]), (&[0; 9][..], &[0; 9][..]));
+        // StableHLO, `reverse`.
+        let shape = Shape::from([3, 2]);
+        let op = Reverse { axes: vec![Axis(1)] };
+        assert_eq!(run(&[1, 3, 5, 2, 4, 6], &shape, &shape, |x, out| op.eval(x, out)), [2, 4, 6, 1, 3, 5]);
+    }
+
+    #[test]
+    fn negative_padding_cuts_off_also_between_elements() {
+        let pad = |n: usize, low: i64, high: i64, interior: usize| {
+            let shape = Shape::from([n]);
+            let x: Vec<i32> = (1..=n as i32).collect();
+            let op = Pad { low: vec![low], high: vec![high], interior: vec![interior] };
+            let result = op.infer(&aval(&shape), &aval(&Shape::scalar()))?.shape;
+            let (zero, scalar) = ([0], (Shape::scalar(), Layout::dense(&Shape::scalar())));
+            Ok::<_, Error>(run(&x, &shape, &result, |x, out| op.eval(x, &view(&zero, &scalar.0, &scalar.1), out)))
+        };
+        assert_eq!(pad(3, -1, 0, 0).unwrap(), [2, 3]);
+        assert_eq!(pad(3, -1, -1, 2).unwrap(), [0, 0, 2, 0, 0]);
+        assert_eq!(pad(3, -4, 1, 2).unwrap(), [0, 0, 3, 0]);
+        assert_eq!(pad(3, -3, 2, 0).unwrap(), [0, 0]);
+        assert_eq!(pad(3, -5, 4, 0).unwrap(), [0, 0]);
+        assert_eq!(pad(3, 4, -5, 0).unwrap(), [0, 0]);
+        assert_eq!(pad(0, 1, 1, 3).unwrap(), [0, 0]);
+        assert_eq!(pad(3, -3, 0, 0).unwrap(), [0; 0]);
+        assert!(pad(3, -3, -1, 0).is_err());
+    }
+
+    #[test]
+    fn windows_are_moved_so_that_they_fit() {
+        let shape = Shape::from([4]);
+        let (op, result) = (DynamicSlice { sizes: vec![2] }, Shape::from([2]));
+        let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+        let slice = |start: i32| {
+            let start = [start];
+            let start = view(&start, &scalar.0, &scalar.1);
+            run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[*x, start], out))
+        };
+        assert_eq!([slice(1), slice(9), slice(-3), slice(i32::MAX)], [[2, 3], [3, 4], [1, 2], [3, 4]]);
+        let update = |start: i32| {
+            let (start, new, layout) = ([start], [8, 9], Layout::dense(&result));
+            let (start, new) = (view(&start, &scalar.0, &scalar.1), view(&new, &result, &layout));
+            run(&[1, 2, 3, 4], &shape, &shape, |x, out| DynamicUpdateSlice.eval(&[*x, new, start], out))
+        };
+        assert_eq!([update(1), update(9), update(-1)], [[1, 8, 9, 4], [1, 2, 8, 9], [8, 9, 3, 4]]);
+    }
+
+    #[test]
+    fn empty_slices_read_nothing() {
+        let shape = Shape::from([2, 0]);
+        let op = StaticSlice { start: vec![2, 0], limit: vec![2, 0], stride: vec![1, 3] };
+        let result = op.infer(&aval(&shape)).unwrap().shape;
+        assert_eq!((op.as_view(&Layout::dense(&shape), &result).offset, result.size()), (0, 0));
+        let beyond = StaticSlice { start: vec![0, 0], limit: vec![3, 0], stride: vec![1, 1] };
+        let text = beyond.infer(&aval(&shape)).unwrap_err().to_string();
+        assert!(text.contains("1:3 is out of bounds for dimension 1 of size 2"), "{text}");
+    }
+}

@@ -1,0 +1,386 @@
+//! `x[...]` and `x[...] <- value`: what R's subscripts are, on their way to [`anvil_core::apply::subset`].
+//!
+//! R hands over the expressions of its `...` and the frame that holds them: whether a subscript is left out, and whether
+//! it is written `a:b`, is to be seen there only. An eager call gets its positions as an operand, so that one program
+//! serves `x[1, ]`, `x[2, ]` and all others.
+
+use crate::audit;
+use crate::ffi::*;
+use crate::guard::{protected, Outcome, Scope};
+use crate::op::{eager, leaf, traced};
+use crate::rules;
+use crate::trace;
+use crate::tree::Leaf;
+use crate::value::{self, Record};
+use anvil_core::apply::subset::{check_count, select, select_mask, Numbers, Selection, Start, Subscript};
+use anvil_core::apply::{Applier, Operand};
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::graph::Value;
+use anvil_core::kernels::cast;
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::Aval;
+
+/// A subscript for each of the first dimensions.
+struct Subscripts {
+    chosen: Vec<Chosen>,
+    /// Whether there is one, for all elements in R's order.
+    flat: bool,
+}
+
+enum Chosen {
+    All,
+    Known(Selection),
+    /// A tensor or tracer.
+    Dynamic(SEXP),
+}
+
+impl Chosen {
+    /// Whether it is one position, so that the dimension disappears.
+    fn is_one(&self) -> Outcome<bool> {
+        Ok(match self {
+            Chosen::Known(selection) => matches!(selection, Selection::At(_)),
+            Chosen::Dynamic(x) => shape_of(*x)?.rank() == 0,
+            Chosen::All => false,
+        })
+    }
+}
+
+/// `.External(anvil_subset, x, expressions, frame, one, drop)`; `one` says whether it must be one element.
+pub fn read(args: SEXP, scope: &Scope) -> Outcome {
+    let [x, dots, frame, one, drop] = arguments(args);
+    let Some(drop) = value::flag_of(drop) else {
+        return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
+    };
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
+    subscripts.call(x, None, drop, scope)
+}
+
+/// `.External(anvil_subset_assign, x, expressions, frame, one, value)`.
+pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
+    let [x, dots, frame, one, value] = arguments(args);
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
+    subscripts.call(x, Some(value), true, scope)
+}
+
+/// The arguments after the entry point.
+fn arguments(args: SEXP) -> [SEXP; 5] {
+    let mut rest = args;
+    [(); 5].map(|()| {
+        // SAFETY: a pairlist that R made; beyond its end there is `NULL`, whose parts are `NULL`.
+        unsafe {
+            rest = CDR(rest);
+            CAR(rest)
+        }
+    })
+}
+
+fn shape_of(x: SEXP) -> Outcome<Shape> {
+    Ok(if value::is_tracer(x) {
+        value::shape_of(ints(trace::type_of(x)[1]))
+    } else if value::is_tensor(x) {
+        Record::header(x)?.shape()
+    } else {
+        trace::number_argument(x)?.1
+    })
+}
+
+fn wrong<T>(axis: Axis, got: String, hint: &str) -> Outcome<T> {
+    let expected = "numbers, a logical vector, a list of numbers, or a tensor of integers".into();
+    Err(Error::Subscript { axis, expected, got, hint: hint.into() }.into())
+}
+
+impl Subscripts {
+    /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
+    fn new(shape: &Shape, dots: SEXP, frame: SEXP, one: SEXP, scope: &Scope) -> Outcome<Subscripts> {
+        let one = value::flag_of(one) == Some(true);
+        let mut expressions = Vec::with_capacity(4);
+        let mut rest = dots;
+        while rest != nil() {
+            // SAFETY: a pairlist that R made.
+            unsafe {
+                expressions.push(CAR(rest));
+                rest = CDR(rest);
+            }
+        }
+        // SAFETY: a constant of R.
+        let is_missing = |x: SEXP| x == unsafe { R_MissingArg };
+        if expressions.len() == 1 && is_missing(expressions[0]) {
+            expressions.clear();
+        }
+        let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()), flat: false };
+        let mut values = Vec::with_capacity(expressions.len());
+        for (i, &expression) in expressions.iter().enumerate() {
+            values.push(if is_missing(expression) { expression } else { evaluated(expression, i, frame, scope)? });
+        }
+        if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
+            let mask = value::bytes(values[0], 4)?;
+            let selection = select_mask(cast::slice::<i32>(mask.as_slice()), Axis(0), shape.size())?;
+            return Ok(Subscripts { chosen: vec![Chosen::Known(selection)], flat: true });
+        }
+        check_count(expressions.len(), shape)?;
+        if one && expressions.len() < shape.rank() {
+            let hint = "`x[[...]]` is one element: give each dimension a subscript.".into();
+            return Err(Error::SubscriptCount { got: expressions.len(), shape: shape.clone(), hint }.into());
+        }
+        if value::has_s4_bit() && expressions.iter().any(|&x| is_integer(x)) {
+            expressions = as_written(expressions, frame, scope)?;
+        }
+        for (i, (&x, &expression)) in values.iter().zip(&expressions).enumerate() {
+            let (axis, size) = (Axis(i), shape[i]);
+            let chosen = match is_missing(x) {
+                true => Chosen::All,
+                false => choose(x, is_range(expression), axis, size)?,
+            };
+            if one && !chosen.is_one()? {
+                let (expected, hint) = ("one number or 0-d tensor".into(), "`x[...]` takes several elements.".into());
+                let got = if is_missing(x) { "empty".into() } else { value::describe(x) };
+                return Err(Error::Subscript { axis, expected, got, hint }.into());
+            }
+            subscripts.chosen.push(chosen);
+        }
+        Ok(subscripts)
+    }
+
+    /// Reads, or with a value writes, what is subscripted.
+    fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
+        let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
+            Chosen::Dynamic(x) => Some(*x),
+            _ => None,
+        });
+        let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
+        match trace::trace_of(&operands)? {
+            Some((trace, handle)) => self.traced(x, new, drop, &trace, handle, scope),
+            None => self.eager(x, new, drop, scope),
+        }
+    }
+
+    fn apply(
+        &self, applier: &mut Applier, x: Operand, new: Option<Operand>, subscripts: &[Subscript], drop: bool,
+    ) -> Outcome<Vec<Value>> {
+        Ok(match new {
+            Some(new) => applier.subset_assign(x, subscripts, self.flat, new)?,
+            None => applier.subset(x, subscripts, self.flat, drop)?,
+        })
+    }
+
+    /// As part of a program: what is known now is static.
+    fn traced(
+        &self, x: SEXP, new: Option<SEXP>, drop: bool, trace: &trace::Trace, handle: SEXP, scope: &Scope,
+    ) -> Outcome {
+        let operand = |x: SEXP| trace::operand(trace, handle, x, scope);
+        let mut subscripts = Vec::with_capacity(self.chosen.len());
+        for chosen in &self.chosen {
+            subscripts.push(match chosen {
+                Chosen::All => Subscript::All,
+                Chosen::Dynamic(x) => Subscript::Dynamic(operand(*x)?),
+                Chosen::Known(Selection::At(at)) => Subscript::At(Start::Known(*at)),
+                &Chosen::Known(Selection::Range { start, size, step }) => {
+                    Subscript::Range { start: Start::Known(start), size, step }
+                }
+                Chosen::Known(Selection::Positions(at)) => Subscript::Positions(operand(vector(at, scope)?)?.value),
+            });
+        }
+        let (x, new) = (operand(x)?, new.map(operand).transpose()?);
+        traced(trace, handle, false, scope, |applier| self.apply(applier, x, new, &subscripts, drop))
+    }
+
+    /// At once: positions are operands of the program, kinds and sizes of subscripts are what it depends on.
+    fn eager(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
+        let mut leaves: Vec<Leaf> = [x].into_iter().chain(new).map(leaf).collect::<Outcome<_>>()?;
+        let before = leaves.len();
+        let rules = rules::current()?;
+        // The address of this text is no other program's first word.
+        static SUBSET: &str = "subset";
+        let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2;
+        let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
+        words.extend([SUBSET.as_ptr() as u64, std::ptr::from_ref(rules) as u64, flags, self.chosen.len() as u64]);
+        let mut starts = Vec::new();
+        for chosen in &self.chosen {
+            match chosen {
+                Chosen::All => words.push(0),
+                Chosen::Known(Selection::At(at)) => {
+                    words.push(1);
+                    starts.push(*at as i32);
+                }
+                &Chosen::Known(Selection::Range { start, size, step }) if step == 1 || size == 0 => {
+                    words.extend([2, size as u64]);
+                    starts.push(start as i32);
+                }
+                &Chosen::Known(Selection::Range { start, size, step }) => {
+                    words.push(3);
+                    let at: Vec<i32> = (0..size as isize).map(|i| (start as isize + i * step) as i32).collect();
+                    leaves.push(leaf(vector(&at, scope)?)?);
+                }
+                Chosen::Known(Selection::Positions(at)) => {
+                    words.push(3);
+                    leaves.push(leaf(vector(at, scope)?)?);
+                }
+                Chosen::Dynamic(x) => {
+                    words.push(4);
+                    leaves.push(leaf(*x)?);
+                }
+            }
+        }
+        if !starts.is_empty() {
+            leaves.push(leaf(vector(&starts, scope)?)?);
+        }
+        leaves.iter().for_each(|leaf| leaf.add_words(&mut words));
+        let words = (!audit::is_open()).then_some(words);
+        eager(&leaves, words, nil(), false, scope, |applier, operands| {
+            let (mut given, mut many) = (0, operands[before..].iter().copied());
+            let starts = operands[operands.len() - 1].value;
+            let mut start = |applier: &mut Applier| {
+                given += 1;
+                applier.nth(starts, given - 1).map(Start::Given)
+            };
+            let mut operand = || many.next().expect("each of these subscripts has an operand");
+            let mut subscripts = Vec::with_capacity(self.chosen.len());
+            for chosen in &self.chosen {
+                subscripts.push(match chosen {
+                    Chosen::All => Subscript::All,
+                    Chosen::Known(Selection::At(_)) => Subscript::At(start(applier)?),
+                    &Chosen::Known(Selection::Range { size, step, .. }) if step == 1 || size == 0 => {
+                        Subscript::Range { start: start(applier)?, size, step: 1 }
+                    }
+                    Chosen::Known(_) => Subscript::Positions(operand().value),
+                    Chosen::Dynamic(_) => Subscript::Dynamic(operand()),
+                });
+            }
+            let new = new.map(|_| operands[1]);
+            self.apply(applier, operands[0], new, &subscripts, drop)
+        })
+    }
+}
+
+/// The value of a subscript: element number `i` of the frame's `...`.
+fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome {
+    if !matches!(kind(expression), SYMSXP | LANGSXP) {
+        // Constants are their own value, and what do.call() puts in their place is one.
+        return Ok(expression);
+    }
+    let name = std::ffi::CString::new(format!("..{}", i + 1)).expect("digits and dots");
+    let name = name.as_c_str();
+    // SAFETY: inside `protected`; the frame is the one of the function that called.
+    protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
+}
+
+/// Whether an expression is one integer: a constant, or the value of `a:b` in the place of the expression.
+fn is_integer(expression: SEXP) -> bool {
+    kind(expression) == INTSXP && len(expression) == 1
+}
+
+/// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the arguments of `[` as
+/// soon as some package has S4 methods for it, since tensors have the S4 bit there.
+fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
+    // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
+    let call = protected(|| unsafe {
+        let ask = Rf_protect(Rf_lang1(Rf_install(c"sys.call".as_ptr())));
+        let call = Rf_eval(ask, frame);
+        Rf_unprotect(1);
+        call
+    })?;
+    let call = scope.keep(call);
+    if kind(call) != LANGSXP {
+        return Ok(expressions);
+    }
+    let mut written = Vec::with_capacity(expressions.len());
+    // SAFETY: a call is a pairlist; symbols have names. Behind the function and the tensor come the subscripts.
+    unsafe {
+        let mut rest = CDR(CDR(call));
+        while rest != nil() {
+            let tag = TAG(rest);
+            let named = |name: &std::ffi::CStr| tag != nil() && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) == name;
+            if CAR(rest) == R_DotsSymbol {
+                return Ok(expressions);
+            }
+            if !named(c"drop") && !named(c"value") {
+                written.push(CAR(rest));
+            }
+            rest = CDR(rest);
+        }
+    }
+    Ok(if written.len() == expressions.len() { written } else { expressions })
+}
+
+/// Whether an expression is a call of `:`.
+fn is_range(expression: SEXP) -> bool {
+    if kind(expression) != LANGSXP {
+        return false;
+    }
+    // SAFETY: a call has a function; a symbol has a name.
+    unsafe {
+        let function = CAR(expression);
+        kind(function) == SYMSXP && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(function))) == c":"
+    }
+}
+
+/// Whether the only subscript is a logical array of a shape with several dimensions.
+fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
+    let x = values[0];
+    if kind(x) != LGLSXP || is_object(x) || value::number_dims(x).len() < 2 {
+        return Ok(false);
+    }
+    let dims = value::shape_of(value::number_dims(x));
+    if dims == *shape {
+        return Ok(true);
+    }
+    wrong(Axis(0), format!("a logical array of shape {dims}"), &format!("A mask of all elements has shape {shape}."))
+}
+
+/// What a value that is not missing selects; `range` says whether it is written as one.
+fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
+    if value::is_tensor(x) || value::is_tracer(x) {
+        return Ok(Chosen::Dynamic(x));
+    }
+    if is_object(x) {
+        return wrong(axis, value::describe(x), "");
+    }
+    let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);
+    let rank = if vector { value::number_dims(x).len() } else { 0 };
+    if rank > 1 {
+        let hint = "Give each dimension a subscript of its own.";
+        return wrong(axis, format!("an array of {rank} dimensions"), hint);
+    }
+    Ok(Chosen::Known(match kind(x) {
+        LGLSXP => select_mask(cast::slice::<i32>(value::bytes(x, 4)?.as_slice()), axis, size)?,
+        INTSXP => {
+            let bytes = value::bytes(x, 4)?;
+            select(Numbers::Integers(cast::slice::<i32>(bytes.as_slice())), range || rank == 1, axis, size)?
+        }
+        REALSXP => {
+            let bytes = value::bytes(x, 8)?;
+            select(Numbers::Doubles(cast::slice::<f64>(bytes.as_slice())), range || rank == 1, axis, size)?
+        }
+        VECSXP => select(Numbers::Doubles(&listed(x, axis)?), true, axis, size)?,
+        STRSXP => return wrong(axis, value::describe(x), "Tensors have no names."),
+        _ => return wrong(axis, value::describe(x), ""),
+    }))
+}
+
+/// The numbers in a list.
+fn listed(list: SEXP, axis: Axis) -> Outcome<Vec<f64>> {
+    let number = |i: usize| {
+        let x = element(list, i);
+        let bare = !is_object(x) && matches!(kind(x), INTSXP | REALSXP) && len(x) == 1;
+        if !bare {
+            let hint = "`nv_concatenate()` joins 0-d tensors to an index.";
+            return wrong(axis, format!("a list with {}", value::describe(x)), hint);
+        }
+        let bytes = value::bytes(x, if kind(x) == REALSXP { 8 } else { 4 })?;
+        Ok(match kind(x) {
+            REALSXP => cast::slice::<f64>(bytes.as_slice())[0],
+            _ => match cast::slice::<i32>(bytes.as_slice())[0] {
+                i32::MIN => f64::NAN,
+                n => n.into(),
+            },
+        })
+    };
+    (0..len(list)).map(number).collect()
+}
+
+/// Positions as a 1-d tensor.
+fn vector(at: &[i32], scope: &Scope) -> Outcome {
+    let aval = Aval::known(DType::I32, Shape::try_new(vec![at.len()])?);
+    trace::new_tensor(&aval, cast::bytes(at), scope)
+}

@@ -1,0 +1,287 @@
+# Against base R, and gather and scatter against loops that read and write one element at a time.
+
+test_that("static slices are base R's, of every dtype", {
+  a <- array(1:60, c(3, 4, 5))
+  x <- nv_tensor(a)
+  expect_identical(as_array(nv_static_slice(x, c(2, 1, 3), c(3, 4, 3))), a[2:3, , 3, drop = FALSE])
+  expect_identical(as_array(nv_static_slice(x, c(1, 2, 1), c(3, 4, 5), c(2, 2, 3))), a[c(1, 3), c(2, 4), c(1, 4)])
+  expect_identical(shape(nv_static_slice(x, c(4, 1, 1), c(3, 4, 5))), c(0L, 4L, 5L))
+  expect_jit_equal(
+    function(x) nv_static_slice(nv_static_slice(x, c(1, 1, 2), c(3, 4, 5), c(2, 1, 1)), c(2, 2, 1), c(2, 3, 4)) * 2L,
+    x, r = 2L * a[3, 2:3, 2:5, drop = FALSE]
+  )
+  for (dtype in dtypes) {
+    y <- nv_tensor(c(0, 1, 1, 0, 1), dtype = dtype)
+    expect_identical(as.double(as_array(nv_static_slice(y, 2, 5, 2))), c(1, 0))
+  }
+  expect_elements(nv_static_slice(5, NULL, NULL), 5, "f32?[]")
+  expect_identical(nv_static_slice(nv_empty("i8", c(0, 2)), c(1, 2), c(0, 2)), nv_empty("i8", c(0, 1)))
+  e <- expect_error(nv_static_slice(x, c(1, 1, 1), c(3, 5, 5)), class = "anvil_error_index", "1:5 is out of bounds")
+  expect_identical(e[c("axis", "size")], list(axis = 2, size = 4))
+  expect_error(nv_static_slice(x, c(0, 1, 1), c(3, 4, 5)), class = "anvil_error_arg", "start_indices")
+  expect_error(nv_static_slice(x, c(3, 1, 1), c(1, 4, 5)), class = "anvil_error_index")
+  expect_error(nv_static_slice(x, 1, 2), class = "anvil_error_arg", "3 dimensions")
+  expect_error(nv_static_slice(x, c(1, 1, 1), c(3, 4, 5), c(1, 0, 1)), class = "anvil_error_arg", "strides")
+  expect_error(nv_static_slice(x, "a", 1), class = "anvil_error_arg")
+})
+
+test_that("dynamic slices are moved so that they fit", {
+  a <- matrix(1:12, 3)
+  x <- nv_tensor(a)
+  slice <- function(x, i, j) nv_dynamic_slice(x, i, j, slice_sizes = c(2, 3))
+  for (i in c(-5, 0, 1, 2, 3, 9)) for (j in c(-1, 1, 2, 3)) {
+    at <- pmin(pmax(c(i, j), 1), c(2, 2))
+    want <- a[at[1] + 0:1, at[2] + 0:2]
+    expect_jit_equal(slice, x, nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = want)
+    expect_identical(as_array(slice(x, i, j)), want)
+    update <- function(x, u, i, j) nv_dynamic_update_slice(x, u, i, j)
+    b <- a
+    b[at[1] + 0:1, at[2] + 0:2] <- -(1:6)
+    expect_jit_equal(update, x, nv_tensor(matrix(-(1:6), 2)), nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = b)
+  }
+  for (dtype in integers) {
+    i <- nv_scalar(lowest[[dtype]], dtype = dtype)
+    j <- nv_scalar(highest[[dtype]], dtype = dtype)
+    expect_identical(as_array(slice(x, i, j)), a[1:2, 2:4], label = dtype)
+    expect_identical(as_array(slice(x, j, 1L)), a[2:3, 1:3], label = dtype)
+  }
+  for (dtype in dtypes) {
+    y <- nv_tensor(c(0, 1, 1), dtype = dtype)
+    expect_identical(as.double(as_array(nv_dynamic_slice(y, 2, slice_sizes = 2))), c(1, 1))
+    expect_identical(as.double(as_array(nv_dynamic_update_slice(y, nv_tensor(c(1, 0), dtype = dtype), 2))), c(0, 1, 0))
+  }
+  expect_identical(nv_dynamic_slice(nv_scalar(1), slice_sizes = NULL), nv_scalar(1))
+  expect_identical(nv_dynamic_update_slice(nv_scalar(1), nv_scalar(2)), nv_scalar(2))
+  expect_identical(shape(nv_dynamic_slice(x, 9L, 9L, slice_sizes = c(0, 2))), c(0L, 2L))
+  expect_identical(nv_dynamic_update_slice(x, nv_empty("i32", c(3, 0)), 1L, 1L), x)
+  expect_error(nv_dynamic_slice(x, 1L, slice_sizes = c(1, 1)), class = "anvil_error_arg")
+  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "dimension 1 of size 3")
+  expect_error(nv_dynamic_slice(x, 1.5, 1L, slice_sizes = c(1, 1)), class = "anvil_error_dtype")
+  expect_error(nv_dynamic_slice(x, nv_tensor(1L), 1L, slice_sizes = c(1, 1)), class = "anvil_error_shape")
+  expect_error(nv_dynamic_update_slice(x, nv_fill(0.5, c(1, 1)), 1L, 1L), class = "anvil_error_dtype", "f32 .* i32")
+  expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many dimensions")
+})
+
+# One dimension after the other: between, then before and after, or cut off.
+pad_naive <- function(a, value, low, high, interior) {
+  for (d in seq_along(low)) {
+    n <- dim(a)[d]
+    at <- seq_len(n) + (seq_len(n) - 1L) * interior[d] + low[d]
+    size <- n + max(n - 1L, 0L) * interior[d] + low[d] + high[d]
+    sizes <- dim(a)
+    sizes[d] <- size
+    out <- array(value, sizes)
+    keep <- which(at >= 1L & at <= size)
+    index <- function(i) lapply(seq_along(sizes), function(k) if (k == d) i else seq_len(sizes[k]))
+    part <- do.call(`[`, c(list(a), index(keep), drop = FALSE))
+    out <- do.call(`[<-`, c(list(out), index(at[keep]), list(value = part)))
+    a <- out
+  }
+  a
+}
+
+test_that("pad: around, between, and negative", {
+  set.seed(5)
+  for (i in 1:150) {
+    rank <- sample(3L, 1L)
+    sizes <- sample(0:4, rank, replace = TRUE)
+    a <- array(seq_len(prod(sizes)), sizes)
+    amounts <- function(from, to) sample(seq(from, to), rank, replace = TRUE)
+    low <- amounts(-3L, 3L)
+    interior <- amounts(0L, 2L)
+    full <- sizes + pmax(sizes - 1L, 0L) * interior
+    high <- pmax(amounts(-3L, 3L), -full - low)
+    pad <- function(x) nv_pad(x, -1L, low, high, interior)
+    expect_jit_equal(pad, nv_tensor(a, dtype = "i32"), r = pad_naive(a, -1L, low, high, interior))
+    # What is read through a view.
+    turned <- function(x) nv_pad(nv_transpose(x), -1L, rev(low), rev(high), rev(interior))
+    expect_jit_equal(turned, nv_tensor(a, dtype = "i32"), r = aperm(pad_naive(a, -1L, low, high, interior)))
+  }
+  for (dtype in dtypes) {
+    x <- nv_pad(nv_tensor(c(1, 0), dtype = dtype), nv_scalar(1, dtype = dtype), 1, 0, 1)
+    expect_identical(as.double(as_array(x)), c(1, 1, 1, 0))
+    expect_identical(type_of(x), paste0(dtype, "[4]"))
+  }
+  expect_identical(nv_pad(nv_scalar(2), 0, NULL, NULL), nv_scalar(2))
+  x <- nv_tensor(1:3)
+  expect_error(nv_pad(x, 0L, -2, -2), class = "anvil_error_arg", "size -1")
+  expect_error(nv_pad(x, 0.5, 1, 1), class = "anvil_error_dtype")
+  expect_error(nv_pad(x, x, 1, 1), class = "anvil_error_shape")
+  expect_error(nv_pad(x, 0L, c(1, 1), 1), class = "anvil_error_arg", "edge_padding_low")
+  expect_error(nv_pad(x, 0L, 1, 1, -1), class = "anvil_error_arg", "interior_padding")
+  expect_error(nv_pad(x, 0L, 1e15, 1e15), class = "anvil_error_shape", "too large")
+})
+
+test_that("reverse", {
+  a <- array(1:24, c(2, 3, 4))
+  x <- nv_tensor(a)
+  expect_identical(as_array(nv_reverse(x, 2)), a[, 3:1, ])
+  expect_identical(as_array(nv_reverse(x, c(3, 1))), a[2:1, , 4:1])
+  expect_identical(nv_reverse(x, NULL), x)
+  expect_jit_equal(function(x) nv_reverse(t(nv_reverse(x, 1)), 1) + 1L, x, r = aperm(a[2:1, , ])[4:1, , ] + 1L)
+  expect_jit_equal(function(x) sum(nv_reverse(x, c(1, 3)), dims = 2), x, r = apply(a[2:1, , 4:1], c(1, 3), sum))
+  expect_identical(nv_reverse(nv_empty("f32", c(0, 2)), c(1, 2)), nv_empty("f32", c(0, 2)))
+  expect_identical(nv_reverse(nv_scalar(1), NULL), nv_scalar(1))
+  for (dtype in dtypes) expect_identical(as.double(nv_reverse(nv_tensor(c(1, 0, 0), dtype = dtype), 1)), c(0, 0, 1))
+  expect_error(nv_reverse(x, 4), class = "anvil_error_axis")
+  expect_error(nv_reverse(x, c(1, 1)), class = "anvil_error_axis")
+  expect_error(nv_reverse(x, "a"), class = "anvil_error_arg")
+})
+
+# The places of each element of the stack: an index vector of the operand, or NULL if its window does not fit.
+each_place <- function(stack, sizes, window, indices, window_dims, dropped, map, vector_dim, clamps, visit) {
+  kept <- setdiff(seq_along(sizes), dropped)
+  where <- arrayInd(seq_len(prod(stack)), stack)
+  for (n in seq_len(nrow(where))) {
+    at <- where[n, ]
+    batch <- at[setdiff(seq_along(stack), window_dims)]
+    start <- rep(1, length(sizes))
+    for (k in seq_along(map)) {
+      full <- if (vector_dim > length(dim(indices))) batch else append(batch, k, vector_dim - 1L)
+      start[map[k]] <- indices[matrix(full, 1L)]
+    }
+    fits <- all(start >= 1 & start + window - 1 <= sizes)
+    if (clamps) start <- pmax(pmin(start, sizes - window + 1), 1) else if (!fits) next
+    start[kept] <- start[kept] + at[window_dims] - 1
+    visit(matrix(at, 1L), matrix(start, 1L))
+  }
+}
+
+random_windows <- function() {
+  rank <- sample(3L, 1L)
+  sizes <- sample(2:4, rank, replace = TRUE)
+  dropped <- which(sample(c(TRUE, FALSE), rank, replace = TRUE))
+  map <- sample(rank)[seq_len(sample(rank, 1L))]
+  window <- vapply(sizes, function(n) sample(n, 1L), 1L)
+  window[dropped] <- 1L
+  batch <- sample(1:3, sample(2L, 1L), replace = TRUE)
+  vector_dim <- sample(length(batch) + 1L, 1L)
+  index_shape <- append(batch, length(map), vector_dim - 1L)
+  indices <- array(sample(-1:5, prod(index_shape), replace = TRUE), index_shape)
+  kept <- setdiff(seq_len(rank), dropped)
+  window_dims <- sort(sample(length(batch) + length(kept), length(kept)))
+  stack <- integer(length(batch) + length(kept))
+  stack[window_dims] <- window[kept]
+  stack[setdiff(seq_along(stack), window_dims)] <- batch
+  list(
+    sizes = sizes, dropped = dropped, map = map, window = window, vector_dim = vector_dim, indices = indices,
+    window_dims = window_dims, stack = stack
+  )
+}
+
+test_that("gather is a loop over windows", {
+  set.seed(7)
+  for (i in 1:60) {
+    w <- random_windows()
+    a <- array(sample(100L, prod(w$sizes)), w$sizes)
+    want <- array(0L, w$stack)
+    each_place(
+      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, TRUE,
+      function(at, place) want[at] <<- a[place]
+    )
+    gather <- function(x, i) {
+      nv_gather(x, i, w$window, w$window_dims, w$dropped, start_index_map = w$map, index_vector_dim = w$vector_dim)
+    }
+    expect_jit_equal(gather, nv_tensor(a), nv_tensor(w$indices), r = want)
+    turned <- function(x, i) gather(nv_transpose(nv_transpose(x)), i)
+    expect_identical(as_array(jit(turned)(nv_tensor(a), nv_tensor(w$indices, dtype = "i64"))), want)
+  }
+})
+
+test_that("scatter is a loop over updates, with each update computation", {
+  set.seed(8)
+  join <- list(replace = function(x, y) y, add = `+`, mul = `*`, min = min, max = max)
+  for (i in 1:80) {
+    w <- random_windows()
+    a <- array(sample(100L, prod(w$sizes)), w$sizes)
+    u <- array(sample(100L, prod(w$stack), replace = TRUE), w$stack)
+    how <- sample(names(join), 1L)
+    want <- a
+    each_place(
+      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, FALSE,
+      function(at, place) want[place] <<- as.integer(join[[how]](want[place], u[at]))
+    )
+    scatter <- function(x, i, u) {
+      nv_scatter(
+        x, i, u, w$window_dims, w$dropped, scatter_dims_to_operand_dims = w$map, index_vector_dim = w$vector_dim,
+        update_computation = how
+      )
+    }
+    expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
+  }
+})
+
+test_that("scatter on every dtype, with duplicates; empty ones", {
+  count <- function(x, i, u, how = "add") {
+    nv_scatter(x, i, u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+  }
+  for (dtype in dtypes) {
+    x <- nv_tensor(c(0, 0, 1), dtype = dtype)
+    one <- nv_tensor(c(1, 1, 1), dtype = dtype)
+    got <- as.double(as_array(count(x, c(2, 2, 3), one)))
+    expect_identical(got, if (dtype == "i1") c(0, 1, 1) else c(0, 2, 2), label = dtype)
+    expect_identical(as.double(as_array(count(x, c(1, 4, 0), one, "replace"))), c(1, 0, 1), label = dtype)
+    expect_identical(as.double(as_array(count(x, c(1, 1, 3), one, "max"))), c(1, 0, 1), label = dtype)
+    expect_identical(as.double(as_array(count(x, c(1, 1, 3), one, "mul"))), c(0, 0, 1), label = dtype)
+    expect_identical(as.double(as_array(count(x, c(1, 1, 3), one, "min"))), c(0, 0, 1), label = dtype)
+  }
+  # Large enough for several tiles.
+  i <- rep(1:7, 1000)
+  expect_identical(as.double(as_array(count(nv_fill(0, 7, "f64"), i, nv_fill(1, 7000, "f64")))), rep(1000, 7))
+  x <- nv_tensor(1:3)
+  expect_identical(count(x, nv_empty("i32", 0), nv_empty("i32", 0)), x)
+  expect_identical(count(nv_empty("i32", 0), nv_tensor(1:2), nv_tensor(1:2)), nv_empty("i32", 0))
+  expect_error(count(x, nv_tensor(1L), 0.5), class = "anvil_error_dtype")
+  expect_error(count(x, nv_tensor(1), nv_tensor(1L)), class = "anvil_error_dtype", "integers")
+  expect_error(count(x, 1:2, nv_tensor(1L)), class = "anvil_error_shape", "2")
+  expect_error(count(x, 1:2, nv_tensor(1:2), "div"), class = "anvil_error_arg", "update_computation")
+  z <- nv_tensor(c(1i, 2i))
+  expect_error(count(z, 1, nv_tensor(array(1i)), "max"), class = "anvil_error_dtype", "complex")
+})
+
+test_that("batching dimensions of gather and scatter", {
+  a <- matrix(1:12, 4)
+  i <- c(3L, 1L, 2L, 9L)
+  pick <- function(x, i) {
+    nv_gather(
+      x, i, slice_sizes = c(1, 1), offset_dims = NULL, collapsed_slice_dims = 2, operand_batching_dims = 1,
+      start_indices_batching_dims = 1, start_index_map = 2, index_vector_dim = 2
+    )
+  }
+  expect_jit_equal(pick, nv_tensor(a), nv_tensor(i), r = a[cbind(1:4, c(3, 1, 2, 3))])
+  put <- function(x, i, u) {
+    nv_scatter(
+      x, i, u, update_window_dims = NULL, inserted_window_dims = 2, input_batching_dims = 1,
+      scatter_indices_batching_dims = 1, scatter_dims_to_operand_dims = 2, index_vector_dim = 2
+    )
+  }
+  b <- a
+  b[cbind(1:3, i[1:3])] <- 0L
+  expect_jit_equal(put, nv_tensor(a), nv_tensor(i), nv_fill(0L, 4), r = b)
+})
+
+test_that("dimension numbers that do not fit name their argument", {
+  x <- nv_tensor(matrix(1:6, 2))
+  gather <- function(...) {
+    args <- list(
+      operand = x, start_indices = nv_tensor(1:2), slice_sizes = c(1, 3), offset_dims = 2, collapsed_slice_dims = 1,
+      start_index_map = 1, index_vector_dim = 2
+    )
+    args[...names()] <- list(...)
+    do.call(nv_gather, args)
+  }
+  expect_identical(gather(), x)
+  wrong <- list(
+    offset_dims = 3, offset_dims = c(1, 2), collapsed_slice_dims = 3, collapsed_slice_dims = c(1, 1), start_index_map = 0,
+    start_index_map = c(1, 2), index_vector_dim = 4, index_vector_dim = c(1, 2), slice_sizes = 1, slice_sizes = c(2, 3),
+    operand_batching_dims = 2, indices_are_sorted = NA, offset_dims = "a"
+  )
+  for (k in seq_along(wrong)) {
+    label <- deparse1(wrong[k])
+    e <- expect_error(do.call(gather, wrong[k]), class = "anvil_error_arg", label = label)
+    if (!grepl("batching", label)) expect_match(conditionMessage(e), names(wrong)[k], label = label)
+  }
+  expect_error(gather(slice_sizes = c(1, 4)), class = "anvil_error_shape", "dimension 2 of size 3")
+  expect_error(gather(start_indices = nv_tensor(TRUE)), class = "anvil_error_dtype")
+  expect_error(gather(start_indices = "a"), class = "anvil_error_arg")
+})

@@ -1,0 +1,346 @@
+# Every static form against base R, by chance, on one to five dimensions; then what base R does not have.
+
+# R's data, vectors as vectors.
+plain <- function(x) {
+  a <- as_array(x)
+  if (length(dim(a)) == 1L) as.vector(a) else a
+}
+
+# One subscript of each kind for a dimension of this size: `r` is base R's, `call` is ours, `drops` whether it disappears.
+random_subscript <- function(size) {
+  kinds <- c("missing", if (size) c("number", "double", "range", "unit", "down", "list", "vector"), "negative", "mask", "empty")
+  kind <- sample(kinds, 1L)
+  positions <- function(n) sample.int(size, n, replace = TRUE)
+  r <- switch(kind,
+    missing = seq_len(size), number = , double = , unit = positions(1L),
+    range = { ends <- sort(positions(2L)); ends[1L]:ends[2L] }, down = { ends <- sort(positions(2L)); ends[2L]:ends[1L] },
+    list = positions(sample(3L, 1L)), vector = positions(1L + sample(4L, 1L)), empty = integer(),
+    negative = if (size) -positions(sample(2L, 1L)) else integer(), mask = sample(c(TRUE, FALSE), size, replace = TRUE)
+  )
+  # A list around it, since the empty symbol cannot be the value of a variable.
+  call <- switch(kind,
+    missing = list(quote(expr = )), range = , down = list(call(":", r[1L], r[length(r)])), unit = list(call(":", r, r)),
+    double = list(as.double(r)), list = list(as.list(r)), list(r)
+  )
+  list(r = r, call = call, drops = kind %in% c("number", "double"))
+}
+
+# What base R selects, with our rule for the shape.
+selected <- function(a, subscripts, drop = TRUE) {
+  out <- do.call(`[`, c(list(a), lapply(subscripts, `[[`, "r"), drop = FALSE))
+  dims <- dim(out)
+  if (drop) dims <- dims[!vapply(subscripts, `[[`, NA, "drops")]
+  if (length(dims)) array(out, dims) else as.vector(out)
+}
+
+case <- function() {
+  rank <- sample(5L, 1L)
+  sizes <- sample(c(0L, 1L, 2L, 3L, 4L), rank, replace = TRUE, prob = c(0.04, 0.2, 0.26, 0.3, 0.2))
+  list(a = array(sample(1000L, prod(sizes), replace = TRUE), sizes), subscripts = lapply(sizes, random_subscript))
+}
+
+test_that("reads of every static form are base R's, eagerly and jitted", {
+  set.seed(1)
+  for (i in 1:400) {
+    case <- case()
+    x <- nv_tensor(case$a)
+    drop <- i %% 3L != 0L
+    calls <- unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)
+    # Trailing dimensions that are taken whole may be left out.
+    short <- calls
+    while (length(short) > 1L && identical(short[[length(short)]], quote(expr = ))) short <- short[-length(short)]
+    read <- as.call(c(quote(`[`), quote(x), if (i %% 2L) calls else short, if (!drop) list(drop = FALSE)))
+    f <- eval(call("function", as.pairlist(alist(x = )), read))
+    label <- paste0(deparse1(read), " of shape ", paste(dim(case$a), collapse = "x"))
+    want <- selected(case$a, case$subscripts, drop)
+    got <- f(x)
+    expect_identical(as_array(got), want, label = label)
+    expect_identical(jit(f)(x), got, label = paste("jitted", label))
+    expect_identical(type_of(got), paste0("i32[", paste(dim(want), collapse = ", "), "]"), label = label)
+    # The function is the same.
+    read[[1L]] <- quote(nv_subset)
+    expect_identical(eval(read), got, label = label)
+  }
+})
+
+test_that("writes of every static form are base R's, eagerly and jitted", {
+  set.seed(2)
+  for (i in 1:400) {
+    case <- case()
+    x <- nv_tensor(case$a)
+    a <- case$a
+    shape <- selected(a, case$subscripts)
+    value <- if (i %% 2L) -i else if (is.null(dim(shape))) -seq_along(shape) else array(-seq_along(shape), dim(shape))
+    # As base R assigns: a repeated position keeps what comes last.
+    a <- do.call(`[<-`, c(list(a), lapply(case$subscripts, `[[`, "r"), list(value = value)))
+    write <- as.call(c(quote(`[`), quote(x), unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)))
+    f <- eval(call("function", as.pairlist(alist(x = , value = )), call("{", call("<-", write, quote(value)), quote(x))))
+    label <- paste0(deparse1(write), " <- ", deparse1(value), " of shape ", paste(dim(a), collapse = "x"))
+    got <- f(x, value)
+    expect_identical(as_array(got), a, label = label)
+    expect_identical(jit(f)(x, if (length(value) == 1L) value else array(value, dim(value) %||% length(value))), got, label = paste("jitted", label))
+    expect_identical(x, nv_tensor(case$a))
+    write <- as.call(c(quote(nv_subset_assign), as.list(write)[-1L], list(value = value)))
+    expect_identical(eval(write), got, label = label)
+  }
+})
+
+test_that("masks of all elements select in R's order", {
+  set.seed(3)
+  for (sizes in list(c(2, 3), c(3, 1, 4), c(2, 0), c(2, 2, 2, 2))) {
+    a <- array(rnorm(prod(sizes)), sizes)
+    mask <- a > 0
+    x <- nv_tensor(a, dtype = "f64")
+    expect_identical(as.vector(as_array(x[mask])), a[mask])
+    expect_identical(shape(x[mask]), sum(mask))
+    expect_identical(jit(function(x) x[mask])(x), x[mask])
+    b <- a
+    b[mask] <- 0
+    y <- x
+    y[mask] <- 0
+    expect_identical(as_array(y), b)
+    b[mask] <- seq_len(sum(mask))
+    y[mask] <- as.double(seq_len(sum(mask)))
+    expect_identical(as_array(y), b)
+    expect_identical(as_array(jit(function(x) { x[mask] <- 1; x })(x)), { b <- a; b[mask] <- 1; b })
+  }
+  x <- nv_tensor(matrix(1:4, 2))
+  e <- expect_error(x[matrix(TRUE, 3, 2)], class = "anvil_error_index", "shape (3,2)", fixed = TRUE)
+  expect_error(x[matrix(c(NA, TRUE, TRUE, TRUE), 2)], class = "anvil_error_index", "NA")
+  expect_error(x[matrix(TRUE, 2, 2), 1], class = "anvil_error_index")
+})
+
+test_that("tensors are dynamic subscripts; reads are moved to what there is, writes outside are dropped", {
+  a <- matrix(1:12, 3)
+  x <- nv_tensor(a)
+  for (dtype in integers) {
+    i <- nv_scalar(2, dtype = dtype)
+    expect_jit_equal(function(x, i) x[i, ], x, i, r = a[2, ])
+    expect_jit_equal(function(x, i) x[, i], x, i, r = a[, 2])
+    expect_jit_equal(function(x, i) x[i, i, drop = FALSE], x, i, r = a[2, 2, drop = FALSE])
+    at <- nv_tensor(c(3, 1, 1), dtype = dtype)
+    expect_jit_equal(function(x, at) x[at, ], x, at, r = a[c(3, 1, 1), ])
+    expect_jit_equal(function(x, at, i) x[at, i], x, at, i, r = a[c(3, 1, 1), 2])
+    expect_jit_equal(function(x, at) x[at, at], x, at, r = a[c(3, 1, 1), c(3, 1, 1)])
+    expect_jit_equal(function(x, at) { x[at, 2] <- 0L; x }, x, at, r = { b <- a; b[c(3, 1), 2] <- 0L; b })
+    expect_jit_equal(function(x, i) { x[i, 2:3] <- 0L; x }, x, i, r = { b <- a; b[2, 2:3] <- 0L; b })
+    expect_jit_equal(function(x, i) { x[c(1, 3), i] <- 0L; x }, x, i, r = { b <- a; b[c(1, 3), 2] <- 0L; b })
+    # Out of bounds, at the edges of the dtype too.
+    ends <- list(lowest[[dtype]], if (dtype %in% signed) "-1", "0", "4", highest[[dtype]])
+    for (end in Filter(Negate(is.null), ends)) {
+      i <- nv_scalar(end, dtype = dtype)
+      # Where it is greater than 3, the last one.
+      nearest <- if (startsWith(end, "-") || end == "0") 1L else 3L
+      label <- paste(dtype, end)
+      expect_identical(plain(x[i, ]), a[nearest, ], label = label)
+      expect_identical(jit(function(x, i) x[i, ])(x, i), x[i, ], label = label)
+      expect_identical(jit(function(x) x[i, ])(x), x[i, ], label = label)
+      expect_identical(as_array(x[nv_reshape(i, 1), ]), a[nearest, , drop = FALSE], label = label)
+      y <- x
+      y[i, ] <- 0L
+      expect_identical(y, x, label = label)
+      y[nv_reshape(i, 1), 1:2] <- 0L
+      expect_identical(y, x, label = label)
+      expect_identical(jit(function(x) { x[i, 1] <- 0L; x })(x), x, label = label)
+    }
+  }
+  # Of several positions those that are there.
+  y <- x
+  y[nv_tensor(c(0L, 2L, 4L)), 1] <- -1:-3
+  expect_identical(as_array(y)[, 1], c(1L, -2L, 3L))
+  # A range that is a tensor keeps its dimension, and is static while tracing.
+  expect_identical(as_array(x[nv_seq(2, 3), nv_seq(1, 1)]), a[2:3, 1, drop = FALSE])
+  expect_match(graph_text(trace_fn(function(x) x[nv_seq(2, 3), ], list(x)), optimised = TRUE), "static_slice")
+  expect_identical(as_array(jit(function(x) x[nv_seq(2, 5), ])(x)), a[c(2, 3, 3, 3), ])
+  expect_identical(x[nv_empty("i32", 0), ], nv_empty("i32", c(0, 4)))
+  expect_error(nv_empty("f32", c(0, 2))[nv_scalar(1L), ], class = "anvil_error_index", "dimension 1 of size 0")
+})
+
+test_that("what is written twice keeps the last", {
+  expect_jit_equal(function(x) { x[c(2, 1, 2)] <- c(7L, 8L, 9L); x }, nv_tensor(1:3), r = c(8L, 9L, 3L))
+  i <- nv_tensor(c(2L, 1L, 2L))
+  expect_jit_equal(function(x, i) { x[i] <- c(7L, 8L, 9L); x }, nv_tensor(1:3), i, r = c(8L, 9L, 3L))
+})
+
+test_that("all of it: `x[]`, of 0-d tensors too", {
+  x <- nv_tensor(matrix(1:4, 2))
+  expect_identical(x[], x)
+  expect_identical(nv_subset(x), x)
+  expect_identical(nv_scalar(3)[], nv_scalar(3))
+  y <- x
+  y[] <- 0L
+  expect_identical(y, nv_fill(0L, c(2, 2)))
+  y[] <- matrix(4:1, 2)
+  expect_identical(as_array(y), matrix(4:1, 2))
+  z <- nv_scalar(3)
+  z[] <- 5
+  expect_identical(z, nv_scalar(5))
+  expect_identical(type_of({ z[] <- nv_scalar(1, dtype = "f32"); z }), "f32?[]")
+  expect_error(nv_scalar(1)[1], class = "anvil_error_index", "x[]", fixed = TRUE)
+  expect_jit_equal(function(x, v) { x[] <- v; x }, x, nv_scalar(7L), r = matrix(7L, 2, 2))
+})
+
+test_that("`[[` takes one element", {
+  x <- nv_tensor(matrix(1:6, 2))
+  expect_identical(x[[2, 3]], nv_scalar(6L, dtype = "i32"))
+  expect_identical(x[[nv_scalar(2L), 3]], nv_scalar(6L, dtype = "i32"))
+  expect_identical(nv_tensor(1:3)[[2]], nv_scalar(2L, dtype = "i32"))
+  x[[1, 2]] <- 0L
+  expect_identical(as_array(x), matrix(c(1L, 2L, 0L, 4L, 5L, 6L), 2))
+  expect_jit_equal(function(x, i) { x[[i, i]] <- x[[1, i]] + 1L; x }, x, nv_scalar(2L), r = {
+    a <- as_array(x); a[2, 2] <- a[1, 2] + 1L; a
+  })
+  for (wrong in alist(x[[1]], x[[1, 2, 3]], x[["a", 1]], x[[c(1, 2), 1]], x[[-1, 1]], x[[, 1]], x[[TRUE, 1]], x[[nv_tensor(1L), 1]], x[[3, 1]])) {
+    expect_error(eval(wrong), class = "anvil_error_index", label = deparse1(wrong))
+  }
+})
+
+test_that("nv_select(), head(), tail() and rev()", {
+  a <- array(1:24, c(2, 3, 4))
+  x <- nv_tensor(a)
+  i <- 2
+  expect_identical(as_array(nv_select(x, 2, 3)), a[, 3, ])
+  expect_identical(as_array(nv_select(x, 3, i)), a[, , 2])
+  expect_identical(shape(nv_select(x, 1, i:2)), c(1L, 3L, 4L))
+  expect_identical(as_array(nv_select(x, 3, c(4, 1))), a[, , c(4, 1)])
+  expect_identical(as_array(nv_select(x, 2, nv_scalar(9L))), a[, 3, ])
+  expect_jit_equal(function(x, i) nv_select(x, 2, i), x, nv_scalar(2L), r = a[, 2, ])
+  e <- expect_error(nv_select(x, 4, 1), class = "anvil_error_arg")
+  expect_identical(deparse1(conditionCall(e)), "nv_select(x, 4, 1)")
+  e <- expect_error(nv_select(x, 3, 5), class = "anvil_error_index")
+  expect_identical(deparse1(conditionCall(e)), "nv_select(x, 3, 5)")
+  m <- matrix(1:24, 8)
+  y <- nv_tensor(m)
+  for (n in c(-9, -3, 0, 2, 6, 10)) {
+    expect_identical(as_array(head(y, n)), head(m, n))
+    expect_identical(as_array(tail(y, n)), tail(m, n, keepnums = FALSE))
+  }
+  expect_identical(as_array(head(x, c(1, NA, 2))), head(a, c(1, NA, 2)))
+  expect_identical(as_array(tail(x, c(1, -1, 2))), tail(a, c(1, -1, 2), keepnums = FALSE))
+  expect_error(head(x, 1:4), class = "anvil_error_arg")
+  expect_identical(plain(rev(nv_tensor(1:3))), 3:1)
+  expect_identical(plain(rev(x)), rev(a))
+  expect_identical(rev(nv_scalar(1)), nv_scalar(1))
+  expect_jit_equal(function(x) rev(head(x, 3)), nv_tensor(1:5), r = 3:1)
+})
+
+test_that("values take the dtype of what they are assigned to, if that is not below theirs", {
+  assign <- function(x, value) { x[1] <- value; x }
+  ok <- function(dtype, value) expect_identical(type_of(assign(nv_fill(1L, 2, dtype), value)), paste0(dtype, "[2]"))
+  for (dtype in integers) {
+    ok(dtype, 1L)
+    ok(dtype, TRUE)
+    expect_error(assign(nv_fill(1L, 2, dtype), 1.5), class = "anvil_error_dtype", "nv_convert")
+  }
+  for (dtype in floats) for (value in list(0.5, 2L, TRUE)) ok(dtype, value)
+  expect_identical(as_array(assign(nv_fill(0, 2, "f64"), 0.1))[1], 0.1)
+  ok("i1", TRUE)
+  expect_error(assign(nv_tensor(c(TRUE, FALSE)), 1L), class = "anvil_error_dtype")
+  ok("f32", nv_scalar(1L, dtype = "i32"))
+  ok("i64", nv_scalar(1L, dtype = "i32"))
+  refused <- list(list("i32", "f32"), list("i32", "i64"), list("f32", "f64"), list("ui8", "i8"), list("i8", "ui8"))
+  for (pair in refused) {
+    e <- expect_error(
+      assign(nv_fill(1L, 2, pair[[1L]]), nv_scalar(1L, dtype = pair[[2L]])), class = "anvil_error_dtype"
+    )
+    expect_identical(e[c("value", "to")], list(value = pair[[2L]], to = pair[[1L]]))
+  }
+  # The flag is that of the tensor.
+  expect_identical(type_of(assign(nv_tensor(c(1, 2), ambiguous = TRUE), nv_scalar(3, dtype = "f32"))), "f32?[2]")
+  expect_identical(type_of(assign(nv_tensor(c(1, 2)), 3)), "f32[2]")
+  for (dtype in dtypes) {
+    x <- nv_tensor(c(1, 0, 1), dtype = dtype)
+    expect_identical(as.double(as_array(x[c(3, 2)])), c(1, 0))
+    expect_identical(as.double(as_array(assign(x, nv_scalar(0, dtype = dtype)))), c(0, 0, 1))
+  }
+})
+
+test_that("shapes of values", {
+  x <- nv_tensor(matrix(1:6, 2))
+  for (wrong in alist(x[1, ] <- 1:2, x[1, ] <- matrix(1:3, 1), x[, 1:1] <- 1:2, x[1, 1] <- 1:2, x[] <- 1:6)) {
+    expect_error(eval(wrong), class = "anvil_error_shape", label = deparse1(wrong))
+  }
+  e <- expect_error(nv_subset_assign(x, 1, value = 1:2), class = "anvil_error_shape", "(2), the elements", fixed = TRUE)
+  expect_identical(e[c("value", "subset")], list(value = 2, subset = 3))
+  x[, 1:1] <- matrix(8:9)
+  expect_identical(as_array(x)[, 1], 8:9)
+  expect_identical(nv_subset_assign(x, integer(), value = 1L), x)
+})
+
+test_that("what is no subscript says so", {
+  x <- nv_tensor(matrix(1:6, 2))
+  k <- 4
+  cases <- alist(
+    x[3, ], x[, 4], x[, k], x[1:3, ], x[, c(1, 4)], x[-3, ], x[0], x[c(0, 1)], x[1.5], x[c(1, 1.5)], x[NA_integer_], x[NA_real_],
+    x[c(1, NA)], x["a"], x[c(-1, 1)], x[c(1, -1)], x[1, 1, 1], x[1, , ], x[TRUE], x[c(TRUE, NA)], x[c(TRUE, FALSE, TRUE)],
+    x[NULL], x[list("a")], x[list(1:2)], x[list(nv_scalar(1L))], x[factor("a")], x[cbind(1, 1)], x[sum], x[1i], x[Inf],
+    x[as.Date("2020-01-01")], x[nv_tensor(matrix(1L))]
+  )
+  for (case in cases) {
+    e <- expect_error(eval(case), class = "anvil_error_index", label = deparse1(case))
+    expect_identical(conditionCall(e), case)
+    f <- eval(call("function", as.pairlist(alist(x = )), case))
+    expect_error(jit(f)(x), class = "anvil_error_index", label = paste("jitted", deparse1(case)))
+    case[[1L]] <- quote(nv_subset_assign)
+    case$value <- 0L
+    expect_error(eval(case), class = "anvil_error_index", label = deparse1(case))
+  }
+  e <- expect_error(x[1, 7], class = "anvil_error_index", "Index 7 is out of bounds for dimension 2 of size 3")
+  expect_identical(e[c("index", "axis", "size")], list(index = "7", axis = 2, size = 3))
+  e <- expect_error(x[1, 2, 3, 4], class = "anvil_error_index")
+  expect_identical(e[c("got", "rank")], list(got = 4, rank = 2))
+  expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(x[nv_scalar(1)], class = "anvil_error_dtype", "nv_convert")
+  expect_error(jit(function(x) x[x[, 1] > 1L, ])(x), class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(x[1, drop = NA], class = "anvil_error_arg", "drop")
+  expect_error(nv_subset(1:3, 1), class = "anvil_error_arg")
+  expect_error(nv_subset("a", 1), class = "anvil_error_arg")
+  expect_error(nv_subset_assign(x, 1, value = "a"), class = "anvil_error_arg")
+  # An error in a subscript is the user's own.
+  expect_error(x[stop("mine"), ], "mine", class = "simpleError")
+  expect_no_open_trace()
+  expect_snapshot(error = TRUE, {
+    x[1, 7]
+    x[1, 2, 3]
+    x["a", ]
+    x[c(TRUE, NA)]
+    nv_subset_assign(x, 1, value = 0.5)
+  })
+})
+
+test_that("a failed assignment is shown as the user wrote it", {
+  x <- nv_tensor(matrix(1:6, 2))
+  expect_identical(call_of(x[1, 9] <- 2L), "x[1, 9] <- 2L")
+  f <- user(function(y) {
+    y[1] <- y[2, 3] * 0.5
+    y
+  })
+  expect_match(call_of(f(x)), "^y\\[1\\] <- ")
+  expect_match(call_of(compiler::cmpfun(f)(x)), "^y\\[1\\] <- ")
+  expect_identical(call_of(x[[1, 9]] <- 2L), "x[[1, 9]] <- 2L")
+})
+
+test_that("one program serves all positions, and R arrays are operands too", {
+  expect_identical(nv_subset(matrix(1:4, 2), 2, ), nv_tensor(c(2L, 4L), ambiguous = TRUE))
+  expect_identical(type_of(nv_subset(5)), "f32?[]")
+  x <- nv_tensor(matrix(as.double(1:20000), 10000), dtype = "f64")
+  sums <- vapply(c(1, 5000, 10000), function(i) sum(as_array(x[i, ])), 0)
+  expect_identical(sums, c(1 + 10001, 5000 + 15000, 10000 + 20000))
+  expect_identical(do.call("[", list(x, 3, 2)), x[3, 2])
+  # Static subscripts of a traced function cost nothing: they are views.
+  text <- graph_text(trace_fn(function(x) x[2, 2:1], list(nv_abstract("f32", c(2, 3)))))
+  expect_match(text, "static_slice")
+  expect_match(text, "reverse")
+  expect_no_match(text, "gather")
+})
+
+test_that("subsets mix with other ops and donation", {
+  a <- matrix(rnorm(30), 5)
+  x <- nv_tensor(a, dtype = "f64")
+  expect_jit_equal(function(x) t(x[2:4, ]) + t(x)[, 1:3], x, r = t(a[2:4, ]) + t(a)[, 1:3], tolerance = 1e-12)
+  expect_jit_equal(function(x) sum(x[5:1, c(1, 3)] * x[, 2:3]), x, r = sum(a[5:1, c(1, 3)] * a[, 2:3]), tolerance = 1e-12)
+  expect_jit_equal(function(x) x[2:4, 1:2] %*% x[1:2, ], x, r = a[2:4, 1:2] %*% a[1:2, ], tolerance = 1e-12)
+  f <- jit(function(x) { x[1, ] <- x[2, ] * 2; x }, donate = "x")
+  y <- nv_tensor(a, dtype = "f64")
+  expect_identical(as_array(f(y)), { b <- a; b[1, ] <- b[2, ] * 2; b })
+})
