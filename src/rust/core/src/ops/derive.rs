@@ -6,8 +6,10 @@
 //! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i` times that
 //! by `y`, so that holomorphic ops have one rule for real and complex numbers.
 
+use super::layout::Order;
 use super::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reduction, Ternary, Unary,
+    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reduction, Reshape, Ternary,
+    Transpose, Unary,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -65,7 +67,8 @@ impl<'b> Math<'b> {
         let made = self.builder.borrow_mut().node1(op, &values);
         self.var(made.unwrap_or_else(|error| {
             self.fault.borrow_mut().get_or_insert(error);
-            values[0]
+            let mut builder = self.builder.borrow_mut();
+            values.first().copied().unwrap_or_else(|| builder.literal(Literal::new(0.0), false))
         }))
     }
 
@@ -111,6 +114,37 @@ impl<'m, 'b> Var<'m, 'b> {
     /// A number of the same type.
     pub fn of(self, number: f64) -> Var<'m, 'b> {
         self.math.fill(number, &self.aval())
+    }
+
+    /// A number of its dtype as a 0-d value.
+    pub fn scalar(self, number: f64) -> Var<'m, 'b> {
+        self.math.fill(number, &Aval { shape: Shape::scalar(), ..self.aval() })
+    }
+
+    /// A number of its dtype everywhere in a shape.
+    pub fn filled(self, number: f64, shape: &[usize]) -> Var<'m, 'b> {
+        match Shape::try_new(shape.to_vec()) {
+            Ok(shape) => self.math.fill(number, &Aval { shape, ..self.aval() }),
+            Err(error) => {
+                self.math.fault.borrow_mut().get_or_insert(error);
+                self
+            }
+        }
+    }
+
+    /// The result of an op without operands.
+    pub(super) fn made(self, op: Op) -> Var<'m, 'b> {
+        self.math.apply(op, &[])
+    }
+
+    /// The same elements in another shape.
+    pub fn reshaped(self, shape: &Shape) -> Var<'m, 'b> {
+        self.apply(Op::Reshape(Reshape { shape: shape.clone(), order: Order::Column }), &[])
+    }
+
+    /// The dimensions in another order.
+    pub fn transposed(self, permutation: Vec<Axis>) -> Var<'m, 'b> {
+        self.apply(Op::Transpose(Transpose { permutation }), &[])
     }
 
     /// An elementwise op on it.

@@ -11,6 +11,7 @@ pub mod control;
 pub mod convert;
 pub mod create;
 pub mod derive;
+mod derive_slices;
 pub mod dot;
 pub mod gather;
 pub mod layout;

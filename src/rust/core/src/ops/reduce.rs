@@ -65,15 +65,7 @@ impl Reduction {
         let zero = x.of(0.0);
         match self.fold {
             Fold::Sum => Some(spread(g)),
-            // The product of the others: all but a single zero, or the whole over the element.
-            Fold::Prod => {
-                let is_zero = x.compare(Compare::eq, zero);
-                let zeros = spread(self.again(Fold::Sum, is_zero.select(x.of(1.0), zero)));
-                let rest = spread(self.again(Fold::Prod, is_zero.select(x.of(1.0), x)));
-                let alone = zeros.compare(Compare::eq, is_zero.select(x.of(1.0), zero));
-                let others = alone.select(is_zero.select(rest, rest / x), zero);
-                Some(spread(g).chain(others))
-            }
+            Fold::Prod => Some(spread(g).chain(self.product_of_others(x))),
             // In equal parts to all that are the largest.
             Fold::Max | Fold::Min => {
                 let is_it = x.compare(Compare::eq, spread(y)).select(x.of(1.0), zero);
