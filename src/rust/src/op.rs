@@ -167,7 +167,7 @@ pub fn attr(x: SEXP) -> Outcome<Attr> {
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let call = Call::new(args);
     if let Some((trace, handle)) = owner(&call)? {
-        let operands = call.operands.iter().map(|&x| trace::operand(&trace, handle, x, scope));
+        let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));
         let operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
         return traced(&trace, handle, list, scope, |applier| call.apply(applier, &operands));
     }

@@ -168,7 +168,7 @@ impl Subscripts {
     fn traced(
         &self, x: SEXP, new: Option<SEXP>, drop: bool, trace: &trace::Trace, handle: SEXP, scope: &Scope,
     ) -> Outcome {
-        let operand = |x: SEXP| trace::operand(trace, handle, x, scope);
+        let operand = |x: SEXP| trace::operand(trace, x, scope);
         let mut subscripts = Vec::with_capacity(self.chosen.len());
         for chosen in &self.chosen {
             subscripts.push(match chosen {
