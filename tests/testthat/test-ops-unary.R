@@ -52,7 +52,7 @@ names(cases) <- vapply(cases, function(case) {
 }, "")
 
 test_that("every op of one operand on floats is in this file", {
-  expect_setequal(c(names(cases), "nv_not", "nv_popcnt", "nv_is_finite", "nv_is_infinite", "nv_is_nan"), unary)
+  expect_setequal(c(names(cases), "nv_not", "nv_popcnt", "nv_stop_gradient", "nv_is_finite", "nv_is_infinite", "nv_is_nan"), unary)
 })
 
 # 16-bit floats are those of f32, rounded: see test-half.R. Complex numbers: test-complex.R.
