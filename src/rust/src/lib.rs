@@ -100,6 +100,7 @@ entry! {
     rs_branch(pred, yes, no) scope => transform::branch(pred, yes, no, scope);
     rs_repeat(cond, body, init) scope => transform::repeat(cond, body, init, scope);
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
+    rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

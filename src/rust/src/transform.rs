@@ -9,7 +9,7 @@ use anvil_core::apply::Operand;
 use anvil_core::autodiff::Tape;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
-use anvil_core::ops::{If, Op, Region, Scan, While};
+use anvil_core::ops::{Custom, If, Op, Region, Scan, While};
 use anvil_core::tensor::Literal;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -122,4 +122,20 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
         checkpoint: checkpoint != 0,
     };
     node(&trace, handle, Op::Scan(op), &operands, scope)
+}
+
+/// A function with a derivative of the user's. `graphs` are those of the function, of the way forward and of the way back;
+/// `targets` the positions, from 1, of the arguments that the last gives gradients of.
+pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Outcome {
+    let (trace, handle) = innermost()?;
+    let mut operands = values(&trace, arguments, scope)?;
+    let arguments = operands.len();
+    let [call, forward, backward] = [0, 1, 2].map(|i| element(graphs, i));
+    for graph in [call, forward, backward] {
+        operands.extend(&jit::traced(graph)?.outer);
+    }
+    let targets = ints(targets).iter().map(|&i| i.max(1) as usize - 1).collect();
+    let (call, forward, backward) = (region(call)?, region(forward)?, region(backward)?);
+    let op = Custom { call, forward, backward, arguments, targets };
+    node(&trace, handle, Op::Custom(op), &operands, scope)
 }

@@ -9,7 +9,7 @@ mod control;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
-use crate::ops::{Binary, Builder, Convert, Graph, Math, Op, Var};
+use crate::ops::{Binary, Builder, Convert, Custom, Graph, Math, Op, Var};
 use crate::tensor::Aval;
 use control::ScanRule;
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub struct Tape<'g> {
     depends: Vec<bool>,
     /// By node: loops along a dimension, which keep what their derivative needs.
     scans: HashMap<usize, ScanRule>,
+    /// By node: what a function with a derivative of the user's has kept for it.
+    residuals: HashMap<usize, Vec<Value>>,
 }
 
 /// Whether values of a dtype have gradients.
@@ -41,7 +43,7 @@ impl<'g> Tape<'g> {
         let mut depends = vec![false; count];
         wrt.iter().for_each(|&i| depends[graph.inputs()[i].index()] = true);
         let mut values: Vec<Value> = Vec::with_capacity(count);
-        let mut scans = HashMap::new();
+        let (mut scans, mut residuals) = (HashMap::new(), HashMap::new());
         let mut made: Vec<Value> = Vec::new();
         for value in graph.values() {
             values.push(match graph.def(value) {
@@ -62,6 +64,11 @@ impl<'g> Tape<'g> {
                                 scans.insert(number, rule);
                                 results
                             }
+                            Op::Custom(op) if wanted.contains(&true) => {
+                                let mut all = builder.inline(&op.forward, &op.operands(&op.forward, &operands))?;
+                                residuals.insert(number, all.split_off(node.results.len()));
+                                all
+                            }
                             op => builder.node(op.clone(), &operands)?,
                         };
                         for v in &node.results {
@@ -73,7 +80,7 @@ impl<'g> Tape<'g> {
                 }
             });
         }
-        Ok(Tape { graph, values, depends, scans })
+        Ok(Tape { graph, values, depends, scans, residuals })
     }
 
     /// What the graph's outputs have become.
@@ -105,6 +112,7 @@ impl<'g> Tape<'g> {
             let made: Vec<Option<Value>> = node.results.iter().map(|v| sums[v.index()]).collect();
             let pulled = match (&node.op, self.scans.get(&number)) {
                 (Op::Scan(_), Some(rule)) => rule.pull(builder, &operands, &results, &made)?,
+                (Op::Custom(op), _) => self.pull_custom(builder, op, number, &operands, &made)?,
                 (Op::If(op), _) => control::pull_if(builder, op, &operands, &made, &wanted)?,
                 (op, _) => {
                     let math = Math::new(builder);
@@ -136,6 +144,25 @@ impl<'g> Tape<'g> {
                 }
             })
             .collect()
+    }
+}
+
+impl Tape<'_> {
+    /// Gradients as the user's function gives them.
+    fn pull_custom(
+        &self, builder: &mut Builder, op: &Custom, number: usize, operands: &[Value], gradients: &[Option<Value>],
+    ) -> Result<Vec<Option<Value>>> {
+        let mut inputs = self.residuals.get(&number).cloned().unwrap_or_default();
+        for (v, g) in self.graph.nodes()[number].results.iter().zip(gradients) {
+            inputs.push(g.map_or_else(|| zeros(builder, self.graph.aval(*v)), Ok)?);
+        }
+        inputs.extend(op.operands(&op.backward, operands));
+        let made = builder.inline(&op.backward, &inputs)?;
+        let mut out = vec![None; operands.len()];
+        for (&target, g) in op.targets.iter().zip(made) {
+            out[target] = Some(g);
+        }
+        Ok(out)
     }
 }
 

@@ -56,6 +56,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             let (first, second) = data[1..].split_at(op.branches[0].inputs().len());
             if data[0][0] != 0 { run(&op.branches[0], first) } else { run(&op.branches[1], second) }
         }
+        Op::Custom(op) => run(&op.call, &op.operands(&op.call, &data)),
         Op::While(op) => {
             let (init, rest) = data.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);

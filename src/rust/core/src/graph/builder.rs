@@ -1,7 +1,7 @@
 //! The one way to make a graph: nodes are typed as they are added, and equal nodes are made once.
 
 use super::{Def, Graph, Node, Operation, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tensor::{Aval, Literal};
 use std::collections::HashMap;
 
@@ -76,6 +76,29 @@ impl<O: Operation> Builder<O> {
     /// As [`Builder::node`].
     pub fn node1(&mut self, op: O, operands: &[Value]) -> Result<Value> {
         Ok(self.node(op, operands)?[0])
+    }
+
+    /// Copies the nodes of a graph without constants, with these values for its inputs; gives its outputs.
+    ///
+    /// # Errors
+    /// As [`Builder::node`]: none if the values have the types of the inputs. [`Error::Internal`] for a constant.
+    pub fn inline(&mut self, graph: &Graph<O>, inputs: &[Value]) -> Result<Vec<Value>> {
+        let mut values: Vec<Value> = Vec::with_capacity(graph.values.len());
+        for (aval, def) in &graph.values {
+            values.push(match *def {
+                Def::Input(i) => inputs[i],
+                Def::Literal(literal) => self.literal(literal, aval.ambiguous),
+                Def::Constant(_) => {
+                    return Err(Error::Internal { detail: "constants belong to the outermost graph".into() });
+                }
+                Def::Result(node, i) => {
+                    let node = &graph.nodes[node];
+                    let operands: Vec<Value> = node.operands.iter().map(|v| values[v.index()]).collect();
+                    self.node(node.op.clone(), &operands)?[i]
+                }
+            });
+        }
+        Ok(graph.outputs.iter().map(|v| values[v.index()]).collect())
     }
 
     /// The graph so far, for looking up types and origins.

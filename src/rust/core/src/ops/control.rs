@@ -50,9 +50,27 @@ pub struct Scan {
     pub checkpoint: bool,
 }
 
+/// A graph with a derivative of the user's. Operands: the arguments, what else the graph uses, what else the other two use.
+/// Results: those of the graph.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Custom {
+    /// From the arguments to the results.
+    pub call: Region,
+    /// From the arguments to the results and what the derivative needs: takes the place of `call` where it is derived.
+    pub forward: Region,
+    /// From that and the gradients of the results to the gradients of some arguments.
+    pub backward: Region,
+    /// Number of arguments.
+    pub arguments: usize,
+    /// The arguments that `backward` gives gradients of.
+    pub targets: Vec<usize>,
+}
+
 pub(super) static IF: Row = written("if", "nv_if", &["pred"], ANY);
 pub(super) static WHILE: Row = written("while", "nv_while", &["init"], ANY);
 pub(super) static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
+
+pub(super) static CUSTOM: Row = written("custom_gradient", "custom_gradient", &[], ANY);
 
 /// A region as an attribute: its text, indented.
 fn block(region: &Region) -> String {
@@ -113,6 +131,37 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
         Ok(Aval { ambiguous: x.ambiguous && y.ambiguous, ..y.clone() })
     };
     init.iter().zip(body).map(next).collect()
+}
+
+impl Custom {
+    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("call", block(&self.call)), ("forward", block(&self.forward)), ("backward", block(&self.backward))]
+    }
+
+    /// The operands of one of the three graphs: the arguments, where it takes them, and what else it uses.
+    pub fn operands<T: Copy>(&self, region: &Region, operands: &[T]) -> Vec<T> {
+        let counts = [&self.call, &self.forward].map(|r| r.inputs().len() - self.arguments);
+        let (arguments, rest) = operands.split_at(self.arguments);
+        let (of_call, rest) = rest.split_at(counts[0].min(rest.len()));
+        let (of_forward, of_backward) = rest.split_at(counts[1].min(rest.len()));
+        if Arc::ptr_eq(region, &self.call) {
+            [arguments, of_call].concat()
+        } else if Arc::ptr_eq(region, &self.forward) {
+            [arguments, of_forward].concat()
+        } else {
+            of_backward.to_vec()
+        }
+    }
+
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        check(&CUSTOM, &self.call, self.operands(&self.call, operands).into_iter())?;
+        check(&CUSTOM, &self.forward, self.operands(&self.forward, operands).into_iter())?;
+        let first = outputs(&self.forward).take(outputs(&self.call).len());
+        if !first.zip(outputs(&self.call)).all(|(x, y)| same(x, y)) {
+            return Err(internal(&CUSTOM, "two graphs of different types"));
+        }
+        Ok(outputs(&self.call).cloned().collect())
+    }
 }
 
 impl While {

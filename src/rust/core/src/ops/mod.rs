@@ -31,7 +31,7 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 pub use binary::Binary;
 pub use compare::Compare;
 pub use complex::{MakeComplex, Part};
-pub use control::{If, Region, Scan, While};
+pub use control::{Custom, If, Region, Scan, While};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Var};
@@ -109,6 +109,8 @@ pub enum Op {
     Scan(Scan),
     /// Random bits.
     RngBits(RngBits),
+    /// A graph with a derivative of the user's.
+    Custom(Custom),
 }
 
 /// What every op says about itself, whatever its family.
@@ -145,7 +147,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let elementwise = elementwise.chain(Part::ALL.iter().map(|op| op.row())).chain([&complex::COMPLEX_OP]);
     let elementwise = elementwise.chain(Binary::ALL.iter().map(|op| op.row()));
     let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
-    let control = [&control::IF, &control::WHILE, &control::SCAN];
+    let control = [&control::IF, &control::WHILE, &control::SCAN, &control::CUSTOM];
     let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
     let slices = [&slice::STATIC_SLICE, &slice::REVERSE, &slice::DYNAMIC_SLICE, &slice::DYNAMIC_UPDATE_SLICE, &slice::PAD];
@@ -185,13 +187,14 @@ impl Op {
             Op::If(_) => &control::IF,
             Op::While(_) => &control::WHILE,
             Op::Scan(_) => &control::SCAN,
+            Op::Custom(_) => &control::CUSTOM,
             Op::RngBits(_) => &random::RNG_BITS,
         }
     }
 
     /// Whether it runs graphs of its own.
     pub fn has_regions(&self) -> bool {
-        matches!(self, Op::If(_) | Op::While(_) | Op::Scan(_))
+        matches!(self, Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_))
     }
 
     /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
@@ -223,7 +226,7 @@ impl Op {
             Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
-            Op::If(_) | Op::While(_) | Op::Scan(_) => unreachable!("executors run regions"),
+            Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => unreachable!("executors run regions"),
             Op::RngBits(op) => op.eval(&operands[0], results),
         }
     }
@@ -259,7 +262,7 @@ impl Op {
             Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) => vec![None; x.len()],
             Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => vec![None; x.len()],
             // `autodiff` sees to those that it can derive.
-            Op::If(_) | Op::While(_) | Op::Scan(_) => {
+            Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => {
                 let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
                 return Err(Error::NoGradient { op: self.row().function.into(), why });
             }
@@ -313,6 +316,7 @@ impl Operation for Op {
             Op::If(op) => return op.infer(operands),
             Op::While(op) => return op.infer(operands),
             Op::Scan(op) => return op.infer(operands),
+            Op::Custom(op) => return op.infer(operands),
             Op::RngBits(op) => return op.infer(operands[0]),
         };
         Ok(vec![one?])
@@ -342,6 +346,7 @@ impl Operation for Op {
             Op::If(op) => op.attributes(),
             Op::While(op) => op.attributes(),
             Op::Scan(op) => op.attributes(),
+            Op::Custom(op) => op.attributes(),
             Op::RngBits(op) => op.attributes(),
         }
     }

@@ -43,9 +43,11 @@ fn walk(graph: &Graph) -> Result<Graph> {
     for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
         let operands: Vec<Value> =
             node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
-        let results = match rewrite(&mut b, &node.op, &operands)? {
-            Some(value) => vec![value],
-            None => b.node(node.op.clone(), &operands)?,
+        let results = match (&node.op, rewrite(&mut b, &node.op, &operands)?) {
+            (_, Some(value)) => vec![value],
+            // Derivatives are made by now: what is left is the graph itself.
+            (Op::Custom(op), None) => b.inline(&op.call, &op.operands(&op.call, &operands))?,
+            (op, None) => b.node(op.clone(), &operands)?,
         };
         for (old, value) in node.results.iter().zip(results) {
             new[old.index()] = Some(value);
