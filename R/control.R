@@ -206,3 +206,29 @@ check_pred <- function(x, name) {
 }
 
 check_function <- function(f, name) if (!is.function(f)) abort_arg(name, "a function", describe(f))
+
+#' Print a value while a program runs
+#'
+#' Inside of [jit()], `print()` shows a tracer once, while the function is traced. `nv_print()` is an op: it shows the
+#' elements whenever the program computes them, in each repetition of a loop too.
+#'
+#' @param operand A tensor, a traced value, or an R number, logical or array.
+#' @param label A string that is shown before the value.
+#' @return The operand as a tensor, invisibly. It need not be used: what prints is run anyway.
+#' @section Errors:
+#' `anvil_error_arg` for an argument of another type. An error of R while printing ends the program.
+#' @examples
+#' halve <- jit(function(x) nv_while(x, function(x) x > 1, function(x) nv_print(x / 2, "x:")))
+#' halve(nv_scalar(5))
+#' @export
+nv_print <- function(operand, label = "") {
+  if (!is.character(label) || length(label) != 1L || is.na(label)) abort_arg("label", "a string", describe(label))
+  invisible(.External(anvil_op, "print", operand, label = label))
+}
+
+# Called by Rust, with list(label, tensor).
+print_running <- function(x) {
+  if (nzchar(x[[1L]])) cat(x[[1L]], "\n", sep = "")
+  print(x[[2L]], header = FALSE)
+  invisible()
+}

@@ -72,6 +72,7 @@ extern "C" {
     pub fn Rf_protect(x: SEXP) -> SEXP;
     pub fn Rf_unprotect(n: c_int);
     pub fn R_PreserveObject(x: SEXP);
+    pub fn R_ReleaseObject(x: SEXP);
     pub fn R_MakeExternalPtr(address: *mut c_void, tag: SEXP, held: SEXP) -> SEXP;
     pub fn R_ExternalPtrAddr(x: SEXP) -> *mut c_void;
     pub fn R_ExternalPtrTag(x: SEXP) -> SEXP;

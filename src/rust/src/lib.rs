@@ -8,6 +8,7 @@
 //! | `trace` | open traces and their tracers |
 //! | `tree` | nested lists, flattened and put back |
 //! | `program` | a compiled graph called on R values |
+//! | `printing` | what running programs print |
 //! | `op` | the door of the ops: eager or traced |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `jit` | jitted functions and their caches |
@@ -33,6 +34,7 @@ mod info;
 mod jit;
 mod mixer;
 mod op;
+mod printing;
 mod program;
 mod rules;
 mod subset;
@@ -106,6 +108,7 @@ entry! {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
         std::panic::set_hook(Box::new(|_| {}));
         value::initialise(info::flag_argument("s4", s4)?)?;
+        printing::initialise();
         Ok(ffi::nil())
     };
 }

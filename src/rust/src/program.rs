@@ -1,6 +1,7 @@
 //! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
 
 use crate::ffi::*;
+use crate::printing;
 use crate::guard::{check_interrupt, protected, Outcome, Scope};
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
@@ -93,6 +94,9 @@ impl Program {
         let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
         let (mut asked, mut work, mut jump) = (None, 0, None);
         let mut poll = |elements: usize| {
+            if printing::has_failed() {
+                return true;
+            }
             // Small programs are over before a clock is worth reading.
             work += elements;
             if work < CLOCK_EVERY {
@@ -108,9 +112,12 @@ impl Program {
             jump.is_some()
         };
         let done = self.executable.run(&slices, &constants, outputs, &mut poll);
-        match jump {
-            Some(exit) if !done => Err(exit),
-            _ => Ok(()),
+        match printing::failure().or(jump) {
+            Some(exit) => Err(exit),
+            None => {
+                debug_assert!(done, "only an interrupt stops a program");
+                Ok(())
+            }
         }
     }
 

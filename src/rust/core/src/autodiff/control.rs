@@ -68,8 +68,8 @@ pub(super) fn pull_if(
     Ok(out)
 }
 
-/// A part of a graph as one of its own: from values that are taken as given to others.
-fn part(graph: &Graph, given: &[Value], wanted: &[Value]) -> Result<Graph> {
+/// A part of a graph as one of its own: from values that are taken as given to others, with all that prints if `effects`.
+fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Result<Graph> {
     let mut b = Builder::default();
     let mut made: HashMap<Value, Value> = HashMap::new();
     for &v in given {
@@ -78,6 +78,9 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value]) -> Result<Graph> {
     }
     let mut needed = vec![false; graph.values().count()];
     let mut stack: Vec<Value> = wanted.to_vec();
+    if effects {
+        stack.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
+    }
     while let Some(v) = stack.pop() {
         if !made.contains_key(&v) && !std::mem::replace(&mut needed[v.index()], true) {
             if let Def::Result(node, _) = graph.def(v) {
@@ -174,11 +177,11 @@ impl ScanRule {
         kept.sort();
         kept.dedup();
 
-        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat())?;
+        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), true)?;
         let slices = &inputs[carried..carried + sliced];
         let given = [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]].concat();
         let back = Scan {
-            body: Arc::new(part(&both, &given, &results)?),
+            body: Arc::new(part(&both, &given, &results, false)?),
             carried: state.len() + rest.len(),
             sliced: stacked.len() + kept.len() + sliced,
             length: op.length,

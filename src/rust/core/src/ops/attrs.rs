@@ -90,6 +90,17 @@ impl Attrs {
         }
     }
 
+    /// A string.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for anything else.
+    pub fn text(&self, name: &str) -> Result<String> {
+        match self.get(name) {
+            Attr::Text(text) => Ok(text.clone()),
+            _ => self.wrong(name, "a string"),
+        }
+    }
+
     /// One of some words.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ pub mod dot;
 pub mod gather;
 pub mod layout;
 pub mod predicate;
+pub mod print;
 pub mod random;
 pub mod reduce;
 pub mod slice;
@@ -39,6 +40,7 @@ pub use dot::DotGeneral;
 pub use gather::{Gather, Scatter, Update, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
+pub use print::Print;
 pub use random::RngBits;
 pub use reduce::Reduction;
 pub use slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
@@ -111,6 +113,8 @@ pub enum Op {
     RngBits(RngBits),
     /// A graph with a derivative of the user's.
     Custom(Custom),
+    /// The value itself, shown when it is computed.
+    Print(Print),
 }
 
 /// What every op says about itself, whatever its family.
@@ -152,7 +156,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
     let slices = [&slice::STATIC_SLICE, &slice::REVERSE, &slice::DYNAMIC_SLICE, &slice::DYNAMIC_UPDATE_SLICE, &slice::PAD];
     let layout = layout.into_iter().chain(slices).chain([&gather::GATHER, &gather::SCATTER]);
-    let rest = structured.into_iter().chain(layout).chain(control).chain([&random::RNG_BITS]);
+    let rest = structured.into_iter().chain(layout).chain(control).chain([&random::RNG_BITS, &print::PRINT]);
     elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(rest)
 }
 
@@ -188,7 +192,21 @@ impl Op {
             Op::While(_) => &control::WHILE,
             Op::Scan(_) => &control::SCAN,
             Op::Custom(_) => &control::CUSTOM,
+            Op::Print(_) => &print::PRINT,
             Op::RngBits(_) => &random::RNG_BITS,
+        }
+    }
+
+    /// Whether it does more than compute its results, so that it must run though nobody reads them.
+    pub fn has_effect(&self) -> bool {
+        let any = |regions: &[&Region]| regions.iter().any(|r| r.nodes().iter().any(|node| node.op.has_effect()));
+        match self {
+            Op::Print(_) => true,
+            Op::If(op) => any(&[&op.branches[0], &op.branches[1]]),
+            Op::While(op) => any(&[&op.cond, &op.body]),
+            Op::Scan(op) => any(&[&op.body]),
+            Op::Custom(op) => any(&[&op.call]),
+            _ => false,
         }
     }
 
@@ -228,6 +246,7 @@ impl Op {
             Op::Iota(op) => op.eval(out),
             Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => unreachable!("executors run regions"),
             Op::RngBits(op) => op.eval(&operands[0], results),
+            Op::Print(op) => op.eval(&operands[0], out),
         }
     }
 
@@ -254,6 +273,7 @@ impl Op {
             Op::Concatenate(op) => op.pull(x, g),
             Op::StaticSlice(op) => vec![Some(op.pull(x[0], g))],
             Op::Reverse(op) => vec![Some(op.pull(g))],
+            Op::Print(_) => vec![Some(g)],
             Op::DynamicSlice(op) => op.pull(x, g),
             Op::DynamicUpdateSlice(op) => op.pull(x, g),
             Op::Pad(op) => op.pull(x, g),
@@ -317,6 +337,7 @@ impl Operation for Op {
             Op::While(op) => return op.infer(operands),
             Op::Scan(op) => return op.infer(operands),
             Op::Custom(op) => return op.infer(operands),
+            Op::Print(_) => Ok(operands[0].clone()),
             Op::RngBits(op) => return op.infer(operands[0]),
         };
         Ok(vec![one?])
@@ -347,6 +368,7 @@ impl Operation for Op {
             Op::While(op) => op.attributes(),
             Op::Scan(op) => op.attributes(),
             Op::Custom(op) => op.attributes(),
+            Op::Print(op) => op.attributes(),
             Op::RngBits(op) => op.attributes(),
         }
     }

@@ -60,6 +60,7 @@ fn walk(graph: &Graph) -> Result<Graph> {
 fn live_nodes(graph: &Graph) -> Vec<bool> {
     let mut live = vec![false; graph.nodes().len()];
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
+    wanted.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
     while let Some(value) = wanted.pop() {
         if let Def::Result(node, _) = graph.def(value) {
             if !std::mem::replace(&mut live[node], true) {
@@ -114,7 +115,7 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if let Op::Fill(fill) = op {
         return Ok((fill.shape.rank() == 0).then(|| b.literal(fill.value, fill.ambiguous)));
     }
-    if op.has_regions() {
+    if op.has_regions() || op.has_effect() {
         return Ok(None);
     }
     let literals: Option<Vec<Literal>> = operands

@@ -1,0 +1,61 @@
+//! Values that running programs print: R shows them.
+
+use crate::ffi::*;
+use crate::guard::{protected, Exit, Outcome};
+use crate::value;
+use anvil_core::ops::print::set_printer;
+use anvil_core::tensor::Aval;
+use std::cell::RefCell;
+
+thread_local! {
+    /// Why printing failed, until the program has ended: an op cannot fail, and must not jump.
+    static FAILURE: RefCell<Option<Exit>> = const { RefCell::new(None) };
+}
+
+/// Sends what programs print to R.
+pub fn initialise() {
+    set_printer(|label, aval, data| {
+        if has_failed() {
+            return;
+        }
+        if let Err(exit) = show(label, aval, data) {
+            FAILURE.set(Some(exit));
+        }
+    });
+}
+
+/// Whether R would not go on printing.
+pub fn has_failed() -> bool {
+    FAILURE.with_borrow(Option::is_some)
+}
+
+/// Why, once.
+pub fn failure() -> Option<Exit> {
+    FAILURE.take()
+}
+
+/// Calls R/control.R's function with a label and a tensor.
+fn show(label: &str, aval: &Aval, data: &[u8]) -> Outcome<()> {
+    value::check_dims(&aval.shape)?;
+    // SAFETY: inside `protected`; each object is protected before the next is made.
+    let record = protected(|| unsafe {
+        let record = value::new_record(aval);
+        R_PreserveObject(record);
+        record
+    })?;
+    // SAFETY: made above; nothing else refers to it.
+    unsafe { value::new_bytes(record) }.copy_from_slice(data);
+    // SAFETY: as above; the record is preserved until it has been shown.
+    let shown = protected(|| unsafe {
+        let pair = Rf_protect(Rf_allocVector(VECSXP, 2));
+        let text = Rf_allocVector(STRSXP, 1);
+        SET_VECTOR_ELT(pair, 0, text);
+        SET_STRING_ELT(text, 0, crate::guard::r_char(label));
+        SET_VECTOR_ELT(pair, 1, record);
+        anvil_call_r(c"print_running".as_ptr(), pair);
+        Rf_unprotect(1);
+    });
+    // SAFETY: preserved above.
+    unsafe { R_ReleaseObject(record) };
+    shown
+}
