@@ -57,8 +57,8 @@ user_frame <- function(above) {
       call <- sys.call(i)
       at <- i
     }
-    # jit_miss() is called by C, on behalf of the frame below.
-    i <- if (identical(fun, jit_miss)) i - 1L else parents[i]
+    # What C calls, it calls on behalf of the frame below; R has no parent for it, or names it itself.
+    i <- if (identical(fun, jit_miss) || identical(fun, print_running) || parents[i] >= i) i - 1L else parents[i]
   }
   list(call = call, at = at)
 }

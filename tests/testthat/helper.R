@@ -70,3 +70,9 @@ expect_fields <- function(expr, class, ...) {
   testthat::expect_equal(unclass(error)[names(fields)], fields)
   invisible(error)
 }
+
+# A function as a user would write it, whose surroundings hold these values.
+user_env <- function(f, ...) {
+  environment(f) <- list2env(list(...), parent = globalenv())
+  f
+}

@@ -257,6 +257,11 @@ impl Op {
     pub fn pull<'m, 'b>(
         &self, operands: &[Var<'m, 'b>], results: &[Var<'m, 'b>], gradients: &[Option<Var<'m, 'b>>], wanted: &[bool],
     ) -> Result<Vec<Option<Var<'m, 'b>>>> {
+        if self.has_regions() {
+            // `autodiff` sees to those that it can derive.
+            let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
+            return Err(Error::NoGradient { op: self.row().function.into(), why });
+        }
         let (x, y, Some(g)) = (operands, results[0], gradients[0]) else { return Ok(vec![None; operands.len()]) };
         Ok(match self {
             Op::Unary(op) => vec![op.pull(x[0], y, g)?],
@@ -281,11 +286,7 @@ impl Op {
             Op::Scatter(op) => op.pull(x, g)?,
             Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) => vec![None; x.len()],
             Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => vec![None; x.len()],
-            // `autodiff` sees to those that it can derive.
-            Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => {
-                let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
-                return Err(Error::NoGradient { op: self.row().function.into(), why });
-            }
+            Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => vec![None; x.len()],
         })
     }
 
