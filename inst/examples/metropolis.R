@@ -115,5 +115,6 @@ draw <- function() {
 }
 if (interactive() || !is.null(dev.list())) draw()
 
-if (!all(abs(moments$z) < 5)) stop("The ", rownames(moments)[which.max(abs(moments$z))], " is off by more than five standard errors.")
+wrong <- which(!(abs(moments$z) < 5))
+if (length(wrong)) stop("Off by more than five standard errors: ", paste(names(truth)[wrong], collapse = ", "), ".")
 cat("\nAllowed are five standard errors: passed.\n")
