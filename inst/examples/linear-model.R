@@ -60,7 +60,7 @@ ways <- list("R loop over jit()" = in_r, "unrolled, 100 at a time" = unrolled_in
 seconds <- function(expr) system.time(expr, gcFirst = FALSE)[["elapsed"]]
 runs <- lapply(ways, function(train) {
   first <- seconds(w <- train(start, data, rate, steps))
-  list(w = w, first = first, again = median(replicate(5L, seconds(for (i in 1:20) train(start, data, rate, steps)))) / 20)
+  list(w = w, first = first, again = median(replicate(5L, seconds(for (i in 1:5) train(start, data, rate, steps)))) / 5)
 })
 
 coefficients <- sapply(runs, function(run) c(as.double(run$w$alpha), as.vector(run$w$beta)))
