@@ -1,9 +1,9 @@
-# Gaussian-process regression with an RBF kernel, in plain ops of tensors. Linear systems are solved by conjugate gradients
-# in an nv_while(); length scale, signal and noise are fitted by steps along the gradient of the log marginal likelihood,
-# each of which solves such systems, in another nv_while(). R's chol() and optim() have to come to the same.
+# Gaussian-process regression with an RBF kernel, in plain ops of tensors. Linear systems are solved by conjugate
+# gradients in an nv_while(); length scale, signal and noise are fitted by steps along the gradient of the log marginal
+# likelihood, each of which solves such systems, in another nv_while(). R's chol() and optim() have to come to the same.
 #
 # Run it with source(system.file("examples/gaussian-process.R", package = "anvil")); it takes about 3 seconds, or less
-# than one after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a graphics device is open.
+# than one after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a device is open.
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 
@@ -150,7 +150,9 @@ print(round(cbind(start = exp(in_numbers(start)), anvil = exp(in_numbers(w)), "o
 cat("\nLargest difference to R's\n")
 cat(sprintf("  %-36s %8.1e   (allowed %.0e)\n", names(errors), errors, allowed), sep = "")
 cat(sprintf("\n  %-36s %8.2f ms\n", "Time of a step", 1e3 * elapsed / steps))
-cat(sprintf("  %-36s %8.2f ms\n", "Time of a likelihood in R alone", 1e3 * elapsed_in_r / (best$counts[[1L]] + 6 * best$counts[[2L]])))
+# optim() takes each gradient from six likelihoods.
+likelihoods <- best$counts[[1L]] + 6L * best$counts[[2L]]
+cat(sprintf("  %-36s %8.2f ms\n", "Time of a likelihood in R alone", 1e3 * elapsed_in_r / likelihoods))
 
 draw <- function() {
   upper <- fitted$mean + 2 * fitted$sd

@@ -74,7 +74,7 @@ networks <- networks[networks$layers > 0L | networks$width == 10L, c("layers", "
 if (quick) networks <- networks[networks$width == 10L & networks$batch == 32L, ]
 
 seconds <- function(expr) system.time(expr, gcFirst = FALSE)[["elapsed"]]
-largest_difference <- function(a, b) max(abs(unlist(lapply(a, lapply, as.vector)) - unlist(lapply(b, lapply, as.vector))))
+weights_of <- function(layers) unlist(lapply(layers, lapply, as.vector))
 
 compare <- function(layers, width, batch, epochs = 10L) {
   sizes <- c(p, rep(width, layers), 1L)
@@ -85,10 +85,10 @@ compare <- function(layers, width, batch, epochs = 10L) {
   in_r <- seconds(b <- train_in_r(fresh(), training, steps, 1e-3, batch))
   data.frame(
     layers, width, batch,
-    weights = length(unlist(lapply(a, lapply, as.vector))),
+    weights = length(weights_of(a)),
     loss_before = as.double(loss(fresh(), training$x, training$y)),
     loss_after = as.double(loss(a, training$x, training$y)),
-    difference = largest_difference(a, b),
+    difference = max(abs(weights_of(a) - weights_of(b))),
     ms_compiling = 1e3 * compiling, us_while = 1e6 * in_while / steps, us_r_loop = 1e6 * in_r / steps
   )
 }
@@ -118,7 +118,9 @@ for (part in seq_len(parts)) {
   steps <- epochs %/% parts * (n %/% batch)
   elapsed <- elapsed + seconds(layers <- train(layers, training, steps, rate, batch))
   now <- data.frame(
-    epoch = part * epochs %/% parts, training = as.double(measure(layers, training)), test = as.double(measure(layers, test))
+    epoch = part * epochs %/% parts,
+    training = as.double(measure(layers, training)),
+    test = as.double(measure(layers, test))
   )
   curve <- rbind(curve, now)
   if (interactive()) cat(sprintf("\r%4d epochs, loss %.4f, on new data %.4f", now$epoch, now$training, now$test))
@@ -136,8 +138,8 @@ cat(sprintf("  %-59s %9.1f%%\n", "by the network", 100 * r_squared[["mlp"]]))
 
 draw <- function() {
   matplot(
-    curve$epoch, curve[c("training", "test")], type = "l", lty = 1, lwd = 2, log = "y", col = c("steelblue", "firebrick"),
-    xlab = "Epoch", ylab = "Mean squared error"
+    curve$epoch, curve[c("training", "test")], type = "l", lty = 1, lwd = 2, log = "y",
+    col = c("steelblue", "firebrick"), xlab = "Epoch", ylab = "Mean squared error"
   )
   legend("topright", c("training", "new data"), col = c("steelblue", "firebrick"), lwd = 2, bty = "n")
 }
@@ -145,5 +147,5 @@ if (interactive() || !is.null(dev.list())) draw()
 
 if (!all(results$difference == 0)) stop("The two ways to train differ by up to ", format(max(results$difference)), ".")
 if (!all(results$loss_after < results$loss_before)) stop("A network did not learn.")
-if (!(r_squared[["mlp"]] > 0.8)) stop(sprintf("The network explains %.1f%%; 80%% is required.", 100 * r_squared[["mlp"]]))
+if (!(r_squared[["mlp"]] > 0.8)) stop(sprintf("The network explains %.1f%%, not 80%%.", 100 * r_squared[["mlp"]]))
 cat("\nBoth ways give the same weights, and the network explains more than 80%: passed.\n")
