@@ -101,7 +101,8 @@ cat("10 epochs with each network\n\n")
 cat("   layers, width    batch   weights   loss before    after   compiling    a batch, in     in an\n")
 cat("                                                            both ways     nv_while()    R loop\n")
 cat(sprintf(
-  "  %14s %8d %9d %13.3f %8.3f %8.0f ms %11.0f us %6.0f us\n", ifelse(results$layers, paste(results$layers, "x", results$width), "none"), results$batch, results$weights,
+  "  %14s %8d %9d %13.3f %8.3f %8.0f ms %11.0f us %6.0f us\n",
+  ifelse(results$layers, paste(results$layers, "x", results$width), "none"), results$batch, results$weights,
   results$loss_before, results$loss_after, results$ms_compiling, results$us_while, results$us_r_loop
 ), sep = "")
 
