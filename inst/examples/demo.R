@@ -1,8 +1,14 @@
 # What `make demo` runs: all examples, each in an environment of its own. An example that finds a wrong result stops.
+# Some take a few seconds; Sys.setenv(ANVIL_EXAMPLE = "quick") makes them shorter.
 
 examples <- c(
   "type-promotion.R" = "The dtype of every result follows from one rule",
-  "titanic.R" = "A jitted function on real data"
+  "titanic.R" = "A jitted function on real data",
+  "linear-model.R" = "Gradient descent with three kinds of loops",
+  "logistic-regression.R" = "50,000 epochs in one loop",
+  "mlp.R" = "Neural networks in a loop of the program and of R",
+  "metropolis.R" = "Random numbers: a Markov chain",
+  "gaussian-process.R" = "Loops within loops, and a gradient inside"
 )
 
 for (name in names(examples)) {

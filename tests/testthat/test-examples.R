@@ -1,7 +1,14 @@
 # The scripts that `make demo` runs stop if a result is wrong; here, too, what they find and print.
 
-# Runs an example in an environment of its own: list(env, output).
+# Runs an example, in its short form, in an environment of its own: list(env, output). What it draws goes nowhere.
 run_example <- function(name) {
+  before <- Sys.getenv("ANVIL_EXAMPLE", NA)
+  Sys.setenv(ANVIL_EXAMPLE = "quick")
+  grDevices::pdf(NULL)
+  on.exit({
+    grDevices::dev.off()
+    if (is.na(before)) Sys.unsetenv("ANVIL_EXAMPLE") else Sys.setenv(ANVIL_EXAMPLE = before)
+  })
   path <- system.file("examples", name, package = "anvil", mustWork = TRUE)
   env <- new.env(parent = globalenv())
   output <- capture.output(source(path, local = env))
@@ -56,6 +63,88 @@ test_that("the Titanic predictions equal R's own", {
   expect_match(example$output, "^  1st    Female  Adult   144      88\\.5%     97\\.2%   #+ ?\\|", all = FALSE)
   expect_match(example$output, "^  anvil, jitted, f64 +-1105\\.0305528545 ", all = FALSE)
   expect_match(example$output, "Allowed are 1e-06 in f32 and 1e-12 in f64: passed\\.", all = FALSE)
+})
+
+test_that("a linear model trained in three ways equals that of lm()", {
+  example <- run_example("linear-model.R")
+  fit <- lm(mpg ~ poly(wt, 2), mtcars)
+  env <- example$env
+  expect_identical(colnames(env$coefficients), names(env$ways))
+  expect_equal(as.vector(cbind(1, env$predictors) %*% env$coefficients[, 1L]), unname(fitted(fit)), tolerance = 1e-10)
+  # The same ops in the same order: bit for bit.
+  expect_identical(env$coefficients[, 1L], env$coefficients[, 2L])
+  expect_identical(env$coefficients[, 1L], env$coefficients[, 3L])
+  expect_match(example$output, "^  nv_while\\(\\) .* us$", all = FALSE)
+  expect_match(tail(example$output, 1L), "passed\\.$")
+})
+
+test_that("a logistic regression of many epochs equals that of glm()", {
+  example <- run_example("logistic-regression.R")
+  env <- example$env
+  expect_identical(dim(env$predictors), c(2201L, 5L))
+  expect_equal(env$coefficients[, "anvil"], env$coefficients[, "glm()"], tolerance = 1e-4)
+  expect_length(env$losses, 50L)
+  # Down all the way, up to the rounding of f32.
+  expect_true(all(diff(env$losses) < 1e-6))
+  expect_equal(env$losses[50L], env$fit$deviance / 2 / 2201, tolerance = 1e-6)
+  expect_match(example$output, "^Time of an epoch +[0-9]+ us$", all = FALSE)
+  expect_match(tail(example$output, 1L), "passed\\.$")
+})
+
+test_that("a perceptron learns, and alike in both kinds of loops", {
+  example <- run_example("mlp.R")
+  env <- example$env
+  expect_identical(env$results$layers, c(0L, 4L, 8L))
+  expect_identical(env$results$difference, c(0, 0, 0))
+  expect_identical(env$results$weights, c(11L, 451L, 891L))
+  expect_true(all(env$results$loss_after < env$results$loss_before))
+  expect_lt(env$curve$training[30L], 0.5 * env$curve$training[1L])
+  expect_gt(env$r_squared[["mlp"]], 0.8)
+  expect_lt(env$r_squared[["lm"]], 0.5)
+  expect_match(example$output, "^ +4 x 10 .* us$", all = FALSE)
+  expect_match(tail(example$output, 1L), "passed\\.$")
+  # What was given away is gone.
+  layers <- env$step(env$initial(c(10L, 1L), anvil::nv_rng_state(1)), env$training, 0L, 1e-3, 32L)
+  env$step(layers, env$training, 0L, 1e-3, 32L)
+  expect_error(layers[[1L]]$w + 1, class = "anvil_error_donated")
+})
+
+test_that("a Metropolis sampler finds the moments of its density", {
+  example <- run_example("metropolis.R")
+  env <- example$env
+  expect_identical(dim(env$draws), c(500L, 2L))
+  expect_true(all(abs(env$moments$z) < 5))
+  expect_equal(env$moments$truth[4L], 3.53125)
+  accepted <- as.double(env$chain$accepted) / 1e5
+  expect_true(accepted > 0.25 && accepted < 0.4)
+  # The chain is a value: from the same state it goes the same way, in one call or in several.
+  walk <- function(chain, times, steps) {
+    for (i in seq_len(times)) chain <- env$walk(chain, steps, 2)
+    chain
+  }
+  expect_identical(walk(env$chain, 1L, 100L), walk(env$chain, 10L, 10L))
+  expect_match(tail(example$output, 1L), "passed\\.$")
+})
+
+test_that("a Gaussian process equals that of chol() and optim()", {
+  example <- run_example("gaussian-process.R")
+  env <- example$env
+  expect_equal(env$gradients[, "anvil"], env$gradients[, "differences"], tolerance = 1e-6)
+  expect_equal(env$in_numbers(env$w), env$best$par, tolerance = 1e-4)
+  expect_equal(env$fitted, env$expected, tolerance = 1e-8)
+  # The true function lies where the posterior says, most of the time.
+  inside <- abs(sin(2 * env$grid) + 0.3 * env$grid - env$fitted$mean) < 2 * env$fitted$sd
+  expect_gt(mean(inside), 0.8)
+  expect_match(tail(example$output, 1L), "passed\\.$")
+})
+
+test_that("the examples draw nothing where no device is open", {
+  files <- list.files()
+  before <- grDevices::dev.list()
+  path <- system.file("examples", "linear-model.R", package = "anvil", mustWork = TRUE)
+  if (is.null(before)) capture.output(source(path, local = new.env(parent = globalenv())))
+  expect_identical(grDevices::dev.list(), before)
+  expect_identical(list.files(), files)
 })
 
 test_that("the demo runs every example", {
