@@ -103,7 +103,13 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
     let body = region(&types, |b, x| {
         let [h, count, s, slice, k, w] = x else { unreachable!() };
         let product = plain(b, "mul", &[*w, *w]);
-        let moved = op(b, "matmul", &[product, *h], &Attrs::new());
+        let in_shape = |b: &mut Builder, x: Value, shape: &[usize]| {
+            let attrs = Attrs::new().with("shape", gradients::numbers(shape)).with("order", Attr::Text("column".into()));
+            op(b, "reshape", &[x], &attrs)
+        };
+        let column = in_shape(b, *h, &[2, 1]);
+        let moved = plain(b, "matmul", &[product, column]);
+        let moved = in_shape(b, moved, &[2]);
         let sum = plain(b, "add", &[moved, *slice]);
         let h = plain(b, "tanh", &[sum]);
         let one = b.literal(Literal::new(1i32), false);
