@@ -49,18 +49,27 @@ test_that("`wrt` is by name, position or path", {
   expect_identical(gradient(product, 2:1)(x, y), gradient(product, c("y", "x"))(x, y))
   f <- function(p, n) sum(p$w[[1]] * p$w$second) * n
   p <- list(w = list(x, second = y), label = "not a tensor")
-  got <- gradient(f, c("p$w[[1]]", "p$w$second", "p$w[[\"second\"]]", "p[[1]]", "n"))(p, s64(2))
-  expect_identical(names(got), c("p$w[[1]]", "p$w$second", "p$w[[\"second\"]]", "p[[1]]", "n"))
+  got <- gradient(f, c("p$w[[1]]", "p$w$second", "n"))(p, s64(2))
+  expect_identical(names(got), c("p$w[[1]]", "p$w$second", "n"))
   expect_elements(got[[1]], c(8, 10, 12), "f64[3]")
   expect_elements(got$n, 32, "f64[]")
-  expect_identical(got[["p[[1]]"]], list(got[[1]], second = got[[2]]))
+  for (path in c("p$w", "p[[1]]", "p[[\"w\"]]")) {
+    expect_identical(gradient(f, path)(p, s64(2)), setNames(list(list(got[[1]], second = got[[2]])), path))
+  }
 })
 
-test_that("paths that overlap give all of the gradient each", {
-  f <- function(p) sum(p$a * p$b)
-  got <- gradient(f, c("p", "p$a"))(list(a = x, b = y))
-  expect_elements(got[["p$a"]], c(4, 5, 6), "f64[3]")
-  expect_identical(got$p, list(a = y, b = x))
+test_that("paths with a part in common are refused", {
+  f <- user(function(p) sum(p$a * p$b))
+  p <- list(a = x, b = y)
+  for (wrt in list(c("p", "p$a"), c("p$a", "p"), c("p$a", "p[[1]]"), c("p$b", "p[[\"b\"]]"))) {
+    g <- gradient(f, wrt)
+    e <- expect_fields(g(p), "anvil_error_arg", arg = "wrt")
+    expect_match(conditionMessage(e), wrt[2], fixed = TRUE)
+    expect_identical(conditionCall(e), quote(g(p)))
+  }
+  # The same tensor in two places is two inputs.
+  got <- gradient(f, c("p$a", "p$b"))(list(a = x, b = x))
+  expect_identical(unname(got), list(x, x))
 })
 
 test_that("arguments are matched as in a call of the function", {
@@ -120,7 +129,7 @@ test_that("the value is that of the function, with what comes beside it", {
   expect_elements(got$value, 14, "f64[]")
   expect_elements(got$gradient$x, c(2, 4, 6), "f64[3]")
   expect_elements(got$aux$twice, c(2, 4, 6), "f64[3]")
-  expect_elements(got$aux$whole, 7L, "i32[]")
+  expect_elements(got$aux$whole, 7L, "i32?[]")
   expect_identical(jit(value_and_gradient(f, has_aux = TRUE))(x), got)
 })
 
@@ -256,6 +265,30 @@ test_that("corners are as documented", {
   # A value that is not chosen has no say, not even where its derivative is infinite.
   expect_identical(c(g(function(x) sum(nv_ifelse(x > 0, sqrt(x), 0)), f64(c(0, 4)))), c(0, 0.25))
   expect_identical(c(g(function(x) sum(nv_ifelse(x > 0, log(x) * x, x)), f64(c(0, 1)))), c(1, 1))
+})
+
+# ---- what it costs ----
+
+test_that("a gradient does no work twice, and none for nothing", {
+  mlp <- function(w1, b1, w2, b2, x, y) {
+    hidden <- x %*% w1
+    hidden <- tanh(hidden + nv_broadcast_to(b1, shape(hidden)))
+    out <- hidden %*% w2
+    mean((out + nv_broadcast_to(b2, shape(out)) - y)^2L)
+  }
+  of <- function(...) nv_abstract("f32", c(...))
+  args <- list(w1 = of(3, 5), b1 = of(5), w2 = of(5, 2), b2 = of(2), x = of(7, 3), y = of(7, 2))
+  graph <- graph_text(trace_fn(gradient(mlp, 1:4), args), optimised = TRUE)
+  ops <- regmatches(graph, gregexpr("= [a-z_]+", graph))[[1L]]
+  ops <- sub("= ", "", ops[ops != "= c"], fixed = TRUE)
+  count <- function(op) sum(ops == op)
+  # Two products forwards, one for each weight backwards, one for the hidden layer.
+  expect_identical(count("dot_general"), 5L)
+  expect_identical(count("tanh"), 1L)
+  for (op in c("pow", "log", "transpose", "reshape", "convert", "select", "div")) expect_identical(count(op), 0L, label = op)
+  # By tanh' and by the square's derivative; times 2, and tanh' itself.
+  expect_identical(count("mul_no_nan") + count("mul"), 4L)
+  expect_identical(count("reduce_sum"), 2L)
 })
 
 # ---- branches and loops ----

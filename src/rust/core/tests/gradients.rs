@@ -49,7 +49,8 @@ fn elementwise_rules_agree_with_differences() {
         }
         seen += 1;
         let domains = domains(row.name);
-        let shape: Shape = [2, 3].into();
+        let sizes: Vec<usize> = (0..=rng.below(3)).map(|_| 1 + rng.below(3)).collect();
+        let shape = Shape::try_new(sizes).unwrap();
         let shapes: Vec<Shape> = row.operands.iter().map(|_| shape.clone()).collect();
         if row.name == "polygamma" {
             // The order has no derivative; the argument has.
@@ -71,6 +72,34 @@ fn elementwise_rules_agree_with_differences() {
         }
     }
     assert!(seen > 40, "{seen}");
+}
+
+/// Functions of complex numbers by way of their parts: the derivative of the one is four of the others.
+#[test]
+fn elementwise_rules_on_complex_numbers_agree_with_differences() {
+    let rng = &mut Rng::new(3);
+    let mut seen = 0;
+    for row in rows().filter(|row| row.generated && row.accepts.contains(DType::C128)) {
+        let flat = ["eq", "ne", "stop_gradient"].contains(&row.name) || row.name.starts_with("is_");
+        if flat || row.name == "complex" {
+            continue;
+        }
+        seen += 1;
+        let count = row.operands.len();
+        let program = |b: &mut Builder, x: &[Value]| {
+            let z: Vec<Value> = (0..count).map(|i| op(b, "complex", &x[2 * i..2 * i + 2], &Attrs::new())).collect();
+            let y = op(b, row.name, &z, &Attrs::new());
+            if !b.graph().aval(y).dtype.is_complex() {
+                return y;
+            }
+            let [re, im] = ["real", "imag"].map(|part| op(b, part, &[y], &Attrs::new()));
+            op(b, "concatenate", &[re, im], &Attrs::new().with("dimension", numbers(&[1])))
+        };
+        // Off the axes, where functions are cut; not near 0, where some have poles.
+        let shapes: Vec<Shape> = (0..2 * count).map(|_| [2].into()).collect();
+        check(&format!("complex {}", row.name), &program, &shapes, &[[0.4, 0.9], [0.3, 0.8]], rng);
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]

@@ -172,16 +172,19 @@ impl ScanRule {
         let mut kept: Vec<Value> = if op.checkpoint {
             inputs[..carried].to_vec()
         } else {
-            let later = both.nodes().iter().filter(|node| !own(&node.results[0]));
-            let mut read: Vec<Value> = later.flat_map(|node| node.operands.iter().copied()).chain(results.iter().copied()).collect();
-            let mut kept = vec![];
+            // From the results back: rules may have made nodes that nothing uses.
+            let (mut read, mut seen, mut kept) = (results.clone(), vec![false; both.values().count()], vec![]);
             while let Some(v) = read.pop() {
+                if std::mem::replace(&mut seen[v.index()], true) {
+                    continue;
+                }
                 match both.def(v) {
-                    _ if !own(&v) => {}
+                    Def::Result(node, _) => {
+                        let node = &both.nodes()[node];
+                        // What is only moved is no more than what it was made of, and costs nothing to make again.
+                        if own(&v) && !is_move(&node.op) { kept.push(v) } else { read.extend(&node.operands) }
+                    }
                     Def::Input(_) if of_state(&v) => kept.push(v),
-                    // What is only moved is no more than what it was made of, and costs nothing to make again.
-                    Def::Result(node, _) if is_move(&both.nodes()[node].op) => read.extend(&both.nodes()[node].operands),
-                    Def::Result(..) => kept.push(v),
                     _ => {}
                 }
             }
