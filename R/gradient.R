@@ -78,6 +78,8 @@ vjp <- function(f, ...) {
 # A function with the formals of f that gives what `select` takes of value and gradient.
 derived <- function(f, wrt, select, has_aux = FALSE) {
   if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
+  # Now, not at the first call.
+  force(wrt)
   out <- function() {
     given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())
     names(given) <- argument_names(f, given)
@@ -100,6 +102,7 @@ at_once <- function(f) if (.Call(anvil_trace_depth) > 0L) f() else jit(f)()
 # list(value, gradient) in the structures of the result and of the arguments.
 pull_back <- function(f, given, wrt, finish, pull) {
   paths <- wrt_paths(wrt, given, f)
+  check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
   graph <- trace_with(f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = function(args, input) {
@@ -155,6 +158,16 @@ wrt_paths <- function(wrt, given, f) {
     }
     path
   }), wrt)
+}
+
+# No path leads to a part of what another one leads to: each leaf is an input once.
+check_apart <- function(paths, given) {
+  i <- 0L
+  numbers <- map_leaves(given, function(leaf) i <<- i + 1L)
+  found <- lapply(paths, function(path) unlist_leaves(pluck(numbers, path)))
+  from <- rep(names(paths), lengths(found))
+  twice <- anyDuplicated(unlist(found))
+  if (twice) abort_arg("wrt", "names, positions or paths that have no part in common", paste0("\"", from[twice], "\" beside others"))
 }
 
 parse_path <- function(expr) {

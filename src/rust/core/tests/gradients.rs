@@ -1,147 +1,19 @@
-//! Every derivative rule against central differences in f64, first and second order.
-//!
-//! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is held against
-//! `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose gradient needs the rules of
-//! what the rules made.
+//! Every derivative rule against central differences in f64, first and second order: elementwise ops, reductions, layout
+//! and products. Slices are in `gradients_slices.rs`, branches and loops in `gradients_control.rs`.
 
 mod common;
+#[path = "common/gradients.rs"]
+mod gradients;
 
-use anvil_core::apply::{Applier, Operand};
-use anvil_core::autodiff::Tape;
-use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
-use anvil_core::exec::reference::evaluate;
 use anvil_core::graph::Value;
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::{rows, Builder, Graph};
+use anvil_core::ops::{rows, Builder};
 use anvil_core::shape::Shape;
-use anvil_core::tensor::{Aval, Literal};
+use anvil_core::tensor::Literal;
 use common::Rng;
-
-/// A function of tensors, as nodes.
-type Program<'a> = dyn Fn(&mut Builder, &[Value]) -> Value + 'a;
-
-/// Step of the differences. Their error is about `h^2` of the third derivative, plus `1e-16 / h` of the value.
-const STEP: f64 = 1e-5;
-/// Both errors, for derivatives of up to a few hundred.
-const TOLERANCE: f64 = 2e-6;
-
-/// Applies an op as a user would.
-fn op(b: &mut Builder, name: &str, operands: &[Value], attrs: &Attrs) -> Value {
-    let operands: Vec<Operand> = operands.iter().map(|&v| Operand::of(b, v)).collect();
-    Applier::new(b, rules()).apply(name, &operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
-}
-
-/// The sum of products with a tensor of fixed random numbers.
-fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
-    let shape = b.graph().aval(x).shape.clone();
-    let weights: Vec<f64> = (0..shape.size()).map(|_| uniform(rng, [0.5, 1.5])).collect();
-    let mut sum = None;
-    // Weight by weight: there is no other way to write numbers into a graph.
-    let flat = op(b, "reshape", &[x], &Attrs::new().with("shape", numbers(&[shape.size()])).with("order", Attr::Text("column".into())));
-    let iota = Attrs::new().with("dtype", Attr::Text("i32".into())).with("shape", numbers(&[shape.size()]));
-    let iota = iota.with("dim", Attr::Numbers(vec![1.0])).with("start", Attr::Numbers(vec![0.0])).with("ambiguous", Attr::Logical(false));
-    let position = op(b, "iota", &[], &iota);
-    for (i, weight) in weights.into_iter().enumerate() {
-        let at = b.literal(Literal::new(i as i32), false);
-        let here = op(b, "eq", &[position, at], &Attrs::new());
-        let [weight, zero] = [weight, 0.0].map(|v| b.literal(Literal::new(v), false));
-        let factor = op(b, "select", &[here, weight, zero], &Attrs::new());
-        sum = Some(match sum {
-            None => factor,
-            Some(sum) => op(b, "add", &[sum, factor], &Attrs::new()),
-        });
-    }
-    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
-    match sum {
-        Some(weights) => {
-            let product = op(b, "mul", &[flat, weights], &Attrs::new());
-            op(b, "reduce_sum", &[product], &all)
-        }
-        None => op(b, "reduce_sum", &[flat], &all),
-    }
-}
-
-fn numbers(x: &[usize]) -> Attr {
-    Attr::Numbers(x.iter().map(|&x| x as f64).collect())
-}
-
-fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
-    low + (high - low) * (rng.below(1 << 30) as f64 / f64::from(1 << 30))
-}
-
-fn inputs(b: &mut Builder, shapes: &[Shape]) -> Vec<Value> {
-    shapes.iter().map(|shape| b.input(Aval::known(DType::F64, shape.clone()))).collect()
-}
-
-/// The number `<w, F(x)>` as a graph.
-fn scalar(program: &Program, shapes: &[Shape], seed: u64) -> Graph {
-    let mut b = Builder::default();
-    let x = inputs(&mut b, shapes);
-    let y = program(&mut b, &x);
-    let s = inner(&mut b, y, &mut Rng::new(seed));
-    b.finish(vec![s])
-}
-
-/// The gradients of a graph of one number, as another graph.
-fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
-    let mut b = Builder::default();
-    let x = inputs(&mut b, shapes);
-    let all: Vec<usize> = (0..shapes.len()).collect();
-    let tape = Tape::record(&mut b, graph, &x, &all)?;
-    let one = b.literal(Literal::new(1.0), false);
-    let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
-    Ok(b.finish(gradients))
-}
-
-/// The number `<u, gradients>` as a graph.
-fn weighed(gradients: &Graph, shapes: &[Shape], seed: u64) -> Graph {
-    let mut b = Builder::default();
-    let x = inputs(&mut b, shapes);
-    let outputs = Tape::record(&mut b, gradients, &x, &[]).expect("a sound graph").outputs();
-    let rng = &mut Rng::new(seed);
-    let parts: Vec<Value> = outputs.iter().map(|&g| inner(&mut b, g, rng)).collect();
-    let sum = parts.into_iter().reduce(|x, y| op(&mut b, "add", &[x, y], &Attrs::new())).expect("some input");
-    b.finish(vec![sum])
-}
-
-fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let bytes: Vec<Vec<u8>> = x.iter().map(|x| x.iter().flat_map(|v| v.to_ne_bytes()).collect()).collect();
-    let bytes: Vec<&[u8]> = bytes.iter().map(|x| x.as_slice()).collect();
-    let read = |x: Vec<u8>| x.chunks(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
-    evaluate(graph, &bytes, &[]).into_iter().map(read).collect()
-}
-
-/// Holds the gradient of a graph of one number to differences along a random direction.
-fn agrees(what: &str, graph: &Graph, shapes: &[Shape], x: &[Vec<f64>], rng: &mut Rng) -> Graph {
-    let gradients = gradient(graph, shapes).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let direction: Vec<Vec<f64>> = x.iter().map(|x| x.iter().map(|_| uniform(rng, [-1.0, 1.0])).collect()).collect();
-    let moved = |h: f64| {
-        let x: Vec<Vec<f64>> =
-            x.iter().zip(&direction).map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect();
-        run(graph, &x)[0][0]
-    };
-    let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
-    let got: f64 = run(&gradients, x).iter().flatten().zip(direction.iter().flatten()).map(|(g, v)| g * v).sum();
-    let size = expected.abs().max(1.0);
-    assert!((got - expected).abs() <= TOLERANCE * size, "{what}: gradient {got}, differences {expected} at {x:?}");
-    gradients
-}
-
-/// First and second order at random points.
-fn check(what: &str, program: &Program, shapes: &[Shape], domains: &[[f64; 2]], rng: &mut Rng) {
-    for round in 0..3 {
-        let x: Vec<Vec<f64>> = shapes
-            .iter()
-            .zip(domains.iter().cycle())
-            .map(|(shape, &domain)| (0..shape.size()).map(|_| uniform(rng, domain)).collect())
-            .collect();
-        let first = scalar(program, shapes, 7 + round);
-        let gradients = agrees(what, &first, shapes, &x, rng);
-        agrees(&format!("{what}, second order"), &weighed(&gradients, shapes, 11 + round), shapes, &x, rng);
-    }
-}
+use gradients::{check, gradient, inputs, numbers, op, run, scalar};
 
 /// Where an elementwise op is smooth; `None` if it is not an op of floats.
 fn domains(name: &str) -> Vec<[f64; 2]> {
@@ -177,7 +49,8 @@ fn elementwise_rules_agree_with_differences() {
         }
         seen += 1;
         let domains = domains(row.name);
-        let shape: Shape = [2, 3].into();
+        let sizes: Vec<usize> = (0..=rng.below(3)).map(|_| 1 + rng.below(3)).collect();
+        let shape = Shape::try_new(sizes).unwrap();
         let shapes: Vec<Shape> = row.operands.iter().map(|_| shape.clone()).collect();
         if row.name == "polygamma" {
             // The order has no derivative; the argument has.
@@ -199,6 +72,34 @@ fn elementwise_rules_agree_with_differences() {
         }
     }
     assert!(seen > 40, "{seen}");
+}
+
+/// Functions of complex numbers by way of their parts: the derivative of the one is four of the others.
+#[test]
+fn elementwise_rules_on_complex_numbers_agree_with_differences() {
+    let rng = &mut Rng::new(3);
+    let mut seen = 0;
+    for row in rows().filter(|row| row.generated && row.accepts.contains(DType::C128)) {
+        let flat = ["eq", "ne", "stop_gradient"].contains(&row.name) || row.name.starts_with("is_");
+        if flat || row.name == "complex" {
+            continue;
+        }
+        seen += 1;
+        let count = row.operands.len();
+        let program = |b: &mut Builder, x: &[Value]| {
+            let z: Vec<Value> = (0..count).map(|i| op(b, "complex", &x[2 * i..2 * i + 2], &Attrs::new())).collect();
+            let y = op(b, row.name, &z, &Attrs::new());
+            if !b.graph().aval(y).dtype.is_complex() {
+                return y;
+            }
+            let [re, im] = ["real", "imag"].map(|part| op(b, part, &[y], &Attrs::new()));
+            op(b, "concatenate", &[re, im], &Attrs::new().with("dimension", numbers(&[1])))
+        };
+        // Off the axes, where functions are cut; not near 0, where some have poles.
+        let shapes: Vec<Shape> = (0..2 * count).map(|_| [2].into()).collect();
+        check(&format!("complex {}", row.name), &program, &shapes, &[[0.4, 0.9], [0.3, 0.8]], rng);
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Derivatives of branches and of loops along a dimension.
 
-use super::{is_differentiable, zeros, Tape};
+use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::ops::{Binary, Builder, Graph, If, Op, Region, Scan};
@@ -18,8 +18,9 @@ fn input_types(graph: &Graph) -> Vec<Aval> {
     graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect()
 }
 
-fn floats(types: &[Aval]) -> Vec<usize> {
-    (0..types.len()).filter(|&i| is_differentiable(types[i].dtype)).collect()
+/// The numbers that are marked.
+fn marked(marks: &[bool]) -> Vec<usize> {
+    (0..marks.len()).filter(|&i| marks[i]).collect()
 }
 
 /// The gradients that are there, zeros for the others.
@@ -33,10 +34,12 @@ pub(super) fn pull_if(
 ) -> Result<Vec<Option<Value>>> {
     let types: Vec<Aval> = operands[1..].iter().map(|&v| b.graph().aval(v).clone()).collect();
     let outputs = output_types(&op.branches[0]);
-    let known: Vec<usize> = floats(&outputs);
+    let first = op.branches[0].inputs().len();
+    let (one, other) = wanted[1..].split_at(first);
+    let [one, other] = [(0, one), (1, other)].map(|(k, marks)| depends::outputs(&op.branches[k], marks));
+    let known: Vec<usize> = (0..outputs.len()).filter(|&i| one[i] || other[i]).collect();
     let given = filled(b, gradients, &outputs, &known)?;
     let wrt: Vec<usize> = (0..types.len()).filter(|&i| wanted[i + 1]).collect();
-    let first = op.branches[0].inputs().len();
     let branch = |k: usize| -> Result<Region> {
         let region = &op.branches[k];
         let range = if k == 0 { 0..first } else { first..types.len() };
@@ -106,6 +109,11 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Resu
     Ok(b.finish(wanted.iter().map(|v| made[v]).collect()))
 }
 
+/// Whether a result holds nothing that the operands do not hold.
+fn is_move(op: &Op) -> bool {
+    matches!(op, Op::BroadcastInDim(_) | Op::Reshape(_) | Op::Transpose(_) | Op::Reverse(_) | Op::Fill(_) | Op::Iota(_))
+}
+
 /// How a scan is derived: what its body keeps at each step, and the loop that runs back.
 pub(super) struct ScanRule {
     /// Which values of the state, slices and other operands have gradients.
@@ -130,16 +138,14 @@ impl ScanRule {
         let body = &op.body;
         let (types, outputs) = (input_types(body), output_types(body));
         let (carried, sliced) = (op.carried, op.sliced);
-        let all = floats(&types);
-        // A state may come to depend on anything; of other operands only some are asked for.
-        let chosen = |from: usize, to: usize, any: bool| -> Vec<usize> {
-            all.iter().copied().filter(|&i| (from..to).contains(&i) && (any || wanted[i])).collect()
-        };
-        let state = chosen(0, carried, true);
-        let along = chosen(carried, carried + sliced, false);
-        let rest = chosen(carried + sliced, types.len(), false);
+        // A state may come to depend on what others begin with; of other operands only some are asked for.
+        let marks = depends::state(body, wanted, carried);
+        let chosen = |from: usize, to: usize| -> Vec<usize> { (from..to).filter(|&i| marks[i]).collect() };
+        let (state, along) = (chosen(0, carried), chosen(carried, carried + sliced));
+        let rest = chosen(carried + sliced, types.len());
         let wrt = [state.as_slice(), &along, &rest].concat();
-        let stacked: Vec<usize> = floats(&outputs).into_iter().filter(|&i| i >= carried).collect();
+        let mut stacked = marked(&depends::outputs(body, &marks));
+        stacked.retain(|&i| i >= carried);
 
         // The body and its derivative in one graph. What comes before `mark` belongs to the body.
         let mut both = Builder::default();
@@ -169,10 +175,23 @@ impl ScanRule {
         let mut kept: Vec<Value> = if op.checkpoint {
             inputs[..carried].to_vec()
         } else {
-            let later = both.nodes().iter().filter(|node| !own(&node.results[0]));
-            let read = later.flat_map(|node| node.operands.iter().copied()).chain(results.iter().copied());
-            let is_made = |v: &Value| own(v) && (of_state(v) || matches!(both.def(*v), Def::Result(..)));
-            read.filter(is_made).collect()
+            // From the results back: rules may have made nodes that nothing uses.
+            let (mut read, mut seen, mut kept) = (results.clone(), vec![false; both.values().count()], vec![]);
+            while let Some(v) = read.pop() {
+                if std::mem::replace(&mut seen[v.index()], true) {
+                    continue;
+                }
+                match both.def(v) {
+                    Def::Result(node, _) => {
+                        let node = &both.nodes()[node];
+                        // What is only moved is no more than what it was made of, and costs nothing to make again.
+                        if own(&v) && !is_move(&node.op) { kept.push(v) } else { read.extend(&node.operands) }
+                    }
+                    Def::Input(_) if of_state(&v) => kept.push(v),
+                    _ => {}
+                }
+            }
+            kept
         };
         kept.sort();
         kept.dedup();

@@ -5,6 +5,7 @@
 //! looked at: an op without a rule is no obstacle elsewhere.
 
 mod control;
+mod depends;
 
 use crate::dtype::DType;
 use crate::error::Result;
@@ -19,7 +20,7 @@ pub struct Tape<'g> {
     graph: &'g Graph,
     /// For each value of the graph, the one that it has become.
     values: Vec<Value>,
-    /// For each value, whether it depends on an input to derive by, in floats all the way.
+    /// For each value, whether it has a gradient: see [`depends`].
     depends: Vec<bool>,
     /// By node: loops along a dimension, which keep what their derivative needs.
     scans: HashMap<usize, ScanRule>,
@@ -40,8 +41,9 @@ impl<'g> Tape<'g> {
     /// Those of [`Builder::node`]: none if the values have the types of the inputs. Those of the rules for loops.
     pub fn record(builder: &mut Builder, graph: &'g Graph, inputs: &[Value], wrt: &[usize]) -> Result<Tape<'g>> {
         let count = graph.values().count();
-        let mut depends = vec![false; count];
-        wrt.iter().for_each(|&i| depends[graph.inputs()[i].index()] = true);
+        let mut marks = vec![false; graph.inputs().len()];
+        wrt.iter().for_each(|&i| marks[i] = true);
+        let depends = depends::depends(graph, &marks);
         let mut values: Vec<Value> = Vec::with_capacity(count);
         let (mut scans, mut residuals) = (HashMap::new(), HashMap::new());
         let mut made: Vec<Value> = Vec::new();
@@ -71,10 +73,6 @@ impl<'g> Tape<'g> {
                             }
                             op => builder.node(op.clone(), &operands)?,
                         };
-                        for v in &node.results {
-                            let float = is_differentiable(graph.aval(*v).dtype);
-                            depends[v.index()] = float && wanted.contains(&true);
-                        }
                     }
                     made[i]
                 }
@@ -88,8 +86,8 @@ impl<'g> Tape<'g> {
         self.graph.outputs().iter().map(|v| self.values[v.index()]).collect()
     }
 
-    /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for gradients of the outputs (`None` is 0). They have the types of the
-    /// inputs.
+    /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for gradients of the
+    /// outputs (`None` is 0). They have the types of the inputs.
     ///
     /// # Errors
     /// [`Error::NoGradient`](crate::error::Error::NoGradient) if an op on the way has no rule.

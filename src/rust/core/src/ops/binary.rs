@@ -171,7 +171,12 @@ binary_ops! {
         slope: Slope::By(|x, y, z| {
             // Without the logarithm of 0: at 0 the power does not change with its exponent.
             let base = x.compare(Compare::eq, x.of(0.0)).select(x.of(1.0), x);
-            [Some(x.binary(Binary::pow, y - 1.0).binary(Binary::mul_no_nan, y)), Some(base.log() * z)]
+            let less = match (y - 1.0).known() {
+                Some(n) if n == 0.0.into() => x.of(1.0),
+                Some(n) if n == 1.0.into() => x,
+                _ => x.binary(Binary::pow, y - 1.0),
+            };
+            [Some(y.chain(less)), Some(base.log() * z)]
         }), generic: "^", example: "c(2, 3), c(3, 0.5)",
         float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }

@@ -139,11 +139,17 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// The same elements in another shape.
     pub fn reshaped(self, shape: &Shape) -> Var<'m, 'b> {
+        if self.aval().shape == *shape {
+            return self;
+        }
         self.apply(Op::Reshape(Reshape { shape: shape.clone(), order: Order::Column }), &[])
     }
 
     /// The dimensions in another order.
     pub fn transposed(self, permutation: Vec<Axis>) -> Var<'m, 'b> {
+        if permutation.iter().enumerate().all(|(i, axis)| axis.0 == i) {
+            return self;
+        }
         self.apply(Op::Transpose(Transpose { permutation }), &[])
     }
 
@@ -154,6 +160,16 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// An elementwise op on it and another one.
     pub fn binary(self, op: Binary, other: Var<'m, 'b>) -> Var<'m, 'b> {
+        // Numbers that are known now, such as an exponent less 1: no pass folds them once they have a shape. In f64 a sum
+        // or product of narrower floats is rounded once more without harm.
+        if let (true, Some(a), Some(b)) = (self.aval().dtype.is_float(), self.known(), other.known()) {
+            match op {
+                Binary::add => return self.of(a.re + b.re),
+                Binary::sub => return self.of(a.re - b.re),
+                Binary::mul => return self.of(a.re * b.re),
+                _ => {}
+            }
+        }
         self.apply(Op::Binary(op), &[other])
     }
 
@@ -212,15 +228,17 @@ impl<'m, 'b> Var<'m, 'b> {
     /// This, the gradient of a result, times the derivative of the result. Where the gradient is 0 the product is 0,
     /// whatever the derivative: what was computed in a branch that a select did not take, infinite or NaN, has no say.
     pub fn chain(self, derivative: Var<'m, 'b>) -> Var<'m, 'b> {
+        let one = Complex::from(1.0);
         match derivative.known() {
-            Some(z) if z == Complex::from(1.0) => self,
-            Some(z) if z == Complex::from(-1.0) => -self,
+            Some(z) if z == one => self,
+            Some(z) if z == -one => -self,
+            _ if self.known() == Some(one) => derivative,
             _ => derivative.binary(Binary::mul_no_nan, self),
         }
     }
 
     /// The number that it is everywhere, if that is known.
-    fn known(self) -> Option<Complex<f64>> {
+    pub(super) fn known(self) -> Option<Complex<f64>> {
         let builder = self.math.builder.borrow();
         let graph = builder.graph();
         let source = match graph.def(self.value) {

@@ -2,7 +2,6 @@
 
 use super::attrs::vector;
 use super::derive::Var;
-use super::layout::Transpose;
 use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, Element, ANY};
@@ -79,25 +78,28 @@ impl DotGeneral {
         let rests = [0, 1].map(|i| self.rest(i, &shapes[i]));
         let first = |i: usize| if i == 0 { batch } else { batch + rests[0].len() };
         let axes = |start: usize, n: usize| (start..start + n).map(Axis).collect::<Vec<_>>();
-        let product = DotGeneral {
-            contracting: [axes(first(other), rests[other].len()), rests[other].clone()],
-            batching: [axes(0, batch), self.batching[other].clone()],
-        };
-        let made = g.apply(Op::DotGeneral(product), &[operands[other]]);
-        // Its dimensions: the batch, this side's own, and the contracted ones in the order that they have in the other.
+        // The gradient stands where this operand stood, so that the product of two matrices needs no transposing.
+        let ours = (axes(first(other), rests[other].len()), axes(0, batch), g);
+        let theirs = (rests[other].clone(), self.batching[other].clone(), operands[other]);
+        let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
+        let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
+        let made = lhs.2.apply(Op::DotGeneral(product), &[rhs.2]);
+        // Its dimensions: the batch, then this side's own and the contracted ones in the order that they have in the
+        // other; for the second operand, first these.
         let mut contracted = self.contracting[other].clone();
         contracted.sort();
         let place = |axis: Axis| {
             let among = |list: &[Axis]| list.iter().position(|&a| a == axis);
-            let own = among(&rests[side]).map(|k| batch + k);
+            let (before_own, before_shared) = if side == 0 { (0, rests[0].len()) } else { (contracted.len(), 0) };
+            let own = among(&rests[side]).map(|k| batch + before_own + k);
             let shared = among(&self.contracting[side]).and_then(|k| {
                 let at = contracted.iter().position(|&a| a == self.contracting[other][k])?;
-                Some(batch + rests[side].len() + at)
+                Some(batch + before_shared + at)
             });
             Axis(among(&self.batching[side]).or(own).or(shared).expect("each dimension has one of three parts"))
         };
         let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
-        made.apply(Op::Transpose(Transpose { permutation }), &[])
+        made.transposed(permutation)
     }
 
     pub(super) fn infer(&self, lhs: &Aval, rhs: &Aval) -> Result<Aval> {

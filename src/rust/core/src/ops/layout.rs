@@ -207,8 +207,7 @@ impl BroadcastInDim {
         // What is left is in the order of the result, without the unit dimensions that were repeated.
         let left: Vec<Axis> = (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
         let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();
-        let sorted = sum.apply(Op::Transpose(Transpose { permutation: order }), &[]);
-        sorted.apply(Op::Reshape(Reshape { shape: from, order: Order::Row }), &[])
+        sum.transposed(order).reshaped(&from)
     }
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {

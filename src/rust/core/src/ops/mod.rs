@@ -35,7 +35,7 @@ pub use complex::{MakeComplex, Part};
 pub use control::{Custom, If, Region, Scan, While};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
-pub use derive::{Math, Var};
+pub use derive::{Math, Slope, Var};
 pub use dot::DotGeneral;
 pub use gather::{Gather, Scatter, Update, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
@@ -250,6 +250,16 @@ impl Op {
         }
     }
 
+    /// Whether its results change with its operands by jumps alone, or are taken for constants: then all gradients are 0.
+    pub fn is_flat(&self) -> bool {
+        match self {
+            Op::Unary(op) => matches!(op.slope(), Slope::Flat),
+            Op::Binary(op) => matches!(op.slope(), Slope::Flat),
+            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) | Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => true,
+            _ => false,
+        }
+    }
+
     /// Gradients of the operands, for those of the results; `None` is 0. Only operands that are `wanted` count.
     ///
     /// # Errors
@@ -284,9 +294,7 @@ impl Op {
             Op::Pad(op) => op.pull(x, g),
             Op::Gather(op) => op.pull(x, g),
             Op::Scatter(op) => op.pull(x, g)?,
-            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) => vec![None; x.len()],
-            Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => vec![None; x.len()],
-            Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => vec![None; x.len()],
+            _ => vec![None; x.len()],
         })
     }
 

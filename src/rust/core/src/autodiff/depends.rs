@@ -1,0 +1,71 @@
+//! Which values a gradient flows through.
+
+use super::is_differentiable;
+use crate::graph::Def;
+use crate::ops::{Graph, Op, Region};
+
+/// For each value of a graph, whether it changes with one of the inputs that are marked: in floats all the way, and not
+/// by jumps alone. Only such values have gradients; ops without a rule are an obstacle nowhere else.
+pub(super) fn depends(graph: &Graph, inputs: &[bool]) -> Vec<bool> {
+    let mut marks = vec![false; graph.values().count()];
+    for value in graph.values() {
+        match graph.def(value) {
+            Def::Input(i) => marks[value.index()] = inputs[i],
+            // All results of a node at once.
+            Def::Result(number, 0) => {
+                let node = &graph.nodes()[number];
+                let operands: Vec<bool> = node.operands.iter().map(|v| marks[v.index()]).collect();
+                let results = results(&node.op, &operands, node.results.len());
+                for (v, mark) in node.results.iter().zip(results) {
+                    marks[v.index()] = mark && is_differentiable(graph.aval(*v).dtype);
+                }
+            }
+            _ => {}
+        }
+    }
+    marks
+}
+
+/// Whether the outputs of a region depend on inputs that are marked.
+pub(super) fn outputs(region: &Region, inputs: &[bool]) -> Vec<bool> {
+    let marks = depends(region, inputs);
+    region.outputs().iter().map(|v| marks[v.index()]).collect()
+}
+
+/// Which values of a state depend on what is marked, in the end: in each repetition the ones may come to depend on the
+/// others. `operands` are those of the body.
+pub(super) fn state(body: &Region, operands: &[bool], carried: usize) -> Vec<bool> {
+    let mut marks = operands.to_vec();
+    loop {
+        let next = outputs(body, &marks);
+        let new: Vec<usize> = (0..carried).filter(|&i| next[i] && !marks[i]).collect();
+        if new.is_empty() {
+            return marks;
+        }
+        new.into_iter().for_each(|i| marks[i] = true);
+    }
+}
+
+fn results(op: &Op, operands: &[bool], count: usize) -> Vec<bool> {
+    if !operands.contains(&true) || op.is_flat() {
+        return vec![false; count];
+    }
+    match op {
+        Op::If(op) => {
+            let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
+            let [first, second] = [(0, first), (1, second)].map(|(k, marks)| outputs(&op.branches[k], marks));
+            first.into_iter().zip(second).map(|(x, y)| x || y).collect()
+        }
+        Op::While(op) => {
+            let for_cond = op.cond.inputs().len() - op.carried;
+            let (init, rest) = operands.split_at(op.carried);
+            state(&op.body, &[init, &rest[for_cond..]].concat(), op.carried)[..op.carried].to_vec()
+        }
+        Op::Scan(op) => {
+            let marks = state(&op.body, operands, op.carried);
+            let stacked = outputs(&op.body, &marks);
+            [&marks[..op.carried], &stacked[op.carried..]].concat()
+        }
+        _ => vec![true; count],
+    }
+}

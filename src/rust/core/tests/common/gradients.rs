@@ -1,0 +1,153 @@
+//! Derivatives held against central differences: what the tests of the rules share.
+//!
+//! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is held against
+//! `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose gradient needs the rules of
+//! what the rules made.
+#![allow(dead_code)] // each test file uses a part
+
+use crate::common::Rng;
+use anvil_core::apply::{Applier, Operand};
+use anvil_core::autodiff::Tape;
+use anvil_core::dtype::promote::rules;
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::exec::reference::evaluate;
+use anvil_core::graph::Value;
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::{Builder, Graph};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
+
+/// A function of tensors, as nodes.
+pub type Program<'a> = dyn Fn(&mut Builder, &[Value]) -> Value + 'a;
+
+/// Step of the differences. Their error is about `h^2` of the third derivative, plus `1e-16 / h` of the value.
+pub const STEP: f64 = 1e-5;
+/// Both errors, for derivatives of up to a few hundred.
+pub const TOLERANCE: f64 = 2e-6;
+
+/// Applies an op as a user would.
+pub fn op(b: &mut Builder, name: &str, operands: &[Value], attrs: &Attrs) -> Value {
+    let operands: Vec<Operand> = operands.iter().map(|&v| Operand::of(b, v)).collect();
+    Applier::new(b, rules()).apply(name, &operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
+}
+
+/// The sum of products with a tensor of fixed random numbers.
+pub fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
+    let shape = b.graph().aval(x).shape.clone();
+    let weights: Vec<f64> = (0..shape.size()).map(|_| uniform(rng, [0.5, 1.5])).collect();
+    // Numbers away from 0, so that no part of `x` goes unseen.
+    let weights = constant(b, &weights, &shape);
+    let product = op(b, "mul", &[x, weights], &Attrs::new());
+    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    op(b, "reduce_sum", &[product], &all)
+}
+
+/// Fixed numbers of some dtype in column-major order: joined one by one, since a graph has no other way to hold them.
+pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape) -> Value {
+    let flat = if numbers.is_empty() {
+        let shape = Attrs::new().with("shape", self::numbers(&[0]));
+        let zero = b.literal(zero, false);
+        op(b, "broadcast_in_dim", &[zero], &shape)
+    } else {
+        let one = Attrs::new().with("shape", self::numbers(&[1]));
+        let parts: Vec<Value> = numbers.iter().map(|&x| {
+            let x = b.literal(x, false);
+            op(b, "broadcast_in_dim", &[x], &one)
+        }).collect();
+        op(b, "concatenate", &parts, &Attrs::new().with("dimension", self::numbers(&[1])))
+    };
+    let shape = Attrs::new().with("shape", self::numbers(shape)).with("order", Attr::Text("column".into()));
+    op(b, "reshape", &[flat], &shape)
+}
+
+/// Fixed numbers in f64.
+pub fn constant(b: &mut Builder, x: &[f64], shape: &Shape) -> Value {
+    fixed(b, &x.iter().map(|&x| Literal::new(x)).collect::<Vec<_>>(), Literal::new(0.0), shape)
+}
+
+/// Fixed numbers in i32.
+pub fn integers(b: &mut Builder, x: &[i32], shape: &[usize]) -> Value {
+    fixed(b, &x.iter().map(|&x| Literal::new(x)).collect::<Vec<_>>(), Literal::new(0i32), &Shape::try_new(shape.to_vec()).unwrap())
+}
+
+pub fn numbers(x: &[usize]) -> Attr {
+    Attr::Numbers(x.iter().map(|&x| x as f64).collect())
+}
+
+pub fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
+    low + (high - low) * (rng.below(1 << 30) as f64 / f64::from(1 << 30))
+}
+
+pub fn inputs(b: &mut Builder, shapes: &[Shape]) -> Vec<Value> {
+    shapes.iter().map(|shape| b.input(Aval::known(DType::F64, shape.clone()))).collect()
+}
+
+/// The number `<w, F(x)>` as a graph.
+pub fn scalar(program: &Program, shapes: &[Shape], seed: u64) -> Graph {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let y = program(&mut b, &x);
+    let s = inner(&mut b, y, &mut Rng::new(seed));
+    b.finish(vec![s])
+}
+
+/// The gradients of a graph of one number, as another graph.
+pub fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let all: Vec<usize> = (0..shapes.len()).collect();
+    let tape = Tape::record(&mut b, graph, &x, &all)?;
+    let one = b.literal(Literal::new(1.0), false);
+    let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
+    Ok(b.finish(gradients))
+}
+
+/// The number `<u, gradients>` as a graph.
+pub fn weighed(gradients: &Graph, shapes: &[Shape], seed: u64) -> Graph {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let outputs = Tape::record(&mut b, gradients, &x, &[]).expect("a sound graph").outputs();
+    let rng = &mut Rng::new(seed);
+    let parts: Vec<Value> = outputs.iter().map(|&g| inner(&mut b, g, rng)).collect();
+    let sum = parts.into_iter().reduce(|x, y| op(&mut b, "add", &[x, y], &Attrs::new())).expect("some input");
+    b.finish(vec![sum])
+}
+
+pub fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let bytes: Vec<Vec<u8>> = x.iter().map(|x| x.iter().flat_map(|v| v.to_ne_bytes()).collect()).collect();
+    let bytes: Vec<&[u8]> = bytes.iter().map(|x| x.as_slice()).collect();
+    let read = |x: Vec<u8>| x.chunks(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
+    evaluate(graph, &bytes, &[]).into_iter().map(read).collect()
+}
+
+/// Holds the gradient of a graph of one number to differences along a random direction.
+pub fn agrees(what: &str, graph: &Graph, shapes: &[Shape], x: &[Vec<f64>], rng: &mut Rng) -> Graph {
+    let gradients = gradient(graph, shapes).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let direction: Vec<Vec<f64>> = x.iter().map(|x| x.iter().map(|_| uniform(rng, [-1.0, 1.0])).collect()).collect();
+    let moved = |h: f64| {
+        let x: Vec<Vec<f64>> =
+            x.iter().zip(&direction).map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect();
+        run(graph, &x)[0][0]
+    };
+    let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+    let got: f64 = run(&gradients, x).iter().flatten().zip(direction.iter().flatten()).map(|(g, v)| g * v).sum();
+    let size = expected.abs().max(1.0);
+    assert!((got - expected).abs() <= TOLERANCE * size, "{what}: gradient {got}, differences {expected} at {x:?}");
+    gradients
+}
+
+/// First and second order at random points.
+pub fn check(what: &str, program: &Program, shapes: &[Shape], domains: &[[f64; 2]], rng: &mut Rng) {
+    for round in 0..3 {
+        let x: Vec<Vec<f64>> = shapes
+            .iter()
+            .zip(domains.iter().cycle())
+            .map(|(shape, &domain)| (0..shape.size()).map(|_| uniform(rng, domain)).collect())
+            .collect();
+        let first = scalar(program, shapes, 7 + round);
+        let gradients = agrees(what, &first, shapes, &x, rng);
+        agrees(&format!("{what}, second order"), &weighed(&gradients, shapes, 11 + round), shapes, &x, rng);
+    }
+}
+

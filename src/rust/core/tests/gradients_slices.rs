@@ -1,0 +1,268 @@
+//! Derivative rules of the ops that read and write parts of a value, against central differences, first and second order;
+//! and a count of the ops that some test derives.
+
+mod common;
+#[path = "common/gradients.rs"]
+mod gradients;
+
+use anvil_core::dtype::DType;
+use anvil_core::graph::Value;
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::{rows, Builder};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::Literal;
+use common::Rng;
+use gradients::{check, gradient, inputs, integers, numbers, op, run, scalar, weighed};
+
+const AROUND: [[f64; 2]; 1] = [[-1.5, 1.5]];
+
+fn attrs(pairs: &[(&'static str, &[usize])]) -> Attrs {
+    pairs.iter().fold(Attrs::new(), |attrs, (name, x)| attrs.with(name, numbers(x)))
+}
+
+fn signed(x: &[i64]) -> Attr {
+    Attr::Numbers(x.iter().map(|&x| x as f64).collect())
+}
+
+#[test]
+fn concatenate_and_reverse() {
+    let rng = &mut Rng::new(1);
+    let join = |b: &mut Builder, x: &[Value]| op(b, "concatenate", x, &attrs(&[("dimension", &[2])]));
+    check("concatenate", &join, &[[2, 3].into(), [2, 0].into(), [2, 1].into()], &AROUND, rng);
+    // The same value twice gets both parts.
+    let twice = |b: &mut Builder, x: &[Value]| op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("dimension", &[1])]));
+    check("concatenate twice", &twice, &[[2, 2].into(), [1, 2].into()], &AROUND, rng);
+    let turn = |b: &mut Builder, x: &[Value]| op(b, "reverse", x, &attrs(&[("dims", &[3, 1])]));
+    check("reverse", &turn, &[[2, 3, 2].into()], &AROUND, rng);
+}
+
+#[test]
+fn static_slices() {
+    let rng = &mut Rng::new(2);
+    // First, last and stride along each of two dimensions: whole, part, with steps that end before the limit, empty.
+    for (start, limit, strides) in [
+        ([1, 1], [7, 3], [1, 1]),
+        ([2, 3], [5, 3], [1, 1]),
+        ([2, 1], [7, 3], [2, 2]),
+        ([1, 2], [6, 3], [3, 5]),
+        ([4, 1], [3, 3], [1, 1]),
+    ] {
+        let attrs = attrs(&[("start_indices", &start), ("limit_indices", &limit), ("strides", &strides)]);
+        check("static_slice", &|b, x| op(b, "static_slice", x, &attrs), &[[7, 3].into()], &AROUND, rng);
+    }
+}
+
+#[test]
+fn dynamic_slices_with_starts_that_fit_and_do_not() {
+    let rng = &mut Rng::new(3);
+    for starts in [[1, 1], [3, 2], [-4, 2], [99, 1], [99, 99]] {
+        let read = |b: &mut Builder, x: &[Value]| {
+            let starts = starts.map(|i| b.literal(Literal::new(i), false));
+            op(b, "dynamic_slice", &[x[0], starts[0], starts[1]], &attrs(&[("slice_sizes", &[2, 2])]))
+        };
+        check("dynamic_slice", &read, &[[4, 3].into()], &AROUND, rng);
+        let write = |b: &mut Builder, x: &[Value]| {
+            let starts = starts.map(|i| b.literal(Literal::new(i), false));
+            op(b, "dynamic_update_slice", &[x[0], x[1], starts[0], starts[1]], &Attrs::new())
+        };
+        check("dynamic_update_slice", &write, &[[4, 3].into(), [2, 2].into()], &AROUND, rng);
+        check("dynamic_update_slice, empty", &write, &[[4, 3].into(), [2, 0].into()], &AROUND, rng);
+    }
+}
+
+#[test]
+fn pads() {
+    let rng = &mut Rng::new(4);
+    for (low, high, interior) in [
+        ([1, 0], [2, 1], [0, 0]),
+        ([0, 1], [0, 0], [2, 1]),
+        ([-1, 0], [0, -2], [0, 0]),
+        // Cuts between the elements that are pushed apart, and away some of them.
+        ([-2, 1], [-1, -3], [1, 2]),
+        // More is cut away than there is of one dimension; the other grows.
+        ([-3, 2], [0, 0], [0, 0]),
+    ] {
+        let attrs = Attrs::new().with("edge_padding_low", signed(&low)).with("edge_padding_high", signed(&high));
+        let attrs = attrs.with("interior_padding", signed(&interior));
+        for shape in [Shape::from([3, 4]), [3, 0].into()] {
+            if shape[1] == 0 && high[1] < 0 {
+                continue;
+            }
+            check("pad", &|b, x| op(b, "pad", x, &attrs), &[shape, Shape::scalar()], &AROUND, rng);
+        }
+    }
+}
+
+/// Rows of a matrix, at positions from 1.
+fn rows_of(b: &mut Builder, x: Value, at: &[i32]) -> Value {
+    let columns = b.graph().aval(x).shape[1];
+    let indices = integers(b, at, &[at.len(), 1]);
+    let attrs = attrs(&[
+        ("offset_dims", &[2]), ("collapsed_slice_dims", &[1]), ("operand_batching_dims", &[]),
+        ("start_indices_batching_dims", &[]), ("start_index_map", &[1]), ("index_vector_dim", &[2]), ("slice_sizes", &[1, columns]),
+    ]);
+    op(b, "gather", &[x, indices], &attrs.with("indices_are_sorted", Attr::Logical(false)))
+}
+
+#[test]
+fn gathers() {
+    let rng = &mut Rng::new(5);
+    // Duplicates, and positions before the first and beyond the last.
+    for at in [&[1, 2, 3][..], &[2, 2, 2, 1], &[-7, 0, 4, 99, 3], &[]] {
+        check("gather of rows", &|b, x| rows_of(b, x[0], at), &[[3, 2].into()], &AROUND, rng);
+    }
+    // Windows of 2 x 2 that overlap; one of them has to be moved along one dimension, one along both.
+    let windows = |b: &mut Builder, x: &[Value]| {
+        let at = integers(b, &[1, 2, 4, 9, 0, 1, 2, 3, 9, 2], &[5, 2]);
+        let attrs = attrs(&[
+            ("offset_dims", &[1, 3]), ("collapsed_slice_dims", &[]), ("operand_batching_dims", &[]),
+            ("start_indices_batching_dims", &[]), ("start_index_map", &[1, 2]), ("index_vector_dim", &[2]), ("slice_sizes", &[2, 2]),
+        ]);
+        op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
+    };
+    check("gather of windows", &windows, &[[4, 3].into()], &AROUND, rng);
+    // A batch dimension, and index vectors along a dimension that is not there.
+    let batched = |b: &mut Builder, x: &[Value]| {
+        let at = integers(b, &[1, 3, 3, 2, 9, 0], &[2, 3]);
+        let attrs = attrs(&[
+            ("offset_dims", &[]), ("collapsed_slice_dims", &[2]), ("operand_batching_dims", &[1]),
+            ("start_indices_batching_dims", &[1]), ("start_index_map", &[2]), ("index_vector_dim", &[3]), ("slice_sizes", &[1, 1]),
+        ]);
+        op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
+    };
+    check("gather in batches", &batched, &[[2, 3].into()], &AROUND, rng);
+}
+
+/// Rows written to a matrix, at positions from 1.
+fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) -> Value {
+    let indices = integers(b, at, &[at.len(), 1]);
+    let attrs = attrs(&[
+        ("update_window_dims", &[2]), ("inserted_window_dims", &[1]), ("input_batching_dims", &[]),
+        ("scatter_indices_batching_dims", &[]), ("scatter_dims_to_operand_dims", &[1]), ("index_vector_dim", &[2]),
+    ]);
+    let attrs = attrs.with("update_computation", Attr::Text(how.into()));
+    let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
+    op(b, "scatter", &[x, indices, update], &attrs)
+}
+
+#[test]
+fn scatters() {
+    let rng = &mut Rng::new(6);
+    for how in ["add", "replace"] {
+        // Duplicates, and positions outside, which are not written.
+        for at in [&[1, 3][..], &[2, 2, 1, 2], &[-7, 0, 4, 3, 99], &[]] {
+            let update = Shape::try_new(vec![at.len(), 2]).unwrap();
+            let rows = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], at, x[1], how);
+            check(how, &rows, &[[3, 2].into(), update], &AROUND, rng);
+        }
+        // Windows of 2 x 2 that overlap in part; the fourth does not fit and is dropped as a whole.
+        let windows = |b: &mut Builder, x: &[Value]| {
+            let at = integers(b, &[1, 2, 3, 4, 1, 1, 2, 1], &[4, 2]);
+            let attrs = attrs(&[
+                ("update_window_dims", &[1, 3]), ("inserted_window_dims", &[]), ("input_batching_dims", &[]),
+                ("scatter_indices_batching_dims", &[]), ("scatter_dims_to_operand_dims", &[1, 2]), ("index_vector_dim", &[2]),
+            ]);
+            let attrs = attrs.with("update_computation", Attr::Text(how.into()));
+            let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
+            op(b, "scatter", &[x[0], at, x[1]], &attrs)
+        };
+        check(how, &windows, &[[4, 3].into(), [2, 4, 2].into()], &AROUND, rng);
+    }
+}
+
+#[test]
+fn scatters_by_other_ops_say_that_they_have_no_rule() {
+    let shapes = [[3, 2].into(), [2, 2].into()];
+    let graph = scalar(&|b, x| rows_into(b, x[0], &[1, 2], x[1], "mul"), &shapes, 1);
+    let error = gradient(&graph, &shapes).unwrap_err().to_string();
+    assert!(error.contains("nv_scatter") && error.contains("\"mul\""), "{error}");
+}
+
+#[test]
+fn products_with_zeros_to_second_order() {
+    let rng = &mut Rng::new(7);
+    // Zeros written by the program itself: differences at a point with a zero are those of any other point.
+    for zeros in [&[][..], &[2], &[1, 4], &[1, 2, 3]] {
+        for dims in [Attr::Null, numbers(&[1]), numbers(&[2])] {
+            let attrs = Attrs::new().with("dims", dims).with("drop", Attr::Logical(true));
+            let program = |b: &mut Builder, x: &[Value]| {
+                // x - floor(x) * mask is smooth, since the floor of what is in [0.2, 0.8] is 0.
+                let flat = op(b, "reshape", &[x[0]], &Attrs::new().with("shape", numbers(&[6])).with("order", Attr::Text("column".into())));
+                let at: Vec<f64> = (1..=6).map(|i| if zeros.contains(&i) { 0.5 } else { 0.0 }).collect();
+                let shift = gradients::constant(b, &at, &[6].into());
+                let moved = op(b, "sub", &[flat, shift], &Attrs::new());
+                let x = op(b, "reshape", &[moved], &Attrs::new().with("shape", numbers(&[2, 3])).with("order", Attr::Text("column".into())));
+                op(b, "reduce_prod", &[x], &attrs)
+            };
+            check("reduce_prod", &program, &[[2, 3].into()], &[[0.2, 0.8]], rng);
+            // And exactly at the zeros.
+            let shapes = [[2, 3].into()];
+            let point = [vec![0.5; 6]];
+            let first = scalar(&program, &shapes, 3);
+            let gradients = gradients::agrees("reduce_prod at 0", &first, &shapes, &point, rng);
+            gradients::agrees("reduce_prod at 0, second order", &weighed(&gradients, &shapes, 4), &shapes, &point, rng);
+        }
+    }
+    // By hand: d2 (xyz) / dx dy = z, and the others are 0 where z is.
+    let shapes = [[3].into()];
+    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let mut b = Builder::default();
+    let x = inputs(&mut b, &shapes);
+    let y = op(&mut b, "reduce_prod", &x, &all);
+    let first = gradient(&b.finish(vec![y]), &shapes).unwrap();
+    assert_eq!(run(&first, &[vec![2.0, 3.0, 0.0]]), [[0.0, 0.0, 6.0]]);
+    let mut b = Builder::default();
+    let x = inputs(&mut b, &shapes);
+    let g = anvil_core::autodiff::Tape::record(&mut b, &first, &x, &[]).unwrap().outputs()[0];
+    let third = rows_like_element(&mut b, g, 3);
+    let second = gradient(&b.finish(vec![third]), &shapes).unwrap();
+    assert_eq!(run(&second, &[vec![2.0, 3.0, 0.0]]), [[3.0, 2.0, 0.0]]);
+    assert_eq!(run(&second, &[vec![0.0, 3.0, 0.0]]), [[3.0, 0.0, 0.0]]);
+}
+
+/// One element of a vector, at a position from 1.
+fn rows_like_element(b: &mut Builder, x: Value, at: usize) -> Value {
+    let one = op(b, "static_slice", &[x], &attrs(&[("start_indices", &[at]), ("limit_indices", &[at])]));
+    op(b, "reshape", &[one], &attrs(&[("shape", &[])]).with("order", Attr::Text("column".into())))
+}
+
+/// Ops of floats that tests of this name derive.
+const DERIVED: [(&str, &[&str]); 3] = [
+    (
+        "rules_of_structured_ops_agree_with_differences (gradients.rs)",
+        &[
+            "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reshape", "transpose", "broadcast_in_dim",
+            "dot_general", "clamp", "select", "complex", "conj", "real", "imag", "magnitude", "arg", "convert",
+        ],
+    ),
+    (
+        "here",
+        &["concatenate", "reverse", "static_slice", "dynamic_slice", "dynamic_update_slice", "pad", "gather", "scatter"],
+    ),
+    ("gradients_control.rs", &["if", "scan"]),
+];
+
+/// Ops of floats that no test holds to differences, and why.
+const NOT_DERIVED: [(&str, &str); 6] = [
+    ("stop_gradient", "what it is for is to differ from the differences"),
+    ("bitcast_convert", "its result is bits, which jump: it has no gradient"),
+    ("fill", "has no operand"),
+    ("iota", "has no operand"),
+    ("while", "how often it repeats is not known in advance: an error, tested in gradients_control.rs"),
+    ("rng_bits", "takes and gives integers"),
+];
+
+#[test]
+fn every_op_of_floats_is_derived_somewhere() {
+    let mut known: Vec<&str> = DERIVED.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    known.extend(NOT_DERIVED.iter().map(|(name, _)| *name));
+    let all: Vec<&str> = rows().map(|row| row.name).collect();
+    for name in &known {
+        assert!(all.contains(name), "there is no op called {name}");
+    }
+    for row in rows().filter(|row| row.accepts.contains(DType::F64)) {
+        // gradients.rs walks these; what is boolean has no gradient.
+        let walked = row.generated || row.function == "nv_round";
+        assert!(walked || known.contains(&row.name), "no test derives {}", row.name);
+    }
+}

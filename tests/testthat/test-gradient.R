@@ -1,0 +1,438 @@
+f64 <- function(x, shape = dim(x) %||% length(x)) nv_tensor(x, dtype = "f64", shape = shape)
+s64 <- function(x) nv_scalar(x, "f64")
+
+# Gradient of a function of an R array that gives a number, by central differences in f64. Their error is about 1e-9 for
+# functions whose third derivative is of the order of 1.
+differences <- function(f, x) {
+  h <- 1e-5
+  number <- function(x) as.double(f(f64(x, dim(x) %||% length(x))))
+  x[] <- vapply(seq_along(x), function(i) {
+    step <- replace(0 * x, i, h)
+    (number(x + step) - number(x - step)) / (2 * h)
+  }, 0)
+  x
+}
+
+expect_gradient <- function(f, x) {
+  got <- gradient(f)(f64(x, dim(x) %||% length(x)))[[1L]]
+  expect_equal(as.vector(as_array(got)), as.vector(differences(f, x)), tolerance = 1e-7)
+}
+
+expect_closed <- function() expect_identical(.Call(anvil:::anvil_trace_depth), 0L)
+
+x <- f64(c(1, 2, 3))
+y <- f64(c(4, 5, 6))
+product <- function(x, y) sum(x * y)
+
+# ---- what is given back ----
+
+test_that("a gradient has the names, structure and types of what it is by", {
+  got <- gradient(product)(x, y)
+  expect_identical(names(got), c("x", "y"))
+  expect_elements(got$x, c(4, 5, 6), "f64[3]")
+  expect_elements(got$y, c(1, 2, 3), "f64[3]")
+  f <- function(p, n) sum(p$w[[1]] * p$w[[2]]) + p$b * n
+  p <- list(w = list(x, y), b = s64(2))
+  got <- gradient(f)(p, s64(3))
+  expect_identical(lapply(got$p, class)$w, "list")
+  expect_identical(names(got$p), c("w", "b"))
+  expect_elements(got$p$w[[1]], c(4, 5, 6), "f64[3]")
+  expect_elements(got$p$w[[2]], c(1, 2, 3), "f64[3]")
+  expect_elements(got$p$b, 3, "f64[]")
+  expect_elements(got$n, 2, "f64[]")
+})
+
+test_that("`wrt` is by name, position or path", {
+  expect_identical(names(gradient(product, "y")(x, y)), "y")
+  expect_identical(gradient(product, 2)(x, y), gradient(product, "y")(x, y))
+  expect_identical(names(gradient(product, c("y", "x"))(x, y)), c("y", "x"))
+  expect_identical(gradient(product, 2:1)(x, y), gradient(product, c("y", "x"))(x, y))
+  f <- function(p, n) sum(p$w[[1]] * p$w$second) * n
+  p <- list(w = list(x, second = y), label = "not a tensor")
+  got <- gradient(f, c("p$w[[1]]", "p$w$second", "n"))(p, s64(2))
+  expect_identical(names(got), c("p$w[[1]]", "p$w$second", "n"))
+  expect_elements(got[[1]], c(8, 10, 12), "f64[3]")
+  expect_elements(got$n, 32, "f64[]")
+  for (path in c("p$w", "p[[1]]", "p[[\"w\"]]")) {
+    expect_identical(gradient(f, path)(p, s64(2)), setNames(list(list(got[[1]], second = got[[2]])), path))
+  }
+})
+
+test_that("paths with a part in common are refused", {
+  f <- user(function(p) sum(p$a * p$b))
+  p <- list(a = x, b = y)
+  for (wrt in list(c("p", "p$a"), c("p$a", "p"), c("p$a", "p[[1]]"), c("p$b", "p[[\"b\"]]"))) {
+    g <- gradient(f, wrt)
+    e <- expect_fields(g(p), "anvil_error_arg", arg = "wrt")
+    expect_match(conditionMessage(e), wrt[2], fixed = TRUE)
+    expect_identical(conditionCall(e), quote(g(p)))
+  }
+  # The same tensor in two places is two inputs.
+  got <- gradient(f, c("p$a", "p$b"))(list(a = x, b = x))
+  expect_identical(unname(got), list(x, x))
+})
+
+test_that("arguments are matched as in a call of the function", {
+  f <- function(x, y = 2 * x, ..., scale = 1) sum(x * y) * scale
+  g <- gradient(f)
+  expect_identical(formals(g), formals(f))
+  # A default belongs to the function: it is derived as a part of it.
+  expect_elements(g(x)$x, c(4, 8, 12), "f64[3]")
+  expect_identical(names(g(y = y, x = x)), names(as.list(match.call(f, quote(f(y = y, x = x))))[-1L]))
+  expect_elements(g(y = y, x)$x, c(4, 5, 6), "f64[3]")
+  expect_elements(gradient(f, "x")(x, y, scale = 3)$x, c(12, 15, 18), "f64[3]")
+  dots <- function(...) {
+    args <- list(...)
+    sum(args[[1]] * args$b)
+  }
+  got <- gradient(dots)(x, b = y)
+  expect_elements(got[[1]], c(4, 5, 6), "f64[3]")
+  expect_elements(got$b, c(1, 2, 3), "f64[3]")
+})
+
+test_that("primitives of R are functions too", {
+  expect_elements(gradient(sum)(x)[[1]], c(1, 1, 1), "f64[3]")
+  expect_elements(gradient(mean)(x)$x, rep(1 / 3, 3), "f64[3]")
+})
+
+test_that("unused inputs have zeros of their own types", {
+  f <- function(a, b, c) sum(a)
+  got <- gradient(f)(x, nv_tensor(c(1, 2), dtype = "f16"), nv_scalar(1.5))
+  expect_elements(got$b, c(0, 0), "f16[2]")
+  expect_elements(got$c, 0, "f32?[]")
+  got <- gradient(function(a, b) s64(1), c("a", "b"))(x, nv_tensor(numeric(), dtype = "bf16", shape = c(0, 2)))
+  expect_elements(got$a, c(0, 0, 0), "f64[3]")
+  expect_elements(got$b, numeric(), "bf16[0, 2]")
+})
+
+test_that("dtype and ambiguity are those of the input, in all floats and through mixed ones", {
+  for (dtype in floats) {
+    x <- nv_tensor(c(1, 2, 3), dtype = dtype)
+    expect_elements(gradient(function(x) sum(x * x))(x)$x, c(2, 4, 6), paste0(dtype, "[3]"))
+    ambiguous <- nv_tensor(c(1, 2, 3), dtype = dtype, ambiguous = TRUE)
+    expect_elements(gradient(function(x) sum(x * x))(ambiguous)$x, c(2, 4, 6), paste0(dtype, "?[3]"))
+  }
+  mixed <- function(a, b) sum(a * b) * nv_scalar(1.5)
+  got <- gradient(mixed)(nv_tensor(c(1, 2), dtype = "f16"), f64(c(3, 4)))
+  expect_elements(got$a, c(4.5, 6), "f16[2]")
+  expect_elements(got$b, c(1.5, 3), "f64[2]")
+})
+
+test_that("the value is that of the function, with what comes beside it", {
+  got <- value_and_gradient(product, "x")(x, y)
+  expect_identical(names(got), c("value", "gradient"))
+  expect_elements(got$value, 32, "f64[]")
+  expect_identical(got$gradient, gradient(product, "x")(x, y))
+  f <- function(x) list(sum(x^2L), list(twice = 2 * x, whole = nv_scalar(7L), text = nv_scalar(TRUE)))
+  got <- value_and_gradient(f, has_aux = TRUE)(x)
+  expect_identical(names(got), c("value", "aux", "gradient"))
+  expect_elements(got$value, 14, "f64[]")
+  expect_elements(got$gradient$x, c(2, 4, 6), "f64[3]")
+  expect_elements(got$aux$twice, c(2, 4, 6), "f64[3]")
+  expect_elements(got$aux$whole, 7L, "i32?[]")
+  expect_identical(jit(value_and_gradient(f, has_aux = TRUE))(x), got)
+})
+
+test_that("vjp() pulls gradients of any results back", {
+  f <- function(a, p) list(sum = sum(a * p$b), parts = list(2 * a, p$b^2L))
+  out <- vjp(f, x, list(b = y))
+  expect_identical(names(out), c("value", "pullback"))
+  expect_identical(out$value, f(x, list(b = y)))
+  got <- out$pullback(list(sum = s64(10), parts = list(f64(c(1, 0, 0)), f64(c(0, 0, 1)))))
+  expect_identical(names(got), c("a", "p"))
+  expect_elements(got$a, c(42, 50, 60), "f64[3]")
+  expect_elements(got$p$b, c(10, 20, 42), "f64[3]")
+  # Rows of a Jacobian.
+  square <- vjp(function(x) x^2L, x)
+  rows <- vapply(1:3, function(i) as.double(square$pullback(f64(as.double(1:3 == i)))$x), numeric(3))
+  expect_equal(rows, diag(2 * (1:3)))
+  # Inside a program, from the outside of it.
+  hvp <- jit(function(x, v) vjp(gradient(function(x) sum(x^3L)), x)$pullback(list(x = v))$x)
+  expect_elements(hvp(x, y), 6 * c(1, 2, 3) * c(4, 5, 6), "f64[3]")
+})
+
+# ---- together with jit ----
+
+test_that("jit of a gradient, gradient of a jitted function, and neither give the same bits", {
+  f <- function(x, y) sum(sin(x) * exp(-y / 10)) + prod(x) / max(y)
+  eager <- gradient(f)(x, y)
+  expect_identical(jit(gradient(f))(x, y), eager)
+  expect_identical(gradient(jit(f))(x, y), eager)
+  expect_identical(jit(gradient(jit(f)))(x, y), eager)
+  fast <- jit(gradient(f))
+  fast(x, y)
+  fast(y, x)
+  expect_identical(cache_info(fast)[c("hits", "misses")], list(hits = 1L, misses = 1L))
+})
+
+test_that("static arguments are values", {
+  f <- function(x, power, label) if (label == "sum") sum(x^power) else mean(x^power)
+  g <- jit(gradient(f, "x"), static = c("power", "label"))
+  expect_elements(g(x, 2L, "sum")$x, c(2, 4, 6), "f64[3]")
+  expect_elements(g(x, 2L, "mean")$x, c(2, 4, 6) / 3, "f64[3]")
+  # Without jit, what is not derived by is as it was given.
+  expect_elements(gradient(f, "x")(x, 3L, "sum")$x, c(3, 12, 27), "f64[3]")
+})
+
+test_that("closures capture tensors and tracers of the program around", {
+  captured <- function(a) gradient(function(x) sum(x * a * y))(x)$x
+  expect_elements(captured(s64(2)), c(8, 10, 12), "f64[3]")
+  expect_elements(jit(captured)(s64(2)), c(8, 10, 12), "f64[3]")
+  # By what was captured, around it: d/da sum(x a y) twice.
+  outer <- gradient(function(a) sum(gradient(function(x) sum(x^2L * a))(x)$x))
+  expect_elements(outer(s64(2))$a, 12, "f64[]")
+  # What is captured is not derived inside.
+  both <- gradient(function(x) sum(gradient(function(y) sum(y * x))(x)$y))
+  expect_elements(both(x)$x, c(1, 1, 1), "f64[3]")
+})
+
+test_that("rules of promotion in force outside are in force inside", {
+  f <- function(a, b) nv_convert(sum(a * b), "f64")
+  a <- nv_tensor(c(1, 2), dtype = "f16")
+  b <- nv_tensor(c(1L, 2L))
+  inside <- with_promotion_rules("torch", gradient(f, "a")(a, b))
+  expect_elements(inside$a, c(1, 2), "f16[2]")
+  graph <- function() graph_text(trace_fn(gradient(f, "a"), list(a = a, b = b)))
+  expect_identical(with_promotion_rules("torch", graph()), with_promotion_rules("torch", graph()))
+  strict <- with_promotion_rules("strict", condition_of(gradient(f, "a")(a, b)))
+  expect_s3_class(strict, "anvil_error")
+  expect_closed()
+})
+
+# ---- orders ----
+
+test_that("gradients of gradients go to any order", {
+  d <- function(f) function(x) gradient(f)(x)$x
+  f <- function(x) x^5L + sin(x)
+  at <- s64(0.7)
+  expect_equal(as.double(d(f)(at)), 5 * 0.7^4 + cos(0.7))
+  expect_equal(as.double(d(d(f))(at)), 20 * 0.7^3 - sin(0.7))
+  expect_equal(as.double(d(d(d(f)))(at)), 60 * 0.7^2 - cos(0.7))
+  expect_equal(as.double(d(d(d(d(f))))(at)), 120 * 0.7 + sin(0.7))
+  expect_identical(jit(d(d(d(f))))(at), d(d(d(f)))(at))
+})
+
+test_that("products of Hessians and vectors", {
+  f <- function(x) sum(x[1:2] * x[2:3]) + prod(x)
+  hessian <- rbind(c(0, 1 + 3, 2), c(1 + 3, 0, 1 + 1), c(2, 1 + 1, 0))
+  v <- c(1, -2, 0.5)
+  got <- gradient(function(x) sum(gradient(f)(x)$x * f64(v)))(x)$x
+  expect_equal(as.double(got), as.double(hessian %*% v))
+})
+
+# ---- what functions do ----
+
+test_that("gradients are those of differences", {
+  matrix <- matrix(c(0.3, -0.5, 0.8, 1.2, -0.7, 0.1), 2)
+  expect_gradient(function(x) sum(tanh(x %*% t(x))), matrix)
+  expect_gradient(function(x) mean(x^2L) * max(x) - min(x[1, ]), matrix)
+  expect_gradient(function(x) sum(log1p(exp(x))[list(2, 1), 2:3] * x[, list(1, 1)]), matrix)
+  expect_gradient(function(x) {
+    x[1, 2:3] <- 2 * x[2, 1:2]
+    sum(x^3L)
+  }, matrix)
+  expect_gradient(function(x) sum(nv_clamp(-0.4, x, 0.9) * nv_ifelse(x > 0, x, exp(x))), matrix)
+  expect_gradient(function(x) sum(nv_concatenate(x, nv_reverse(x, 1L), dimension = 1L)^2L * 0.5), matrix)
+  expect_gradient(function(x) sum(abs(exp(nv_complex(x, x^2L)))) + sum(Re(nv_complex(x, 1)^2)), matrix)
+})
+
+test_that("integers, comparisons and rounding in the middle have no part", {
+  f <- function(x) sum(x * nv_convert(nv_convert(x, "i32"), "f64")) + sum(round(x)) + sum(nv_convert(x > 2, "f64"))
+  expect_elements(gradient(f)(f64(c(1.2, 2.4, 3.6)))$x, c(1, 2, 3), "f64[3]")
+  argument <- function(x, i) sum(x[i])
+  expect_elements(gradient(argument, "x")(x, nv_tensor(c(3L, 1L, 3L)))$x, c(1, 0, 2), "f64[3]")
+})
+
+test_that("nv_stop_gradient() takes a value for a constant", {
+  expect_elements(gradient(function(x) sum(x * nv_stop_gradient(x)))(x)$x, c(1, 2, 3), "f64[3]")
+  expect_elements(gradient(function(x) sum(nv_stop_gradient(x^2L)))(x)$x, c(0, 0, 0), "f64[3]")
+  expect_elements(nv_stop_gradient(x), c(1, 2, 3), "f64[3]")
+  # Straight through: the value of a step, the gradient of the identity.
+  through <- function(x) sum(x + nv_stop_gradient(round(x) - x))
+  expect_elements(gradient(through)(f64(c(1.2, 2.7)))$x, c(1, 1), "f64[2]")
+})
+
+test_that("corners are as documented", {
+  g <- function(f, ...) as_array(gradient(f, 1L)(...)[[1L]])
+  expect_identical(c(g(function(x, y) nv_max(x, y), s64(1), s64(1))), 0.5)
+  expect_identical(c(g(function(x) max(x), f64(c(2, 2, 1)))), c(0.5, 0.5, 0))
+  expect_identical(c(g(function(x) prod(x), f64(c(2, 0, 3)))), c(0, 6, 0))
+  expect_identical(c(g(abs, s64(0))), 0)
+  expect_identical(c(g(sqrt, s64(0))), Inf)
+  expect_identical(c(g(function(x) x^2L, s64(0))), 0)
+  expect_identical(c(g(function(x) x^3L, s64(-2))), 12)
+  expect_identical(c(g(function(x) nv_clamp(0, x, 1), s64(1))), 1)
+  # A value that is not chosen has no say, not even where its derivative is infinite.
+  expect_identical(c(g(function(x) sum(nv_ifelse(x > 0, sqrt(x), 0)), f64(c(0, 4)))), c(0, 0.25))
+  expect_identical(c(g(function(x) sum(nv_ifelse(x > 0, log(x) * x, x)), f64(c(0, 1)))), c(1, 1))
+})
+
+# ---- what it costs ----
+
+test_that("a gradient does no work twice, and none for nothing", {
+  mlp <- function(w1, b1, w2, b2, x, y) {
+    hidden <- x %*% w1
+    hidden <- tanh(hidden + nv_broadcast_to(b1, shape(hidden)))
+    out <- hidden %*% w2
+    mean((out + nv_broadcast_to(b2, shape(out)) - y)^2L)
+  }
+  of <- function(...) nv_abstract("f32", c(...))
+  args <- list(w1 = of(3, 5), b1 = of(5), w2 = of(5, 2), b2 = of(2), x = of(7, 3), y = of(7, 2))
+  graph <- graph_text(trace_fn(gradient(mlp, 1:4), args), optimised = TRUE)
+  ops <- regmatches(graph, gregexpr("= [a-z_]+", graph))[[1L]]
+  ops <- sub("= ", "", ops[ops != "= c"], fixed = TRUE)
+  count <- function(op) sum(ops == op)
+  # Two products forwards, one for each weight backwards, one for the hidden layer.
+  expect_identical(count("dot_general"), 5L)
+  expect_identical(count("tanh"), 1L)
+  for (op in c("pow", "log", "transpose", "reshape", "convert", "select", "div")) expect_identical(count(op), 0L, label = op)
+  # By tanh' and by the square's derivative; times 2, and tanh' itself.
+  expect_identical(count("mul_no_nan") + count("mul"), 4L)
+  expect_identical(count("reduce_sum"), 2L)
+})
+
+# ---- branches and loops ----
+
+test_that("gradients go through branches and loops", {
+  expect_gradient(function(x) nv_if(sum(x) > 0, sum(sin(x)), sum(x^2L)), c(0.5, 0.3))
+  expect_gradient(function(x) nv_if(sum(x) > 0, sum(sin(x)), sum(x^2L)), c(-0.5, 0.3))
+  expect_gradient(function(x) sum(nv_for(4L, x, function(i, s) sin(s) * nv_convert(i, "f64") + x)), c(0.5, 0.3))
+  step <- function(state, slice) {
+    state <- list(h = tanh(state$h + slice), n = state$n + 1L)
+    list(state, state$h^2L * state$n)
+  }
+  for (checkpoint in c(FALSE, TRUE)) for (reverse in c(FALSE, TRUE)) {
+    expect_gradient(function(x) {
+      out <- nv_scan(step, list(h = s64(0.1), n = nv_scalar(0L)), x, reverse = reverse, checkpoint = checkpoint)
+      sum(out$ys) + out$carry$h
+    }, c(0.5, -0.3, 0.2))
+  }
+})
+
+test_that("gradients inside of loops, loops inside of gradients, and both", {
+  loss <- function(w) sum((w - y)^2L)
+  descend <- function(w) nv_for(20L, w, function(i, w) w - 0.1 * gradient(loss)(w)$w)
+  expected <- c(4, 5, 6) + 0.8^20 * (c(1, 2, 3) - c(4, 5, 6))
+  expect_equal(as.double(descend(x)), expected)
+  expect_identical(jit(descend)(x), descend(x))
+  # How the end depends on the beginning.
+  expect_equal(as.double(gradient(function(w) sum(descend(w)))(x)$w), rep(0.8^20, 3))
+  # And on the rate, which each step captures.
+  by_rate <- gradient(function(rate) sum(nv_for(3L, x, function(i, w) w - rate * gradient(loss)(w)$w)))
+  expect_equal(as.double(by_rate(s64(0.1))$rate), sum(-6 * 0.8^2 * (c(1, 2, 3) - c(4, 5, 6))))
+})
+
+test_that("second derivatives go through loops", {
+  f <- function(x) nv_for(3L, x, function(i, s) s * x)
+  d <- function(f) function(x) gradient(f)(x)[[1L]]
+  expect_equal(as.double(d(d(f))(s64(2))), 12 * 4)
+  expect_equal(as.double(d(d(d(f)))(s64(2))), 24 * 2)
+})
+
+test_that("a loop with a condition says what to use instead, unless it has no part", {
+  f <- function(x) nv_while(x, function(x) x < 10, function(x) x * 2)
+  e <- expect_error(gradient(f)(s64(1)), class = "anvil_error_grad", "nv_for.*nv_scan")
+  expect_identical(e$op, "nv_while")
+  expect_closed()
+  counted <- function(x) x * nv_convert(nv_while(nv_scalar(1L), function(i) i < 10L, function(i) i * 2L), "f64")
+  expect_elements(gradient(counted)(s64(3))$x, 16, "f64[]")
+  expect_elements(gradient(function(x) x * f(nv_stop_gradient(x)))(s64(3))$x, 12, "f64[]")
+})
+
+# ---- what is refused ----
+
+test_that("`wrt` is a choice of arguments", {
+  for (wrt in list(TRUE, NA_character_, 0, -1, 1.5, c("x", "x"), list("x"), c(1, 1))) {
+    e <- expect_fields(gradient(product, wrt), "anvil_error_arg", arg = "wrt")
+    expect_identical(conditionCall(e), quote(gradient(product, wrt)))
+  }
+  f <- user(function(x, y) sum(x))
+  g <- gradient(f, "z")
+  e <- expect_fields(g(x, y), "anvil_error_arg", arg = "wrt")
+  expect_match(conditionMessage(e), "\"z\"", fixed = TRUE)
+  expect_match(conditionMessage(e), "x, y", fixed = TRUE)
+  expect_identical(conditionCall(e), quote(g(x, y)))
+  expect_fields(gradient(product, 3)(x, y), "anvil_error_arg", arg = "wrt")
+  # Given in the function, but not in the call.
+  expect_fields(gradient(function(x, y = x) sum(y), "y")(x), "anvil_error_arg", arg = "wrt")
+  for (path in c("p$nothing", "p$a[[1]]", "p[[3]]", "p$a + 1", "p$", "f(p)", "1")) {
+    expect_fields(gradient(function(p) sum(p$a), path)(list(a = x, b = y)), "anvil_error_arg", arg = "wrt")
+  }
+  expect_closed()
+})
+
+test_that("only float tensors are derived by", {
+  f <- function(x, other) sum(x)
+  refused <- function(other, what) {
+    g <- gradient(f)
+    e <- expect_error(g(x, other), class = "anvil_error_grad", "Cannot derive by `other`")
+    expect_match(conditionMessage(e), what, fixed = TRUE)
+    expect_identical(conditionCall(e), quote(g(x, other)))
+    expect_identical(e$op, "gradient")
+    expect_closed()
+  }
+  refused(nv_tensor(1:2), "i32")
+  refused(nv_scalar(TRUE), "i1")
+  refused(nv_tensor(1i), "c64")
+  refused(1.5, "nv_scalar()")
+  refused(c(1, 2), "nv_tensor()")
+  refused(mean, "function")
+  refused("text", "\"text\"")
+  refused(list(), "list")
+  e <- expect_error(gradient(f)(x, list(a = list(y, 1))), class = "anvil_error_grad")
+  expect_match(conditionMessage(e), "R numbers", fixed = TRUE)
+  # What is not chosen may be anything.
+  expect_elements(gradient(f, "x")(x, mean)$x, c(1, 1, 1), "f64[3]")
+})
+
+test_that("a loss is one 0-d float", {
+  refused <- function(f, got) {
+    g <- gradient(f)
+    e <- expect_error(g(x), class = "anvil_error_grad", "one 0-d float")
+    expect_match(conditionMessage(e), got, fixed = TRUE)
+    expect_match(conditionMessage(e), "`sum()` or `mean()`", fixed = TRUE)
+    expect_identical(conditionCall(e), quote(g(x)))
+    expect_closed()
+  }
+  refused(function(x) x, "f64[3]")
+  refused(function(x) nv_reshape(sum(x), 1L), "f64[1]")
+  refused(function(x) nv_convert(sum(x), "i32"), "i32[]")
+  refused(function(x) sum(x) > 0, "i1[]")
+  refused(function(x) nv_complex(sum(x), 1), "c128[]")
+  refused(function(x) list(sum(x)), "list")
+  refused(function(x) NULL, "NULL")
+  refused(function(x) 1, "1")
+  with_aux <- value_and_gradient(function(x) sum(x), has_aux = TRUE)
+  expect_error(with_aux(x), class = "anvil_error_grad", "list(value, aux)", fixed = TRUE)
+  expect_error(value_and_gradient(function(x) list(x, 1), has_aux = TRUE)(x), class = "anvil_error_grad", "f64[3]", fixed = TRUE)
+})
+
+test_that("other arguments are checked in the user's call", {
+  expect_identical(call_of(gradient("f")), "gradient(\"f\")")
+  expect_fields(gradient(1), "anvil_error_arg", arg = "f")
+  expect_fields(value_and_gradient(product, has_aux = NA), "anvil_error_arg", arg = "has_aux")
+  expect_fields(vjp(2, x), "anvil_error_arg", arg = "f")
+  pullback <- vjp(product, x, y)$pullback
+  expect_fields(pullback(x), "anvil_error_arg", arg = "gradient")
+  expect_fields(pullback(list(s64(1), s64(1))), "anvil_error_arg", arg = "gradient")
+  expect_fields(pullback(nv_scalar(1L)), "anvil_error_arg", arg = "gradient")
+  expect_elements(pullback(s64(2))$x, c(8, 10, 12), "f64[3]")
+})
+
+test_that("an error in the function leaves nothing open", {
+  f <- user(function(x) stop("mine"))
+  expect_error(gradient(f)(x), "mine")
+  expect_closed()
+  expect_error(jit(function(x) gradient(f)(x))(x), "mine")
+  expect_closed()
+  # A program goes on after one that it caught.
+  after <- jit(function(x) {
+    tryCatch(gradient(f)(x), error = function(e) NULL)
+    sum(x) * 2
+  })
+  expect_elements(after(x), 12, "f64[]")
+  branch <- user(function(x) if (x > 0) x else -x)
+  e <- expect_error(gradient(branch)(s64(1)), class = "anvil_error_concrete")
+  expect_identical(deparse1(conditionCall(e)), "if (x > 0) x else -x")
+  expect_closed()
+})
