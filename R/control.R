@@ -25,7 +25,7 @@
 #'   `i32` from 1) and the state for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
 #' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and what is stacked.
-#' @param xs What to go along: tensors of the same first size, in lists at will, or `NULL`.
+#' @param xs What to go along: tensors or R arrays of the same first size, in lists at will, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
@@ -57,6 +57,9 @@ NULL
 #' @rdname control
 #' @export
 nv_if <- function(pred, true, false) {
+  check_given(pred, "pred", "a 0-d boolean")
+  check_given(true, "true", "an expression or a function")
+  check_given(false, "false", "an expression or a function")
   at_once(function() {
     check_pred(pred, "pred")
     results <- list()
@@ -70,8 +73,11 @@ nv_if <- function(pred, true, false) {
     }
     yes <- branch("true", function() true)
     no <- branch("false", function() false)
-    check_same_types(results$true$types, results$false$types, "Branches of `nv_if()` must have the same structure and types.",
-      c("is", "in one, and", "in the other"), "Convert one of them, such as with `nv_convert()`.")
+    check_same_types(
+      results$true$types, results$false$types, "Branches of `nv_if()` must give the same structure and types.",
+      function(yes, no) paste0(yes %||% "missing", " if true, ", no %||% "missing", " if false"),
+      "Convert what one of them gives, such as with `nv_convert()`."
+    )
     restore(results$true$value, .Call(anvil_branch, value_of(pred), yes, no))
   })
 }
@@ -79,6 +85,7 @@ nv_if <- function(pred, true, false) {
 #' @rdname control
 #' @export
 nv_while <- function(init, cond, body) {
+  check_given(init, "init", "a state")
   check_function(cond, "cond")
   check_function(body, "body")
   at_once(function() {
@@ -92,11 +99,11 @@ nv_while <- function(init, cond, body) {
 #' @rdname control
 #' @export
 nv_for <- function(n, init, body, checkpoint = FALSE) {
+  check_given(n, "n", "a whole number, not negative")
+  check_given(init, "init", "a state")
   check_function(body, "body")
-  if (!is_whole(n) || n < 0) {
-    hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
-    abort_arg("n", "a whole number, not negative", describe(n), hint)
-  }
+  hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
+  check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
   scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty(0L, "i32"), n, FALSE, checkpoint)$carry
 }
@@ -105,16 +112,20 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
   check_function(f, "f")
+  check_given(init, "init", "a state")
+  check_given(xs, "xs", "tensors, or `NULL`")
   sizes <- vapply(unlist_leaves(xs), function(x) {
-    if (!inherits(x, "AnvilValue") || !length(shape(x))) {
-      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (inherits(x, "AnvilValue")) "a 0-d tensor" else describe(x))
+    is_value <- inherits(x, "AnvilValue")
+    sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
+    if (!length(sizes)) {
+      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
     }
-    shape(x)[1L]
+    sizes[1L]
   }, 0L)
   if (length(unique(sizes)) > 1L) {
     abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
   }
-  if (!is.null(length) && (!is_whole(length) || length < 0)) abort_arg("length", "a whole number, not negative", describe(length))
+  if (!is.null(length)) check_count(length, "length")
   if (!length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
   if (length(sizes) && !is.null(length) && length != sizes[1L]) {
     abort_arg("length", paste("the first size of `xs`,", sizes[1L]), describe(length))
@@ -129,6 +140,7 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint) {
   }
   at_once(function() {
     init <- state_of(init)
+    xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     ys <- NULL
     body <- trace_region(f, list(init, slices), "the body of a loop", function(out) {
@@ -178,23 +190,22 @@ value_types <- function(x, name) {
 check_state <- function(before, after) {
   check_same_types(
     value_types(before, "state"), value_types(after, "state"), "The state of a loop must keep its structure and types.",
-    c("was", "and became", ""), "Convert it in the body, or begin with the type that it becomes."
+    function(was, is) if (is.null(is)) paste(was, "is gone") else if (is.null(was)) paste(is, "is new") else paste(was, "became", is),
+    "Convert it in the body, or begin with the type that it becomes."
   )
   after
 }
 
-# Types by path are the same; or else the first that is not is shown with both.
-check_same_types <- function(before, after, rule, words, hint) {
+# Types by path are the same; or else those that are not are shown, as `side_by_side` puts it.
+check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()
-  paths <- union(names(before), names(after))
-  of <- function(types, path) if (path %in% names(types)) types[[path]] else "missing"
-  path <- Filter(function(path) of(before, path) != of(after, path), paths)[1L]
-  shown <- if (is.na(path)) {
-    "The names are in another order."
-  } else {
-    paste0(path, ": ", words[1L], " ", of(before, path), " ", words[2L], " ", of(after, path), if (nzchar(words[3L])) " ", words[3L], ".")
-  }
-  abort("anvil_error_structure", paste0(rule, "\nx ", shown, "\ni ", hint), path = path, before = before, after = after)
+  of <- function(types, path) if (path %in% names(types)) types[[path]]
+  paths <- Filter(function(path) !identical(of(before, path), of(after, path)), union(names(before), names(after)))
+  shown <- vapply(paths, function(path) paste0(path, ": ", side_by_side(of(before, path), of(after, path))), "")
+  if (!length(shown)) shown <- paste0("In this order: ", toString(names(before)), "; and in this: ", toString(names(after)))
+  if (length(shown) > 5L) shown <- c(shown[1:5], paste("and", length(shown) - 5L, "more"))
+  message <- paste(c(rule, paste("x", shown), paste("i", hint)), collapse = "\n")
+  abort("anvil_error_structure", message, path = paths, before = before, after = after)
 }
 
 check_pred <- function(x, name) {
@@ -205,4 +216,16 @@ check_pred <- function(x, name) {
   x
 }
 
-check_function <- function(f, name) if (!is.function(f)) abort_arg(name, "a function", describe(f))
+check_function <- function(f, name) {
+  check_given(f, name, "a function")
+  if (!is.function(f)) abort_arg(name, "a function", describe(f))
+}
+
+# R itself says which argument is missing, but not in a way that a program can tell.
+check_given <- function(x, name, what) if (missing(x)) abort_arg(name, what, "left out")
+
+# A number of repetitions.
+check_count <- function(n, name, hint = NULL) {
+  if (!is_whole(n) || n < 0) abort_arg(name, "a whole number, not negative", describe(n), hint)
+  if (n > .Machine$integer.max) abort_arg(name, paste("at most", .Machine$integer.max), describe(n), hint)
+}

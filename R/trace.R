@@ -71,10 +71,10 @@ concrete_advice <- local({
   loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
   logic <- paste0("Use `&` and `|` for each element, or n", static, ".")
   list(
-    "if" = paste0("Use `nv_ifelse()` to choose elements, or n", static, "."),
-    "while" = paste0("N", static, "."),
+    "if" = paste0("Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."),
+    "while" = paste0("Use `nv_while()`, or n", static, "."),
     "switch" = paste0("N", static, "."),
-    "for" = loop, ":" = loop, "seq_len" = loop,
+    "for" = paste0("Use `nv_scan()` to go along a dimension. ", loop), ":" = loop, "seq_len" = loop,
     "&&" = logic, "||" = logic
   )
 })

@@ -54,13 +54,6 @@ pub(super) static IF: Row = written("if", "nv_if", &["pred"], ANY);
 pub(super) static WHILE: Row = written("while", "nv_while", &["init"], ANY);
 pub(super) static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
 
-/// A region as an attribute: its text, indented.
-fn block(region: &Region) -> String {
-    let text = region.to_string();
-    let lines: Vec<String> = text.trim_end().lines().map(|line| format!("      {line}")).collect();
-    format!("{{\n{}\n    }}", lines.join("\n"))
-}
-
 /// Whether types are the same but for the flag.
 fn same(a: &Aval, b: &Aval) -> bool {
     a.dtype == b.dtype && a.shape == b.shape
@@ -83,10 +76,6 @@ fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
 }
 
 impl If {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("true", block(&self.branches[0])), ("false", block(&self.branches[1]))]
-    }
-
     pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let [first, second] = &self.branches;
         let (pred, rest) = operands.split_first().ok_or_else(|| internal(&IF, "no condition"))?;
@@ -116,10 +105,6 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
 }
 
 impl While {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("cond", block(&self.cond)), ("body", block(&self.body))]
-    }
-
     pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let extra = self.cond.inputs().len().saturating_sub(self.carried);
         if operands.len() < self.carried + extra || outputs(&self.body).len() != self.carried {
@@ -141,12 +126,7 @@ impl While {
 impl Scan {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
-        vec![
-            ("length", self.length.to_string()),
-            ("reverse", reverse),
-            ("checkpoint", checkpoint),
-            ("body", block(&self.body)),
-        ]
+        vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
     }
 
     /// The type of what is stacked from slices of this type.

@@ -191,7 +191,7 @@ impl Op {
 
     /// Whether it runs graphs of its own.
     pub fn has_regions(&self) -> bool {
-        matches!(self, Op::If(_) | Op::While(_) | Op::Scan(_))
+        !self.regions().is_empty()
     }
 
     /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
@@ -339,10 +339,18 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.attributes(),
             Op::Fill(op) => op.attributes(),
             Op::Iota(op) => op.attributes(),
-            Op::If(op) => op.attributes(),
-            Op::While(op) => op.attributes(),
+            Op::If(_) | Op::While(_) => vec![],
             Op::Scan(op) => op.attributes(),
             Op::RngBits(op) => op.attributes(),
+        }
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        match self {
+            Op::If(op) => vec![("true", &op.branches[0]), ("false", &op.branches[1])],
+            Op::While(op) => vec![("cond", &op.cond), ("body", &op.body)],
+            Op::Scan(op) => vec![("body", &op.body)],
+            _ => vec![],
         }
     }
 }
