@@ -60,13 +60,17 @@ nv_if <- function(pred, true, false) {
   check_given(pred, "pred", "a 0-d boolean")
   check_given(true, "true", "an expression or a function")
   check_given(false, "false", "an expression or a function")
+  force(pred)
+  settle(substitute(true), parent.frame())
+  settle(substitute(false), parent.frame())
   at_once(function() {
-    check_pred(pred, "pred")
+    check_pred(pred, "pred", "a 0-d boolean")
     results <- list()
     branch <- function(which, expr) {
       trace_region(function() {
         value <- expr()
         value <- if (is.function(value)) value() else value
+        check_leaves(value, which)
         results[[which]] <<- list(value = value, types = value_types(value, "value"))
         value
       }, list(), "a branch of nv_if()")
@@ -88,10 +92,13 @@ nv_while <- function(init, cond, body) {
   check_given(init, "init", "a state")
   check_function(cond, "cond")
   check_function(body, "body")
+  force(init)
   at_once(function() {
     init <- state_of(init)
-    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) check_pred(out, "the result of `cond`"))
-    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, out))
+    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
+      check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
+    })
+    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body")))
     restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
   })
 }
@@ -102,10 +109,11 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
   check_given(n, "n", "a whole number, not negative")
   check_given(init, "init", "a state")
   check_function(body, "body")
+  settle(base::body(body), environment(body), names(formals(body)))
   hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
   check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
-  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty(0L, "i32"), n, FALSE, checkpoint)$carry
+  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body")$carry
 }
 
 #' @rdname control
@@ -133,11 +141,13 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
   scan_along(f, init, xs, if (length(sizes)) sizes[1L] else length, reverse, checkpoint)
 }
 
-scan_along <- function(f, init, xs, length, reverse, checkpoint) {
+# `arg` is what the user calls the function.
+scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
   for (flag in c("reverse", "checkpoint")) {
     value <- get(flag)
     if (!isTRUE(value) && !isFALSE(value)) abort_arg(flag, "TRUE or FALSE", describe(value))
   }
+  force(init)
   at_once(function() {
     init <- state_of(init)
     xs <- map_leaves(xs, value_of)
@@ -147,8 +157,8 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint) {
       if (!is.list(out) || is.object(out) || base::length(out) != 2L) {
         abort_arg("f", "a function that gives `list(state, y)`", paste("one that gives", describe(out)))
       }
-      check_state(init, out[[1L]])
-      ys <<- out[[2L]]
+      check_state(init, check_leaves(out[[1L]], arg))
+      ys <<- check_leaves(out[[2L]], arg)
       out
     })
     options <- as.integer(c(length, reverse, checkpoint))
@@ -169,7 +179,16 @@ trace_region <- function(f, args, name, finish = identity) {
 # A state: R numbers become tensors of their ambiguous types.
 state_of <- function(x) {
   if (!length(unlist_leaves(x))) abort_arg("init", "a state with at least one tensor or R number", describe(x))
-  map_leaves(x, value_of)
+  map_leaves(check_leaves(x, "init"), value_of)
+}
+
+# All leaves are values or R numbers, where `arg` gives them.
+check_leaves <- function(x, arg) {
+  map_leaves(x, function(leaf) {
+    number <- inherits(leaf, "AnvilValue") || !is.object(leaf) && (is.numeric(leaf) || is.logical(leaf) || is.complex(leaf))
+    if (!number) abort_arg(arg, "tensors or R numbers, or lists of these", describe(leaf))
+  })
+  x
 }
 
 # An R number as a value; a value as it is.
@@ -199,20 +218,29 @@ check_state <- function(before, after) {
 # Types by path are the same; or else those that are not are shown, as `side_by_side` puts it.
 check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()
-  of <- function(types, path) if (path %in% names(types)) types[[path]]
-  paths <- Filter(function(path) !identical(of(before, path), of(after, path)), union(names(before), names(after)))
-  shown <- vapply(paths, function(path) paste0(path, ": ", side_by_side(of(before, path), of(after, path))), "")
-  if (!length(shown)) shown <- paste0("In this order: ", toString(names(before)), "; and in this: ", toString(names(after)))
+  # By position if the paths are the same: names may occur twice.
+  same_paths <- identical(names(before), names(after))
+  paths <- if (same_paths) names(before) else union(names(before), names(after))
+  by_path <- function(types) {
+    if (same_paths) return(as.list(unname(types)))
+    lapply(paths, function(path) if (path %in% names(types)) types[[path]])
+  }
+  was <- by_path(before)
+  is <- by_path(after)
+  differs <- !as.logical(mapply(identical, was, is))
+  paths <- paths[differs]
+  shown <- mapply(side_by_side, was[differs], is[differs])
+  shown <- paste0(paths, ": ", shown, recycle0 = TRUE)
+  if (!length(shown)) shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
   if (length(shown) > 5L) shown <- c(shown[1:5], paste("and", length(shown) - 5L, "more"))
   message <- paste(c(rule, paste("x", shown), paste("i", hint)), collapse = "\n")
   abort("anvil_error_structure", message, path = paths, before = before, after = after)
 }
 
-check_pred <- function(x, name) {
+check_pred <- function(x, name, expected, got = "") {
   type <- tryCatch(value_types(x, ""), error = function(e) NULL)
-  if (!identical(unname(type), "i1[]")) {
-    abort_arg(name, "a 0-d boolean", if (length(type) == 1L) paste("of type", type) else describe(x))
-  }
+  is_flag <- identical(unname(type), "i1[]") && !(is.logical(x) && is.na(x))
+  if (!is_flag) abort_arg(name, expected, paste0(got, if (inherits(x, "AnvilValue")) type else describe(x)))
   x
 }
 
