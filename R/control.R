@@ -93,6 +93,8 @@ nv_while <- function(init, cond, body) {
   check_function(cond, "cond")
   check_function(body, "body")
   force(init)
+  settle_function(cond)
+  settle_function(body)
   at_once(function() {
     init <- state_of(init)
     test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
@@ -109,7 +111,7 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
   check_given(n, "n", "a whole number, not negative")
   check_given(init, "init", "a state")
   check_function(body, "body")
-  settle(base::body(body), environment(body), names(formals(body)))
+  settle_function(body)
   hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
   check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
@@ -148,6 +150,7 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
     if (!isTRUE(value) && !isFALSE(value)) abort_arg(flag, "TRUE or FALSE", describe(value))
   }
   force(init)
+  settle_function(f)
   at_once(function() {
     init <- state_of(init)
     xs <- map_leaves(xs, value_of)

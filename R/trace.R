@@ -12,7 +12,7 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
 # Runs f on arguments that `prepare(args, input)` gives, in a trace; input() makes tracers of new inputs. A nested trace is
 # part of the one around it, and may use its values. Gives a graph of what f returned, or of what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
-  settle(body(f), environment(f), names(formals(f)))
+  settle_function(f)
   trace <- .Call(anvil_trace_open, name, nested)
   on.exit(.Call(anvil_trace_close, trace))
   args <- prepare(args, function(x) .Call(anvil_trace_inputs, trace, x))
@@ -51,9 +51,11 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
     key <- paste(format(environment(value)), name)
     if (exists(key, envir = seen, inherits = FALSE)) next
     assign(key, TRUE, envir = seen)
-    settle(body(value), environment(value), names(formals(value)), seen)
+    settle_function(value, seen)
   }
 }
+
+settle_function <- function(f, seen = new.env()) settle(body(f), environment(f), names(formals(f)), seen)
 
 # `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them becomes one
 # with advice.
