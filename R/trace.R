@@ -39,7 +39,10 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R keeps their
 # values: were they first evaluated while the code is traced, what it keeps would be tracers, of no use after the trace.
 settle <- function(code, env, locals = NULL, seen = new.env()) {
-  outside <- function(env) is.null(env) || identical(env, globalenv()) || identical(env, emptyenv()) || identical(topenv(env), env)
+  # Base R puts off more than arguments: callCC() a jump.
+  outside <- function(env) {
+    is.null(env) || identical(env, emptyenv()) || identical(topenv(env), env) || identical(topenv(env), .BaseNamespaceEnv)
+  }
   if (outside(env) || identical(topenv(env), topenv())) return(invisible())
   for (name in setdiff(all.names(code, unique = TRUE), locals)) {
     at <- env
