@@ -25,7 +25,7 @@
 #'   `i32` from 1) and the state for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
 #' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and what is stacked.
-#' @param xs What to go along: tensors of the same first size, in lists at will, or `NULL`.
+#' @param xs What to go along: tensors or R arrays of the same first size, in lists at will, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
@@ -57,21 +57,31 @@ NULL
 #' @rdname control
 #' @export
 nv_if <- function(pred, true, false) {
+  check_given(pred, "pred", "a 0-d boolean")
+  check_given(true, "true", "an expression or a function")
+  check_given(false, "false", "an expression or a function")
+  force(pred)
+  settle(substitute(true), parent.frame())
+  settle(substitute(false), parent.frame())
   at_once(function() {
-    check_pred(pred, "pred")
+    check_pred(pred, "pred", "a 0-d boolean")
     results <- list()
     branch <- function(which, expr) {
       trace_region(function() {
         value <- expr()
         value <- if (is.function(value)) value() else value
+        check_leaves(value, which)
         results[[which]] <<- list(value = value, types = value_types(value, "value"))
         value
       }, list(), "a branch of nv_if()")
     }
     yes <- branch("true", function() true)
     no <- branch("false", function() false)
-    check_same_types(results$true$types, results$false$types, "Branches of `nv_if()` must have the same structure and types.",
-      c("is", "in one, and", "in the other"), "Convert one of them, such as with `nv_convert()`.")
+    check_same_types(
+      results$true$types, results$false$types, "Branches of `nv_if()` must give the same structure and types.",
+      function(yes, no) paste0(yes %||% "missing", " if true, ", no %||% "missing", " if false"),
+      "Convert what one of them gives, such as with `nv_convert()`."
+    )
     restore(results$true$value, .Call(anvil_branch, value_of(pred), yes, no))
   })
 }
@@ -79,12 +89,18 @@ nv_if <- function(pred, true, false) {
 #' @rdname control
 #' @export
 nv_while <- function(init, cond, body) {
+  check_given(init, "init", "a state")
   check_function(cond, "cond")
   check_function(body, "body")
+  force(init)
+  settle_function(cond)
+  settle_function(body)
   at_once(function() {
     init <- state_of(init)
-    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) check_pred(out, "the result of `cond`"))
-    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, out))
+    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
+      check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
+    })
+    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body")))
     restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
   })
 }
@@ -92,29 +108,34 @@ nv_while <- function(init, cond, body) {
 #' @rdname control
 #' @export
 nv_for <- function(n, init, body, checkpoint = FALSE) {
+  check_given(n, "n", "a whole number, not negative")
+  check_given(init, "init", "a state")
   check_function(body, "body")
-  if (!is_whole(n) || n < 0) {
-    hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
-    abort_arg("n", "a whole number, not negative", describe(n), hint)
-  }
+  settle_function(body)
+  hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
+  check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
-  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty(0L, "i32"), n, FALSE, checkpoint)$carry
+  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body")$carry
 }
 
 #' @rdname control
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
   check_function(f, "f")
+  check_given(init, "init", "a state")
+  check_given(xs, "xs", "tensors, or `NULL`")
   sizes <- vapply(unlist_leaves(xs), function(x) {
-    if (!inherits(x, "AnvilValue") || !length(shape(x))) {
-      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (inherits(x, "AnvilValue")) "a 0-d tensor" else describe(x))
+    is_value <- inherits(x, "AnvilValue")
+    sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
+    if (!length(sizes)) {
+      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
     }
-    shape(x)[1L]
+    sizes[1L]
   }, 0L)
   if (length(unique(sizes)) > 1L) {
     abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
   }
-  if (!is.null(length) && (!is_whole(length) || length < 0)) abort_arg("length", "a whole number, not negative", describe(length))
+  if (!is.null(length)) check_count(length, "length")
   if (!length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
   if (length(sizes) && !is.null(length) && length != sizes[1L]) {
     abort_arg("length", paste("the first size of `xs`,", sizes[1L]), describe(length))
@@ -122,21 +143,25 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
   scan_along(f, init, xs, if (length(sizes)) sizes[1L] else length, reverse, checkpoint)
 }
 
-scan_along <- function(f, init, xs, length, reverse, checkpoint) {
+# `arg` is what the user calls the function.
+scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
   for (flag in c("reverse", "checkpoint")) {
     value <- get(flag)
     if (!isTRUE(value) && !isFALSE(value)) abort_arg(flag, "TRUE or FALSE", describe(value))
   }
+  force(init)
+  settle_function(f)
   at_once(function() {
     init <- state_of(init)
+    xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     ys <- NULL
     body <- trace_region(f, list(init, slices), "the body of a loop", function(out) {
       if (!is.list(out) || is.object(out) || base::length(out) != 2L) {
         abort_arg("f", "a function that gives `list(state, y)`", paste("one that gives", describe(out)))
       }
-      check_state(init, out[[1L]])
-      ys <<- out[[2L]]
+      check_state(init, check_leaves(out[[1L]], arg))
+      ys <<- check_leaves(out[[2L]], arg)
       out
     })
     options <- as.integer(c(length, reverse, checkpoint))
@@ -157,7 +182,16 @@ trace_region <- function(f, args, name, finish = identity) {
 # A state: R numbers become tensors of their ambiguous types.
 state_of <- function(x) {
   if (!length(unlist_leaves(x))) abort_arg("init", "a state with at least one tensor or R number", describe(x))
-  map_leaves(x, value_of)
+  map_leaves(check_leaves(x, "init"), value_of)
+}
+
+# All leaves are values or R numbers, where `arg` gives them.
+check_leaves <- function(x, arg) {
+  map_leaves(x, function(leaf) {
+    number <- inherits(leaf, "AnvilValue") || !is.object(leaf) && (is.numeric(leaf) || is.logical(leaf) || is.complex(leaf))
+    if (!number) abort_arg(arg, "tensors or R numbers, or lists of these", describe(leaf))
+  })
+  x
 }
 
 # An R number as a value; a value as it is.
@@ -178,34 +212,54 @@ value_types <- function(x, name) {
 check_state <- function(before, after) {
   check_same_types(
     value_types(before, "state"), value_types(after, "state"), "The state of a loop must keep its structure and types.",
-    c("was", "and became", ""), "Convert it in the body, or begin with the type that it becomes."
+    function(was, is) if (is.null(is)) paste(was, "is gone") else if (is.null(was)) paste(is, "is new") else paste(was, "became", is),
+    "Convert it in the body, or begin with the type that it becomes."
   )
   after
 }
 
-# Types by path are the same; or else the first that is not is shown with both.
-check_same_types <- function(before, after, rule, words, hint) {
+# Types by path are the same; or else those that are not are shown, as `side_by_side` puts it.
+check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()
-  paths <- union(names(before), names(after))
-  of <- function(types, path) if (path %in% names(types)) types[[path]] else "missing"
-  path <- Filter(function(path) of(before, path) != of(after, path), paths)[1L]
-  shown <- if (is.na(path)) {
-    "The names are in another order."
-  } else {
-    paste0(path, ": ", words[1L], " ", of(before, path), " ", words[2L], " ", of(after, path), if (nzchar(words[3L])) " ", words[3L], ".")
+  # By position if the paths are the same: names may occur twice.
+  same_paths <- identical(names(before), names(after))
+  paths <- if (same_paths) names(before) else union(names(before), names(after))
+  by_path <- function(types) {
+    if (same_paths) return(as.list(unname(types)))
+    lapply(paths, function(path) if (path %in% names(types)) types[[path]])
   }
-  abort("anvil_error_structure", paste0(rule, "\nx ", shown, "\ni ", hint), path = path, before = before, after = after)
+  was <- by_path(before)
+  is <- by_path(after)
+  differs <- !as.logical(mapply(identical, was, is))
+  paths <- paths[differs]
+  shown <- mapply(side_by_side, was[differs], is[differs])
+  shown <- paste0(paths, ": ", shown, recycle0 = TRUE)
+  if (!length(shown)) shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
+  if (length(shown) > 5L) shown <- c(shown[1:5], paste("and", length(shown) - 5L, "more"))
+  message <- paste(c(rule, paste("x", shown), paste("i", hint)), collapse = "\n")
+  abort("anvil_error_structure", message, path = paths, before = before, after = after)
 }
 
-check_pred <- function(x, name) {
+check_pred <- function(x, name, expected, got = "") {
   type <- tryCatch(value_types(x, ""), error = function(e) NULL)
-  if (!identical(unname(type), "i1[]")) {
-    abort_arg(name, "a 0-d boolean", if (length(type) == 1L) paste("of type", type) else describe(x))
-  }
+  is_flag <- identical(unname(type), "i1[]") && !(is.logical(x) && is.na(x))
+  if (!is_flag) abort_arg(name, expected, paste0(got, if (inherits(x, "AnvilValue")) type else describe(x)))
   x
 }
 
-check_function <- function(f, name) if (!is.function(f)) abort_arg(name, "a function", describe(f))
+check_function <- function(f, name) {
+  check_given(f, name, "a function")
+  if (!is.function(f)) abort_arg(name, "a function", describe(f))
+}
+
+# R itself says which argument is missing, but not in a way that a program can tell.
+check_given <- function(x, name, what) if (missing(x)) abort_arg(name, what, "left out")
+
+# A number of repetitions.
+check_count <- function(n, name, hint = NULL) {
+  if (!is_whole(n) || n < 0) abort_arg(name, "a whole number, not negative", describe(n), hint)
+  if (n > .Machine$integer.max) abort_arg(name, paste("at most", .Machine$integer.max), describe(n), hint)
+}
 
 #' Print a value while a program runs
 #'

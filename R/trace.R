@@ -12,6 +12,7 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
 # Runs f on arguments that `prepare(args, input)` gives, in a trace; input() makes tracers of new inputs. A nested trace is
 # part of the one around it, and may use its values. Gives a graph of what f returned, or of what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
+  settle_function(f)
   trace <- .Call(anvil_trace_open, name, nested)
   on.exit(.Call(anvil_trace_close, trace))
   args <- prepare(args, function(x) .Call(anvil_trace_inputs, trace, x))
@@ -34,6 +35,30 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   class(graph) <- "AnvilGraph"
   graph
 }
+
+# Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R keeps their
+# values: were they first evaluated while the code is traced, what it keeps would be tracers, of no use after the trace.
+settle <- function(code, env, locals = NULL, seen = new.env()) {
+  # Base R puts off more than arguments: callCC() a jump.
+  outside <- function(env) {
+    is.null(env) || identical(env, emptyenv()) || identical(topenv(env), env) || identical(topenv(env), .BaseNamespaceEnv)
+  }
+  if (outside(env) || identical(topenv(env), topenv())) return(invisible())
+  for (name in setdiff(all.names(code, unique = TRUE), locals)) {
+    at <- env
+    while (!outside(at) && !exists(name, envir = at, inherits = FALSE)) at <- parent.env(at)
+    if (outside(at) || bindingIsActive(as.name(name), at)) next
+    # If it fails, it will do so again where it is used, with the user's call.
+    value <- tryCatch(get(name, envir = at, inherits = FALSE), error = function(e) NULL)
+    if (!is.function(value) || is.primitive(value)) next
+    key <- paste(format(environment(value)), name)
+    if (exists(key, envir = seen, inherits = FALSE)) next
+    assign(key, TRUE, envir = seen)
+    settle_function(value, seen)
+  }
+}
+
+settle_function <- function(f, seen = new.env()) settle(body(f), environment(f), names(formals(f)), seen)
 
 # `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them becomes one
 # with advice.
@@ -71,10 +96,10 @@ concrete_advice <- local({
   loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
   logic <- paste0("Use `&` and `|` for each element, or n", static, ".")
   list(
-    "if" = paste0("Use `nv_ifelse()` to choose elements, or n", static, "."),
-    "while" = paste0("N", static, "."),
+    "if" = paste0("Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."),
+    "while" = paste0("Use `nv_while()`, or n", static, "."),
     "switch" = paste0("N", static, "."),
-    "for" = loop, ":" = loop, "seq_len" = loop,
+    "for" = paste0("Use `nv_scan()` to go along a dimension. ", loop), ":" = loop, "seq_len" = loop,
     "&&" = logic, "||" = logic
   )
 })

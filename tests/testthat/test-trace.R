@@ -187,7 +187,7 @@ test_that("conditions and loops on a traced value say what to do", {
   e <- traced_error(quote(if (sum(x) > 1) x else -x))
   expect_identical(conditionMessage(e), paste0(
     "A traced value has no concrete value: `if (sum(x) > 1)` cannot use it.\n",
-    "i Use `nv_ifelse()` to choose elements, or name the argument in `static = ` to trace a function for each value."
+    "i Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in `static = ` to trace a function for each value."
   ))
   expect_identical(e$where, "if")
   expect_match(

@@ -62,8 +62,8 @@ impl Control {
                 let types = |values: &[crate::graph::Value]| values.iter().map(|&v| op.body.aval(v).clone()).collect::<Vec<_>>();
                 let read = types(&op.body.inputs()[op.carried..op.carried + op.sliced]);
                 let written = types(&op.body.outputs()[op.carried..]);
-                let all = written.iter().map(|slice| op.stacked(slice)).collect::<Result<Vec<_>>>()?;
-                let slices = Slices { buffers: RefCell::new([buffers(read.iter()), buffers(all.iter())].concat()), read, written };
+                let slices = Slices { read, written, buffers: RefCell::default() };
+                slices.buffers.replace(slices.allocate(op));
                 Some(Control::Scan(Box::new(program(&op.body)?), op.clone(), carried(&op.body, op.carried), slices))
             }
             _ => None,
@@ -78,7 +78,8 @@ impl Control {
                 let holds = operands[0][0] != 0;
                 let (branch, inputs) =
                     if holds { (&branches[0], &operands[1..1 + first]) } else { (&branches[1], &operands[1 + first..]) };
-                branch.run(&some(inputs), &[], results.iter_mut().map(|out| Output::Fresh(out.data)).collect(), poll)
+                let results = results.iter_mut().map(|out| Output::Fresh(out.data));
+                branch.run_each(inputs.iter().copied(), results, poll)
             }
             Control::While(cond, body, carried) => {
                 let n = results.len();
@@ -86,13 +87,14 @@ impl Control {
                 let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
                 carried.with(state, results, |before, after| {
                     let mut go_on = [0];
-                    if poll(1) || !run(cond, before, for_cond, vec![&mut go_on], poll) {
+                    if poll(1) || !run(cond, before, for_cond.iter().copied(), std::iter::once(&mut go_on[..]), poll) {
                         return Some(false);
                     }
                     if go_on[0] == 0 {
                         return Some(true);
                     }
-                    (!run(body, before, for_body, writable(after), poll)).then_some(false)
+                    let after = after.iter_mut().map(AlignedBytes::as_mut_slice);
+                    (!run(body, before, for_body.iter().copied(), after, poll)).then_some(false)
                 })
             }
             Control::Scan(body, op, carried, slices) => {
@@ -104,7 +106,7 @@ impl Control {
                 let memory: &mut Vec<AlignedBytes> = match borrowed.as_deref_mut() {
                     Some(memory) => memory,
                     None => {
-                        own = slices.buffers.borrow().clone();
+                        own = slices.allocate(op);
                         &mut own
                     }
                 };
@@ -122,12 +124,12 @@ impl Control {
                     for ((aval, source), target) in slices.read.iter().zip(sliced).zip(read.iter_mut()) {
                         copy_slice(aval, op.length, at, source, target.as_mut_slice());
                     }
-                    let inputs: Vec<&[u8]> = read.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied()).collect();
-                    let mut outputs = writable(after);
-                    for (aval, all) in slices.written.iter().zip(written.iter_mut()) {
-                        outputs.push(&mut all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]);
-                    }
-                    (!run(body, before, &inputs, outputs, poll)).then_some(false)
+                    let inputs = read.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied());
+                    let stacked = slices.written.iter().zip(written.iter_mut());
+                    let stacked = stacked
+                        .map(|(aval, all)| &mut all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]);
+                    let outputs = after.iter_mut().map(AlignedBytes::as_mut_slice).chain(stacked);
+                    (!run(body, before, inputs, outputs, poll)).then_some(false)
                 });
                 // Slice after slice lies the new dimension last; in the result it is the first.
                 for ((aval, all), out) in slices.written.iter().zip(written).zip(stacked) {
@@ -141,6 +143,13 @@ impl Control {
                 done
             }
         }
+    }
+}
+
+impl Slices {
+    fn allocate(&self, op: &Scan) -> Vec<AlignedBytes> {
+        let stacked = self.written.iter().map(|slice| AlignedBytes::zeroed(op.length * slice.bytes()));
+        buffers(self.read.iter()).into_iter().chain(stacked).collect()
     }
 }
 
@@ -188,15 +197,10 @@ fn copy_slice(slice: &Aval, length: usize, at: usize, source: &[u8], target: &mu
     });
 }
 
-fn some<'a>(inputs: &[&'a [u8]]) -> Vec<Option<&'a [u8]>> {
-    inputs.iter().copied().map(Some).collect()
-}
-
-fn writable(buffers: &mut [AlignedBytes]) -> Vec<&mut [u8]> {
-    buffers.iter_mut().map(AlignedBytes::as_mut_slice).collect()
-}
-
-fn run(program: &Executable, state: &[AlignedBytes], rest: &[&[u8]], outputs: Vec<&mut [u8]>, poll: Poll) -> bool {
-    let inputs: Vec<&[u8]> = state.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied()).collect();
-    program.run(&some(&inputs), &[], outputs.into_iter().map(Output::Fresh).collect(), poll)
+/// Runs the body of a loop on a state and the rest of its inputs.
+fn run<'a>(
+    program: &Executable, state: &'a [AlignedBytes], rest: impl Iterator<Item = &'a [u8]>,
+    outputs: impl Iterator<Item = &'a mut [u8]>, poll: Poll,
+) -> bool {
+    program.run_each(state.iter().map(AlignedBytes::as_slice).chain(rest), outputs.map(Output::Fresh), poll)
 }

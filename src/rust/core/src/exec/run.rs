@@ -69,16 +69,28 @@ impl Executable {
     pub fn run(
         &self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>, poll: &mut dyn FnMut(usize) -> bool,
     ) -> bool {
+        let inputs = inputs.iter().map(|x| x.unwrap_or(&[]));
+        self.run_each(inputs.chain(constants.iter().copied()), outputs.into_iter(), poll)
+    }
+
+    /// As [`run`](Executable::run), without lists to be made for it: the body of a loop is run often. Inputs that were
+    /// given away are empty; constants follow the inputs.
+    pub(super) fn run_each<'a>(
+        &self, inputs: impl Iterator<Item = &'a [u8]>, outputs: impl Iterator<Item = Output<'a>>,
+        poll: &mut dyn FnMut(usize) -> bool,
+    ) -> bool {
         let mut arena = self.arena.try_borrow_mut().ok();
         // A program that calls itself would find its arena taken: it gets one for the occasion.
         let mut own = AlignedBytes::default();
         let arena = arena.as_deref_mut().unwrap_or(&mut own);
         arena.reserve(self.plan.arena);
 
-        let mut memory = Memory::with_capacity(2 + inputs.len() + constants.len() + outputs.len());
+        let graph = &self.graph;
+        let buffers = graph.inputs().len() + graph.constants().len() + graph.outputs().len();
+        let mut memory = Memory::with_capacity(2 + buffers);
         memory.add_write(arena.as_mut_slice());
         memory.add_read(self.plan.literals.as_slice());
-        for bytes in inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()) {
+        for bytes in inputs {
             memory.add_read(bytes);
         }
         // A donated buffer is one buffer under two numbers: spans on the input are redirected to the output.

@@ -28,6 +28,11 @@ pub trait Operation: Clone + Eq + Hash + Debug {
 
     /// Static parameters in the order of printing, each as R would print it.
     fn attributes(&self) -> Vec<(&'static str, String)>;
+
+    /// Graphs that the op runs, with what they are to it.
+    fn regions(&self) -> Vec<(&'static str, &Graph<Self>)> {
+        vec![]
+    }
 }
 
 /// A value of a graph, by number.

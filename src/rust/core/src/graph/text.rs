@@ -24,13 +24,50 @@ impl<O: Operation> Graph<O> {
     }
 }
 
+impl<O: Operation> Graph<O> {
+    /// One value with its type; a literal, which has its type with it, as it is.
+    fn typed(&self, names: &[String], v: Value) -> String {
+        match self.def(v) {
+            Def::Literal(_) => names[v.index()].clone(),
+            _ => format!("{}: {}", names[v.index()], self.aval(v)),
+        }
+    }
+
+    /// The lines of all nodes. Regions are written below their node, as functions are: what they are, their inputs, their
+    /// nodes, what they give. Names in a region are its own.
+    fn lines(&self, names: &[String]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for node in &self.nodes {
+            let attributes: Vec<String> = node.op.attributes().iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            let attributes =
+                if attributes.is_empty() { String::new() } else { format!(" [{}] ", attributes.join(", ")) };
+            let operands: Vec<&str> = node.operands.iter().map(|v| names[v.index()].as_str()).collect();
+            let results = match node.results.as_slice() {
+                &[one] => self.typed(names, one),
+                many => {
+                    let join = |g: &dyn Fn(&Value) -> String| many.iter().map(g).collect::<Vec<_>>().join(", ");
+                    let aval = |v: &Value| -> String { Aval::to_string(self.aval(*v)) };
+                    format!("({}): ({})", join(&|v| names[v.index()].clone()), join(&aval))
+                }
+            };
+            lines.push(format!("{results} = {}{attributes}({})", node.op.name(), operands.join(", ")));
+            for (what, region) in node.op.regions() {
+                let names = region.names();
+                let inputs: Vec<String> = region.inputs.iter().map(|&v| region.typed(&names, v)).collect();
+                let outputs: Vec<&str> = region.outputs.iter().map(|v| names[v.index()].as_str()).collect();
+                lines.push(format!("  {what}({}):", inputs.join(", ")));
+                lines.extend(region.lines(&names).into_iter().map(|line| format!("    {line}")));
+                lines.push(format!("    gives ({})", outputs.join(", ")));
+            }
+        }
+        lines
+    }
+}
+
 impl<O: Operation> fmt::Display for Graph<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();
-        let typed = |v: &Value| match self.def(*v) {
-            Def::Literal(_) => names[v.index()].clone(),
-            _ => format!("{}: {}", names[v.index()], self.aval(*v)),
-        };
+        let typed = |v: &Value| self.typed(&names, *v);
         let section = |f: &mut fmt::Formatter<'_>, title: &str, empty: &str, lines: Vec<String>| {
             if lines.is_empty() {
                 return writeln!(f, "  {title}: {empty}");
@@ -43,27 +80,7 @@ impl<O: Operation> fmt::Display for Graph<O> {
         if !self.constants.is_empty() {
             section(f, "Constants", "", self.constants.iter().map(typed).collect())?;
         }
-        let body = self.nodes.iter().map(|node| {
-            let attributes = node.op.attributes();
-            let attributes = match attributes.as_slice() {
-                [] => String::new(),
-                all => {
-                    let all: Vec<String> = all.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-                    format!(" [{}] ", all.join(", "))
-                }
-            };
-            let operands: Vec<&str> = node.operands.iter().map(|v| names[v.index()].as_str()).collect();
-            let results = match node.results.as_slice() {
-                [one] => typed(one),
-                many => {
-                    let join = |g: &dyn Fn(&Value) -> String| many.iter().map(g).collect::<Vec<_>>().join(", ");
-                    let aval = |v: &Value| -> String { Aval::to_string(self.aval(*v)) };
-                    format!("({}): ({})", join(&|v| names[v.index()].clone()), join(&aval))
-                }
-            };
-            format!("{results} = {}{attributes}({})", node.op.name(), operands.join(", "))
-        });
-        section(f, "Body", "(empty)", body.collect())?;
+        section(f, "Body", "(empty)", self.lines(&names))?;
         section(f, "Outputs", "(none)", self.outputs.iter().map(typed).collect())
     }
 }

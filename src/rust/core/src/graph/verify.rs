@@ -4,7 +4,8 @@
 //! 2. operands are made before they are used;
 //! 3. the types of a node's results are what its op infers from its operands;
 //! 4. a literal is a scalar of its own dtype;
-//! 5. inputs, constants and outputs are values of this graph.
+//! 5. inputs, constants and outputs are values of this graph;
+//! 6. all this holds in the graphs that ops run, and these have no constants.
 
 use super::{Def, Graph, Operation};
 use crate::error::{Error, Result};
@@ -43,6 +44,12 @@ impl<O: Operation> Graph<O> {
             let first = node.results.first().map_or(count, |v| v.index());
             if node.operands.iter().any(|v| v.index() >= first) {
                 return Some(format!("node {number} ({name}) reads a value that is made later"));
+            }
+            for (what, region) in node.op.regions() {
+                let broken = if region.constants.is_empty() { region.broken() } else { Some("it has constants".into()) };
+                if let Some(broken) = broken {
+                    return Some(format!("node {number} ({name}), its {what}: {broken}"));
+                }
             }
             let operands: Vec<&Aval> = node.operands.iter().map(|&v| self.aval(v)).collect();
             match node.op.infer(&operands) {

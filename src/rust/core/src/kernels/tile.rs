@@ -55,7 +55,13 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
     if x.layout.is_dense(x.shape) {
         return &data[x.layout.offset..][range];
     }
-    // A dense value never gets here, so scratch memory is taken only when it is needed.
+    // A dense value never gets here, so scratch memory is taken only when it is needed. One element repeated is the usual
+    // case: a number with a tensor.
+    if x.layout.strides.iter().all(|&stride| stride == 0) {
+        scratch.clear();
+        scratch.resize(range.len(), data[x.layout.offset]);
+        return scratch;
+    }
     scratch.resize(range.len(), T::default());
     runs(x.shape, x.layout, range, |at, first, stride, len| match stride {
         0 => scratch[at..at + len].fill(data[first]),

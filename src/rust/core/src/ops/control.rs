@@ -72,13 +72,6 @@ pub(super) static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
 
 pub(super) static CUSTOM: Row = written("custom_gradient", "custom_gradient", &[], ANY);
 
-/// A region as an attribute: its text, indented.
-fn block(region: &Region) -> String {
-    let text = region.to_string();
-    let lines: Vec<String> = text.trim_end().lines().map(|line| format!("      {line}")).collect();
-    format!("{{\n{}\n    }}", lines.join("\n"))
-}
-
 /// Whether types are the same but for the flag.
 fn same(a: &Aval, b: &Aval) -> bool {
     a.dtype == b.dtype && a.shape == b.shape
@@ -101,10 +94,6 @@ fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
 }
 
 impl If {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("true", block(&self.branches[0])), ("false", block(&self.branches[1]))]
-    }
-
     pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let [first, second] = &self.branches;
         let (pred, rest) = operands.split_first().ok_or_else(|| internal(&IF, "no condition"))?;
@@ -134,10 +123,6 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
 }
 
 impl Custom {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("call", block(&self.call)), ("forward", block(&self.forward)), ("backward", block(&self.backward))]
-    }
-
     /// The operands of one of the three graphs: the arguments, where it takes them, and what else it uses.
     pub fn operands<T: Copy>(&self, region: &Region, operands: &[T]) -> Vec<T> {
         let counts = [&self.call, &self.forward].map(|r| r.inputs().len() - self.arguments);
@@ -165,10 +150,6 @@ impl Custom {
 }
 
 impl While {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("cond", block(&self.cond)), ("body", block(&self.body))]
-    }
-
     pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let extra = self.cond.inputs().len().saturating_sub(self.carried);
         if operands.len() < self.carried + extra || outputs(&self.body).len() != self.carried {
@@ -190,12 +171,7 @@ impl While {
 impl Scan {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
-        vec![
-            ("length", self.length.to_string()),
-            ("reverse", reverse),
-            ("checkpoint", checkpoint),
-            ("body", block(&self.body)),
-        ]
+        vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
     }
 
     /// The type of what is stacked from slices of this type.

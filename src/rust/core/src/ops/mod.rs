@@ -199,20 +199,13 @@ impl Op {
 
     /// Whether it does more than compute its results, so that it must run though nobody reads them.
     pub fn has_effect(&self) -> bool {
-        let any = |regions: &[&Region]| regions.iter().any(|r| r.nodes().iter().any(|node| node.op.has_effect()));
-        match self {
-            Op::Print(_) => true,
-            Op::If(op) => any(&[&op.branches[0], &op.branches[1]]),
-            Op::While(op) => any(&[&op.cond, &op.body]),
-            Op::Scan(op) => any(&[&op.body]),
-            Op::Custom(op) => any(&[&op.call]),
-            _ => false,
-        }
+        let prints = |(_, region): &(&str, &Graph)| region.nodes().iter().any(|node| node.op.has_effect());
+        matches!(self, Op::Print(_)) || self.regions().iter().any(prints)
     }
 
     /// Whether it runs graphs of its own.
     pub fn has_regions(&self) -> bool {
-        matches!(self, Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_))
+        !self.regions().is_empty()
     }
 
     /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
@@ -373,12 +366,20 @@ impl Operation for Op {
             Op::DotGeneral(op) => op.attributes(),
             Op::Fill(op) => op.attributes(),
             Op::Iota(op) => op.attributes(),
-            Op::If(op) => op.attributes(),
-            Op::While(op) => op.attributes(),
+            Op::If(_) | Op::While(_) | Op::Custom(_) => vec![],
             Op::Scan(op) => op.attributes(),
-            Op::Custom(op) => op.attributes(),
             Op::Print(op) => op.attributes(),
             Op::RngBits(op) => op.attributes(),
+        }
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        match self {
+            Op::If(op) => vec![("true", &op.branches[0]), ("false", &op.branches[1])],
+            Op::While(op) => vec![("cond", &op.cond), ("body", &op.body)],
+            Op::Scan(op) => vec![("body", &op.body)],
+            Op::Custom(op) => vec![("call", &op.call), ("forward", &op.forward), ("backward", &op.backward)],
+            _ => vec![],
         }
     }
 }

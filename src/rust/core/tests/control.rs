@@ -1,0 +1,166 @@
+//! Branches and loops beside what random programs cover (`programs.rs`): stopped, run inside themselves, badly made.
+
+mod common;
+
+use anvil_core::dtype::DType;
+use anvil_core::exec::{Executable, Output};
+use anvil_core::graph::Value;
+use anvil_core::ops::{Binary, Builder, Compare, Graph, If, Op, Region, Scan, While};
+use anvil_core::tensor::{Aval, Literal};
+use common::aligned;
+use std::sync::Arc;
+
+fn f32s(sizes: &[usize]) -> Aval {
+    Aval::known(DType::F32, anvil_core::shape::Shape::try_new(sizes.to_vec()).unwrap())
+}
+
+/// A region on inputs of these types.
+fn region(inputs: &[Aval], outputs: impl FnOnce(&mut Builder, &[Value]) -> Vec<Value>) -> Region {
+    let mut b = Builder::default();
+    let inputs: Vec<_> = inputs.iter().map(|aval| b.input(aval.clone())).collect();
+    let outputs = outputs(&mut b, &inputs);
+    Arc::new(b.finish(outputs))
+}
+
+fn add() -> Op {
+    Op::Binary(Binary::add)
+}
+
+/// Sums along a vector, with all sums on the way; then counts on from the last to 100.
+fn sums_and_count(length: usize) -> Graph {
+    let scalar = f32s(&[]);
+    let body = region(&[scalar.clone(), scalar.clone()], |b, x| {
+        let sum = b.node1(add(), &[x[0], x[1]]).unwrap();
+        vec![sum, sum]
+    });
+    let cond = region(&[scalar.clone()], |b, x| {
+        let limit = b.literal(Literal::new(100f32), false);
+        vec![b.node1(Op::Compare(Compare::lt), &[x[0], limit]).unwrap()]
+    });
+    let count = region(&[scalar.clone()], |b, x| {
+        let one = b.literal(Literal::new(1f32), false);
+        vec![b.node1(add(), &[x[0], one]).unwrap()]
+    });
+    let mut b = Builder::default();
+    let xs = b.input(f32s(&[length]));
+    let zero = b.literal(Literal::new(0f32), false);
+    let scan = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
+    let sums = b.node(Op::Scan(scan), &[zero, xs]).unwrap();
+    let last = b.node1(Op::While(While { cond, body: count, carried: 1 }), &[sums[0]]).unwrap();
+    b.finish(vec![sums[1], last])
+}
+
+fn bytes(x: &[f32]) -> Vec<u8> {
+    x.iter().flat_map(|v| v.to_ne_bytes()).collect()
+}
+
+/// Runs `sums_and_count`; `None` if it was stopped.
+fn run(program: &Executable, xs: &[f32], poll: &mut dyn FnMut(usize) -> bool) -> Option<(Vec<f32>, f32)> {
+    let input = aligned(&bytes(xs));
+    let (mut sums, mut last) = (aligned(&vec![0xA5; 4 * xs.len()]), aligned(&[0xA5; 4]));
+    let outputs = vec![Output::Fresh(sums.as_mut_slice()), Output::Fresh(last.as_mut_slice())];
+    let done = program.run(&[Some(input.as_slice())], &[], outputs, poll);
+    let floats = |x: &[u8]| x.chunks(4).map(|e| f32::from_ne_bytes(e.try_into().unwrap())).collect::<Vec<_>>();
+    done.then(|| (floats(sums.as_slice()), floats(last.as_slice())[0]))
+}
+
+#[test]
+fn a_loop_can_be_stopped_anywhere_and_run_again() {
+    let program = Executable::compile(&sums_and_count(3), &[]).unwrap();
+    let want = (vec![1.5, 3.5, 6.5], 100.5);
+    let (xs, mut steps) = ([1.5, 2.0, 3.0], 0);
+    let count = &mut |_| {
+        steps += 1;
+        false
+    };
+    assert_eq!(run(&program, &xs, count), Some(want.clone()));
+    // A loop asks at least once for each repetition, however small its values are.
+    assert!(steps > 97, "{steps}");
+    for stop_at in 1..=steps {
+        let mut step = 0;
+        let stop = &mut |_| {
+            step += 1;
+            step == stop_at
+        };
+        assert_eq!(run(&program, &xs, stop), None, "stopped at {stop_at} of {steps}");
+        assert_eq!(step, stop_at, "nothing is run after a stop");
+        assert_eq!(run(&program, &xs, &mut |_| false), Some(want.clone()), "after a stop at {stop_at}");
+    }
+}
+
+#[test]
+fn a_program_with_loops_may_be_run_while_it_runs() {
+    // What asks whether to stop may call the same program again: a handler of R does.
+    let program = Executable::compile(&sums_and_count(3), &[]).unwrap();
+    let (xs, others) = ([1.0, 2.0, 3.0], [10.0, 20.0, 30.0]);
+    let mut inside = 0;
+    let got = run(&program, &xs, &mut |_| {
+        inside += 1;
+        assert_eq!(run(&program, &others, &mut |_| false), Some((vec![10.0, 30.0, 60.0], 100.0)));
+        false
+    });
+    assert_eq!(got, Some((vec![1.0, 3.0, 6.0], 100.0)));
+    assert!(inside > 90, "{inside}");
+}
+
+#[test]
+fn nothing_to_go_along_leaves_the_state() {
+    let program = Executable::compile(&sums_and_count(0), &[]).unwrap();
+    assert_eq!(run(&program, &[], &mut |_| false), Some((vec![], 100.0)));
+}
+
+#[test]
+fn regions_are_verified_with_the_graph_around_them() {
+    let (scalar, flag) = (f32s(&[]), Aval::known(DType::I1, Default::default()));
+    let graph = |yes: Region| {
+        let mut b = Builder::default();
+        let pred = b.input(flag.clone());
+        let no = region(&[], |b, _| vec![b.literal(Literal::new(0f32), false)]);
+        let results = b.node(Op::If(If { branches: [yes, no] }), &[pred]).unwrap();
+        b.finish(results)
+    };
+    let one = || region(&[], |b, _| vec![b.literal(Literal::new(1f32), false)]);
+    assert_eq!(graph(one()).verify(), Ok(()));
+    let captures = region(&[], |b, _| vec![b.constant(scalar.clone())]);
+    let error = graph(captures.clone()).verify().unwrap_err().to_string();
+    assert!(error.contains("node 0 (if), its true: it has constants"), "{error}");
+    // As deep as they are nested.
+    let around = region(&[], |b, _| {
+        let pred = b.literal(Literal::new(1i32).convert(DType::I1), false);
+        b.node(Op::If(If { branches: [one(), captures] }), &[pred]).unwrap()
+    });
+    let error = graph(around).verify().unwrap_err().to_string();
+    assert!(error.contains("its true: node 0 (if), its false: it has constants"), "{error}");
+}
+
+#[test]
+fn ops_refuse_what_does_not_fit_their_regions() {
+    let scalar = f32s(&[]);
+    let same = || region(&[scalar.clone()], |_, x| x.to_vec());
+    let mut b = Builder::default();
+    let (x, xs) = (b.input(scalar.clone()), b.input(f32s(&[2])));
+    let flag = b.input(Aval::known(DType::I1, Default::default()));
+    let mut refused = |op: Op, operands: &[Value]| b.node(op, operands).is_err();
+    let branch = |yes: Region, no: Region| Op::If(If { branches: [yes, no] });
+    assert!(!refused(branch(same(), same()), &[flag, x, x]));
+    assert!(refused(branch(same(), same()), &[x, x, x]));
+    assert!(refused(branch(same(), same()), &[flag, x]));
+    assert!(refused(branch(same(), same()), &[flag, x, xs]));
+    assert!(refused(branch(same(), same()), &[flag, x, x, x]));
+    assert!(refused(branch(same(), same()), &[]));
+    let scan = |carried, sliced, length| {
+        Op::Scan(Scan { body: same(), carried, sliced, length, reverse: false, checkpoint: false })
+    };
+    assert!(!refused(scan(1, 0, 5), &[x]));
+    assert!(!refused(scan(0, 1, 2), &[xs]));
+    assert!(refused(scan(0, 1, 3), &[xs]));
+    assert!(refused(scan(0, 1, 1), &[x]));
+    assert!(refused(scan(2, 0, 3), &[x, x]));
+    assert!(refused(scan(1, 0, 3), &[]));
+    let cond = region(&[scalar.clone()], |b, x| vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]);
+    let repeat = |cond: Region| Op::While(While { cond, body: same(), carried: 1 });
+    assert!(!refused(repeat(cond.clone()), &[x]));
+    assert!(refused(repeat(cond.clone()), &[xs]));
+    assert!(refused(repeat(cond), &[]));
+    assert!(refused(repeat(same()), &[x]));
+}

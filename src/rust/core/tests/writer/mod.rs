@@ -1,0 +1,632 @@
+//! Writes random programs, as a user would write them.
+
+use crate::common::{random_element, Rng};
+use anvil_core::apply::subset::{Start, Subscript};
+use anvil_core::apply::{literal_ranked, Applier, Operand};
+use anvil_core::dtype::promote::{by_name, names, Rules};
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::graph::{Def, Operation, Value};
+use anvil_core::ops::attrs::{Attr, Attrs};
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Region, Scan, While};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
+use std::sync::Arc;
+
+/// Ops by name with their number of operands, the more often the likelier.
+pub type Names<'a> = &'a [(&'static str, usize)];
+
+/// Windows of a value; dimensions count from 1.
+struct Windows {
+    indices: Operand,
+    sizes: Vec<usize>,
+    dropped: Vec<usize>,
+    map: Vec<usize>,
+    /// Shape of the stack of all windows.
+    stack: Vec<usize>,
+    /// Its dimensions that are those of the windows.
+    stacked: Vec<usize>,
+    vector_dim: usize,
+}
+
+/// A program under construction.
+pub struct Writer {
+    pub rng: Rng,
+    pub b: Builder,
+    /// Mostly anvil's own.
+    rules: &'static Rules,
+    pub pool: Vec<Operand>,
+    shapes: Vec<Shape>,
+    /// Few dtypes, so that they meet, but all of them in some program.
+    dtypes: &'static [DType],
+    /// How deep regions may still be nested, and whether this is one.
+    pub depth: usize,
+    in_region: bool,
+}
+
+impl Writer {
+    pub fn new(seed: u64) -> Writer {
+        let mut rng = Rng::new(seed);
+        let sizes: &[usize] = if rng.one_in(20) { &[33, 41, 1] } else { &[1, 2, 2, 3, 3, 4, 5] };
+        let mut shapes = vec![Shape::scalar()];
+        for _ in 0..2 {
+            let rank = rng.below(4);
+            let empty = rng.one_in(12);
+            let mut shape: Vec<usize> = (0..rank).map(|_| *rng.choose(sizes)).collect();
+            if empty && rank > 0 {
+                shape[rng.below(rank)] = 0;
+            }
+            shapes.push(Shape::try_new(shape).unwrap());
+        }
+        let rules = by_name(if rng.one_in(4) { *rng.choose(names()) } else { names()[0] }).unwrap();
+        // Conversions to and fro, and ops that round, are where these go wrong.
+        let dtypes: &[DType] = match seed % 4 {
+            0 => &[DType::BF16, DType::F16, DType::F32],
+            1 => &[DType::C64, DType::C128, DType::F32, DType::F64],
+            _ => &[DType::F32, DType::F64, DType::I32, DType::I1],
+        };
+        let mut writer = Writer { rng, b: Builder::default(), rules, pool: vec![], shapes, dtypes, depth: 0, in_region: false };
+        for i in 0..2 + writer.rng.below(5) {
+            let aval = writer.aval();
+            let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
+            writer.pool.push(Operand::of(&writer.b, value));
+        }
+        writer
+    }
+
+    fn aval(&mut self) -> Aval {
+        let dtype = if self.rng.one_in(2) {
+            *self.rng.choose(DType::ALL)
+        } else {
+            *self.rng.choose(self.dtypes)
+        };
+        let shape = self.rng.choose(&self.shapes).clone();
+        Aval { dtype, shape, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }
+    }
+
+    pub fn applier(&mut self) -> Applier<'_> {
+        Applier::new(&mut self.b, self.rules)
+    }
+
+    /// A number or logical, as R code holds it.
+    fn number(&mut self) -> Operand {
+        let dtype = *self.rng.choose(&[DType::F64, DType::I32, DType::I1]);
+        let literal = self.literal(dtype);
+        let ranked = literal_ranked(dtype);
+        Operand { value: self.b.literal(literal, ranked.ambiguous), ranked }
+    }
+
+    fn literal(&mut self, dtype: DType) -> Literal {
+        Literal::from_bytes(dtype, &random_element(&mut self.rng, dtype))
+    }
+
+    fn shape(&self, x: Operand) -> Shape {
+        self.b.graph().aval(x.value).shape.clone()
+    }
+
+    /// Any value; more often a late one, and now and then a number.
+    pub fn any(&mut self) -> Operand {
+        if self.pool.is_empty() || self.rng.one_in(8) {
+            return self.number();
+        }
+        let n = self.pool.len();
+        let i = if self.rng.one_in(2) { self.rng.below(n) } else { n - 1 - self.rng.below(n.min(4)) };
+        self.pool[i]
+    }
+
+    /// A value that goes with `x` elementwise.
+    fn like(&mut self, x: Operand) -> Operand {
+        let shape = self.shape(x);
+        let fits: Vec<Operand> = self.pool.iter().copied().filter(|&y| self.shape(y) == shape).collect();
+        match self.rng.below(6) {
+            0 => self.any(),
+            1 => self.number(),
+            _ if fits.is_empty() => x,
+            _ => *self.rng.choose(&fits),
+        }
+    }
+
+    /// Some dimension numbers of a shape, in any order, as R writes them; or none given.
+    fn axes(&mut self, rank: usize) -> Attr {
+        if self.rng.one_in(3) {
+            return Attr::Null;
+        }
+        let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).filter(|_| self.rng.one_in(2)).collect();
+        self.rng.shuffle(&mut axes);
+        Attr::Numbers(axes)
+    }
+
+    /// A shape of as many elements.
+    fn reshaped(&mut self, shape: &Shape) -> Vec<usize> {
+        let mut sizes = shape.to_vec();
+        for _ in 0..1 + self.rng.below(3) {
+            match self.rng.below(4) {
+                0 => self.rng.shuffle(&mut sizes),
+                1 => sizes.insert(self.rng.below(sizes.len() + 1), 1),
+                2 if sizes.len() > 1 => {
+                    let i = self.rng.below(sizes.len() - 1);
+                    let joined = sizes.remove(i);
+                    sizes[i] *= joined;
+                }
+                _ => {
+                    if let Some(i) = sizes.iter().position(|&d| d > 2 && d % 2 == 0) {
+                        sizes[i] /= 2;
+                        sizes.insert(i + self.rng.below(2), 2);
+                    }
+                }
+            }
+        }
+        sizes
+    }
+
+    /// Operands and parameters that are likely to suit the op.
+    fn arguments(&mut self, name: &str, arity: usize) -> (Vec<Operand>, Attrs) {
+        let x = self.any();
+        let shape = self.shape(x);
+        let rank = shape.rank();
+        let sizes = |s: &[usize]| Attr::Numbers(s.iter().map(|&d| d as f64).collect());
+        let dtype = self.rng.choose(DType::ALL).name().to_string();
+        let flag = Attr::Logical(self.rng.one_in(2));
+        let attrs = Attrs::new();
+        match name {
+            "fill" => {
+                let dtype = *self.rng.choose(DType::ALL);
+                let value = Attr::Literal(self.literal(dtype));
+                (vec![], attrs.with("value", value).with("shape", sizes(&shape)).with("ambiguous", flag))
+            }
+            "iota" => {
+                let (dim, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
+                let attrs = attrs
+                    .with("dim", Attr::Numbers(vec![dim as f64]))
+                    .with("start", Attr::Numbers(vec![start]));
+                (
+                    vec![],
+                    attrs
+                        .with("dtype", Attr::Text(dtype))
+                        .with("shape", sizes(&shape))
+                        .with("ambiguous", flag),
+                )
+            }
+            "convert" => (vec![x], attrs.with("dtype", Attr::Text(dtype)).with("ambiguous", flag)),
+            "bitcast_convert" => (vec![x], attrs.with("dtype", Attr::Text(dtype))),
+            "reshape" => {
+                let order = Attr::Text(self.rng.choose(&["row", "column"]).to_string());
+                let target = self.reshaped(&shape);
+                (vec![x], attrs.with("shape", sizes(&target)).with("order", order))
+            }
+            "transpose" => {
+                let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                self.rng.shuffle(&mut axes);
+                (
+                    vec![x],
+                    attrs.with(
+                        "permutation",
+                        if self.rng.one_in(3) { Attr::Null } else { Attr::Numbers(axes) },
+                    ),
+                )
+            }
+            "broadcast_in_dim" => {
+                let mut to: Vec<usize> =
+                    shape.iter().map(|&d| if d == 1 { 1 + self.rng.below(3) } else { d }).collect();
+                for _ in 0..self.rng.below(3) {
+                    to.insert(0, self.rng.below(4));
+                }
+                (vec![x], attrs.with("shape", sizes(&to)))
+            }
+            "concatenate" => {
+                let mut all = vec![x];
+                for _ in 0..self.rng.below(3) {
+                    all.push(self.like(x));
+                }
+                let dimension = 1 + self.rng.below(rank.max(1));
+                (all, attrs.with("dimension", Attr::Numbers(vec![dimension as f64])))
+            }
+            "matmul" => {
+                // With its own transpose anything of rank two fits.
+                let mut swapped: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                if rank < 2 {
+                    return (vec![x, self.like(x)], attrs);
+                }
+                swapped.swap(rank - 1, rank - 2);
+                let y = self.like(x);
+                let swap = Attrs::new().with("permutation", Attr::Numbers(swapped));
+                let y =
+                    self.applier().apply("transpose", &[y], &swap).map_or(x, |v| Operand::of(&self.b, v[0]));
+                (vec![x, y], attrs)
+            }
+            "dot_general" => {
+                let y = self.like(x);
+                let mut axes: Vec<f64> = (1..=rank).map(|i| i as f64).collect();
+                self.rng.shuffle(&mut axes);
+                let (c, n) = (self.rng.below(rank + 1), self.rng.below(rank + 1));
+                let (contracting, batching) = (axes[..c].to_vec(), axes[c.max(n)..].to_vec());
+                let pair = |x: Vec<f64>| Attr::List(vec![Attr::Numbers(x.clone()), Attr::Numbers(x)]);
+                (
+                    vec![x, y],
+                    attrs.with("contracting_dims", pair(contracting)).with("batching_dims", pair(batching)),
+                )
+            }
+            "select" => (vec![self.like(x), x, self.like(x)], attrs),
+            "rng_state" => (vec![], attrs.with("seed", Attr::Numbers(vec![self.rng.below(9) as f64 - 4.0]))),
+            "rng_bits" | "split_state" | "runif" | "rnorm" | "rbinom" | "sample_int" => {
+                let aval = Aval::known(DType::UI64, [2].into());
+                let state = if self.rng.one_in(9) { x.value } else { self.b.input(aval) };
+                let mut all = vec![Operand::of(&self.b, state)];
+                let parameters = if name == "rbinom" { 1 } else { 2 * self.rng.below(2) };
+                if ["runif", "rnorm", "rbinom"].contains(&name) {
+                    all.extend((0..parameters).map(|_| self.number()));
+                }
+                let algorithm = self.rng.choose(&["threefry", "philox"]).to_string();
+                let n = Attr::Numbers(vec![1.0 + self.rng.below(4) as f64]);
+                let attrs = attrs.with("shape", sizes(&shape)).with("dtype", Attr::Text(dtype)).with("n", n);
+                (all, attrs.with("algorithm", Attr::Text(algorithm)))
+            }
+            "static_slice" => {
+                let start: Vec<usize> = shape.iter().map(|&d| 1 + self.rng.below(d + 1)).collect();
+                let limit = shape.iter().zip(&start).map(|(&d, &i)| i - 1 + self.rng.below(d + 2 - i));
+                let limit: Vec<usize> = limit.collect();
+                let strides: Vec<usize> = shape.iter().map(|_| 1 + self.rng.below(3)).collect();
+                let attrs = attrs.with("start_indices", sizes(&start)).with("limit_indices", sizes(&limit));
+                (vec![x], if self.rng.one_in(3) { attrs } else { attrs.with("strides", sizes(&strides)) })
+            }
+            "reverse" => {
+                let dims = self.axes(rank);
+                (vec![x], attrs.with("dims", dims))
+            }
+            "dynamic_slice" => {
+                let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
+                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                ([vec![x], starts].concat(), attrs.with("slice_sizes", sizes(&window)))
+            }
+            "dynamic_update_slice" => {
+                let window = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
+                let update = self.of_dtype(x, window);
+                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                ([vec![x, update], starts].concat(), attrs)
+            }
+            "pad" => {
+                let mut amounts = |low: i64, n| {
+                    Attr::Numbers(shape.iter().map(|_| (low + self.rng.below(n) as i64) as f64).collect())
+                };
+                let (low, high, interior) = (amounts(-2, 5), amounts(-2, 5), amounts(0, 3));
+                let value = self.of_dtype(x, vec![]);
+                let attrs = attrs.with("edge_padding_low", low).with("edge_padding_high", high);
+                (vec![x, value], attrs.with("interior_padding", interior))
+            }
+            "gather" => {
+                let w = self.windows(&shape);
+                let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_dims", sizes(&w.stacked));
+                let attrs = attrs.with("collapsed_slice_dims", sizes(&w.dropped)).with("indices_are_sorted", flag);
+                let attrs = attrs.with("start_index_map", sizes(&w.map));
+                (vec![x, w.indices], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+            }
+            "scatter" => {
+                let w = self.windows(&shape);
+                let update = self.of_dtype(x, w.stack);
+                let how = self.rng.choose(&["replace", "add", "mul", "min", "max"]).to_string();
+                let attrs = attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", Attr::Text(how));
+                let attrs = attrs.with("inserted_window_dims", sizes(&w.dropped)).with("indices_are_sorted", flag.clone());
+                let attrs = attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
+                (vec![x, w.indices, update], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+            }
+            _ if name.starts_with("reduce_") => {
+                let axes = self.axes(rank);
+                (vec![x], attrs.with("dims", axes).with("drop", flag))
+            }
+            "promote" | "broadcast_scalars" | "broadcast" => (vec![x, self.like(x), self.like(x)], attrs),
+            _ => ((0..arity).map(|i| if i == 0 { x } else { self.like(x) }).collect(), attrs),
+        }
+    }
+
+    /// An integer value of this shape: one of the pool, or a new constant.
+    fn integers(&mut self, sizes: &[usize]) -> Operand {
+        let fits = |x: &&Operand| x.ranked.dtype.is_integer() && *self.shape(**x) == *sizes;
+        let fits: Vec<Operand> = self.pool.iter().filter(fits).copied().collect();
+        if !fits.is_empty() && self.rng.one_in(2) {
+            return *self.rng.choose(&fits);
+        }
+        let integers: Vec<DType> = DType::ALL.iter().copied().filter(|d| d.is_integer()).collect();
+        let shape = Shape::try_new(sizes.to_vec()).unwrap();
+        let value = self.b.constant(Aval::known(*self.rng.choose(&integers), shape));
+        Operand::of(&self.b, value)
+    }
+
+    /// A value of the dtype of another.
+    fn of_dtype(&mut self, x: Operand, sizes: Vec<usize>) -> Operand {
+        let value = self.b.constant(Aval::known(x.ranked.dtype, Shape::try_new(sizes).unwrap()));
+        Operand::of(&self.b, value)
+    }
+
+    /// Windows of a value, with indices for them.
+    fn windows(&mut self, shape: &Shape) -> Windows {
+        let rank = shape.rank();
+        let mut some = |from: Vec<usize>| -> Vec<usize> { from.into_iter().filter(|_| self.rng.one_in(2)).collect() };
+        let dropped = some((1..=rank).collect());
+        let mut map = some((1..=rank).collect());
+        self.rng.shuffle(&mut map);
+        let mut window = |i: usize| if dropped.contains(&(i + 1)) { 1 } else { self.rng.below(shape[i] + 1) };
+        let sizes: Vec<usize> = (0..rank).map(&mut window).collect();
+        let mut indices: Vec<usize> = (0..self.rng.below(3)).map(|_| self.rng.below(4)).collect();
+        // The stack has the dimensions of the indices, with those of the windows in between.
+        let kept = (0..rank).filter(|i| !dropped.contains(&(i + 1)));
+        let (mut stack, mut stacked) = (indices.clone(), vec![]);
+        for i in kept {
+            let at = stacked.last().map_or(0, |&last: &usize| last);
+            let at = at + self.rng.below(stack.len() - at + 1);
+            stack.insert(at, sizes[i]);
+            stacked.push(at + 1);
+        }
+        let vector_dim = self.rng.below(indices.len() + 1);
+        if map.len() != 1 || self.rng.one_in(2) {
+            indices.insert(vector_dim, map.len());
+        }
+        let vector_dim = if indices.get(vector_dim) == Some(&map.len()) { vector_dim } else { indices.len() } + 1;
+        Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_dim }
+    }
+
+    /// Reads or writes with random subscripts, as `x[...]` does.
+    fn subset(&mut self) -> Option<&'static str> {
+        let x = self.any();
+        let shape = self.shape(x);
+        let mut subscripts = Vec::new();
+        for &size in &shape[..self.rng.below(shape.rank() + 1)] {
+            let n = self.rng.below(4);
+            subscripts.push(match self.rng.below(5) {
+                0 if size > 0 => Subscript::At(Start::Known(self.rng.below(size))),
+                1 if size > 0 => {
+                    let (a, b) = (self.rng.below(size), self.rng.below(size));
+                    let step = if a == b { 1 } else { 1 + self.rng.below(a.abs_diff(b)) };
+                    let range = a.abs_diff(b) / step + 1;
+                    let step = if a <= b { step as isize } else { -(step as isize) };
+                    Subscript::Range { start: Start::Known(a), size: range, step }
+                }
+                // A program clamps what is out of bounds, so that any numbers will do.
+                2 if size > 0 || n == 0 => {
+                    let aval = Aval::known(DType::I32, [n].into());
+                    Subscript::Positions(self.b.constant(aval))
+                }
+                3 => Subscript::Dynamic(self.integers(&[])),
+                4 => Subscript::Dynamic(self.integers(&[n])),
+                _ => Subscript::All,
+            });
+        }
+        let drop = self.rng.one_in(2);
+        let value = if self.rng.one_in(2) { self.number() } else { self.of_dtype(x, vec![]) };
+        let (done, result) = if self.rng.one_in(2) {
+            ("subset", self.applier().subset(x, &subscripts, false, drop))
+        } else {
+            ("subset_assign", self.applier().subset_assign(x, &subscripts, false, value))
+        };
+        match result {
+            Ok(values) => self.pool.push(Operand::of(&self.b, values[0])),
+            Err(Error::Internal { detail }) => panic!("{done}: {detail}\n{}", self.b.graph()),
+            Err(_) => return None,
+        }
+        Some(done)
+    }
+
+    /// Repeats a value along dimensions that are not the last ones, as batching will; no user can write this.
+    fn broadcast_anywhere(&mut self) -> Value {
+        let x = self.any();
+        let x = self.applier().materialise(x).unwrap();
+        let from = self.b.graph().aval(x).shape.clone();
+        let mut axes: Vec<usize> = (0..from.rank() + 1 + self.rng.below(2)).collect();
+        self.rng.shuffle(&mut axes);
+        let mut sizes = vec![2; axes.len()];
+        axes.truncate(from.rank());
+        for (&axis, &size) in axes.iter().zip(from.iter()) {
+            sizes[axis] = if size == 1 { 3 } else { size };
+        }
+        let op = BroadcastInDim {
+            shape: Shape::try_new(sizes).unwrap(),
+            axes: axes.into_iter().map(Axis).collect(),
+        };
+        self.b.node1(Op::BroadcastInDim(op), &[x]).unwrap()
+    }
+
+    /// Applies one random op, if it takes what it gets; returns its name then.
+    pub fn step(&mut self, names: Names) -> Option<&'static str> {
+        if self.depth > 0 && self.rng.one_in(6) {
+            return Some(self.control(names));
+        }
+        if self.rng.one_in(30) {
+            let value = self.broadcast_anywhere();
+            self.pool.push(Operand::of(&self.b, value));
+            return None;
+        }
+        if self.rng.one_in(8) {
+            return self.subset();
+        }
+        let &(name, arity) = self.rng.choose(names);
+        let (operands, attrs) = self.arguments(name, arity);
+        // Which NaN a computation gives is not defined, so its bits must not be looked at.
+        let computed = |x: &Operand| self.in_region || matches!(self.b.graph().def(x.value), Def::Result(..));
+        let is_float = |x: &Operand| self.b.graph().aval(x.value).dtype.part().is_float();
+        if name == "bitcast_convert" && operands.iter().any(|x| computed(x) && is_float(x)) {
+            return None;
+        }
+        match self.applier().apply(name, &operands, &attrs) {
+            Ok(values) => {
+                for value in values {
+                    // Repeated broadcasting must not fill the memory.
+                    if self.b.graph().aval(value).shape.size() <= 2_000 {
+                        self.pool.push(Operand::of(&self.b, value));
+                    }
+                }
+                Some(name)
+            }
+            Err(Error::Internal { detail }) => panic!("{name}: {detail}\n{}", self.b.graph()),
+            Err(_) => None,
+        }
+    }
+
+    /// A region on inputs of these types: `outputs` picks what it gives, once it is full of random ops. What it needs
+    /// beside the inputs becomes further inputs, whose types are returned too.
+    fn region(
+        &mut self, given: &[Aval], names: Names, outputs: impl FnOnce(&mut Writer, &[Value]) -> Vec<Value>,
+    ) -> (Region, Vec<Aval>) {
+        let (b, pool) = (std::mem::take(&mut self.b), std::mem::take(&mut self.pool));
+        let (depth, in_region) = (self.depth, std::mem::replace(&mut self.in_region, true));
+        self.depth -= 1;
+        let inputs: Vec<Value> = given.iter().map(|aval| self.b.input(aval.clone())).collect();
+        self.pool = inputs.iter().map(|&v| Operand::of(&self.b, v)).collect();
+        for _ in 0..self.rng.below(3) {
+            let aval = self.aval();
+            let value = self.b.input(aval);
+            self.pool.push(Operand::of(&self.b, value));
+        }
+        for _ in 0..self.rng.below(6) {
+            self.step(names);
+        }
+        let outputs = outputs(self, &inputs);
+        let graph = std::mem::replace(&mut self.b, b).finish(outputs);
+        (self.pool, self.depth, self.in_region) = (pool, depth, in_region);
+        let region = without_constants(&graph);
+        let more = region.inputs()[given.len()..].iter().map(|&v| region.aval(v).clone()).collect();
+        (Arc::new(region), more)
+    }
+
+    /// A value of this type but for the flag: one of the pool, or a new input.
+    fn of_type(&mut self, aval: &Aval) -> Value {
+        let same = |x: &&Operand| {
+            let type_ = self.b.graph().aval(x.value);
+            type_.dtype == aval.dtype && type_.shape == aval.shape
+        };
+        let fits: Vec<Operand> = self.pool.iter().filter(same).copied().collect();
+        if fits.is_empty() || self.rng.one_in(8) {
+            return self.b.input(aval.clone());
+        }
+        // A late one, more often than not: it was computed.
+        let last = fits.len() - 1;
+        fits[if self.rng.one_in(2) { last } else { self.rng.below(last + 1) }].value
+    }
+
+    fn of_types(&mut self, avals: &[Aval]) -> Vec<Value> {
+        avals.iter().map(|aval| self.of_type(aval)).collect()
+    }
+
+    fn some(&mut self, most: usize) -> Vec<Value> {
+        let n = self.rng.below(most + 1);
+        let chosen: Vec<Operand> = (0..n).map(|_| self.any()).collect();
+        chosen.into_iter().map(|x| self.applier().materialise(x).unwrap()).collect()
+    }
+
+    fn avals(&self, values: &[Value]) -> Vec<Aval> {
+        values.iter().map(|&v| self.b.graph().aval(v).clone()).collect()
+    }
+
+    /// A branch or a loop with random regions, on random values.
+    pub fn control(&mut self, names: Names) -> &'static str {
+        let counter = Aval::known(DType::I32, Shape::scalar());
+        let (op, operands) = match self.rng.below(3) {
+            0 => {
+                let pred = self.of_type(&Aval::known(DType::I1, Shape::scalar()));
+                let (mut inputs, mut types) = (self.some(3), vec![]);
+                let given = self.avals(&inputs);
+                let (yes, more) = self.region(&given, names, |w, _| {
+                    let outputs = w.some(3);
+                    types = w.avals(&outputs);
+                    outputs
+                });
+                inputs.extend(self.of_types(&more));
+                let others = self.some(3);
+                let given = self.avals(&others);
+                let (no, more) = self.region(&given, names, |w, _| w.of_types(&types));
+                inputs.extend(others);
+                inputs.extend(self.of_types(&more));
+                (Op::If(If { branches: [yes, no] }), [vec![pred], inputs].concat())
+            }
+            1 => {
+                // The first value of the state counts, so that the loop ends; where it begins and ends is random.
+                let start = self.rng.below(3) as i32;
+                let start = self.b.literal(Literal::new(start), false);
+                let state = [vec![start], self.some(3)].concat();
+                let given = self.avals(&state);
+                let limit = Literal::new(self.rng.below(6) as i32);
+                let (cond, for_cond) = self.region(&given, names, |w, inputs| {
+                    let limit = w.b.literal(limit, false);
+                    let mut go_on = w.b.node1(Op::Compare(Compare::lt), &[inputs[0], limit]).unwrap();
+                    if w.rng.one_in(3) {
+                        let other = w.of_type(&Aval::known(DType::I1, Shape::scalar()));
+                        go_on = w.b.node1(Op::Binary(Binary::and), &[go_on, other]).unwrap();
+                    }
+                    vec![go_on]
+                });
+                let (body, for_body) = self.region(&given, names, |w, inputs| {
+                    let one = w.b.literal(Literal::new(1i32), false);
+                    let next = w.b.node1(Op::Binary(Binary::add), &[inputs[0], one]).unwrap();
+                    [vec![next], w.of_types(&given[1..])].concat()
+                });
+                let carried = state.len();
+                let operands = [state, self.of_types(&for_cond), self.of_types(&for_body)].concat();
+                (Op::While(While { cond, body, carried }), operands)
+            }
+            _ => {
+                let length = self.rng.below(5);
+                let (mut state, mut along) = (self.some(3), vec![]);
+                if self.rng.one_in(4) {
+                    state.push(self.of_type(&counter));
+                }
+                for _ in 0..self.rng.below(3) {
+                    let slice = self.aval();
+                    let sizes = [&[length], &slice.shape[..]].concat();
+                    along.push(self.of_type(&Aval { shape: Shape::try_new(sizes).unwrap(), ..slice }));
+                }
+                let mut given = self.avals(&state);
+                for aval in self.avals(&along) {
+                    given.push(Aval { shape: Shape::try_new(aval.shape[1..].to_vec()).unwrap(), ..aval });
+                }
+                let carried = state.len();
+                let (body, more) =
+                    self.region(&given, names, |w, _| [w.of_types(&given[..carried]), w.some(3)].concat());
+                let (sliced, reverse) = (along.len(), self.rng.one_in(2));
+                let op = Scan { body, carried, sliced, length, reverse, checkpoint: false };
+                (Op::Scan(op), [state, along, self.of_types(&more)].concat())
+            }
+        };
+        let name = op.name();
+        for value in self.b.node(op, &operands).unwrap_or_else(|e| panic!("{name}: {e}")) {
+            if self.b.graph().aval(value).shape.size() <= 2_000 {
+                self.pool.push(Operand::of(&self.b, value));
+            }
+        }
+        name
+    }
+
+    /// Outputs of all kinds: results, inputs, constants, numbers, the same one twice.
+    pub fn outputs(&mut self) -> Vec<Value> {
+        let n = 1 + self.rng.below(6);
+        let mut outputs: Vec<Value> = Vec::new();
+        for _ in 0..n {
+            if !outputs.is_empty() && self.rng.one_in(6) {
+                outputs.push(*self.rng.choose(&outputs));
+                continue;
+            }
+            let x = if self.rng.one_in(6) { *self.rng.choose(&self.pool) } else { self.any() };
+            outputs.push(self.applier().materialise(x).unwrap());
+        }
+        outputs
+    }
+}
+
+/// A graph whose constants have become inputs, after the others.
+fn without_constants(graph: &Graph) -> Graph {
+    let mut b = Builder::default();
+    let mut new = vec![None; graph.values().count()];
+    for &v in graph.inputs().iter().chain(graph.constants()) {
+        new[v.index()] = Some(b.input(graph.aval(v).clone()));
+    }
+    for v in graph.values() {
+        match graph.def(v) {
+            Def::Literal(literal) => new[v.index()] = Some(b.literal(literal, graph.aval(v).ambiguous)),
+            Def::Result(number, 0) => {
+                let node = &graph.nodes()[number];
+                let operands: Vec<Value> = node.operands.iter().map(|x| new[x.index()].unwrap()).collect();
+                let made = b.node(node.op.clone(), &operands).unwrap();
+                node.results.iter().zip(made).for_each(|(old, value)| new[old.index()] = Some(value));
+            }
+            _ => {}
+        }
+    }
+    b.finish(graph.outputs().iter().map(|v| new[v.index()].unwrap()).collect())
+}
