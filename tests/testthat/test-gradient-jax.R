@@ -1,4 +1,4 @@
-# Programs whose gradients JAX computed: see tests/testdata/gradients/make.py, where the same programs are, in the same order.
+# Programs whose gradients JAX computed: see tests/testdata/gradients/make.py, which has the same programs in the same order.
 # Both compute in f64, by other formulas and in another order of sums. Each rounding is 1e-16 of a value, there are some
 # hundred of them, and some differences lose a digit or two: 1e-12 of the largest element is what both can be held to.
 tolerance <- 1e-12
@@ -142,6 +142,7 @@ for (name in names(programs)) local({
     close <- function(got, expected) {
       expect_identical(list(as.character(dtype(got)), shape(got)), list("f64", shape(expected)))
       expected <- as.double(expected)
+      # Where all is 0 in exact numbers, what is left of the sums is held to 1e-15.
       expect_lte(max(abs(as.double(got) - expected)), tolerance * max(abs(expected), 1e-3))
     }
     derived <- value_and_gradient(programs[[name]], wrt = names(inputs))

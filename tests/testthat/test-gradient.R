@@ -258,6 +258,7 @@ test_that("corners are as documented", {
   expect_identical(c(g(function(x) max(x), f64(c(2, 2, 1)))), c(0.5, 0.5, 0))
   expect_identical(c(g(function(x) prod(x), f64(c(2, 0, 3)))), c(0, 6, 0))
   expect_identical(c(g(abs, s64(0))), 0)
+  expect_identical(c(g(function(x) abs(nv_complex(x, 0 * x)), s64(0))), 0)
   expect_identical(c(g(sqrt, s64(0))), Inf)
   expect_identical(c(g(function(x) x^2L, s64(0))), 0)
   expect_identical(c(g(function(x) x^3L, s64(-2))), 12)
@@ -404,7 +405,8 @@ test_that("a loss is one 0-d float", {
   refused(function(x) 1, "1")
   with_aux <- value_and_gradient(function(x) sum(x), has_aux = TRUE)
   expect_error(with_aux(x), class = "anvil_error_grad", "list(value, aux)", fixed = TRUE)
-  expect_error(value_and_gradient(function(x) list(x, 1), has_aux = TRUE)(x), class = "anvil_error_grad", "f64[3]", fixed = TRUE)
+  with_aux <- value_and_gradient(function(x) list(x, 1), has_aux = TRUE)
+  expect_error(with_aux(x), class = "anvil_error_grad", "f64[3]", fixed = TRUE)
 })
 
 test_that("other arguments are checked in the user's call", {

@@ -4,6 +4,7 @@ mod common;
 #[path = "common/gradients.rs"]
 mod gradients;
 
+use anvil_core::autodiff::Tape;
 use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
 use anvil_core::ops::attrs::{Attr, Attrs};
@@ -180,6 +181,35 @@ fn what_is_computed_again_is_bit_for_bit_what_was_stored() {
     // Of its results, five are the body's own; the state has three values.
     assert_eq!(stored[1], 5 + 3);
     assert!(stored[0] > stored[1], "{stored:?}");
+}
+
+#[test]
+fn loops_store_only_what_their_derivative_reads() {
+    // Of s <- w s^2 that is the state: neither the power, nor w in the shape of the state, nor the exponent.
+    let shapes: [Shape; 2] = [[3].into(), Shape::scalar()];
+    let mut b = Builder::default();
+    let x = inputs(&mut b, &shapes);
+    let body = region(&[float(&[3]), float(&[])], |b, x| {
+        let two = number(b, 2.0);
+        let square = plain(b, "pow", &[x[0], two]);
+        vec![plain(b, "mul", &[x[1], square])]
+    });
+    let op = Scan { body, carried: 1, sliced: 0, length: 4, reverse: false, checkpoint: false };
+    let y = b.node(Op::Scan(op), &x).unwrap()[0];
+    let s = inner(&mut b, y, &mut Rng::new(1));
+    let by_state = {
+        let graph = b.finish(vec![s]);
+        let mut b = Builder::default();
+        let x = inputs(&mut b, &shapes);
+        let tape = Tape::record(&mut b, &graph, &x, &[0]).unwrap();
+        let one = number(&mut b, 1.0);
+        let gradients = tape.pull(&mut b, &[Some(one)], &[0]).unwrap();
+        b.finish(gradients)
+    };
+    let loops: Vec<usize> =
+        by_state.nodes().iter().filter(|node| matches!(node.op, Op::Scan(_))).map(|node| node.results.len()).collect();
+    // Forwards the state and its history; backwards the gradient of the state alone.
+    assert_eq!(loops, [2, 1]);
 }
 
 #[test]

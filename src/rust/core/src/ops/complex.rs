@@ -1,5 +1,6 @@
 //! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in other ops.
 
+use super::compare::Compare;
 use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
@@ -76,7 +77,11 @@ impl Part {
         let [by_re, by_im] = match self {
             Part::real => [g, zero],
             Part::imag => [zero, g],
-            Part::magnitude => [g.chain(re / part), g.chain(im / part)],
+            // 0 at 0, as the derivative of the absolute value of real numbers is.
+            Part::magnitude => {
+                let size = part.compare(Compare::eq, part.of(0.0)).select(part.of(1.0), part);
+                [g.chain(re / size), g.chain(im / size)]
+            }
             Part::arg => {
                 let square = re.squared() + im.squared();
                 [g.chain(-im / square), g.chain(re / square)]
