@@ -41,6 +41,11 @@ custom_gradient <- function(f, forward, backward) {
   out
 }
 
+# How two types are put side by side in a message.
+differing <- function(first, second) {
+  function(was, is) paste(was %||% "nothing", paste0(first, ", and"), is %||% "nothing", second)
+}
+
 # The function as part of the open trace: three regions. Values are inputs of them, all else is what it is.
 custom_call <- function(f, forward, backward, given) {
   leaves <- Filter(function(leaf) inherits(leaf, "AnvilValue"), unlist_leaves(given))
@@ -57,7 +62,7 @@ custom_call <- function(f, forward, backward, given) {
       abort_arg("forward", "a function that gives `list(value, kept)`", paste("one that gives", describe(out)))
     }
     check_same_types(value_types(value, "value"), value_types(out[[1L]], "value"),
-      "`forward` must give the value of `f`.", c("is", "of `f`, and", "of `forward`"), "Compute the same in both.")
+      "`forward` must give the value of `f`.", differing("of `f`", "of `forward`"), "Compute the same in both.")
     kept <<- out[[2L]]
     out
   })
@@ -78,7 +83,8 @@ custom_call <- function(f, forward, backward, given) {
         if (!is.null(out[[i]])) {
           name <- if (is.null(names(given)) || !nzchar(names(given)[i])) paste("argument", i) else names(given)[i]
           check_same_types(value_types(given[[i]], name), value_types(out[[i]], name),
-            "Gradients must have the types of the arguments.", c("is", "and its gradient", ""), "Convert or reshape the gradient.")
+            "Gradients must have the types of the arguments.", differing("of the argument", "of its gradient"),
+            "Convert or reshape the gradient.")
           targets <<- c(targets, end + seq_len(own))
         }
         end <- end + own

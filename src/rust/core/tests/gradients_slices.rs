@@ -250,6 +250,8 @@ const NOT_DERIVED: [(&str, &str); 6] = [
     ("iota", "has no operand"),
     ("while", "how often it repeats is not known in advance: an error, tested in gradients_control.rs"),
     ("rng_bits", "takes and gives integers"),
+    ("custom_gradient", "the user's rule, tested in test-custom-gradient.R"),
+    ("print", "the value itself, tested in test-nv-print.R"),
 ];
 
 #[test]
