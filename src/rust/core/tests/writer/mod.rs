@@ -269,6 +269,7 @@ impl Writer {
                 let attrs = attrs.with("start_indices", sizes(&start)).with("limit_indices", sizes(&limit));
                 (vec![x], if self.rng.one_in(3) { attrs } else { attrs.with("strides", sizes(&strides)) })
             }
+            "print" => (vec![x], attrs.with("label", Attr::Text("x".into()))),
             "reverse" => {
                 let dims = self.axes(rank);
                 (vec![x], attrs.with("dims", dims))
