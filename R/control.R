@@ -145,10 +145,8 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
 
 # `arg` is what the user calls the function.
 scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
-  for (flag in c("reverse", "checkpoint")) {
-    value <- get(flag)
-    if (!isTRUE(value) && !isFALSE(value)) abort_arg(flag, "TRUE or FALSE", describe(value))
-  }
+  check_flag("reverse", reverse)
+  check_flag("checkpoint", checkpoint)
   force(init)
   settle_function(f)
   at_once(function() {

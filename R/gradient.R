@@ -54,7 +54,7 @@ gradient <- function(f, wrt = NULL) {
 #' @rdname gradient
 #' @export
 value_and_gradient <- function(f, wrt = NULL, has_aux = FALSE) {
-  if (!isTRUE(has_aux) && !isFALSE(has_aux)) abort_arg("has_aux", "TRUE or FALSE", describe(has_aux))
+  check_flag("has_aux", has_aux)
   derived(match_function(f), check_wrt(wrt), identity, has_aux)
 }
 
@@ -226,8 +226,6 @@ check_differentiable <- function(x, name) {
   if (!leaves) refuse(describe(x), "Choose other arguments with `wrt = `.")
   x
 }
-
-is_float <- function(dtype) class(dtype)[1L] %in% c("FloatType", "BFloatType")
 
 # The result of a function to derive: one float, with another result beside it if `has_aux`.
 check_loss <- function(out, has_aux) {

@@ -62,7 +62,7 @@ impl Applier<'_> {
     }
 
     /// An op of a value and a 0-d value of its dtype.
-    fn with_scalar(&mut self, op: Binary, x: Value, scalar: Value) -> Result<Value> {
+    pub(super) fn with_scalar(&mut self, op: Binary, x: Value, scalar: Value) -> Result<Value> {
         let shape = self.shape(x);
         let scalar = self.broadcast(scalar, &shape)?;
         self.builder.node1(Op::Binary(op), &[x, scalar])
@@ -70,9 +70,7 @@ impl Applier<'_> {
 
     /// An op of a value and a number, which its dtype holds.
     fn with_number(&mut self, op: Binary, x: Value, number: f64) -> Result<Value> {
-        let scalar = Literal::new(number).convert(self.aval(x).dtype);
-        let scalar = self.builder.literal(scalar, false);
-        self.with_scalar(op, x, scalar)
+        self.with(op, x, Literal::new(number).convert(self.aval(x).dtype))
     }
 
     /// A parameter of a distribution, in the dtype that is computed in.

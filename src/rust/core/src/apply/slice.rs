@@ -112,10 +112,8 @@ impl Applier<'_> {
 
     /// An op on each element and one number of their dtype.
     pub(super) fn with(&mut self, op: Binary, value: Value, number: Literal) -> Result<Value> {
-        let shape = self.shape(value);
         let number = self.builder.literal(number, false);
-        let number = self.broadcast(number, &shape)?;
-        self.builder.node1(Op::Binary(op), &[value, number])
+        self.with_scalar(op, value, number)
     }
 
     /// Start indices, one for each dimension, in one dtype.
