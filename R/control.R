@@ -90,8 +90,8 @@ nv_if <- function(pred, true, false) {
 #' @export
 nv_while <- function(init, cond, body) {
   check_given(init, "init", "a state")
-  check_function(cond, "cond")
-  check_function(body, "body")
+  check_function(cond, "cond", "state")
+  check_function(body, "body", "state")
   force(init)
   settle_function(cond)
   settle_function(body)
@@ -110,7 +110,7 @@ nv_while <- function(init, cond, body) {
 nv_for <- function(n, init, body, checkpoint = FALSE) {
   check_given(n, "n", "a whole number, not negative")
   check_given(init, "init", "a state")
-  check_function(body, "body")
+  check_function(body, "body", c("i", "state"))
   settle_function(body)
   hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
   check_count(n, "n", hint)
@@ -121,7 +121,7 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
 #' @rdname control
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
-  check_function(f, "f")
+  check_function(f, "f", c("state", "x"))
   check_given(init, "init", "a state")
   check_given(xs, "xs", "tensors, or `NULL`")
   sizes <- vapply(unlist_leaves(xs), function(x) {
@@ -245,9 +245,18 @@ check_pred <- function(x, name, expected, got = "") {
   x
 }
 
-check_function <- function(f, name) {
+# A function that can be called with the arguments `takes`, if these are given.
+check_function <- function(f, name, takes = NULL) {
   check_given(f, name, "a function")
   if (!is.function(f)) abort_arg(name, "a function", describe(f))
+  formals <- names(formals(args(f)))
+  if (is.null(takes) || is.null(args(f)) || "..." %in% formals) return()
+  needed <- vapply(formals(args(f)), function(x) is.name(x) && !nzchar(as.character(x)), NA)
+  if (length(formals) >= length(takes) && sum(needed) <= length(takes)) return()
+  expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
+  got <- if (length(formals)) paste0("`", formals, "`", collapse = ", ") else "nothing"
+  hint <- if (length(formals) > length(takes)) "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+  abort_arg(name, expected, paste("one of", got), hint)
 }
 
 # R itself says which argument is missing, but not in a way that a program can tell.

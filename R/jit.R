@@ -22,7 +22,9 @@
 #' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given away cannot be
 #'   used again: that is an error of class `anvil_error_donated`. If anything but the caller's own variable refers to the
-#'   tensor, nothing is given away.
+#'   tensor, nothing is given away, and the results get memory of their own. A list refers to its elements: after
+#'   `w <- out$w`, `step(w)` gives nothing away, while `step(out$w)` does, and so does a list as the argument,
+#'   `state <- step(state)`.
 #' @param device `"cpu"`.
 #' @param rules Name of the rules of promotion that `f` is traced by, one of [promotion_rules()]; `NULL` for those that hold
 #'   when it is called, see [with_promotion_rules()].

@@ -503,3 +503,19 @@ test_that("a value of a body is of no use outside of it", {
   expect_no_open_trace()
   expect_nv(x + 1, c(2, 3), "f32")
 })
+
+test_that("a function that cannot take what it is given is refused", {
+  x <- nv_scalar(1, "f32")
+  e <- expect_error(nv_for(3, x, function(s) s), class = "anvil_error_arg")
+  expect_identical(conditionCall(e), quote(nv_for(3, x, function(s) s)))
+  expect_match(conditionMessage(e), "`body` must be a function of `i` and `state`, not one of `s`", fixed = TRUE)
+  expect_error(nv_scan(function() 1, x, NULL, length = 2), class = "anvil_error_arg", "one of nothing")
+  # The state is not spread over arguments.
+  pieces <- list(i = 1L, x = 2)
+  e <- expect_error(nv_while(pieces, function(i, x) i < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg")
+  expect_match(conditionMessage(e), "one of `i`, `x`.\ni The state is one argument", fixed = TRUE)
+  # Defaults, dots and primitives are as good.
+  expect_nv(nv_for(3, x, function(i, s, by = 2) s * by), 8, "f32", shape = integer())
+  expect_nv(nv_for(3, x, function(...) ..2 + 1), 4, "f32", shape = integer())
+  expect_nv(nv_for(2, nv_scalar(5L, "i32"), `+`), 8, "i32", shape = integer())
+})

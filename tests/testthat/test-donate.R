@@ -240,3 +240,15 @@ test_that("static and donate exclude each other", {
   expect_error(jit(function(x) x, donate = "z"), class = "anvil_error_arg")
   expect_error(jit(function(x) x, donate = TRUE), class = "anvil_error_arg")
 })
+
+test_that("what was taken out of a list is not given away while the list has it; the list as an argument is", {
+  f <- jit(function(w) w * 2, donate = "w")
+  out <- list(w = nv_tensor(c(1, 2, 3), "f32"))
+  w <- out$w
+  expect_nv(f(w), c(2, 4, 6), "f32")
+  expect_nv(out$w, c(1, 2, 3), "f32")
+  g <- jit(function(state) list(w = state$w * 2), donate = "state")
+  state <- list(w = nv_tensor(c(1, 2, 3), "f32"))
+  expect_nv(g(state)$w, c(2, 4, 6), "f32")
+  expect_error(state$w + 1, class = "anvil_error_donated")
+})
