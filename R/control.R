@@ -186,10 +186,13 @@ state_of <- function(x) {
 # All leaves are values or R numbers, where `arg` gives them.
 check_leaves <- function(x, arg) {
   map_leaves(x, function(leaf) {
-    number <- inherits(leaf, "AnvilValue") || !is.object(leaf) && (is.numeric(leaf) || is.logical(leaf) || is.complex(leaf))
-    if (!number) abort_arg(arg, "tensors or R numbers, or lists of these", describe(leaf))
+    if (!is_operand(leaf)) abort_arg(arg, "tensors or R numbers, or lists of these", describe(leaf))
   })
   x
+}
+
+is_operand <- function(x) {
+  inherits(x, "AnvilValue") || !is.object(x) && (is.numeric(x) || is.logical(x) || is.complex(x))
 }
 
 # An R number as a value; a value as it is.

@@ -76,7 +76,7 @@ nv_subset <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute
 #' @rdname nv_subset
 #' @export
 nv_subset_assign <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_update(value))
 }
 
 #' @rdname nv_subset
@@ -86,7 +86,7 @@ nv_subset_assign <- function(x, ..., value) {
 #' @rdname nv_subset
 #' @export
 `[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_update(value))
 }
 
 #' @rdname nv_subset
@@ -96,7 +96,7 @@ nv_subset_assign <- function(x, ..., value) {
 #' @rdname nv_subset
 #' @export
 `[[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, as_operand(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, as_update(value))
 }
 
 #' @rdname nv_subset
@@ -116,6 +116,12 @@ nv_select <- function(operand, dim, index) {
 # A vector of R, which has no dimensions, as an array of one.
 as_operand <- function(x) {
   if (is.atomic(x) && !is.null(x) && !is.object(x) && length(x) != 1L && is.null(dim(x))) array(x) else x
+}
+
+# What is assigned.
+as_update <- function(value) {
+  if (!is_operand(value)) abort_arg("value", "a tensor, or an R number, logical or array", describe(value))
+  as_operand(value)
 }
 
 # The range of positions that head() and tail() take of each dimension.

@@ -344,3 +344,11 @@ test_that("subsets mix with other ops and donation", {
   y <- nv_tensor(a, dtype = "f64")
   expect_identical(as_array(f(y)), { b <- a; b[1, ] <- b[2, ] * 2; b })
 })
+
+test_that("what cannot be assigned is refused by the name of the value", {
+  x <- nv_tensor(c(1, 2))
+  for (value in list("a", NULL, list(1), factor("b"))) {
+    expect_error(x[1] <- value, class = "anvil_error_arg", "`value` must be a tensor, or an R number")
+  }
+  expect_nv(x, c(1, 2), "f32")
+})
