@@ -1,7 +1,10 @@
 //! Passes: functions from graph to graph that change no result.
 //!
 //! One walk does all for now: unused nodes are dropped, nodes on literals are folded, no-ops and chains of casts and
-//! moves are shortened, and equal nodes are made once (by the builder).
+//! moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are made once (by the
+//! builder).
+
+mod regions;
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -29,6 +32,11 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
 /// One walk over the live nodes.
 fn walk(graph: &Graph) -> Result<Graph> {
     let live = live_nodes(graph);
+    let mut read = vec![false; graph.values().count()];
+    graph.outputs().iter().for_each(|v| read[v.index()] = true);
+    for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
+        node.operands.iter().for_each(|v| read[v.index()] = true);
+    }
     let mut b = Builder::default();
     let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
     for value in graph.values() {
@@ -43,6 +51,11 @@ fn walk(graph: &Graph) -> Result<Graph> {
     for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
         let operands: Vec<Value> =
             node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
+        let read: Vec<bool> = node.results.iter().map(|v| read[v.index()]).collect();
+        if let Some(results) = regions::simplify(&mut b, &node.op, &operands, &read)? {
+            node.results.iter().zip(results).for_each(|(old, value)| new[old.index()] = value);
+            continue;
+        }
         let results = match (&node.op, rewrite(&mut b, &node.op, &operands)?) {
             (_, Some(value)) => vec![value],
             // Derivatives are made by now: what is left is the graph itself.

@@ -1,0 +1,394 @@
+//! Branches and loops without what they need not run: values that nobody reads are not carried, stacked or returned, what
+//! is the same in each repetition is computed once, before the loop, and numbers known outside are known inside.
+
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::ops::{Builder, Graph, If, Op, Scan, While};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Results of an op that does the same as `op` with less; `None` for those that are not `read`, and if it is no op that
+/// has regions.
+///
+/// # Errors
+/// Those of [`Builder::node`], which would be a bug.
+pub(super) fn simplify(b: &mut Builder, op: &Op, operands: &[Value], read: &[bool]) -> Result<Option<Vec<Option<Value>>>> {
+    // What prints is found by its first result.
+    let mut read = read.to_vec();
+    read.iter_mut().take(1).for_each(|first| *first |= op.has_effect());
+    match op {
+        Op::If(op) => branches(b, op, operands, &read).map(Some),
+        Op::While(op) => {
+            let (init, rest) = operands.split_at(op.carried);
+            let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
+            let prints = prints(&op.body) || prints(&op.cond);
+            let looped = Loop { init, along: &[], read: &read, prints };
+            let regions = vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
+            let make = |mut regions: Vec<Graph>, carried, _| {
+                let body = Arc::new(regions.remove(1));
+                Op::While(While { cond: Arc::new(regions.remove(0)), body, carried })
+            };
+            looped.simplify(b, regions, &make).map(Some)
+        }
+        Op::Scan(op) => {
+            let (init, rest) = operands.split_at(op.carried);
+            let (along, rest) = rest.split_at(op.sliced);
+            let looped = Loop { init, along, read: &read, prints: prints(&op.body) };
+            let make = |mut regions: Vec<Graph>, carried, sliced| {
+                Op::Scan(Scan { body: Arc::new(regions.remove(0)), carried, sliced, ..op.clone() })
+            };
+            looped.simplify(b, vec![(super::optimise(&op.body)?, rest)], &make).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn prints(region: &Graph) -> bool {
+    region.nodes().iter().any(|node| node.op.has_effect())
+}
+
+/// Only one branch runs, so that nothing is computed before.
+fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Result<Vec<Option<Value>>> {
+    let (yes, no) = operands[1..].split_at(op.branches[0].inputs().len());
+    let kept: Vec<usize> = (0..read.len()).filter(|&k| read[k]).collect();
+    let (mut all, mut regions) = (vec![operands[0]], Vec::new());
+    for (region, given) in op.branches.iter().zip([yes, no]) {
+        let part = Part::new(super::optimise(region)?, given.iter().copied().map(Some).collect(), false);
+        let (region, given) = part.rebuilt(b, &[], &kept)?;
+        regions.push(Arc::new(region));
+        all.extend(given);
+    }
+    let branches = <[_; 2]>::try_from(regions).expect("there are two");
+    let made = b.node(Op::If(If { branches }), &all)?;
+    Ok(placed(read.len(), &kept, &made))
+}
+
+/// Results by their old numbers.
+fn placed(count: usize, kept: &[usize], made: &[Value]) -> Vec<Option<Value>> {
+    let mut out = vec![None; count];
+    kept.iter().zip(made).for_each(|(&k, &v)| out[k] = Some(v));
+    out
+}
+
+/// A loop, but for its regions.
+struct Loop<'a> {
+    init: &'a [Value],
+    along: &'a [Value],
+    /// For each result, whether anybody reads it.
+    read: &'a [bool],
+    prints: bool,
+}
+
+impl Loop<'_> {
+    /// The last of the regions, which come with what they are given beside state and slices, is the body. `make` makes the
+    /// op, of regions and the numbers of values that are carried and gone along.
+    fn simplify(
+        &self, b: &mut Builder, regions: Vec<(Graph, &[Value])>, make: &dyn Fn(Vec<Graph>, usize, usize) -> Op,
+    ) -> Result<Vec<Option<Value>>> {
+        let carried = self.init.len();
+        let body = &regions.last().expect("a loop has a body").0;
+        // A state that each repetition leaves as it is, is the first one.
+        let stays = |j: usize| {
+            let (input, output) = (body.inputs()[j], body.outputs()[j]);
+            let first = b.graph().aval(self.init[j]);
+            input == output && (!first.ambiguous || body.aval(output).ambiguous) && !(self.prints && j == 0)
+        };
+        let stays: Vec<bool> = (0..carried).map(stays).collect();
+        let part = |(region, given): (Graph, &[Value])| {
+            let state = (0..carried).map(|j| stays[j].then_some(self.init[j]));
+            let slices = self.along.iter().map(|_| None);
+            let slices = slices.take(region.inputs().len() - carried - given.len());
+            let fixed = state.chain(slices).chain(given.iter().copied().map(Some)).collect();
+            Part::new(region, fixed, true)
+        };
+        let parts: Vec<Part> = regions.into_iter().map(part).collect();
+        let (body, tests) = parts.split_last().expect("a loop has a body");
+
+        // Read outside, or in another repetition.
+        let mut kept: Vec<bool> = (0..carried).map(|j| self.read[j] && !stays[j]).collect();
+        let stacked: Vec<usize> = (carried..self.read.len()).filter(|&k| self.read[k]).collect();
+        for test in tests {
+            let reads = test.reads(&(0..test.graph.outputs().len()).collect::<Vec<_>>());
+            (0..carried).for_each(|j| kept[j] |= reads[j]);
+        }
+        let reads = loop {
+            let outputs: Vec<usize> = (0..carried).filter(|&j| kept[j]).chain(stacked.iter().copied()).collect();
+            let reads = body.reads(&outputs);
+            if (0..carried).all(|j| kept[j] || !reads[j]) {
+                break reads;
+            }
+            (0..carried).for_each(|j| kept[j] |= reads[j]);
+        };
+        let state: Vec<usize> = (0..carried).filter(|&j| kept[j]).collect();
+        let slices: Vec<usize> = (carried..carried + self.along.len()).filter(|&i| reads[i]).collect();
+        let outputs: Vec<usize> = state.iter().chain(&stacked).copied().collect();
+
+        let mut out: Vec<Option<Value>> = vec![None; self.read.len()];
+        (0..carried).filter(|&j| stays[j]).for_each(|j| out[j] = Some(self.init[j]));
+        if outputs.is_empty() && !self.prints {
+            return Ok(out);
+        }
+        let mut operands: Vec<Value> = state.iter().map(|&j| self.init[j]).collect();
+        operands.extend(slices.iter().map(|&i| self.along[i - carried]));
+        let mut graphs = Vec::new();
+        for test in tests {
+            let all: Vec<usize> = (0..test.graph.outputs().len()).collect();
+            let (graph, given) = test.rebuilt(b, &state, &all)?;
+            graphs.push(graph);
+            operands.extend(given);
+        }
+        let inputs: Vec<usize> = state.iter().chain(&slices).copied().collect();
+        let (graph, given) = body.rebuilt(b, &inputs, &outputs)?;
+        graphs.push(graph);
+        operands.extend(given);
+        let made = b.node(make(graphs, state.len(), slices.len()), &operands)?;
+        outputs.iter().zip(made).for_each(|(&k, v)| out[k] = Some(v));
+        Ok(out)
+    }
+}
+
+/// A region, with what is known of its inputs.
+struct Part {
+    graph: Graph,
+    /// For each input, the value outside that it is whenever the region runs.
+    fixed: Vec<Option<Value>>,
+    /// For each value, whether it is made of these alone, and may be made outside.
+    constant: Vec<bool>,
+}
+
+/// Costs nothing to repeat, and takes memory to keep.
+fn is_cheap(op: &Op) -> bool {
+    matches!(op, Op::Fill(_) | Op::Iota(_) | Op::BroadcastInDim(_))
+}
+
+impl Part {
+    /// `hoists` says whether nodes may be made outside.
+    fn new(graph: Graph, fixed: Vec<Option<Value>>, hoists: bool) -> Part {
+        let mut constant: Vec<bool> = Vec::with_capacity(fixed.len());
+        for v in graph.values() {
+            constant.push(match graph.def(v) {
+                Def::Input(i) => fixed[i].is_some(),
+                Def::Literal(_) => true,
+                Def::Constant(_) => false,
+                Def::Result(node, _) => {
+                    let node = &graph.nodes()[node];
+                    hoists && !node.op.has_effect() && node.operands.iter().all(|v| constant[v.index()])
+                }
+            });
+        }
+        Part { graph, fixed, constant }
+    }
+
+    /// For each input, whether these outputs, or what prints, are made of it.
+    fn reads(&self, outputs: &[usize]) -> Vec<bool> {
+        let mut wanted: Vec<Value> = outputs.iter().map(|&k| self.graph.outputs()[k]).collect();
+        wanted.extend(self.graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| &node.operands));
+        let (mut read, mut seen) = (vec![false; self.fixed.len()], vec![false; self.constant.len()]);
+        while let Some(v) = wanted.pop() {
+            if self.constant[v.index()] || std::mem::replace(&mut seen[v.index()], true) {
+                continue;
+            }
+            match self.graph.def(v) {
+                Def::Input(i) => read[i] = true,
+                Def::Result(node, _) => wanted.extend(&self.graph.nodes()[node].operands),
+                Def::Literal(_) | Def::Constant(_) => {}
+            }
+        }
+        read
+    }
+
+    /// The region with these of its inputs and outputs. What it needs of the outside beside them becomes further inputs,
+    /// whose values are returned too.
+    fn rebuilt(&self, b: &mut Builder, inputs: &[usize], outputs: &[usize]) -> Result<(Graph, Vec<Value>)> {
+        let graph = &self.graph;
+        let outputs: Vec<Value> = outputs.iter().map(|&k| graph.outputs()[k]).collect();
+        // Which values are needed inside, and which outside; readers come after what they read.
+        let count = self.constant.len();
+        let (mut inside, mut outside) = (vec![false; count], vec![false; count]);
+        outputs.iter().for_each(|v| inside[v.index()] = true);
+        let made_outside = |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op);
+        for node in graph.nodes().iter().rev() {
+            let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
+            if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, node.results[0]) {
+                node.operands.iter().for_each(|v| inside[v.index()] = true);
+            } else {
+                node.results.iter().for_each(|v| outside[v.index()] |= inside[v.index()]);
+            }
+            if node.results.iter().any(|v| outside[v.index()]) {
+                node.operands.iter().for_each(|v| outside[v.index()] = true);
+            }
+        }
+
+        let mut region = Builder::default();
+        let mut given: Vec<Value> = Vec::new();
+        let mut entries: HashMap<(Value, bool), Value> = HashMap::new();
+        let (mut new, mut outer) = (vec![None; count], vec![None; count]);
+        for &i in inputs {
+            let v = graph.inputs()[i];
+            new[v.index()] = Some(region.input(graph.aval(v).clone()));
+        }
+        // A value from outside: a number as it is, others by way of an input.
+        let mut enter = |region: &mut Builder, b: &Builder, v: Value, from: Value| {
+            let aval = graph.aval(v);
+            if let Def::Literal(literal) = b.graph().def(from) {
+                return region.literal(literal, aval.ambiguous);
+            }
+            *entries.entry((from, aval.ambiguous)).or_insert_with(|| {
+                given.push(from);
+                region.input(aval.clone())
+            })
+        };
+        for v in graph.values() {
+            let i = v.index();
+            match graph.def(v) {
+                Def::Literal(literal) => {
+                    let flag = graph.aval(v).ambiguous;
+                    if inside[i] {
+                        new[i] = Some(region.literal(literal, flag));
+                    }
+                    if outside[i] {
+                        outer[i] = Some(b.literal(literal, flag));
+                    }
+                }
+                Def::Input(k) => {
+                    outer[i] = self.fixed[k];
+                    if let (true, None, Some(from)) = (inside[i], new[i], self.fixed[k]) {
+                        new[i] = Some(enter(&mut region, b, v, from));
+                    }
+                }
+                Def::Result(number, 0) => {
+                    let node = &graph.nodes()[number];
+                    let of = |values: &[Option<Value>]| -> Vec<Value> {
+                        node.operands.iter().map(|x| values[x.index()].expect("marked above")).collect()
+                    };
+                    let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
+                    if wanted(&outside) {
+                        for (x, made) in node.results.iter().zip(b.node(node.op.clone(), &of(&outer))?) {
+                            outer[x.index()] = Some(made);
+                        }
+                    }
+                    if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, v) {
+                        for (x, made) in node.results.iter().zip(region.node(node.op.clone(), &of(&new))?) {
+                            new[x.index()] = Some(made);
+                        }
+                    } else {
+                        for x in node.results.iter().filter(|x| inside[x.index()]) {
+                            let from = outer[x.index()].expect("marked above");
+                            new[x.index()] = Some(enter(&mut region, b, *x, from));
+                        }
+                    }
+                }
+                Def::Constant(_) | Def::Result(..) => {}
+            }
+        }
+        let outputs = outputs.iter().map(|v| new[v.index()].expect("marked above")).collect();
+        Ok((region.finish(outputs), given))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::graph::Operation;
+    use crate::ops::{Binary, Compare, Print, Unary};
+    use crate::passes::optimise;
+    use crate::shape::Shape;
+    use crate::tensor::{Aval, Literal};
+
+    fn float() -> Aval {
+        Aval::known(DType::F64, [3].into())
+    }
+
+    fn region(types: &[Aval], f: impl FnOnce(&mut Builder, &[Value]) -> Vec<Value>) -> Arc<Graph> {
+        let mut b = Builder::default();
+        let x: Vec<Value> = types.iter().map(|aval| b.input(aval.clone())).collect();
+        let outputs = f(&mut b, &x);
+        Arc::new(b.finish(outputs))
+    }
+
+    fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
+        b.node1(Op::Unary(op), &[x]).unwrap()
+    }
+
+    fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
+        b.node1(Op::Binary(op), &[x, y]).unwrap()
+    }
+
+    /// Names of the nodes, and for each region below of its own.
+    fn names(graph: &Graph) -> Vec<String> {
+        let name = |op: &Op| {
+            let inner: Vec<String> = op.regions().iter().map(|(_, region)| names(region).join(" ")).collect();
+            if inner.is_empty() { op.name().to_string() } else { format!("{}[{}]", op.name(), inner.join(" | ")) }
+        };
+        graph.nodes().iter().map(|node| name(&node.op)).collect()
+    }
+
+    /// `nv_while()` on (i, x, kept, unread) with a matrix-free body: x + exp(w), and more that is of no use.
+    fn program(outputs: &[usize]) -> Graph {
+        let count = Aval::known(DType::I32, Shape::scalar());
+        let state = [count.clone(), float(), float(), float()];
+        let cond = region(&[&state[..], &[count]].concat(), |b, x| {
+            vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[4]]).unwrap()]
+        });
+        let body = region(&[&state[..], &[float(), float()]].concat(), |b, x| {
+            let one = b.literal(Literal::new(1i32), false);
+            let i = binary(b, Binary::add, x[0], one);
+            let e = unary(b, Unary::exp, x[4]);
+            let sum = binary(b, Binary::add, x[1], e);
+            let other = unary(b, Unary::sin, x[3]);
+            vec![i, sum, x[2], other]
+        });
+        let mut b = Builder::default();
+        let [x, kept, unread, w] = [(); 4].map(|()| b.input(float()));
+        let (zero, limit) = (b.literal(Literal::new(0i32), false), b.literal(Literal::new(5i32), false));
+        let op = Op::While(While { cond, body, carried: 4 });
+        let made = b.node(op, &[zero, x, kept, unread, limit, w, w]).unwrap();
+        b.finish(outputs.iter().map(|&k| made[k]).collect())
+    }
+
+    #[test]
+    fn what_stays_the_same_is_computed_before_the_loop() {
+        let graph = optimise(&program(&[1])).unwrap();
+        assert_eq!(names(&graph), ["exp", "while[lt | add add]"]);
+        // Count and x are carried; the limit, a number, is inside, and exp(w) comes in.
+        let node = &graph.nodes()[1];
+        assert_eq!((node.operands.len(), node.results.len()), (3, 2));
+    }
+
+    #[test]
+    fn a_state_that_nobody_reads_or_changes_is_not_carried() {
+        let graph = optimise(&program(&[3, 2])).unwrap();
+        assert_eq!(names(&graph), ["while[lt | add sin]"]);
+        assert!(matches!(graph.def(graph.outputs()[1]), Def::Input(1)));
+        // Without any use there is no loop.
+        assert!(optimise(&program(&[2])).unwrap().nodes().is_empty());
+    }
+
+    #[test]
+    fn what_prints_is_run_whoever_reads_it() {
+        let body = region(&[float(), float()], |b, x| {
+            let e = unary(b, Unary::exp, x[1]);
+            b.node1(Op::Print(Print { label: "e".into(), ambiguous: false, number: 1 }), &[e]).unwrap();
+            vec![x[0]]
+        });
+        let mut b = Builder::default();
+        let (x, w) = (b.input(float()), b.input(float()));
+        let op = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
+        b.node(Op::Scan(op), &[x, w]).unwrap();
+        let graph = optimise(&b.finish(vec![x])).unwrap();
+        assert_eq!(names(&graph), ["exp", "scan[print]"]);
+    }
+
+    #[test]
+    fn branches_keep_what_they_compute() {
+        let yes = region(&[float()], |b, x| vec![unary(b, Unary::exp, x[0]), x[0]]);
+        let no = region(&[float()], |b, x| vec![x[0], unary(b, Unary::sin, x[0])]);
+        let mut b = Builder::default();
+        let (x, y) = (b.input(float()), b.input(float()));
+        let pred = b.input(Aval::known(DType::I1, Shape::scalar()));
+        let made = b.node(Op::If(If { branches: [yes, no] }), &[pred, x, y]).unwrap();
+        let graph = optimise(&b.finish(vec![made[0]])).unwrap();
+        assert_eq!(names(&graph), ["if[exp | ]"]);
+    }
+}
