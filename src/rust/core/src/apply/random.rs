@@ -158,13 +158,12 @@ impl Applier<'_> {
         let [middle, u] = self.open_unit(state, digits, &half)?;
         let [next, v] = self.unit(middle, digits, &half)?;
         let first = self.polar(u, v, Unary::sin)?;
-        // The last pair may be a half: elements of a shorter draw are the first ones of a longer.
-        let [u, v] = if size % 2 == 0 {
-            [u, v]
-        } else {
-            let rest = [size / 2].into();
-            [self.open_unit(state, digits, &rest)?[1], self.unit(middle, digits, &rest)?[1]]
+        // The last pair may be a half.
+        let cut = |x: &mut Self, value| {
+            let slice = StaticSlice { start: vec![0], limit: vec![size / 2], stride: vec![1] };
+            if size % 2 == 0 { Ok(value) } else { x.builder.node1(Op::StaticSlice(slice), &[value]) }
         };
+        let (u, v) = (cut(self, u)?, cut(self, v)?);
         let second = self.polar(u, v, Unary::cos)?;
         let mut z = self.builder.node1(Op::Concatenate(Concatenate { axis: Axis(0) }), &[first, second])?;
         if shape.rank() != 1 {
