@@ -103,7 +103,8 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             let Some(region) = op.region() else { return false };
             let (mut out, size) = (data[0].to_vec(), operands[0].dtype.bytes());
             let (indices, update) = (&operands[1], operands[2].shape);
-            op.targets(operands[0].shape, indices, update).each(0..update.size(), |number, place| {
+            let count = if out.is_empty() { 0 } else { update.size() };
+            op.targets(operands[0].shape, indices, update).each(0..count, |number, place| {
                 let (old, new) = (&out[place * size..][..size], &data[2][number * size..][..size]);
                 let made = run(region, &[&[old, new], &data[3..]].concat());
                 out[place * size..][..size].copy_from_slice(&made[0]);
