@@ -123,7 +123,6 @@ impl Combiner {
     }
 
     /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same element.
-    #[allow(clippy::too_many_arguments)]
     fn apply<T: Element>(
         &self, program: &Executable, length: usize, members: &[Meeting], elements: &[T], data: &mut [T],
         captured: &[View], [old, new, made]: &mut [AlignedBytes; 3], poll: Poll,

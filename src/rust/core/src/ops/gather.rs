@@ -5,7 +5,7 @@
 
 use super::attrs::{logical, vector};
 use super::binary::Tiles;
-use super::update::Update;
+pub use super::update::Update;
 use super::{written, Region, Row};
 use crate::dtype::{dispatch, Element, ANY, INTEGER};
 use crate::error::{Error, Result};
