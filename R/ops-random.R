@@ -92,6 +92,9 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by less than
 #' 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
 #'
+#' [gradient()] goes through the parameters of `nv_runif()` and `nv_rnorm()`, with the same random bits: by `mean` it is 1,
+#' by `sd` the standard normal number, by `upper` the uniform number in (0, 1), and by `lower` 1 less that.
+#'
 #' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64. The values of
 #' parameters are checked only if they are R numbers.
 #'

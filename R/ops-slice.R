@@ -105,6 +105,11 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #' `nv_gather()` moves windows that do not fit so that they do; `nv_scatter()` leaves them out. Windows that overlap are
 #' updated one after the other, in the order of `update`.
 #'
+#' @section Gradients:
+#' `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where elements that tie share the
+#' gradient in equal parts, and `"mul"` as long as no element or update is 0: where one is, the first derivative holds, and
+#' higher ones may not. What is left out has gradient 0. A function has none: [gradient()] is an `anvil_error_grad` then.
+#'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,scatter_indices Positions, from 1: integers.
 #' @param slice_sizes Sizes of a window, one for each dimension of the operand.
@@ -119,13 +124,16 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #'   vector of its own.
 #' @param indices_are_sorted,unique_indices Promises, which are noted in the graph and change no result.
 #' @param update The stack of windows, of a dtype that is not above the input's.
-#' @param update_computation What becomes of an element: `"replace"`, or the name of the op that joins it with the update:
-#'   `"add"`, `"mul"`, `"min"` or `"max"`.
+#' @param update_computation What becomes of an element: `"replace"` or `NULL`, the update; the name of the op that joins
+#'   it with the update: `"add"`, `"mul"`, `"min"` or `"max"`; or a function of both, as 0-d values, that gives one 0-d
+#'   value of their dtype. The function is traced once, and may use all ops, and values of its surroundings. One that
+#'   adds, multiplies, or takes the smaller or larger of its arguments, and does nothing else, is the update of that name.
 #' @return A tensor of the operand's dtype and ambiguity: the stack of windows, or the updated input.
 #' @section Errors:
 #' `anvil_error_arg` with its name for a set of dimensions that does not fit; `anvil_error_shape` for windows and updates
 #' that do not; `anvil_error_dtype` for indices that are no integers, an update of a dtype above the input's, and dtypes
-#' that the update computation does not take.
+#' that the update computation does not take. For a function as update computation, `anvil_error_arg` unless it takes two
+#' arguments and gives one value, `anvil_error_structure` if that is of another dtype or not 0-d.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' # Columns 4 and 1.
@@ -137,6 +145,11 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #' nv_scatter(
 #'   nv_fill(0L, 3), c(2, 2, 3), nv_fill(1L, 3), update_window_dims = NULL, inserted_window_dims = 1,
 #'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = "add"
+#' )
+#' # Steps towards the updates, one after the other.
+#' nv_scatter(
+#'   nv_fill(0, 3), c(2, 2, 3), nv_fill(1, 3), update_window_dims = NULL, inserted_window_dims = 1,
+#'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = function(old, new) old + (new - old) / 2
 #' )
 #' @export
 nv_gather <- function(operand, start_indices, slice_sizes, offset_dims, collapsed_slice_dims,
@@ -156,11 +169,59 @@ nv_scatter <- function(input, scatter_indices, update, update_window_dims, inser
                        input_batching_dims = NULL, scatter_indices_batching_dims = NULL, scatter_dims_to_operand_dims,
                        index_vector_dim, indices_are_sorted = FALSE, unique_indices = FALSE,
                        update_computation = "replace") {
-  .External(
-    anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_dims = update_window_dims,
-    inserted_window_dims = inserted_window_dims, input_batching_dims = input_batching_dims,
-    scatter_indices_batching_dims = scatter_indices_batching_dims,
-    scatter_dims_to_operand_dims = scatter_dims_to_operand_dims, index_vector_dim = index_vector_dim,
-    indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = update_computation
+  scatter <- function(input, how) {
+    .External(
+      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_dims = update_window_dims,
+      inserted_window_dims = inserted_window_dims, input_batching_dims = input_batching_dims,
+      scatter_indices_batching_dims = scatter_indices_batching_dims,
+      scatter_dims_to_operand_dims = scatter_dims_to_operand_dims, index_vector_dim = index_vector_dim,
+      indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how
+    )
+  }
+  # A graph is what a function becomes, and nothing that a user gives.
+  if (inherits(update_computation, "AnvilGraph")) {
+    abort_arg("update_computation", "a function of two values, NULL, or a name", describe(update_computation))
+  }
+  if (!is.function(update_computation)) return(scatter(input, update_computation))
+  check_two_arguments(update_computation, "update_computation")
+  # Evaluated before a trace is opened.
+  list(input, scatter_indices, update)
+  settle_function(update_computation)
+  at_once(function() {
+    input <- value_of(input)
+    element <- nv_abstract(dtype(input), integer(), ambiguous(input))
+    region <- trace_region(
+      update_computation, list(element, element), "the update computation of nv_scatter()",
+      function(out) check_update(out, element)
+    )
+    scatter(input, region)
+  })
+}
+
+# A function that can be called with two arguments in order.
+check_two_arguments <- function(f, name) {
+  formals <- formals(args(f))
+  dots <- names(formals) == "..."
+  # What comes after dots is not reached by order.
+  before <- if (any(dots)) which(dots) - 1L else length(formals)
+  needed <- vapply(formals, identical, NA, quote(expr = ))
+  takes <- any(dots) || before >= 2L
+  left_out <- sum(needed & !dots & seq_along(formals) > min(2L, before))
+  if (takes && !left_out) return()
+  count <- if (takes) min(2L, before) + left_out else before
+  got <- if (count == 0L) "one without arguments" else paste("one of", count, if (count == 1L) "argument" else "arguments")
+  abort_arg(name, "a function of two values, the old one and the update", got)
+}
+
+# What an update computation gives: a value of the elements' type.
+check_update <- function(out, element) {
+  number <- inherits(out, "AnvilValue") || !is.object(out) && (is.numeric(out) || is.logical(out) || is.complex(out))
+  if (!number) {
+    abort_arg("update_computation", "a function that gives one tensor or R number", paste("one that gives", describe(out)))
+  }
+  check_same_types(
+    value_types(element, "result"), value_types(out, "result"), "An update computation must give a value of the type of the elements.",
+    function(was, is) paste(is, "for elements of", was), "Convert it in the function, or reduce it to one element."
   )
+  out
 }

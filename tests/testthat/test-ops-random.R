@@ -371,3 +371,22 @@ test_that("wrong parameters are refused, in the user's call", {
   expect_error(nv_rnorm(2, s, sd = array(1, 1)), class = "anvil_error_shape")
   expect_no_open_trace()
 })
+
+test_that("draws are derived by the parameters of their distribution", {
+  s <- nv_rng_state(7)
+  for (n in c(1L, 4L, 5L)) {
+    z <- as_array(nv_rnorm(n, s, "f64")$value)
+    w <- seq_len(n)
+    f <- function(mean, sd) sum(nv_rnorm(n, s, "f64", mean = mean, sd = sd)$value * nv_tensor(as.double(w), dtype = "f64"))
+    g <- lapply(unname(gradient(f)(nv_scalar(2, "f64"), nv_scalar(3, "f64"))), as_array)
+    expect_equal(g, list(sum(w), sum(w * z)), tolerance = 1e-14)
+    u <- as_array(nv_runif(n, s, "f64")$value)
+    f <- function(a, b) sum(nv_runif(n, s, "f64", a, b)$value * nv_tensor(as.double(w), dtype = "f64"))
+    g <- lapply(unname(gradient(f)(nv_scalar(2, "f64"), nv_scalar(3, "f64"))), as_array)
+    expect_equal(g, list(sum(w * (1 - u)), sum(w * u)), tolerance = 1e-14)
+  }
+  # Each number for itself, and the state is a constant.
+  spread <- jit(function(sd) value_and_gradient(function(sd) sum(nv_rnorm(c(2, 3), s, sd = sd)$value^2))(sd))
+  got <- spread(nv_scalar(2))
+  expect_equal(as_array(got$gradient[[1L]]), as_array(got$value), tolerance = 1e-6)
+})

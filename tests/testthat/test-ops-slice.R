@@ -246,6 +246,148 @@ test_that("scatter on every dtype, with duplicates; empty ones", {
   expect_error(count(z, 1, nv_tensor(array(1i)), "max"), class = "anvil_error_dtype", "complex")
 })
 
+# Elements of a vector, updated at positions by a function or a name.
+scatter_by <- function(x, i, u, how) {
+  nv_scatter(x, i, u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+}
+
+test_that("scatter by a function is a loop over updates", {
+  set.seed(11)
+  joins <- list(
+    function(old, new) old - new, function(old, new) new, function(old, new) old, function(old, new) old %/% 2L + new,
+    function(a, b) nv_ifelse(a > b, a - b, b), function(a, b) nv_if(a > b, a - b, b),
+    function(a, b) nv_while(a, function(s) s < b, function(s) s * 2L + 1L)
+  )
+  plain <- list(
+    `-`, function(a, b) b, function(a, b) a, function(a, b) a %/% 2L + b, function(a, b) if (a > b) a - b else b,
+    function(a, b) if (a > b) a - b else b, function(a, b) { while (a < b) a <- a * 2L + 1L; a }
+  )
+  for (i in 1:60) {
+    w <- random_windows()
+    a <- array(sample(100L, prod(w$sizes)), w$sizes)
+    u <- array(sample(100L, prod(w$stack), replace = TRUE), w$stack)
+    k <- sample(length(joins), 1L)
+    want <- a
+    each_place(
+      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, FALSE,
+      function(at, place) want[place] <<- as.integer(plain[[k]](want[place], u[at]))
+    )
+    scatter <- function(x, i, u) {
+      nv_scatter(
+        x, i, u, w$window_dims, w$dropped, scatter_dims_to_operand_dims = w$map, index_vector_dim = w$vector_dim,
+        update_computation = joins[[k]]
+      )
+    }
+    expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
+  }
+})
+
+test_that("scatter by a function keeps the order of updates, however many there are and meet", {
+  set.seed(12)
+  step <- function(old, new) old / 2 + new
+  for (places in c(1L, 3L, 40L, 2000L, 50000L)) {
+    i <- sample(places + 1L, 5000L, replace = TRUE)
+    u <- runif(5000)
+    want <- numeric(places)
+    for (k in which(i <= places)) want[i[k]] <- step(want[i[k]], u[k])
+    x <- nv_fill(0, places, "f64")
+    expect_jit_equal(function(x, i, u) scatter_by(x, i, u, step), x, nv_tensor(i), nv_tensor(u, dtype = "f64"), r = array(want))
+  }
+})
+
+test_that("scatter by a function on every dtype, in loops, with what is around it", {
+  i <- c(2, 2, 3, 9)
+  for (dtype in c(real_dtypes, complexes)) {
+    x <- nv_tensor(c(1, 1, 0), dtype = dtype)
+    u <- nv_tensor(c(0, 1, 1, 1), dtype = dtype)
+    got <- scatter_by(x, i, u, function(old, new) nv_ifelse(new == old, new, x[3L]))
+    expect_identical(got, scatter_by(x, i, nv_tensor(c(0, 0, 0, 0), dtype = dtype), "replace"), label = dtype)
+    expect_identical(scatter_by(x, i, u, function(old, new) old), x, label = dtype)
+  }
+  x <- nv_tensor(c(1, 2, 3))
+  u <- nv_tensor(c(10, 20, 30, 40))
+  table <- nv_tensor(c(5, 6))
+  scale <- nv_scalar(3)
+  want <- function(s) c(1, (2 * s + 110) * s + 220, 3 * s + 330)
+  expect_jit_equal(function(x, u) scatter_by(x, i, u, function(a, b) a * scale + sum(table) * b), x, u, r = array(want(3)))
+  expect_jit_equal(function(x, u, s) scatter_by(x, i, u, function(a, b) a * s + sum(table) * b), x, u, nv_scalar(2), r = array(want(2)))
+  repeated <- function(x, u) nv_for(3L, x, function(k, x) scatter_by(x, i, u, function(a, b) b - a * nv_convert(k, "f32")))
+  r <- c(1, 2, 3)
+  for (k in 1:3) for (n in 1:3) r[i[n]] <- c(10, 20, 30)[n] - r[i[n]] * k
+  expect_jit_equal(repeated, x, u, r = array(r))
+  # Inside of its own kind.
+  inner <- function(a, b) scatter_by(nv_reshape(a, 1L), nv_fill(1L, 1), nv_reshape(b, 1L), function(a, b) a - b)[1L]
+  expect_identical(scatter_by(x, i, u, inner), nv_tensor(c(1, -28, -27)))
+  # Nothing to do; the function is traced all the same.
+  traced <- 0L
+  count <- function(a, b) { traced <<- traced + 1L; a - b }
+  expect_identical(scatter_by(x, nv_empty("i32", 0), nv_empty("f32", 0), count), x)
+  expect_identical(scatter_by(nv_empty("f32", 0), i, u, count), nv_empty("f32", 0))
+  expect_identical(traced, 2L)
+  invisible(jit(function(x, u) scatter_by(x, i, u, count))(x, u))
+  expect_identical(traced, 3L)
+  # In the order of the updates.
+  shown <- capture.output(invisible(scatter_by(x, i, u, function(a, b) nv_print(b) + a)))
+  expect_identical(as.numeric(grep("^ *[0-9]+$", shown, value = TRUE)), c(10, 20, 30))
+})
+
+test_that("a function that is a named update is that", {
+  args <- list(nv_tensor(c(1, 2, 3)), nv_tensor(c(2L, 2L)), nv_tensor(c(4, 5)))
+  text <- function(how) graph_text(trace_fn(function(x, i, u) scatter_by(x, i, u, how), args))
+  same <- list(
+    replace = NULL, replace = function(old, new) new, add = function(a, b) a + b, add = function(a, b) b + a, add = `+`,
+    mul = nv_mul, mul = function(a, b) (b * a), min = nv_min, min = min, max = max, max = function(x, ...) max(x, ...)
+  )
+  for (k in seq_along(same)) expect_identical(text(same[[k]]), text(names(same)[k]), label = deparse1(same[k]))
+  shown <- text(function(old, new) old - new)
+  expect_match(shown, "update_computation = update]", fixed = TRUE)
+  expect_match(shown, "update(%x1: f32[], %x2: f32[]):\n        %1: f32[] = sub(%x1, %x2)\n        gives (%1)", fixed = TRUE)
+})
+
+test_that("functions that cannot update are errors of the call", {
+  x <- nv_tensor(c(1, 2, 3))
+  u <- nv_tensor(c(4, 5))
+  call <- function(how) {
+    nv_scatter(x, c(1, 2), u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+  }
+  refused <- function(how, class, message) {
+    e <- expect_error(call(how), class = class, message)
+    expect_identical(as.character(conditionCall(e)[[1L]]), "nv_scatter")
+    expect_error(jit(function(x) call(how))(x), class = class, message)
+  }
+  refused(function(a) a, "anvil_error_arg", "two values.* not one of 1 argument\\.")
+  refused(function() 1, "anvil_error_arg", "one without arguments")
+  refused(function(a, b, c) a, "anvil_error_arg", "not one of 3 arguments")
+  refused(function(..., c) 1, "anvil_error_arg", "argument")
+  refused(function(a, b) list(a), "anvil_error_arg", "one tensor or R number.* a list of length 1")
+  refused(function(a, b) NULL, "anvil_error_arg", "NULL")
+  refused(function(a, b) "a", "anvil_error_arg", "one tensor or R number")
+  refused(function(a, b) a > b, "anvil_error_structure", "i1\\[\\] for elements of f32\\[\\]")
+  refused(function(a, b) nv_broadcast_to(a, 2), "anvil_error_structure", "f32\\[2\\]")
+  expect_error(call(function(a, b) stop("mine")), class = "simpleError", "mine")
+  refused(5, "anvil_error_arg", "a function of two values")
+  refused("div", "anvil_error_arg", "a function of two values.*\"add\"")
+  refused(trace_fn(function(a, b) a, list(1, 2)), "anvil_error_arg", "AnvilGraph")
+  expect_identical(call(function(a, b, c = 2, ...) a * c), nv_tensor(c(2, 4, 3)))
+  loss <- function(x) sum(call(function(a, b) a - b * x[1L]))
+  e <- expect_error(gradient(loss)(x), class = "anvil_error_grad", "nv_scatter")
+  expect_match(conditionMessage(e), "by name", fixed = TRUE)
+})
+
+test_that("gradients of scatter by name, and by functions that have one", {
+  x <- nv_tensor(c(2, 4, 1))
+  u <- nv_tensor(c(3, 0, 4, 7))
+  grads <- function(how) {
+    f <- function(x, u) sum(scatter_by(x, c(1, 1, 2, 9), u, how) * nv_tensor(c(1, 10, 100)))
+    lapply(unname(gradient(f)(x, u)), function(g) as.vector(as_array(g)))
+  }
+  expect_identical(grads("mul"), list(c(0, 40, 100), c(0, 6, 40, 0)))
+  expect_identical(grads("max"), list(c(0, 5, 100), c(1, 0, 5, 0)))
+  expect_identical(grads("min"), list(c(0, 5, 100), c(0, 1, 5, 0)))
+  expect_identical(grads(`*`), grads("mul"))
+  expect_identical(grads(max), grads("max"))
+})
+
 test_that("batching dimensions of gather and scatter", {
   a <- matrix(1:12, 4)
   i <- c(3L, 1L, 2L, 9L)

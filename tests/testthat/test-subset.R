@@ -351,4 +351,23 @@ test_that("what cannot be assigned is refused by the name of the value", {
     expect_error(x[1] <- value, class = "anvil_error_arg", "`value` must be a tensor, or an R number")
   }
   expect_nv(x, c(1, 2), "f32")
+test_that("few positions along several large dimensions", {
+  set.seed(4)
+  sizes <- c(40L, 30L, 9L)
+  a <- array(sample(1000L, prod(sizes), replace = TRUE), sizes)
+  x <- nv_tensor(a)
+  for (k in 1:30) {
+    given <- lapply(sizes, function(n) if (runif(1) < 0.7) sample(n, sample(3L, 1L) + 1L, replace = TRUE))
+    at <- Map(function(i, n) if (is.null(i)) seq_len(n) else i, given, sizes)
+    want <- a[at[[1]], at[[2]], at[[3]], drop = FALSE]
+    # Known while tracing, and tensors of several dtypes.
+    dtypes <- sample(c("i32", "i64", "ui8"), 3, replace = TRUE)
+    tensors <- Map(function(i, dtype) if (!is.null(i)) nv_tensor(i, dtype = dtype), given, dtypes)
+    read <- function(index) eval(as.call(c(list(quote(`[`), quote(x)), lapply(index, function(i) i %||% quote(expr = )), list(drop = FALSE))))
+    expect_identical(as_array(read(given)), want)
+    expect_identical(as_array(read(tensors)), want)
+  }
+  # Positions outside are moved to the nearest one.
+  pick <- function(x, i, j) x[i, j, 2]
+  expect_jit_equal(pick, x, nv_tensor(c(-5L, 99L)), nv_tensor(c(31L, 4L, 0L)), r = a[c(1, 40), c(30, 4, 1), 2])
 })

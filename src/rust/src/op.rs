@@ -7,6 +7,7 @@
 use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::jit;
 use crate::mixer::Mixer;
 use crate::program::Program;
 use crate::rules;
@@ -27,6 +28,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Number of eager programs that are kept; when there are more, all are dropped and made again as they are needed.
 const MAX_PROGRAMS: usize = 4096;
@@ -77,6 +79,11 @@ impl Call {
             attrs = attrs.with(&text(unsafe { PRINTNAME(tag) }), attr(x)?);
         }
         Ok(attrs)
+    }
+
+    /// Parameters that are traced functions. What these use of the trace around them comes after the other operands.
+    fn graphs(&self) -> impl Iterator<Item = SEXP> + '_ {
+        self.attrs.iter().map(|&(_, x)| x).filter(|&x| value::is_graph(x))
     }
 
     fn apply(&self, applier: &mut Applier, operands: &[Operand]) -> Outcome<Vec<Value>> {
@@ -146,6 +153,7 @@ pub fn attr(x: SEXP) -> Outcome<Attr> {
         Some(values) if kind(x) != LGLSXP => Attr::Numbers(values),
         Some(values) if values.len() == 1 && !values[0].is_nan() => Attr::Logical(values[0] != 0.0),
         _ if kind(x) == NILSXP => Attr::Null,
+        _ if value::is_graph(x) => Attr::Graph(Arc::new(jit::traced(x)?.graph.clone())),
         _ if value::is_tensor(x) => {
             let record = Record::read(x)?;
             if record.shape().size() != 1 {
@@ -168,7 +176,11 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let call = Call::new(args);
     if let Some((trace, handle)) = owner(&call)? {
         let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));
-        let operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
+        let mut operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
+        for graph in call.graphs() {
+            let builder = trace.builder();
+            operands.extend(jit::traced(graph)?.outer.iter().map(|&v| Operand::of(&builder, v)));
+        }
         return traced(&trace, handle, list, scope, |applier| call.apply(applier, &operands));
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
@@ -217,12 +229,12 @@ pub fn eager(
 }
 
 /// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all, so that a
-/// tensor made while tracing is part of the program.
+/// tensor made while tracing is part of the program, or has a traced function, which is a part of that trace.
 fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
     if let Some(found) = trace::trace_of(&call.operands)? {
         return Ok(Some(found));
     }
-    Ok(if call.operands.is_empty() { trace::innermost() } else { None })
+    Ok(if call.operands.is_empty() || call.graphs().next().is_some() { trace::innermost() } else { None })
 }
 
 fn compile(

@@ -166,6 +166,12 @@ pub fn is_tracer(x: SEXP) -> bool {
     kind(x) == EXTPTRSXP && has_class(x, globals().tracer, TRACER)
 }
 
+/// Whether an object is a traced function.
+pub fn is_graph(x: SEXP) -> bool {
+    // SAFETY: reads the class attribute.
+    kind(x) == EXTPTRSXP && unsafe { Rf_inherits(x, c"AnvilGraph".as_ptr()) } != 0
+}
+
 /// The dtype that a character vector of length 1 names, by the identity of R's strings.
 pub fn dtype_of_name(name: SEXP) -> Option<DType> {
     let globals = globals();

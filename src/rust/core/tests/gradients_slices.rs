@@ -135,12 +135,16 @@ fn gathers() {
 
 /// Rows written to a matrix, at positions from 1.
 fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) -> Value {
+    rows_by(b, x, at, update, Attr::Text(how.into()))
+}
+
+fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr) -> Value {
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
         ("update_window_dims", &[2]), ("inserted_window_dims", &[1]), ("input_batching_dims", &[]),
         ("scatter_indices_batching_dims", &[]), ("scatter_dims_to_operand_dims", &[1]), ("index_vector_dim", &[2]),
     ]);
-    let attrs = attrs.with("update_computation", Attr::Text(how.into()));
+    let attrs = attrs.with("update_computation", how);
     let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
     op(b, "scatter", &[x, indices, update], &attrs)
 }
@@ -148,7 +152,7 @@ fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) ->
 #[test]
 fn scatters() {
     let rng = &mut Rng::new(6);
-    for how in ["add", "replace"] {
+    for how in ["add", "replace", "mul", "min", "max"] {
         // Duplicates, and positions outside, which are not written.
         for at in [&[1, 3][..], &[2, 2, 1, 2], &[-7, 0, 4, 3, 99], &[]] {
             let update = Shape::try_new(vec![at.len(), 2]).unwrap();
@@ -171,11 +175,58 @@ fn scatters() {
 }
 
 #[test]
-fn scatters_by_other_ops_say_that_they_have_no_rule() {
+fn scatters_by_mul_at_zeros() {
+    let rng = &mut Rng::new(8);
+    let shapes = [[3, 2].into(), [5, 2].into()];
+    let program = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[2, 1, 2, 7, 2], x[1], "mul");
+    // Zeros in the input, in one update of a place, in two, in all; in a window that is dropped.
+    for (in_x, in_update) in [(&[1][..], &[][..]), (&[], &[0]), (&[1], &[0, 2]), (&[], &[0, 2, 4, 9]), (&[], &[3, 8]), (&[], &[1, 6])] {
+        let point: Vec<Vec<f64>> = [(6, in_x), (10, in_update)].iter().map(|(n, zeros)| {
+            (0..*n).map(|i| if zeros.contains(&i) { 0.0 } else { gradients::uniform(rng, [0.5, 1.5]) }).collect()
+        }).collect();
+        gradients::agrees("scatter by mul at 0", &scalar(&program, &shapes, 3), &shapes, &point, rng);
+    }
+    // By hand: x = (2, 0), updates 3, 0 for the first, 5, 0 for the second element.
+    let shapes = [[2, 1].into(), [4, 1].into()];
+    let at = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[1, 1, 2, 2], x[1], "mul");
+    let got = run(&gradient(&ones(&at, &shapes), &shapes).unwrap(), &[vec![2.0, 0.0], vec![3.0, 0.0, 5.0, 0.0]]);
+    assert_eq!(got, [vec![0.0, 0.0], vec![0.0, 6.0, 0.0, 0.0]]);
+}
+
+#[test]
+fn scatters_by_min_and_max_share_among_ties() {
+    let shapes = [[3, 1].into(), [5, 1].into()];
+    // The first element ties with two updates, two updates of the second tie above it, the third is met by no window.
+    let point = [vec![4.0, 1.0, 2.0], vec![4.0, 2.0, 4.0, 2.0, 9.0]];
+    for (how, sign) in [("max", 1.0), ("min", -1.0)] {
+        let program = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[1, 2, 1, 2, 8], x[1], how);
+        let point = point.clone().map(|x| x.into_iter().map(|v| sign * v).collect::<Vec<f64>>());
+        let got = run(&gradient(&ones(&program, &shapes), &shapes).unwrap(), &point);
+        let third = 1.0 / 3.0;
+        assert_eq!(got, [vec![third, 0.0, 1.0], vec![third, 0.5, third, 0.5, 0.0]], "{how}");
+    }
+}
+
+/// The sum of what a program gives, as a graph.
+fn ones(program: &gradients::Program, shapes: &[Shape]) -> anvil_core::ops::Graph {
+    let mut b = Builder::default();
+    let x = inputs(&mut b, shapes);
+    let y = program(&mut b, &x);
+    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let sum = op(&mut b, "reduce_sum", &[y], &all);
+    b.finish(vec![sum])
+}
+
+#[test]
+fn scatters_by_a_function_say_that_they_have_no_rule() {
     let shapes = [[3, 2].into(), [2, 2].into()];
-    let graph = scalar(&|b, x| rows_into(b, x[0], &[1, 2], x[1], "mul"), &shapes, 1);
-    let error = gradient(&graph, &shapes).unwrap_err().to_string();
-    assert!(error.contains("nv_scatter") && error.contains("\"mul\""), "{error}");
+    let mut region = Builder::default();
+    let old_and_new = inputs(&mut region, &[Shape::scalar(), Shape::scalar()]);
+    let difference = op(&mut region, "sub", &old_and_new, &Attrs::new());
+    let region = std::sync::Arc::new(region.finish(vec![difference]));
+    let graph = scalar(&|b, x| rows_by(b, x[0], &[1, 2], x[1], Attr::Graph(region.clone())), &shapes, 1);
+    let error = gradient(&graph, &shapes).unwrap_err();
+    assert!(error.class() == "anvil_error_grad" && error.to_string().contains("by a function"), "{error}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn assert_agrees(seed: u64, writer: Writer, outputs: Vec<Value>) -> usize {
 fn random_programs_agree_with_the_reference() {
     let mut names = all_names();
     let mut applied: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut donations, mut programs) = (0, 0);
+    let (mut donations, mut programs, mut by_function) = (0, 0, 0);
     for seed in 1..=PROGRAMS {
         let mut writer = Writer::new(seed);
         for _ in 0..2 + writer.rng.below(30) {
@@ -82,6 +82,8 @@ fn random_programs_agree_with_the_reference() {
                 *applied.entry(name).or_default() += 1;
             }
         }
+        let nodes = writer.b.graph().nodes();
+        by_function += nodes.iter().filter(|node| node.op.name() == "scatter" && node.op.has_regions()).count();
         let outputs = writer.outputs();
         donations += assert_agrees(seed, writer, outputs);
         programs += 1;
@@ -92,6 +94,7 @@ fn random_programs_agree_with_the_reference() {
     assert!(missing.is_empty(), "never applied: {missing:?}");
     let total: usize = applied.values().sum();
     assert!(programs >= 500 && total > 10 * programs && donations > 2000, "{programs} {total} {donations}");
+    assert!(by_function > 2000, "{by_function}");
 }
 
 #[test]

@@ -157,15 +157,20 @@ impl Applier<'_> {
         // The logarithm of 0 would make an infinite number.
         let [middle, u] = self.open_unit(state, digits, &half)?;
         let [next, v] = self.unit(middle, digits, &half)?;
-        let first = self.polar(u, v, Unary::sin)?;
-        // The last pair may be a half: elements of a shorter draw are the first ones of a longer.
-        let [u, v] = if size % 2 == 0 {
-            [u, v]
-        } else {
-            let rest = [size / 2].into();
-            [self.open_unit(state, digits, &rest)?[1], self.unit(middle, digits, &rest)?[1]]
-        };
-        let second = self.polar(u, v, Unary::cos)?;
+        let log = self.builder.node1(Op::Unary(Unary::log), &[u])?;
+        let square = self.with_number(Binary::mul, log, -2.0)?;
+        let radius = self.builder.node1(Op::Unary(Unary::sqrt), &[square])?;
+        let angle = self.with_number(Binary::mul, v, std::f64::consts::TAU)?;
+        // The last pair may be a half.
+        let cut = StaticSlice { start: vec![0], limit: vec![size / 2], stride: vec![1] };
+        let halves = [(Unary::sin, None), (Unary::cos, (size % 2 == 1).then_some(cut))];
+        let [first, second] = halves.map(|(side, cut)| {
+            let cut = |b: &mut Builder, x| cut.clone().map_or(Ok(x), |cut| b.node1(Op::StaticSlice(cut), &[x]));
+            let (radius, angle) = (cut(self.builder, radius)?, cut(self.builder, angle)?);
+            let side = self.builder.node1(Op::Unary(side), &[angle])?;
+            self.builder.node1(Op::Binary(Binary::mul), &[radius, side])
+        });
+        let (first, second) = (first?, second?);
         let mut z = self.builder.node1(Op::Concatenate(Concatenate { axis: Axis(0) }), &[first, second])?;
         if shape.rank() != 1 {
             z = self.builder.node1(Op::Reshape(Reshape { shape, order: layout::Order::Row }), &[z])?;
@@ -177,16 +182,6 @@ impl Applier<'_> {
             z = self.with_scalar(Binary::add, z, mean)?;
         }
         Ok(vec![next, self.cast(z, Ranked { dtype, ambiguous: false })?])
-    }
-
-    /// Standard normal numbers, one of each pair of uniform ones: `side` is the sine for one, the cosine for the other.
-    fn polar(&mut self, u: Value, v: Value, side: Unary) -> Result<Value> {
-        let log = self.builder.node1(Op::Unary(Unary::log), &[u])?;
-        let square = self.with_number(Binary::mul, log, -2.0)?;
-        let radius = self.builder.node1(Op::Unary(Unary::sqrt), &[square])?;
-        let angle = self.with_number(Binary::mul, v, std::f64::consts::TAU)?;
-        let side = self.builder.node1(Op::Unary(side), &[angle])?;
-        self.builder.node1(Op::Binary(Binary::mul), &[radius, side])
     }
 
     /// Numbers of successes in `n` trials whose probability follows the state, a uniform number for each trial.

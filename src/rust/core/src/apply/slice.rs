@@ -8,8 +8,10 @@ use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::attrs::{Attr, Attrs};
 use crate::ops::*;
+use crate::passes::optimise;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
+use std::sync::Arc;
 
 impl Applier<'_> {
     /// The op of this family that is called so, if there is one.
@@ -65,19 +67,23 @@ impl Applier<'_> {
                 self.builder.node(Op::Gather(op), &[x, indices])?
             }
             "scatter" => {
-                arity(&function, operands, 3)?;
+                let update = updates(attrs)?;
+                // What a function uses beside its arguments comes after the others, as it is.
+                let count = if matches!(update, Update::By(_)) { operands.len().max(3) } else { 3 };
+                arity(&function, operands, count)?;
                 let names = ["update_window_dims", "inserted_window_dims", "input_batching_dims"];
                 let names = (names, ["scatter_indices_batching_dims", "scatter_dims_to_operand_dims"]);
                 let op = Scatter {
                     windows: windows(attrs, names.0, names.1)?,
-                    update: Update::from_name(attrs.choice("update_computation", &Update::NAMES)?),
+                    update,
                     indices_are_sorted: attrs.flag("indices_are_sorted")?,
                     unique_indices: attrs.flag("unique_indices")?,
                 };
                 let x = self.materialise(operands[0])?;
                 let indices = self.positions(operands[1], &function, "scatter_indices")?;
-                let update = self.assigned(operands[2], x)?;
-                self.builder.node(Op::Scatter(op), &[x, indices, update])?
+                let mut values = vec![x, indices, self.assigned(operands[2], x)?];
+                values.extend(operands[3..].iter().map(|x| x.value));
+                self.builder.node(Op::Scatter(op), &values)?
             }
             _ => return Ok(None),
         }))
@@ -178,6 +184,22 @@ fn windows(attrs: &Attrs, [window, dropped, batching]: [&str; 3], [index_batchin
         index_map: dims(attrs, map)?,
         index_vector_dim,
     })
+}
+
+/// The update computation of a scatter: a name, or a function; the update itself if nothing is given.
+fn updates(attrs: &Attrs) -> Result<Update> {
+    let name = "update_computation";
+    match attrs.get(name) {
+        Attr::Null => Ok(Update::Replace),
+        // Simplified, so that a function that is no more than an op is seen to be one.
+        Attr::Graph(region) => Ok(Update::from_region(Arc::new(optimise(region)?))),
+        _ => match attrs.choice(name, &Update::NAMES) {
+            Err(Error::Arg { arg, expected, got, .. }) => {
+                Err(Error::arg(arg, format!("a function of two values, NULL, or {expected}"), got))
+            }
+            choice => choice.map(Update::from_name),
+        },
+    }
 }
 
 fn static_slice(attrs: &Attrs, shape: &Shape) -> Result<StaticSlice> {

@@ -267,9 +267,15 @@ impl Applier<'_> {
         let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
         let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
         many.sort_by(|(a, (i, _)), (b, (j, _))| a.total_cmp(b).then(j.cmp(i)));
-        for (_, (i, index)) in many {
-            let shape = self.shape(x);
-            x = self.builder.node1(Op::Gather(Gather::along(Axis(i), &shape)), &[x, index])?;
+        let mut many: Vec<(usize, Value)> = many.into_iter().map(|(_, one)| one).collect();
+        if self.picks_at_once(x, &many) {
+            many.sort();
+            x = self.picked(x, &many)?;
+        } else {
+            for (i, index) in many {
+                let shape = self.shape(x);
+                x = self.builder.node1(Op::Gather(Gather::along(Axis(i), &shape)), &[x, index])?;
+            }
         }
         if drop && drops.contains(&true) {
             let dropped: Vec<Axis> = (0..drops.len()).filter(|&i| drops[i]).map(Axis).collect();
@@ -447,21 +453,64 @@ impl Applier<'_> {
             }
             stacked += usize::from(!drops[i]);
         }
-        // One column for each dimension, over all combinations.
         windows.index_vector_dim = Axis(sizes.len());
+        let indices = self.combinations(vectors, sizes)?;
+        Ok((windows, indices))
+    }
+
+    /// Index vectors for all combinations of positions, along a last dimension: one element of each vector for each of
+    /// these values, which are 1-d and go along the dimension that they come with, or 0-d.
+    fn combinations(&mut self, values: Vec<(Value, Option<usize>)>, mut sizes: Vec<usize>) -> Result<Value> {
+        let axis = Axis(sizes.len());
         sizes.push(1);
         let column = Shape::try_new(sizes)?;
-        let values = self.one_width(vectors.iter().map(|(value, _)| *value).collect())?;
+        let along: Vec<Option<usize>> = values.iter().map(|(_, along)| *along).collect();
+        let values = self.one_width(values.into_iter().map(|(value, _)| value).collect())?;
         let mut columns = Vec::with_capacity(values.len());
-        for (value, (_, along)) in values.into_iter().zip(vectors) {
+        for (value, along) in values.into_iter().zip(along) {
             let op = BroadcastInDim { shape: column.clone(), axes: along.map(Axis).into_iter().collect() };
             columns.push(self.builder.node1(Op::BroadcastInDim(op), &[value])?);
         }
-        let indices = match columns.as_slice() {
-            [one] => *one,
-            _ => self.builder.node1(Op::Concatenate(Concatenate { axis: windows.index_vector_dim }), &columns)?,
+        match columns.as_slice() {
+            [one] => Ok(*one),
+            _ => self.builder.node1(Op::Concatenate(Concatenate { axis }), &columns),
+        }
+    }
+
+    /// Whether one gather at all combinations of positions costs less than one after the other along each dimension, in
+    /// this order. To find the place of a combination takes about as long as to move this many elements in between.
+    fn picks_at_once(&self, x: Value, many: &[(usize, Value)]) -> bool {
+        const ELEMENTS: f64 = 12.0;
+        let mut sizes: Vec<f64> = self.aval(x).shape.iter().map(|&n| n as f64).collect();
+        let (mut between, mut combinations) = (0.0, 1.0);
+        for (k, (i, index)) in many.iter().enumerate() {
+            sizes[*i] = self.aval(*index).shape[0] as f64;
+            combinations *= sizes[*i];
+            if k + 1 < many.len() {
+                between += sizes.iter().product::<f64>();
+            }
+        }
+        many.len() > 1 && ELEMENTS * combinations < between
+    }
+
+    /// Elements at all combinations of positions along some dimensions, which come in order.
+    fn picked(&mut self, x: Value, many: &[(usize, Value)]) -> Result<Value> {
+        let mut slice_sizes = self.shape(x).to_vec();
+        many.iter().for_each(|(i, _)| slice_sizes[*i] = 1);
+        let dims: Vec<Axis> = many.iter().map(|(i, _)| Axis(*i)).collect();
+        let windows = Windows {
+            window_dims: (0..slice_sizes.len()).map(Axis).filter(|i| !dims.contains(i)).collect(),
+            dropped: dims.clone(),
+            batching: vec![],
+            index_batching: vec![],
+            index_map: dims,
+            index_vector_dim: Axis(many.len()),
         };
-        Ok((windows, indices))
+        let sizes = many.iter().map(|(_, index)| self.shape(*index)[0]).collect();
+        let values = many.iter().enumerate().map(|(k, (_, index))| (*index, Some(k))).collect();
+        let indices = self.combinations(values, sizes)?;
+        let op = Gather { windows, slice_sizes, indices_are_sorted: false };
+        self.builder.node1(Op::Gather(op), &[x, indices])
     }
 
     /// Positions a step apart, as a 1-d value.
@@ -571,6 +620,22 @@ mod tests {
         };
         let graph = b.finish(result.unwrap());
         graph.nodes().iter().map(|node| node.op.name()).collect()
+    }
+
+    #[test]
+    fn few_positions_along_several_dimensions_are_one_gather() {
+        let ops = |shape: [usize; 3], picked: [usize; 2]| -> usize {
+            let mut b = Builder::default();
+            let x = b.input(Aval::known(DType::F32, shape.into()));
+            let picked = picked.map(|n| Subscript::Positions(b.input(Aval::known(DType::I32, [n].into()))));
+            let x = Operand::of(&b, x);
+            let result = Applier::new(&mut b, rules()).subset(x, &picked, false, true).unwrap();
+            let graph = b.finish(result);
+            graph.nodes().iter().filter(|node| node.op.name() == "gather").count()
+        };
+        assert_eq!(ops([100, 100, 10], [5, 5]), 1);
+        assert_eq!(ops([4, 5, 1], [2, 2]), 2);
+        assert_eq!(ops([100, 100, 1], [90, 90]), 2);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! other is written; nothing is allocated while a loop runs.
 
 use super::run::{Executable, Output};
+use super::scatter::Combiner;
 use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::kernels::memory::AlignedBytes;
@@ -19,6 +20,8 @@ pub enum Control {
     While(Box<Executable>, Box<Executable>, Carried),
     /// Body, the op, slices that are read and written.
     Scan(Box<Executable>, Scan, Carried, Slices),
+    /// A scatter by a function.
+    Scatter(Box<Combiner>),
 }
 
 /// The two buffers of each value that is carried.
@@ -66,13 +69,23 @@ impl Control {
                 slices.buffers.replace(slices.allocate(op));
                 Some(Control::Scan(Box::new(program(&op.body)?), op.clone(), carried(&op.body, op.carried), slices))
             }
+            Op::Scatter(op) => match op.region() {
+                Some(region) => Some(Control::Scatter(Box::new(Combiner::compile(op, region)?))),
+                None => None,
+            },
             _ => None,
         })
     }
 
     /// Runs it on dense operands. Returns whether it ran to the end.
-    pub fn run(&self, operands: &[&[u8]], results: &mut [ViewMut], poll: Poll) -> bool {
+    pub fn run(&self, operands: &[View], results: &mut [ViewMut], poll: Poll) -> bool {
+        if let Control::Scatter(combiner) = self {
+            return combiner.run(operands, &mut results[0], poll);
+        }
+        let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
+        let operands = dense.as_slice();
         match self {
+            Control::Scatter(_) => true,
             Control::If(branches) => {
                 let first = branches[0].graph().inputs().len();
                 let holds = operands[0][0] != 0;

@@ -5,5 +5,6 @@ pub mod control;
 pub mod plan;
 pub mod reference;
 mod run;
+mod scatter;
 
 pub use run::{Executable, Output};

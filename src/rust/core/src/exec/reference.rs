@@ -99,6 +99,18 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             }
             state.into_iter().chain(stacked).collect()
         }
+        Op::Scatter(op) => {
+            let Some(region) = op.region() else { return false };
+            let (mut out, size) = (data[0].to_vec(), operands[0].dtype.bytes());
+            let (indices, update) = (&operands[1], operands[2].shape);
+            let count = if out.is_empty() { 0 } else { update.size() };
+            op.targets(operands[0].shape, indices, update).each(0..count, |number, place| {
+                let (old, new) = (&out[place * size..][..size], &data[2][number * size..][..size]);
+                let made = run(region, &[&[old, new], &data[3..]].concat());
+                out[place * size..][..size].copy_from_slice(&made[0]);
+            });
+            vec![out]
+        }
         _ => return false,
     };
     for (bytes, out) in made.iter().zip(results) {

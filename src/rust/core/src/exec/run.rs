@@ -150,8 +150,7 @@ fn apply(
     let operands: Vec<View> = (0..step.operands.len()).map(|i| view(step, &lent, i)).collect();
     match &step.action {
         Action::Control(control) => {
-            let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
-            return control.run(&dense, &mut results, poll);
+            return control.run(&operands, &mut results, poll);
         }
         Action::Apply(op) => op.eval(&operands, &mut results),
         Action::Copy => {}

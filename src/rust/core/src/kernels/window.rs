@@ -84,6 +84,33 @@ impl Walk {
     }
 }
 
+/// Where the elements of a dense value go in another one.
+#[derive(Debug)]
+pub struct Targets {
+    /// The dimensions of the first.
+    pub walk: Walk,
+    /// Where windows start in the second; some are [`OUTSIDE`].
+    pub table: Vec<isize>,
+}
+
+impl Targets {
+    /// Visits elements `range` that go somewhere, in order: their number, counted from the start of the range, and the
+    /// number of the element that they meet.
+    pub fn each(&self, range: Range<usize>, mut visit: impl FnMut(usize, usize)) {
+        self.walk.runs(range, |run| {
+            for i in 0..run.len {
+                let (entry, offset) = match run.step {
+                    Step::Memory(step) => (run.entry, run.offset + i as isize * step),
+                    Step::Table(step) => (run.entry + i * step, run.offset),
+                };
+                if self.table[entry] != OUTSIDE {
+                    visit(run.at + i, (self.table[entry] + offset) as usize);
+                }
+            }
+        });
+    }
+}
+
 /// Elements of a piece of work for a thread.
 const PIECE: usize = 1 << 16;
 

@@ -1,6 +1,7 @@
 //! Static parameters on their way in, as the user wrote them: dimension numbers count from 1, nothing is checked.
 //! And on their way out, as R would print them. Each family turns the former into its payload.
 
+use super::Region;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::{join, Axis, Shape};
@@ -21,6 +22,8 @@ pub enum Attr {
     Literal(Literal),
     /// A list of parameters.
     List(Vec<Attr>),
+    /// A function, as the graph that it was traced to.
+    Graph(Region),
     /// Anything else, by the words that name it.
     Other(String),
 }
@@ -39,6 +42,7 @@ impl Attr {
             Attr::Text(x) => format!("{x:?}"),
             Attr::Literal(_) => "a tensor".into(),
             Attr::List(_) => "a list".into(),
+            Attr::Graph(_) => "a graph".into(),
             Attr::Other(what) => what.clone(),
         }
     }

@@ -3,11 +3,11 @@
 use super::binary::Binary;
 use super::compare::Compare;
 use super::derive::Var;
-use super::gather::{Gather, Scatter, Update};
+use super::gather::{Gather, Scatter};
 use super::layout::Concatenate;
 use super::reduce::Reduction;
 use super::slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
-use super::{Iota, Op};
+use super::{Iota, Op, Update};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernels::fold::Fold;
@@ -155,8 +155,15 @@ impl Gather {
 
 impl Scatter {
     /// The operands' gradients.
-    pub(super) fn pull<'m, 'b>(&self, operands: &[Var<'m, 'b>], g: Var<'m, 'b>) -> Result<Vec<Option<Var<'m, 'b>>>> {
+    pub(super) fn pull<'m, 'b>(
+        &self, operands: &[Var<'m, 'b>], y: Var<'m, 'b>, g: Var<'m, 'b>,
+    ) -> Result<Vec<Option<Var<'m, 'b>>>> {
         let [x, indices, update] = [operands[0], operands[1], operands[2]];
+        if self.region().is_some() {
+            let advice = "give an update that has one, by name (\"replace\", \"add\", \"mul\", \"min\" or \"max\")";
+            let why = format!("updates by a function have no rule; {advice}");
+            return Err(Error::NoGradient { op: "nv_scatter".into(), why });
+        }
         let (shape, stack) = (x.aval().shape, update.aval().shape);
         let mut sizes = vec![1; shape.rank()];
         let kept = (0..shape.rank()).map(Axis).filter(|i| !self.windows.dropped.contains(i) && !self.windows.batching.contains(i));
@@ -176,9 +183,35 @@ impl Scatter {
         let batches = (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_dims.contains(i)).collect::<Vec<_>>();
         let written = fits.repeated(&stack, &batches);
         let zero = update.of(0.0);
+        let put = |onto: Var<'m, 'b>, op: Binary, what: Var<'m, 'b>| {
+            onto.apply(Op::Scatter(Scatter { update: Update::With(op), ..self.clone() }), &[indices, what])
+        };
+        let read = |v: Var<'m, 'b>| v.apply(gather.clone(), &[clamped]);
         match self.update {
+            Update::With(Binary::mul) => {
+                let factors = put(x.of(1.0), Binary::mul, update);
+                // What multiplies an update: the product of all that is not 0 without itself, if no other is 0.
+                let is_zero = |v: Var<'m, 'b>| v.compare(Compare::eq, v.of(0.0));
+                let without = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v);
+                let product = read(put(without(x), Binary::mul, without(update)));
+                let number = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v.of(0.0));
+                let none = read(put(number(x), Binary::add, number(update))).compare(Compare::eq, number(update));
+                let others = none.select(product / without(update), zero);
+                Ok(vec![Some(g.chain(factors)), None, Some(written.select(read(g).chain(others), zero))])
+            }
+            Update::With(Binary::min | Binary::max) => {
+                // In equal parts to all that are the result.
+                let mark = |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
+                let (in_x, in_update) = (mark(x, y), mark(update, read(y)));
+                let dtype = x.aval().dtype;
+                // A narrow float does not count far.
+                let wide = if dtype.bits() == 16 { DType::F32 } else { dtype };
+                let count = put(in_x.convert(wide), Binary::add, in_update.convert(wide));
+                let part = g / count.binary(Binary::max, count.of(1.0)).convert(dtype);
+                Ok(vec![Some(part.chain(in_x)), None, Some(written.select(read(part).chain(in_update), zero))])
+            }
             Update::With(Binary::add) => {
-                Ok(vec![Some(g), None, Some(written.select(g.apply(gather, &[clamped]), zero))])
+                Ok(vec![Some(g), None, Some(written.select(read(g), zero))])
             }
             Update::Replace => {
                 let rest = g.apply(Op::Scatter(self.clone()), &[indices, zero]);
@@ -186,14 +219,11 @@ impl Scatter {
                 let iota = Iota { axis: Axis(0), dtype: DType::I64, shape: [stack.size()].into(), start: 0, ambiguous: false };
                 let number = g.made(Op::Iota(iota)).reshaped(&stack);
                 let places = number.filled(-1.0, &shape).apply(Op::Scatter(self.clone()), &[indices, number]);
-                let won = places.apply(gather.clone(), &[clamped]).compare(Compare::eq, number);
-                let taken = won.select(g.apply(gather, &[clamped]), zero);
+                let won = read(places).compare(Compare::eq, number);
+                let taken = won.select(read(g), zero);
                 Ok(vec![Some(rest), None, Some(written.select(taken, zero))])
             }
-            Update::With(op) => Err(Error::NoGradient {
-                op: "nv_scatter".into(),
-                why: format!("there is no rule for updates by \"{}\"", op.row().name),
-            }),
+            Update::With(_) | Update::By(_) => Ok(vec![None; operands.len()]),
         }
     }
 }

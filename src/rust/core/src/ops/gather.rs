@@ -5,12 +5,13 @@
 
 use super::attrs::{logical, vector};
 use super::binary::Tiles;
-use super::{written, Binary, Row};
+pub use super::update::Update;
+use super::{written, Region, Row};
 use crate::dtype::{dispatch, Element, ANY, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::tile::{copy, tile, tiles};
 use crate::kernels::memory::zeroed;
-use crate::kernels::window::{by_width, combine, load, store, Step, Walk, OUTSIDE};
+use crate::kernels::window::{by_width, combine, load, store, Step, Targets, Walk, OUTSIDE};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -266,38 +267,6 @@ impl Gather {
     }
 }
 
-/// What becomes of an element and the update that meets it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Update {
-    /// The update.
-    Replace,
-    /// This op's result.
-    With(Binary),
-}
-
-impl Update {
-    /// Names to choose by. A function of the user's can join them when an op may hold a graph.
-    pub const NAMES: [&'static str; 5] = ["replace", "add", "mul", "min", "max"];
-
-    /// The update of one of these names.
-    pub fn from_name(name: &str) -> Update {
-        match name {
-            "add" => Update::With(Binary::add),
-            "mul" => Update::With(Binary::mul),
-            "min" => Update::With(Binary::min),
-            "max" => Update::With(Binary::max),
-            _ => Update::Replace,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Update::Replace => Update::NAMES[0],
-            Update::With(op) => op.row().name,
-        }
-    }
-}
-
 /// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not fit are left
 /// out (StableHLO, `scatter`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -319,7 +288,7 @@ impl Scatter {
         let mut out = self.windows.attributes(SCATTER_NAMES);
         out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
         out.push(("unique_indices", logical(self.unique_indices)));
-        out.push(("update_computation", format!("{:?}", self.update.name())));
+        out.push(("update_computation", self.update.name()));
         out
     }
 
@@ -330,15 +299,16 @@ impl Scatter {
         sizes
     }
 
-    pub(super) fn infer(&self, x: &Aval, indices: &Aval, update: &Aval) -> Result<Aval> {
+    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
+        let [x, indices, update, captured @ ..] = operands else {
+            return Err(Error::Internal { detail: "scatter: too few operands".into() });
+        };
         let op = || SCATTER.function.to_string();
         check_indices(&SCATTER, "scatter_indices", indices)?;
         if x.dtype != update.dtype {
             return Err(Error::DtypeMismatch { op: op(), lhs: x.dtype, rhs: update.dtype });
         }
-        if let Update::With(combined) = self.update {
-            Row { accepts: combined.row().accepts, ..SCATTER }.check(0, x)?;
-        }
+        self.update.check(&SCATTER, x, captured)?;
         self.windows.check(SCATTER_NAMES, &x.shape, &indices.shape)?;
         let batches: Vec<usize> = self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
         let count = batches.len() + self.windows.window_dims.len();
@@ -367,27 +337,41 @@ impl Scatter {
                 return Err(Error::Window { window, axis, size });
             }
         }
-        Ok(x.clone())
+        Ok((*x).clone())
+    }
+
+    /// The graph that it runs for each element, if it is none of the updates with a name.
+    pub fn region(&self) -> Option<&Region> {
+        match &self.update {
+            Update::By(region) => Some(region),
+            _ => None,
+        }
+    }
+
+    /// Where the elements of an update of this shape go, in a dense input of this shape.
+    pub fn targets(&self, input: &Shape, indices: &View, update: &Shape) -> Targets {
+        let layout = Layout::dense(input);
+        let sizes = self.sizes(input.rank(), update);
+        let table = self.windows.table(input, &layout, &sizes, indices, false);
+        Targets { walk: self.windows.walk(update, &layout), table }
     }
 
     pub(super) fn eval(&self, [x, indices, update]: [&View; 3], out: &mut ViewMut) {
         if out.data.is_empty() {
             return;
         }
-        let layout = Layout::dense(out.shape);
-        let sizes = self.sizes(x.shape.rank(), update.shape);
-        let table = self.windows.table(out.shape, &layout, &sizes, indices, false);
-        let walk = self.windows.walk(update.shape, &layout);
-        match self.update {
+        let Targets { walk, table } = self.targets(out.shape, indices, update.shape);
+        match &self.update {
             Update::Replace => by_width!(x.dtype, T => {
                 copy::<T>(x, out);
                 store::<T>(&walk, &table, update, out);
             }),
             Update::With(op) => dispatch!(x.dtype, T => {
                 copy::<T>(x, out);
-                let kernel = <T as Tiles>::tile(op).expect("infer accepts what has a tile");
+                let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
                 combine::<T>(&walk, &table, update, out, kernel);
             }),
+            Update::By(_) => unreachable!("executors run regions"),
         }
     }
 }
@@ -397,6 +381,7 @@ mod tests {
     use super::*;
     use crate::dtype::DType;
     use crate::kernels::cast;
+    use crate::ops::Binary;
 
     fn dims(x: &[usize]) -> Vec<Axis> {
         x.iter().copied().map(Axis).collect()
@@ -474,7 +459,7 @@ mod tests {
         };
         let updates = Shape::from([2, 2, 3, 2, 2]);
         let known = |s: &Shape| Aval::known(DType::I32, s.clone());
-        assert_eq!(op.infer(&known(&shape), &known(&index_shape), &known(&updates)).unwrap().shape, shape);
+        assert_eq!(op.infer(&[&known(&shape), &known(&index_shape), &known(&updates)]).unwrap().shape, shape);
         let new: Vec<i32> = (0..48).map(|i| 1000 * i).collect();
         let layouts = [Layout::dense(&shape), Layout::dense(&index_shape), Layout::dense(&updates)];
         let view = |x: &'static [i32], i: usize, shape: &'static Shape, layouts: &'static [Layout; 3]| View {

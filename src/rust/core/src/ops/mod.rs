@@ -22,6 +22,7 @@ pub mod reduce;
 pub mod slice;
 pub mod ternary;
 pub mod unary;
+pub mod update;
 
 use crate::dtype::{Class, DType};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Slope, Var};
 pub use dot::DotGeneral;
-pub use gather::{Gather, Scatter, Update, Windows};
+pub use gather::{Gather, Scatter, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
 pub use print::Print;
@@ -46,6 +47,7 @@ pub use reduce::Reduction;
 pub use slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
 pub use ternary::Ternary;
 pub use unary::Unary;
+pub use update::Update;
 
 /// A graph of these ops.
 pub type Graph = graph::Graph<Op>;
@@ -260,7 +262,7 @@ impl Op {
     pub fn pull<'m, 'b>(
         &self, operands: &[Var<'m, 'b>], results: &[Var<'m, 'b>], gradients: &[Option<Var<'m, 'b>>], wanted: &[bool],
     ) -> Result<Vec<Option<Var<'m, 'b>>>> {
-        if self.has_regions() {
+        if self.has_regions() && !matches!(self, Op::Scatter(_)) {
             // `autodiff` sees to those that it can derive.
             let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
             return Err(Error::NoGradient { op: self.row().function.into(), why });
@@ -286,7 +288,7 @@ impl Op {
             Op::DynamicUpdateSlice(op) => op.pull(x, g),
             Op::Pad(op) => op.pull(x, g),
             Op::Gather(op) => op.pull(x, g),
-            Op::Scatter(op) => op.pull(x, g)?,
+            Op::Scatter(op) => op.pull(x, y, g)?,
             _ => vec![None; x.len()],
         })
     }
@@ -331,7 +333,7 @@ impl Operation for Op {
             Op::DynamicUpdateSlice(op) => op.infer(operands),
             Op::Pad(op) => op.infer(operands[0], operands[1]),
             Op::Gather(op) => op.infer(operands[0], operands[1]),
-            Op::Scatter(op) => op.infer(operands[0], operands[1], operands[2]),
+            Op::Scatter(op) => op.infer(operands),
             Op::DotGeneral(op) => op.infer(operands[0], operands[1]),
             Op::Fill(op) => op.infer(),
             Op::Iota(op) => op.infer(),
@@ -379,6 +381,7 @@ impl Operation for Op {
             Op::While(op) => vec![("cond", &op.cond), ("body", &op.body)],
             Op::Scan(op) => vec![("body", &op.body)],
             Op::Custom(op) => vec![("call", &op.call), ("forward", &op.forward), ("backward", &op.backward)],
+            Op::Scatter(op) => op.region().map(|region| ("update", &**region)).into_iter().collect(),
             _ => vec![],
         }
     }

@@ -8,8 +8,9 @@ mod regions;
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
+use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Builder, Graph, Op, Transpose, Unary};
+use crate::ops::{Builder, Graph, Op, Reduction, Transpose, Unary};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
@@ -98,6 +99,8 @@ fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>
     };
     Ok(match (op, before.map(|n| (n.op, n.operands))) {
         (Op::Unary(Unary::stop_gradient), _) => Some(x),
+        // The largest of one element; a sum may turn -0 into 0.
+        (Op::Reduction(Reduction { fold: Fold::Max | Fold::Min, axes, .. }), _) if axes.is_empty() => Some(x),
         (Op::Convert(to), _) if aval.dtype == to.dtype && aval.ambiguous == to.ambiguous => Some(x),
         // Widening within a kind loses nothing, so the value before it can be converted at once.
         (Op::Convert(to), Some((Op::Convert(_), from))) if widens(b.graph().aval(from[0]), &aval) => {

@@ -16,6 +16,16 @@ use std::sync::Arc;
 /// Ops by name with their number of operands, the more often the likelier.
 pub type Names<'a> = &'a [(&'static str, usize)];
 
+/// What functions of two elements are made of: of elementwise ops alone, and of others too.
+const COMBINING: Names = &[
+    ("add", 2), ("sub", 2), ("mul", 2), ("max", 2), ("min", 2), ("lt", 2), ("eq", 2), ("select", 3), ("abs", 1), ("sin", 1),
+    ("negate", 1), ("is_finite", 1), ("convert", 1), ("sqrt", 1), ("floor_div", 2), ("and", 2), ("identity", 1),
+];
+const ANY_COMBINING: Names = &[
+    ("add", 2), ("mul", 2), ("sub", 2), ("reduce_sum", 1), ("broadcast_in_dim", 1), ("reshape", 1), ("concatenate", 1), ("print", 1),
+    ("select", 3), ("lt", 2), ("gather", 2), ("scatter", 3), ("static_slice", 1),
+];
+
 /// Windows of a value; dimensions count from 1.
 struct Windows {
     indices: Operand,
@@ -304,11 +314,18 @@ impl Writer {
             "scatter" => {
                 let w = self.windows(&shape);
                 let update = self.of_dtype(x, w.stack);
-                let how = self.rng.choose(&["replace", "add", "mul", "min", "max"]).to_string();
-                let attrs = attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", Attr::Text(how));
+                let mut operands = vec![x, w.indices, update];
+                let how = if self.rng.one_in(2) {
+                    Attr::Text(self.rng.choose(&["replace", "add", "mul", "min", "max"]).to_string())
+                } else {
+                    let (region, captured) = self.combining(x.ranked.dtype);
+                    operands.extend(captured.into_iter().map(|v| Operand::of(&self.b, v)));
+                    Attr::Graph(region)
+                };
+                let attrs = attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", how);
                 let attrs = attrs.with("inserted_window_dims", sizes(&w.dropped)).with("indices_are_sorted", flag.clone());
                 let attrs = attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
-                (vec![x, w.indices, update], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+                (operands, attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
             }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
@@ -485,6 +502,17 @@ impl Writer {
         let region = without_constants(&graph);
         let more = region.inputs()[given.len()..].iter().map(|&v| region.aval(v).clone()).collect();
         (Arc::new(region), more)
+    }
+
+    /// A function of an element and an update, and what else it uses: elementwise ops as a rule, any others now and then.
+    fn combining(&mut self, dtype: DType) -> (Region, Vec<Value>) {
+        let element = Aval::known(dtype, Shape::scalar());
+        let names = if self.rng.one_in(4) { ANY_COMBINING } else { COMBINING };
+        self.depth += 1;
+        let (region, more) =
+            self.region(&[element.clone(), element.clone()], names, |w, _| w.of_types(&[element.clone()]));
+        self.depth -= 1;
+        (region, self.of_types(&more))
     }
 
     /// A value of this type but for the flag: one of the pool, or a new input.

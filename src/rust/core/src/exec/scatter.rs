@@ -1,0 +1,203 @@
+//! Scatters by a function: its graph is run on the elements and updates of many places at once.
+//!
+//! Updates that meet different elements do not know of each other, so that a block of them is cut into rounds: the first
+//! update of each place, the second, and so on. Each place sees its updates in their order. A graph of elementwise ops is
+//! compiled for vectors of some lengths, and a round runs on the shortest that holds it; any other graph is run on one
+//! element after the other.
+
+use super::run::{Executable, Output};
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::kernels::cast;
+use crate::kernels::memory::{zeroed, AlignedBytes};
+use crate::kernels::tile::{copy, tile, tiles, TILE};
+use crate::kernels::window::by_width;
+use crate::ops::{BroadcastInDim, Builder, Graph, Op, Region, Scatter};
+use crate::passes::optimise;
+use crate::shape::Shape;
+use crate::tensor::{Aval, View, ViewMut};
+use std::cell::RefCell;
+
+/// Lengths of the vectors that graphs are compiled for, ascending.
+const LENGTHS: [usize; 3] = [16, 128, TILE];
+
+/// A compiled scatter by a function.
+#[derive(Debug)]
+pub struct Combiner {
+    op: Scatter,
+    /// From one element and one update, both 0-d.
+    one: Executable,
+    /// From as many of each as in [`LENGTHS`]; empty if the graph is not elementwise.
+    many: Vec<Executable>,
+    buffers: RefCell<[AlignedBytes; 3]>,
+}
+
+/// Says whether to stop, told how many elements were made.
+type Poll<'a> = &'a mut dyn FnMut(usize) -> bool;
+
+impl Combiner {
+    /// Compiles a scatter that has a region.
+    ///
+    /// # Errors
+    /// Those of [`Executable::compile`].
+    pub fn compile(op: &Scatter, region: &Region) -> Result<Combiner> {
+        let mut many = Vec::new();
+        let simple = optimise(region)?;
+        for n in LENGTHS {
+            match widened(&simple, n)? {
+                Some(graph) => many.push(Executable::compile(&graph, &[])?),
+                None => break,
+            }
+        }
+        let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
+        Ok(Combiner { op: op.clone(), one: Executable::compile(region, &[])?, many, buffers })
+    }
+
+    /// Runs it on dense operands. Returns whether it ran to the end.
+    pub fn run(&self, operands: &[View], out: &mut ViewMut, poll: Poll) -> bool {
+        // A scatter inside itself, by way of an interrupt handler of R, gets buffers of its own.
+        let mut own;
+        let mut borrowed = self.buffers.try_borrow_mut().ok();
+        let buffers = match borrowed.as_deref_mut() {
+            Some(buffers) => buffers,
+            None => {
+                own = buffers(&Aval::known(out.dtype, Shape::scalar()));
+                &mut own
+            }
+        };
+        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers, poll))
+    }
+
+    fn rounds<T: Element>(&self, operands: &[View], out: &mut ViewMut, buffers: &mut [AlignedBytes; 3], poll: Poll) -> bool {
+        copy::<T>(&operands[0], out);
+        if out.data.is_empty() {
+            return true;
+        }
+        let [update, captured @ ..] = &operands[2..] else { return true };
+        let targets = self.op.targets(out.shape, &operands[1], update.shape);
+        let data = cast::slice_mut::<T>(out.data);
+        // How many updates of the block a place has met.
+        let mut met = zeroed::<u16>(data.len());
+        let mut block: Vec<Meeting> = Vec::with_capacity(TILE);
+        let mut sorted: Vec<Meeting> = vec![Meeting::default(); TILE];
+        let mut scratch = Vec::new();
+        for range in tiles(update.shape.size()) {
+            let elements = tile::<T>(update, range.clone(), &mut scratch);
+            let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
+                self.apply(program, length, members, elements, data, captured, buffers, poll)
+            };
+            block.clear();
+            targets.each(range, |number, place| {
+                block.push(Meeting { number, place, round: met[place] });
+                met[place] += 1;
+            });
+            block.iter().for_each(|meeting| met[meeting.place] = 0);
+            // What prints does so in the order of the update.
+            if self.many.is_empty() {
+                if !block.chunks(1).all(|one| run(&self.one, 1, one)) {
+                    return false;
+                }
+                continue;
+            }
+            let mut ends = [0u16; TILE + 1];
+            block.iter().for_each(|meeting| ends[meeting.round as usize + 1] += 1);
+            let rounds = ends[1..].iter().take_while(|&&n| n > 0).count();
+            (0..rounds).for_each(|i| ends[i + 1] += ends[i]);
+            let mut next = ends;
+            for &meeting in &block {
+                let to = &mut next[meeting.round as usize];
+                sorted[*to as usize] = meeting;
+                *to += 1;
+            }
+            for round in ends[..=rounds].windows(2) {
+                let members = &sorted[round[0] as usize..round[1] as usize];
+                let fits = LENGTHS.iter().zip(&self.many).find(|(n, _)| members.len() > 1 && **n >= members.len());
+                let (length, program) = fits.map_or((1, &self.one), |(&n, program)| (n, program));
+                if !run(program, length, members) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same element.
+    fn apply<T: Element>(
+        &self, program: &Executable, length: usize, members: &[Meeting], elements: &[T], data: &mut [T],
+        captured: &[View], [old, new, made]: &mut [AlignedBytes; 3], poll: Poll,
+    ) -> bool {
+        // What is beyond the members is left from another round; it is computed, and not used.
+        let (olds, news) = (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
+        for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(news)) {
+            (*old, *new) = (data[meeting.place], elements[meeting.number]);
+        }
+        let bytes = length * size_of::<T>();
+        let inputs = [&old.as_slice()[..bytes], &new.as_slice()[..bytes]].into_iter();
+        let inputs = inputs.chain(captured.iter().map(|x| x.data));
+        let output = Output::Fresh(&mut made.as_mut_slice()[..bytes]);
+        if !program.run_each(inputs, std::iter::once(output), poll) {
+            return false;
+        }
+        for (meeting, &x) in members.iter().zip(cast::slice::<T>(made.as_slice())) {
+            data[meeting.place] = x;
+        }
+        true
+    }
+}
+
+/// An update and the element that it meets.
+#[derive(Clone, Copy, Default)]
+struct Meeting {
+    /// Number of the update in its block.
+    number: usize,
+    /// Number of the element.
+    place: usize,
+    /// How many updates of the block the element has met before.
+    round: u16,
+}
+
+fn buffers(element: &Aval) -> [AlignedBytes; 3] {
+    [(); 3].map(|()| AlignedBytes::zeroed(TILE * element.dtype.bytes()))
+}
+
+/// A graph of elementwise ops on 0-d values, as one on vectors of `n`; the inputs after the first two stay 0-d. `None` for
+/// any other graph.
+fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
+    let mut b = Builder::default();
+    let shape = Shape::from([n]);
+    let repeated = |b: &mut Builder, value: Value| {
+        b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[value])
+    };
+    if graph.values().any(|v| graph.aval(v).shape.rank() > 0) {
+        return Ok(None);
+    }
+    let mut wide: Vec<Value> = Vec::new();
+    for v in graph.values() {
+        let aval = graph.aval(v);
+        let value = match graph.def(v) {
+            Def::Input(i) if i < 2 => b.input(Aval { shape: shape.clone(), ..aval.clone() }),
+            Def::Input(_) => {
+                let one = b.input(aval.clone());
+                repeated(&mut b, one)?
+            }
+            Def::Literal(literal) => {
+                let one = b.literal(literal, aval.ambiguous);
+                repeated(&mut b, one)?
+            }
+            Def::Constant(_) => return Ok(None),
+            Def::Result(node, _) => {
+                let node = &graph.nodes()[node];
+                let operands: Vec<Value> = node.operands.iter().map(|v| wide[v.index()]).collect();
+                match &node.op {
+                    Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_)
+                    | Op::Ternary(_) | Op::Convert(_) | Op::BitcastConvert(_) => b.node1(node.op.clone(), &operands)?,
+                    Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) => operands[0],
+                    _ => return Ok(None),
+                }
+            }
+        };
+        wide.push(value);
+    }
+    Ok(Some(b.finish(graph.outputs().iter().map(|v| wide[v.index()]).collect())))
+}

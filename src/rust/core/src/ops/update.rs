@@ -1,0 +1,90 @@
+//! What a scatter does with an element and the update that meets it.
+
+use super::binary::Binary;
+use super::control::Region;
+use super::{Op, Row};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::graph::Def;
+use crate::tensor::Aval;
+
+/// What becomes of an element and the update that meets it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Update {
+    /// The update.
+    Replace,
+    /// This op's result.
+    With(Binary),
+    /// What this graph gives of the element, the update and the operands after the scatter's first three.
+    By(Region),
+}
+
+impl Update {
+    /// Names to choose by.
+    pub const NAMES: [&'static str; 5] = ["replace", "add", "mul", "min", "max"];
+
+    /// The update of one of these names.
+    pub fn from_name(name: &str) -> Update {
+        match name {
+            "add" => Update::With(Binary::add),
+            "mul" => Update::With(Binary::mul),
+            "min" => Update::With(Binary::min),
+            "max" => Update::With(Binary::max),
+            _ => Update::Replace,
+        }
+    }
+
+    /// The update by a graph: one that has a name if the graph is no more than that.
+    pub fn from_region(region: Region) -> Update {
+        let (&[old, new], &[out]) = (region.inputs(), region.outputs()) else { return Update::By(region) };
+        if out == new {
+            return Update::Replace;
+        }
+        let node = match region.def(out) {
+            Def::Result(node, _) if region.nodes().len() == 1 => &region.nodes()[node],
+            _ => return Update::By(region),
+        };
+        // The order of two operands makes no difference but for the bits of a NaN, which are not defined.
+        let both = node.operands == [old, new] || node.operands == [new, old];
+        match &node.op {
+            Op::Binary(op @ (Binary::add | Binary::mul | Binary::min | Binary::max)) if both => Update::With(*op),
+            _ => Update::By(region),
+        }
+    }
+
+    /// How it is called in a graph's text.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Update::Replace => format!("{:?}", Update::NAMES[0]),
+            Update::With(op) => format!("{:?}", op.row().name),
+            Update::By(_) => "update".into(),
+        }
+    }
+
+    /// Checks that it takes elements of a dtype, and `captured` beside them.
+    pub(super) fn check(&self, row: &Row, x: &Aval, captured: &[&Aval]) -> Result<()> {
+        let internal = |what: &str| Err(Error::Internal { detail: format!("{}: {what}", row.name) });
+        let region = match self {
+            Update::By(region) => region,
+            _ if !captured.is_empty() => return internal("too many operands"),
+            Update::With(op) => return Row { accepts: op.row().accepts, ..*row }.check(0, x),
+            Update::Replace => return Ok(()),
+        };
+        let one = |aval: &Aval, dtype: DType| aval.shape.rank() == 0 && aval.dtype == dtype;
+        let [old, new, rest @ ..] = region.inputs() else { return internal("an update of fewer than two values") };
+        if ![old, new].into_iter().all(|&v| one(region.aval(v), x.dtype)) || rest.len() != captured.len() {
+            return internal("operands do not fit its region");
+        }
+        let same = |(v, given): (&crate::graph::Value, &&Aval)| {
+            let aval = region.aval(*v);
+            aval.dtype == given.dtype && aval.shape == given.shape
+        };
+        if !rest.iter().zip(captured).all(same) {
+            return internal("operands do not fit its region");
+        }
+        match region.outputs() {
+            &[out] if one(region.aval(out), x.dtype) => Ok(()),
+            _ => internal("an update of another type"),
+        }
+    }
+}
