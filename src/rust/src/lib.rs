@@ -81,6 +81,7 @@ entry! {
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
+    rs_tensor_around(data, dtype, shape) scope => tensor::around(data, dtype, shape, scope);
     rs_to_r(x, integer64) scope => tensor::to_r(x, integer64, scope);
     rs_lines(x, limits) scope => tensor::lines(x, limits, scope);
     rs_footer(x, platform) scope => tensor::foot(x, platform, scope);
