@@ -75,7 +75,7 @@ impl Windows {
     }
 
     /// Dimensions of the indices that do not hold the vectors: those of the stack that are no window's.
-    fn batches(&self, indices: &Shape) -> Vec<usize> {
+    pub(super) fn batches(&self, indices: &Shape) -> Vec<usize> {
         (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_dim).collect()
     }
 
@@ -324,7 +324,7 @@ impl Scatter {
     }
 
     /// Sizes of the windows, along each dimension of the input.
-    fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
+    pub(super) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
         let mut sizes = vec![1; rank];
         self.windows.kept(rank).zip(&self.windows.window_dims).for_each(|(i, j)| sizes[i] = update[j.0]);
         sizes

@@ -32,6 +32,14 @@ impl Ternary {
         }
     }
 
+    /// How it is written in StableHLO.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Ternary::Select => "stablehlo.select",
+            Ternary::Clamp => "stablehlo.clamp",
+        }
+    }
+
     /// The operands' gradients. A bound has that of the elements that it holds back.
     pub(super) fn pull<'m, 'b>(
         self, [x, y, z]: [Var<'m, 'b>; 3], out: Var<'m, 'b>, g: Var<'m, 'b>,
