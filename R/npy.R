@@ -44,14 +44,18 @@ nv_read_npy <- function(path, dtype = NULL) {
   count <- prod(header$shape)
   left <- file.size(path) - header$offset - count * type$size
   if (left != 0) {
-    what <- if (left < 0) "it ends %.0f bytes too early" else "%.0f bytes are left after its last element"
-    abort_file("read", path, sprintf(what, abs(left)), "It was cut or written on; copy it again.")
+    bytes <- paste0(format(abs(left), digits = 15L), if (abs(left) == 1) " byte" else " bytes")
+    reason <- if (left < 0) paste("it ends", bytes, "too early") else paste("its last element is", bytes, "before its end")
+    abort_file("read", path, reason, "Copy it again.")
   }
   data <- read_elements(con, type, count)
   dims <- header$shape
   # Rows first is columns first of the dimensions in reverse.
   turned <- !header$fortran && sum(dims != 1) > 1L
-  x <- .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(dims) else dims)
+  x <- tryCatch(
+    .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(dims) else dims),
+    anvil_error_arg = function(e) abort_file("read", path, "a boolean in it is neither 0 nor 1")
+  )
   if (turned) nv_transpose(x) else x
 }
 
@@ -62,6 +66,9 @@ npy_types <- c(
   i1 = "b1", i8 = "i1", i16 = "i2", i32 = "i4", i64 = "i8", ui8 = "u1", ui16 = "u2", ui32 = "u4", ui64 = "u8",
   bf16 = "V2", f16 = "f2", f32 = "f4", f64 = "f8", c64 = "c8", c128 = "c16"
 )
+
+# Bytes of an element.
+npy_size <- function(x) as.integer(substring(npy_types[[unclass(x)$dtype]], 2L))
 
 npy_magic <- as.raw(c(0x93, utf8ToInt("NUMPY")))
 

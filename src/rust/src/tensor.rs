@@ -144,14 +144,14 @@ pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
         return Err(Error::Internal { detail: "a vector that is not what a tensor holds".into() }.into());
     }
     // SAFETY: inside `protected`; `data` is an argument of this call.
-    let record = scope.keep(protected(|| unsafe { value::record_around(&aval, data) })?);
+    let object = scope.keep(protected(|| unsafe { value::record_around(&aval, data) })?);
     // Reading checks that the length is right.
-    let bytes = Record::read(record)?.bytes()?;
+    let record = Record::read(object)?;
+    let bytes = record.bytes()?;
     if aval.dtype == DType::I1 && bytes.as_slice().iter().any(|&b| b > 1) {
-        let got = "one with a byte that is neither 0 nor 1";
-        return Err(Error::arg("data", "a file whose booleans are 0 or 1", got).into());
+        return Err(Error::arg("data", "booleans that are 0 or 1", "other bytes").into());
     }
-    Ok(record)
+    Ok(object)
 }
 
 /// Whether a vector has names or dimensions.
