@@ -1,5 +1,6 @@
 //! Graph to graph: ops without an op of StableHLO become what they are composed of.
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Builder, Fill, Graph, If, Math, Op, Region, Spelled, Var, While};
@@ -25,9 +26,9 @@ pub fn legalize(graph: &Graph) -> Result<Graph> {
     optimise(&b.finish(outputs))
 }
 
-/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. The nodes that are `own`, in its
-/// own composition, are plain.
-fn walk(b: &mut Builder, graph: &Graph, mut new: Vec<Option<Value>>, own: Option<&Op>) -> Result<Vec<Value>> {
+/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that the graph is a
+/// composition of, with the dtype of its first operand: it is plain there.
+fn walk(b: &mut Builder, graph: &Graph, mut new: Vec<Option<Value>>, own: Option<(&Op, Option<DType>)>) -> Result<Vec<Value>> {
     let known = |new: &[Option<Value>], v: &Value| {
         new[v.index()].ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
     };
@@ -38,7 +39,8 @@ fn walk(b: &mut Builder, graph: &Graph, mut new: Vec<Option<Value>>, own: Option
     }
     for node in graph.nodes() {
         let operands = node.operands.iter().map(|v| known(&new, v)).collect::<Result<Vec<Value>>>()?;
-        let made = emit(b, &node.op, &operands, own == Some(&node.op))?;
+        let dtype = operands.first().map(|&v| b.graph().aval(v).dtype);
+        let made = emit(b, &node.op, &operands, own == Some((&node.op, dtype)))?;
         for (old, value) in node.results.iter().zip(made) {
             new[old.index()] = Some(value);
         }
@@ -57,9 +59,9 @@ fn emit(b: &mut Builder, op: &Op, operands: &[Value], plain: bool) -> Result<Vec
             };
             Err(Error::Export { op: op.row().function.into(), why: why.into(), hint: hint.into() })
         }
-        Spelled::Composed if !plain => {
+        Spelled::Composed(name) if !plain || name.is_none() => {
             let (graph, new) = composition(b, op, operands, &avals)?;
-            walk(b, &graph, new, Some(op))
+            walk(b, &graph, new, Some((op, avals.first().map(|x| x.dtype))))
         }
         _ => match (op, operands) {
             // One number everywhere is a constant.

@@ -148,15 +148,9 @@ impl Writer {
 
     fn node(&mut self, graph: &Graph, node: &Node<Op>, names: &mut Names) -> Result<()> {
         let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
-        let op = match node.op.spelled(&avals) {
-            Spelled::Plain(name) => name,
-            // In their own composition these are plain.
-            _ => match &node.op {
-                Op::Scatter(_) => "stablehlo.scatter",
-                other => {
-                    return Err(Error::Internal { detail: format!("`{}` was to be composed of others", other.row().name) })
-                }
-            },
+        let (Spelled::Plain(op) | Spelled::Composed(Some(op))) = node.op.spelled(&avals) else {
+            let detail = format!("`{}` was to be composed of others", node.op.row().name);
+            return Err(Error::Internal { detail });
         };
         let result = graph.aval(node.results[0]);
         if let Op::Fill(fill) = &node.op {

@@ -184,7 +184,7 @@ binary_ops! {
                 _ => x.binary(Binary::pow, y - 1.0),
             };
             [Some(y.chain(less)), Some(base.log() * z)]
-        }), hlo: Spelling::On(INEXACT, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
+        }), hlo: Spelling::On(spell::inexact, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
         float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.

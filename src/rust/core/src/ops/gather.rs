@@ -6,7 +6,7 @@
 use super::attrs::{logical, vector};
 use super::binary::Tiles;
 use super::{written, Binary, Row};
-use crate::dtype::{dispatch, Element, ANY, INTEGER};
+use crate::dtype::{dispatch, ANY, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::tile::{copy, tile, tiles};
 use crate::kernels::memory::zeroed;
@@ -149,7 +149,7 @@ impl Windows {
                 for range in tiles(table.len()) {
                     let slots = &mut table[range.clone()];
                     for (slot, index) in slots.iter_mut().zip(tile::<T>(&part, range, &mut scratch)) {
-                        place(slot, index.convert());
+                        place(slot, super::slice::position(*index));
                     }
                 }
             });

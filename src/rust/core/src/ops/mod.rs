@@ -21,6 +21,8 @@ pub mod random;
 pub mod reduce;
 pub mod slice;
 pub mod spell;
+mod spell_coefficients;
+mod spell_complex;
 mod spell_control;
 mod spell_floats;
 mod spell_parts;

@@ -2,7 +2,7 @@
 
 use super::spell::{self, Spelling, Spelling1};
 use super::Row;
-use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY, FLOAT};
+use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
@@ -66,7 +66,7 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, hlo: Spelling::On(FLOAT, "stablehlo.is_finite", spell::is_finite), }
+    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, hlo: Spelling::On(DType::is_float, "stablehlo.is_finite", spell::is_finite), }
     /// Whether each element is infinite, of either sign.
     is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, hlo: Spelling::Formula(spell::is_infinite), }
     /// Whether each element is NaN (`NA_real_` is one).

@@ -8,7 +8,7 @@
 use super::derive::Var;
 use super::layout::Order;
 use super::{Binary, Compare, Op, Part, Predicate, Reduction, Unary};
-use crate::dtype::{Class, DType};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernels::fold::Fold;
 use crate::tensor::Aval;
@@ -17,8 +17,9 @@ use crate::tensor::Aval;
 pub enum Spelling<F> {
     /// An op of StableHLO or CHLO, by its name with that of the dialect.
     Op(&'static str),
-    /// An op for dtypes of a class, a formula for the others that are accepted.
-    On(Class, &'static str, F),
+    /// An op for the dtypes of which this holds, a formula for the others that are accepted. In its own composition, on the
+    /// dtype that it is composed for, the op is the plain one.
+    On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.
     Formula(F),
     /// None, because of this.
@@ -35,8 +36,8 @@ pub type Spelling2 = Spelling<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>) -> Var<'m
 pub enum Spelled {
     /// As the op of this name.
     Plain(&'static str),
-    /// As what [`Op::compose`] makes of it.
-    Composed,
+    /// As what [`Op::compose`] makes of it, in which the op itself is the one of this name.
+    Composed(Option<&'static str>),
     /// Not at all, because of this.
     Missing(&'static str),
 }
@@ -46,8 +47,9 @@ impl<F> Spelling<F> {
     fn on(&self, dtype: DType) -> Spelled {
         match self {
             Spelling::Op(name) => Spelled::Plain(name),
-            Spelling::On(class, name, _) if class.contains(dtype) => Spelled::Plain(name),
-            Spelling::On(..) | Spelling::Formula(_) => Spelled::Composed,
+            Spelling::On(suits, name, _) if suits(dtype) => Spelled::Plain(name),
+            Spelling::On(_, name, _) => Spelled::Composed(Some(name)),
+            Spelling::Formula(_) => Spelled::Composed(None),
             Spelling::Missing(why) => Spelled::Missing(why),
         }
     }
@@ -62,7 +64,7 @@ impl<F> Spelling<F> {
 }
 
 fn plain_if(plain: bool, name: &'static str) -> Spelled {
-    if plain { Spelled::Plain(name) } else { Spelled::Composed }
+    if plain { Spelled::Plain(name) } else { Spelled::Composed(Some(name)) }
 }
 
 impl Op {
@@ -99,7 +101,7 @@ impl Op {
             Op::Iota(op) => plain_if(op.is_plain(), "stablehlo.iota"),
             Op::If(_) => Spelled::Plain("stablehlo.if"),
             Op::While(_) => Spelled::Plain("stablehlo.while"),
-            Op::Scan(_) | Op::Custom(_) | Op::RngBits(_) => Spelled::Composed,
+            Op::Scan(_) | Op::Custom(_) | Op::RngBits(_) => Spelled::Composed(None),
             Op::Print(_) => Spelled::Missing("StableHLO has no op that prints"),
         }
     }
@@ -166,6 +168,28 @@ pub(super) fn widened<'m, 'b>(indices: &[Var<'m, 'b>]) -> Vec<Var<'m, 'b>> {
         _ => x.convert(DType::I32),
     };
     indices.iter().map(widen).collect()
+}
+
+// ---- dtypes of rows ------------------------------------------------------------------------------------------------
+
+/// Floats and complex numbers.
+pub(super) fn inexact(dtype: DType) -> bool {
+    dtype.part().is_float()
+}
+
+/// Everything but complex numbers.
+pub(super) fn real(dtype: DType) -> bool {
+    !dtype.is_complex()
+}
+
+/// Floats of up to 32 bits, and complex numbers.
+pub(super) fn single(dtype: DType) -> bool {
+    dtype != DType::F64
+}
+
+/// Floats of up to 32 bits.
+pub(super) fn single_real(dtype: DType) -> bool {
+    real(dtype) && single(dtype)
 }
 
 // ---- formulas of rows ----------------------------------------------------------------------------------------------
