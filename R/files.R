@@ -24,8 +24,9 @@ system_reason <- function(condition) {
 # Why nothing can be written at a path, with advice; NULL if it seems to be fine.
 unwritable <- function(path) {
   folder <- dirname(path)
-  if (!file.exists(folder)) return(c(paste0("there is no folder ", encodeString(folder, quote = "\"")), "Make it with `dir.create()`."))
-  if (!dir.exists(folder)) return(c(paste0(encodeString(folder, quote = "\""), " is no folder"), "Choose another path."))
+  shown <- encodeString(folder, quote = "\"")
+  if (!file.exists(folder)) return(c(paste("there is no folder", shown), "Make it with `dir.create()`."))
+  if (!dir.exists(folder)) return(c(paste(shown, "is no folder"), "Choose another path."))
   if (dir.exists(path)) return(c("there is a folder of this name", "Choose another name."))
   NULL
 }
@@ -50,5 +51,14 @@ write_whole <- function(path, write) {
 
 rename_to <- function(from, to) {
   done <- tryCatch(file.rename(from, to), warning = identity)
-  if (!isTRUE(done)) abort_file("write", to, if (inherits(done, "condition")) system_reason(done) else "it cannot be replaced")
+  if (isTRUE(done)) return()
+  abort_file("write", to, if (inherits(done, "condition")) system_reason(done) else "it cannot be replaced")
+}
+
+# Makes a folder that will be called `to`.
+make_folder <- function(folder, to) {
+  made <- tryCatch(dir.create(folder), warning = identity)
+  if (isTRUE(made)) return()
+  reason <- if (inherits(made, "condition")) sub("^.*reason '(.*)'$", "\\1", conditionMessage(made)) else "it cannot be made"
+  abort_file("write", to, reason, "Choose a folder that you may write to.")
 }

@@ -90,19 +90,19 @@ write_npy <- function(x, con) {
 }
 
 # writeBin() takes less than 2^31 bytes at once.
-write_elements <- function(data, con) {
-  at_once <- 2^26
+write_elements <- function(data, con, at_once = 2^26) {
   if (length(data) <= at_once) return(writeBin(data, con))
-  for (first in seq(1, length(data), by = at_once)) writeBin(data[first:min(first + at_once - 1, length(data))], con)
+  for (first in seq(1, length(data), by = at_once)) {
+    writeBin(data[first:min(first + at_once - 1, length(data))], con)
+  }
 }
 
 # Elements in the R vector that a tensor of the dtype has, in the byte order of this machine.
-read_elements <- function(con, type, count) {
+read_elements <- function(con, type, count, at_once = 2^26) {
   mode <- switch(type$dtype, f64 = "double", i32 = "integer", c128 = "complex", "raw")
   total <- if (mode == "raw") count * type$size else count
   # Without this, R would take a vector of doubles in the other order for what it is not.
   endian <- if (type$swap) setdiff(c("little", "big"), .Platform$endian) else .Platform$endian
-  at_once <- 2^26
   if (total <= at_once) {
     data <- readBin(con, mode, total, endian = endian)
   } else {

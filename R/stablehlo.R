@@ -30,8 +30,9 @@
 #'
 #' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too; an argument
 #'   that was donated says so in the text, so that XLA uses its memory for a result.
-#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for tensors
-#'   that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it is.
+#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for
+#'   tensors that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it
+#'   is.
 #' @param sharding `NULL` for one device, or `list(mesh = , dims = )`: the number of devices with the name of the mesh's
 #'   axis, and the dimensions that are cut, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
@@ -41,16 +42,17 @@
 #' @param path Path of the text, such as `"model.mlir"`. Constants go to `model.constants/1.npy` and so on beside it.
 #' @param inputs `NULL`, or a list of the arguments of `f` by their names: their tensors and numbers are written, too,
 #'   to `model.inputs/1.npy` and so on, in the order of `x$inputs`.
-#' @return `stablehlo()`: an object of class `AnvilStablehlo`, a list of `text`; `inputs` and `outputs`, the types of both as
-#'   texts, such as `f32[2, 3]`, with the places in arguments and result as names, such as `params$w`; and `constants`, a list
-#'   of the tensors that became arguments. Printed, and as `as.character()`, it is the text.
+#' @return `stablehlo()`: an object of class `AnvilStablehlo`, a list of `text`; `inputs` and `outputs`, the types of both
+#'   as texts, such as `f32[2, 3]`, with the places in arguments and result as names, such as `params$w`; and `constants`,
+#'   a list of the tensors that became arguments. Printed, and as `as.character()`, it is the text.
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
 #' @section Errors:
-#' `anvil_error_export` for a program that cannot leave, with the op that is the reason. `anvil_error_shape` if the number of
-#' devices does not divide a dimension, `anvil_error_axis` for a dimension that an input does not have, `anvil_error_dtype` for
-#' a dtype that `target` does not have. `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be
-#' written. `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
+#' `anvil_error_export` for a program that cannot leave, with the op that is the reason. `anvil_error_shape` if the number
+#' of devices does not divide a dimension, `anvil_error_axis` for a dimension that an input does not have,
+#' `anvil_error_dtype` for a dtype that `target` does not have. `anvil_error_file`, with the fields `path` and `reason`,
+#' if a file cannot be written. `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is
+#' traced.
 #' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no `c128` is from JAX's
 #'   issue 19769 ("Element type C128 is not supported on TPU").
 #' @seealso [trace_fn()] and [graph_text()] for anvil's own notation, [nv_write_npy()] for the files.
@@ -165,7 +167,9 @@ check_sharding <- function(sharding) {
   whole <- function(x) is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
   named <- function(x) length(names(x)) == length(x) && all(nzchar(names(x))) && !anyNA(names(x))
   mesh <- sharding$mesh
-  if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) refuse("a list whose `mesh` is one named number of devices", describe(mesh))
+  if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) {
+    refuse("a list whose `mesh` is one named number of devices", describe(mesh))
+  }
   dims <- sharding$dims
   if (!length(dims)) return(list(mesh = mesh, dims = integer()))
   if (!whole(dims) || !named(dims) || anyDuplicated(names(dims))) {
@@ -232,14 +236,13 @@ as.character.AnvilStablehlo <- function(x, ...) x$text
 #' @export
 print.AnvilStablehlo <- function(x, ...) {
   cat(x$text)
-  count <- length(x$constants)
-  if (count) {
+  if (length(x$constants)) {
     bytes <- sum(vapply(x$constants, function(constant) prod(shape(constant)) * npy_size(constant), 0))
-    cat(
-      "// ", count, if (count == 1L) " captured tensor is an argument" else " captured tensors are arguments",
-      sprintf(" (%.0f bytes): ", bytes), "nv_write_stablehlo() writes ", if (count == 1L) "it" else "them", " beside the text\n",
-      sep = ""
-    )
+    one <- length(x$constants) == 1L
+    cat(sprintf(
+      "// %d captured %s (%.0f bytes): nv_write_stablehlo() writes %s beside the text\n",
+      length(x$constants), if (one) "tensor is an argument" else "tensors are arguments", bytes, if (one) "it" else "them"
+    ))
   }
   invisible(x)
 }
@@ -265,17 +268,19 @@ nv_write_stablehlo <- function(x, path, inputs = NULL) {
 # The inputs of a program out of a list of arguments by name, checked.
 input_values <- function(x, inputs) {
   if (!is.list(inputs) || is.object(inputs)) abort_arg("inputs", "a list of arguments by name", describe(inputs))
-  data <- Filter(is_data, inputs)
+  # Static arguments may be anything.
+  data <- inputs[names(inputs) %in% sub("(\\$|\\[\\[).*", "", names(x$inputs))]
   leaves <- unlist_leaves(data)
-  names(leaves) <- leaf_paths(if (length(data)) setNames(data, names(data) %||% rep("", length(data))) else data)
+  names(leaves) <- leaf_paths(data)
   lacking <- setdiff(names(x$inputs), names(leaves))
   if (length(lacking)) {
-    abort_arg("inputs", paste0("a list with all arguments by name (", paste(names(x$inputs), collapse = ", "), ")"), paste0("one without `", lacking[1L], "`"))
+    all <- paste(names(x$inputs), collapse = ", ")
+    abort_arg("inputs", paste0("a list with all arguments by name (", all, ")"), paste0("one without `", lacking[1L], "`"))
   }
   Map(function(name, type) {
     value <- written(leaves[[name]], paste0("inputs$", name))
     got <- sub("?", "", describe_leaves(value, ""), fixed = TRUE)
-    if (got != type) abort_arg(paste0("inputs$", name), paste0("of type ", type, ", as the program takes it"), unname(got))
+    if (got != type) abort_arg(paste0("inputs$", name), paste("of type", type), unname(got), "That is what the program takes.")
     value
   }, names(x$inputs), x$inputs)
 }
@@ -290,12 +295,10 @@ write_numbered <- function(tensors, folder) {
   if (length(tensors)) {
     part <- tempfile(".anvil-", dirname(folder))
     on.exit(unlink(part, recursive = TRUE))
-    made <- tryCatch(dir.create(part), warning = identity)
-    if (!isTRUE(made)) {
-      reason <- if (inherits(made, "condition")) sub("^.*reason '(.*)'$", "\\1", conditionMessage(made)) else "it cannot be made"
-      abort_file("write", folder, reason, "Choose a folder that you may write to.")
+    make_folder(part, folder)
+    for (i in seq_along(tensors)) {
+      write_whole(file.path(part, paste0(i, ".npy")), function(con) write_npy(tensors[[i]], con))
     }
-    for (i in seq_along(tensors)) write_whole(file.path(part, paste0(i, ".npy")), function(con) write_npy(tensors[[i]], con))
   }
   unlink(folder, recursive = TRUE)
   if (!length(tensors)) return(character())

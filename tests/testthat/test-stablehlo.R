@@ -164,7 +164,7 @@ test_that("a program is written with its constants and inputs, and replaces the 
   )
   expect_identical(readChar(path, 1e5), program$text)
   expect_identical(nv_read_npy(file.path(folder, "a.model.constants/1.npy")), big)
-  inputs <- list(x = nv_tensor(c(1, 2, 3)), p = list(w = nv_scalar(2)), other = "ignored")
+  inputs <- list(x = nv_tensor(c(1, 2, 3)), p = list(w = nv_scalar(2)), other = "ignored", sizes = c(1, 2))
   written <- nv_write_stablehlo(program, path, inputs)
   expect_identical(files(), c("a.model.constants/1.npy", "a.model.inputs/1.npy", "a.model.inputs/2.npy", "a.model.mlir"))
   expect_identical(nv_read_npy(written[4L]), inputs$x)
@@ -247,7 +247,10 @@ test_that("XLA gives the same results: dtypes, constants, lists, donation, rando
 
   random <- user(function(state) nv_runif(5L, state)$value)
   expect_identical(run_exported(python, random, list(state = nv_rng_state(1))), list(random(nv_rng_state(1))))
-  fib <- user(function(n) nv_while(list(i = 0L, a = 0L, b = 1L), function(s) s$i < n, function(s) list(i = s$i + 1L, a = s$b, b = s$a + s$b))$a)
+  fib <- user(function(n) {
+    body <- function(s) list(i = s$i + 1L, a = s$b, b = s$a + s$b)
+    nv_while(list(i = 0L, a = 0L, b = 1L), function(s) s$i < n, body)$a
+  })
   expect_identical(run_exported(python, fib, list(n = nv_scalar(20L, "i32"))), list(nv_scalar(6765L, "i32")))
 })
 
@@ -280,7 +283,8 @@ test_that("the script says what is wrong, and which argument", {
     expect_match(paste(out, collapse = "\n"), pattern, fixed = TRUE)
   }
   fails("that leaves 2 inputs, but 1 were given", at("m.mlir"), "--inputs", at("x.npy"))
-  fails("is int32 of shape (2,), but the program takes float32 of shape (2,)", at("m.mlir"), "--inputs", at("x.npy"), at("i.npy"))
+  message <- "is int32 of shape (2,), but the program takes float32 of shape (2,)"
+  fails(message, at("m.mlir"), "--inputs", at("x.npy"), at("i.npy"))
   fails("input 1 (", at("m.mlir"), "--inputs", at("long.npy"), at("x.npy"))
   fails("input 2 cannot be read from", at("m.mlir"), "--inputs", at("x.npy"), at("none.npy"))
   fails("the program cannot be read", at("none.mlir"))
