@@ -89,29 +89,25 @@ write_npy <- function(x, con) {
   write_elements(record$data, con)
 }
 
-# writeBin() takes less than 2^31 bytes at once.
-write_elements <- function(data, con, at_once = 2^26) {
+# writeBin() takes less than 2^31 bytes at once, and readBin() as many. Parts of a vector cost more than the whole.
+write_elements <- function(data, con, at_once = 2^30 / element_bytes(typeof(data))) {
   if (length(data) <= at_once) return(writeBin(data, con))
   for (first in seq(1, length(data), by = at_once)) {
     writeBin(data[first:min(first + at_once - 1, length(data))], con)
   }
 }
 
+element_bytes <- function(mode) switch(mode, raw = 1, integer = 4, double = 8, complex = 16)
+
 # Elements in the R vector that a tensor of the dtype has, in the byte order of this machine.
-read_elements <- function(con, type, count, at_once = 2^26) {
+read_elements <- function(con, type, count, at_once = 2^30 / element_bytes(mode)) {
   mode <- switch(type$dtype, f64 = "double", i32 = "integer", c128 = "complex", "raw")
   total <- if (mode == "raw") count * type$size else count
   # Without this, R would take a vector of doubles in the other order for what it is not.
   endian <- if (type$swap) setdiff(c("little", "big"), .Platform$endian) else .Platform$endian
-  if (total <= at_once) {
-    data <- readBin(con, mode, total, endian = endian)
-  } else {
-    data <- vector(mode, total)
-    for (first in seq(1, total, by = at_once)) {
-      last <- min(first + at_once - 1, total)
-      data[first:last] <- readBin(con, mode, last - first + 1, endian = endian)
-    }
-  }
+  parts <- c(rep(at_once, total %/% at_once), total %% at_once)
+  data <- lapply(parts, function(n) readBin(con, mode, n, endian = endian))
+  data <- if (length(data) == 1L) data[[1L]] else do.call(c, data)
   # Both parts of a complex number are swapped for themselves.
   unit <- if (type$dtype == "c64") 4L else type$size
   if (mode == "raw" && type$swap && unit > 1L) {

@@ -240,7 +240,7 @@ test_that("XLA gives the same results: dtypes, constants, lists, donation, rando
   big <- nv_tensor(matrix(seq(-1, 1, length.out = 400), 20))
   x <- nv_tensor(matrix(1:40 / 40, 2))
   f <- user_env(function(x, p) list(x %*% big, p$w * 2, p$k), big = big)
-  p <- list(w = nv_tensor(array(1:24, c(2, 3, 4))), k = 0.1)
+  p <- list(w = nv_tensor(array(1:24 / 8, c(2, 3, 4))), k = 0.1)
   got <- run_exported(python, jit(f, donate = "x"), list(x = x, p = p))
   expect_equal(got[[1L]], f(x, p)[[1L]], tolerance = 1e-6)
   expect_identical(got[2:3], list(p$w * 2, nv_scalar(0.1, "f32")))
