@@ -238,8 +238,8 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let reflected = (std::f64::consts::PI / (sine * a)).log() - positive;
         let infinite = a.compare(Compare::eq, a.of(f64::INFINITY));
         let pole = pole.binary(Binary::and, less(x, 0.0)).binary(Binary::or, infinite);
-        let made = less(a, 2f64.powi(-70)).select(-log, less(x, 0.0).select(reflected, positive));
-        pole.select(a.of(f64::INFINITY), made)
+        let made = pole.select(a.of(f64::INFINITY), less(x, 0.0).select(reflected, positive));
+        less(a, 2f64.powi(-70)).select(-log, made)
     })
 }
 

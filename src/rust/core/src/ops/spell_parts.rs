@@ -130,7 +130,9 @@ impl Reduction {
     pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let aval = x.aval();
         if self.axes.is_empty() {
-            return x;
+            // A product begins with 1, which makes NaN of what is beside an infinite part.
+            let product = self.fold == Fold::Prod && aval.dtype.is_complex();
+            return if product { x.of(1.0) * x } else { x };
         }
         let reduced = |x: Var<'m, 'b>| x.apply(Op::Reduction(Reduction { drop: true, ..self.clone() }), &[]);
         let y = if self.is_wide(aval.dtype) { reduced(x.convert(DType::F32)).convert(aval.dtype) } else { reduced(x) };
