@@ -84,6 +84,10 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
   args <- list(...)
   names <- argument_names(f, args)
   names(args) <- names
+  if (holds_tracer(args)) {
+    expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
+    abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
+  }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
   check_static(names[static], names, args)
 

@@ -126,6 +126,7 @@ test_that("what cannot leave is refused by name, with the user's call", {
   inside <- user(function(x) nv_for(3L, x, function(i, x) { nv_print(x); x + 1 }))
   expect_error(stablehlo(inside, f32(2)), class = "anvil_error_export")
   expect_fields(stablehlo(1), "anvil_error_arg", arg = "f")
+  expect_fields(jit(function(x) { stablehlo(f, x); x })(1), "anvil_error_arg", arg = "...", got = "a traced value")
   expect_error(stablehlo(user(function(x) "a"), f32(2)), class = "anvil_error_arg")
   expect_error(stablehlo(user(function(x) if (x > 0) x), f32()), class = "anvil_error_concrete")
   expect_error(stablehlo(user(function(x) stop("no")), f32(2)), "no")
