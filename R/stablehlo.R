@@ -89,7 +89,6 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
     abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
   }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
-  check_static(names[static], names, args)
 
   # The leaves of the arguments by number, to find those that `donate` and `sharding` speak of.
   count <- 0L
