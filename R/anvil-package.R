@@ -6,6 +6,7 @@
 #' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
 #' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()], [promotion_rules()].
 #' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()].
+#' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
 #'
 #' @section Errors:
 #' Every error is a condition of class `anvil_error` with a more specific class before it and fields that say what was
@@ -24,6 +25,8 @@
 #' | `anvil_error_donated` | a tensor whose memory was given away |
 #' | `anvil_error_static` | a static argument that cannot be part of a cache key |
 #' | `anvil_error_unsupported` | a function of R that has no counterpart for tensors |
+#' | `anvil_error_export` | a program that cannot leave R, such as one that prints |
+#' | `anvil_error_file` | a file that cannot be read or written |
 #' | `anvil_error_memory` | memory for a temporary value cannot be had |
 #' | `anvil_error_internal` | a bug in anvil: please report it |
 #'

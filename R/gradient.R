@@ -149,7 +149,7 @@ wrt_paths <- function(wrt, given, f) {
     wrt <- names[wrt]
   }
   setNames(lapply(wrt, function(name) {
-    path <- tryCatch(parse_path(str2lang(name)), error = function(e) NULL)
+    path <- parse_path_of(name)
     if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
     if (!path[[1L]] %in% known) {
       abort_arg(
@@ -170,6 +170,9 @@ check_apart <- function(paths, given) {
   if (twice) abort_arg("wrt", "names, positions or paths that have no part in common", paste0("\"", from[twice], "\" beside others"))
 }
 
+# The path that a text writes; NULL if it is none.
+parse_path_of <- function(text) tryCatch(parse_path(str2lang(text)), error = function(e) NULL)
+
 parse_path <- function(expr) {
   if (is.symbol(expr)) return(list(as.character(expr)))
   if (is.call(expr) && length(expr) == 3L && as.character(expr[[1L]]) %in% c("$", "[[")) {
@@ -185,12 +188,12 @@ path_name <- function(path) {
   paste0(path[[1L]], paste(steps, collapse = ""))
 }
 
-# The part of a nested list at a path.
-pluck <- function(x, path) {
+# The part of a nested list at a path; `arg` is what named the path.
+pluck <- function(x, path, arg = "wrt") {
   for (i in seq_along(path)) {
     step <- path[[i]]
     inside <- is.list(x) && !is.object(x) && (if (is.character(step)) step %in% names(x) else step <= length(x))
-    if (!inside) abort_arg("wrt", "paths into the arguments", paste0("\"", path_name(path), "\""))
+    if (!inside) abort_arg(arg, "paths into the arguments", paste0("\"", path_name(path), "\""))
     x <- x[[step]]
   }
   x

@@ -138,6 +138,7 @@ ENTRY1(trace_lift)
 ENTRY0(trace_depth)
 ENTRY2(graph_text)
 ENTRY5(tensor)
+ENTRY3(tensor_around)
 ENTRY2(to_r)
 ENTRY2(lines)
 ENTRY2(footer)
@@ -159,6 +160,7 @@ ENTRY3(branch)
 ENTRY3(repeat)
 ENTRY4(scan)
 ENTRY3(custom)
+ENTRY5(stablehlo)
 ENTRY1(fail)
 ENTRY1(init)
 
@@ -177,11 +179,11 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 static const R_CallMethodDef calls[] = {
     CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(trace_open, 2),
     CALL(trace_close, 1),  CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
-    CALL(graph_text, 2),   CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
+    CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
     CALL(audit_open, 0),   CALL(audit_close, 0), CALL(audit_entries, 1), CALL(graph_types, 1),
-    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
   CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}

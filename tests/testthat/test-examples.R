@@ -1,20 +1,5 @@
 # The scripts that `make demo` runs stop if a result is wrong; here, too, what they find and print.
 
-# Runs an example, in its short form, in an environment of its own: list(env, output). What it draws goes nowhere.
-run_example <- function(name) {
-  before <- Sys.getenv("ANVIL_EXAMPLE", NA)
-  Sys.setenv(ANVIL_EXAMPLE = "quick")
-  grDevices::pdf(NULL)
-  on.exit({
-    grDevices::dev.off()
-    if (is.na(before)) Sys.unsetenv("ANVIL_EXAMPLE") else Sys.setenv(ANVIL_EXAMPLE = before)
-  })
-  path <- system.file("examples", name, package = "anvil", mustWork = TRUE)
-  env <- new.env(parent = globalenv())
-  output <- capture.output(source(path, local = env))
-  list(env = env, output = output)
-}
-
 # Whether `lines` stand in `output` one after the other.
 has_lines <- function(output, lines) {
   starts <- which(output == lines[1L])

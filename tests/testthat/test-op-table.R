@@ -3,13 +3,14 @@
 table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
 exports <- getNamespaceExports("anvil")
 
-# Functions that are no ops: they make values, or are made of ops. Anything else called nv_* needs a row.
+# Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_* needs a row.
 creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
 compositions <- c(
   "nv_mean", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for"
 )
+files <- c("nv_write_stablehlo", "nv_write_npy", "nv_read_npy")
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {
   expect_gt(nrow(table), 70)
@@ -48,13 +49,13 @@ test_that("an op's function is called after it; the exceptions are these", {
   )
 })
 
-test_that("every exported nv_* is the function of a row, a creator or a composition", {
+test_that("every exported nv_* is the function of a row, a creator, a composition or one for files", {
   functions <- grep("^nv_", exports, value = TRUE)
   # It makes functions, as gradient() does.
   rows <- setdiff(table$fun, "custom_gradient")
-  expect_setequal(functions, c(rows, creators, compositions))
+  expect_setequal(functions, c(rows, creators, compositions, files))
   # The lists hold no row's function.
-  expect_length(intersect(c(creators, compositions), table$fun), 0L)
+  expect_length(intersect(c(creators, compositions, files), table$fun), 0L)
 })
 
 test_that("each row's generic dispatches to the row's op", {

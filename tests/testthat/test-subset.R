@@ -351,6 +351,8 @@ test_that("what cannot be assigned is refused by the name of the value", {
     expect_error(x[1] <- value, class = "anvil_error_arg", "`value` must be a tensor, or an R number")
   }
   expect_nv(x, c(1, 2), "f32")
+})
+
 test_that("few positions along several large dimensions", {
   set.seed(4)
   sizes <- c(40L, 30L, 9L)

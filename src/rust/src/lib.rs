@@ -12,6 +12,7 @@
 //! | `op` | the door of the ops: eager or traced |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `jit` | jitted functions and their caches |
+//! | `export` | traced functions as StableHLO |
 //! | `transform` | derivatives and control flow: nested traces become nodes |
 //! | `tensor` | tensors from R data and back, their text |
 //! | `info` | types, promotion, graphs' text |
@@ -28,6 +29,7 @@
 #![allow(missing_docs)]
 
 mod audit;
+mod export;
 mod ffi;
 mod guard;
 mod info;
@@ -81,6 +83,7 @@ entry! {
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
+    rs_tensor_around(data, dtype, shape) scope => tensor::around(data, dtype, shape, scope);
     rs_to_r(x, integer64) scope => tensor::to_r(x, integer64, scope);
     rs_lines(x, limits) scope => tensor::lines(x, limits, scope);
     rs_footer(x, platform) scope => tensor::foot(x, platform, scope);
@@ -103,6 +106,7 @@ entry! {
     rs_repeat(cond, body, init) scope => transform::repeat(cond, body, init, scope);
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
+    rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

@@ -128,14 +128,36 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
     if aval.dtype == DType::I32 && has_missing(data)? {
         return Ok(None);
     }
-    // SAFETY: reads attributes that vectors and arrays have. R/tensor.R takes them off before.
-    let bare = unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().all(|&a| attribute(data, a) == nil());
-    if !bare {
+    // R/tensor.R takes them off before.
+    if attributed(data) {
         return Ok(None);
     }
     // SAFETY: inside `protected`; `data` is an argument of this call.
     let record = protected(|| unsafe { value::record_around(aval, data) })?;
     Ok(Some(scope.keep(record)))
+}
+
+/// A tensor around an R vector that holds its elements as the record does, as they come out of a file.
+pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
+    let aval = Aval::known(dtype_argument(dtype)?, shape_argument(shape)?);
+    if kind(data) != value::storage(aval.dtype) || attributed(data) {
+        return Err(Error::Internal { detail: "a vector that is not what a tensor holds".into() }.into());
+    }
+    // SAFETY: inside `protected`; `data` is an argument of this call.
+    let object = scope.keep(protected(|| unsafe { value::record_around(&aval, data) })?);
+    // Reading checks that the length is right.
+    let record = Record::read(object)?;
+    let bytes = record.bytes()?;
+    if aval.dtype == DType::I1 && bytes.as_slice().iter().any(|&b| b > 1) {
+        return Err(Error::arg("data", "booleans that are 0 or 1", "other bytes").into());
+    }
+    Ok(object)
+}
+
+/// Whether a vector has names or dimensions.
+fn attributed(x: SEXP) -> bool {
+    // SAFETY: reads attributes that vectors and arrays have.
+    unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().any(|&a| attribute(x, a) != nil())
 }
 
 fn has_missing(x: SEXP) -> Outcome<bool> {

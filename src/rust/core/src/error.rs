@@ -135,6 +135,14 @@ pub enum Error {
     #[error("No gradient through `{op}()`: {why}.")]
     NoGradient { op: String, why: String },
 
+    // --- export ---
+    /// A program that cannot leave as StableHLO.
+    #[error("`{op}()` cannot be exported: {why}.{}", hint_line(.hint))]
+    Export { op: String, why: String, hint: String },
+    /// A dimension that cannot be cut into equal parts for the devices of a mesh.
+    #[error("Dimension {axis} of argument {input} has size {size}, which {devices} devices cannot share equally.\ni Choose a dimension whose size is a multiple of {devices}, or pad it with `nv_pad()`.")]
+    Mesh { input: usize, axis: Axis, size: usize, devices: usize },
+
     // --- resources ---
     /// Memory for a temporary value could not be had.
     #[error("Cannot allocate {bytes} bytes for a temporary value.\ni Free some memory, or work on smaller pieces.")]
@@ -183,6 +191,8 @@ impl Error {
             Donated => "anvil_error_donated",
             Static { .. } => "anvil_error_static",
             NoGradient { .. } => "anvil_error_grad",
+            Export { .. } => "anvil_error_export",
+            Mesh { .. } => "anvil_error_shape",
             OutOfMemory { .. } => "anvil_error_memory",
             Internal { .. } => "anvil_error_internal",
         }
@@ -287,6 +297,15 @@ impl Error {
             Concrete { what, aval, .. } => vec![("where", text(what)), ("aval", text(aval))],
             Donated => vec![],
             Static { arg, got } => vec![("arg", text(arg)), ("got", text(got))],
+            Export { op, why, .. } => vec![("op", text(op)), ("reason", text(why))],
+            Mesh { input, axis, size, devices } => {
+                vec![
+                    ("input", number(*input)),
+                    ("axis", number(axis.one_based())),
+                    ("size", number(*size)),
+                    ("devices", number(*devices)),
+                ]
+            }
             OutOfMemory { bytes } => vec![("bytes", number(*bytes))],
             Internal { detail } => vec![("detail", text(detail))],
         }

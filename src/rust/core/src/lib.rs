@@ -16,6 +16,7 @@
 //! | [`autodiff`] | gradients: rules of the ops, applied to a program backwards |
 //! | [`passes`] | graph to graph |
 //! | [`exec`] | plans, and the interpreter that runs them |
+//! | [`hlo`] | a program as StableHLO text |
 //! | [`apply`](mod@apply) | a call as the user wrote it, to nodes: promotion and scalar broadcasting |
 //!
 //! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.
@@ -28,6 +29,7 @@ pub mod error;
 pub mod exec;
 pub mod format;
 pub mod graph;
+pub mod hlo;
 pub mod kernels;
 pub mod ops;
 pub mod passes;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
     "error", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "autodiff", "passes", "exec",
-    "apply",
+    "hlo", "apply",
 ];
 
 /// What knows a module above it nevertheless: who, whom, why.

@@ -131,6 +131,13 @@ pub fn plan(graph: &Graph, donated: &[usize]) -> Result<Plan> {
     Planner::new(graph).run(donated)
 }
 
+/// For each output, the donated input whose buffer it may take over, as [`plan`] decides it.
+pub fn donations(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
+    let mut planner = Planner::new(graph);
+    planner.find_homes(donated);
+    planner.plan.donations
+}
+
 struct Planner<'a> {
     graph: &'a Graph,
     places: Vec<Option<Place>>,
@@ -158,7 +165,8 @@ impl<'a> Planner<'a> {
         self.places[value.index()].as_ref().expect("values are placed before they are read")
     }
 
-    fn run(mut self, donated: &[usize]) -> Result<Plan> {
+    /// For each root, the output in whose buffer it is made; pairs outputs with donated inputs.
+    fn find_homes(&mut self, donated: &[usize]) -> Vec<Option<usize>> {
         self.place_sources();
         self.place_views();
         let made = self.find_last_uses();
@@ -170,6 +178,11 @@ impl<'a> Planner<'a> {
             }
         }
         self.donate(donated, &mut homes, &made);
+        homes
+    }
+
+    fn run(mut self, donated: &[usize]) -> Result<Plan> {
+        let homes = self.find_homes(donated);
         for (number, node) in self.graph.nodes().iter().enumerate() {
             for &result in &node.results {
                 if self.roots[result.index()] == result.index() {

@@ -168,19 +168,9 @@ struct Order {
 
 impl Order {
     fn new(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Order {
-        let mut sizes: Vec<usize> = shape.iter().copied().filter(|&d| d != 1).collect();
-        if sizes.is_empty() {
-            sizes.push(1);
-        }
+        let mut sizes = proper_sizes(shape);
         let (share, last) = (algorithm.elements(bytes), sizes.len() - 1);
-        let split = match algorithm {
-            // The first dimension of even size, else the first of the largest.
-            Algorithm::ThreeFry if share > 1 => {
-                let largest = (0..=last).rev().max_by_key(|&i| sizes[i]);
-                (0..=last).find(|&i| sizes[i] % 2 == 0).or(largest)
-            }
-            _ => (last == 0 || sizes[last] % share == 0).then_some(last),
-        };
+        let split = split_axis(algorithm, &sizes, share);
         let mut strides = vec![0; sizes.len()];
         let mut stride = 1;
         for axis in (0..sizes.len()).rev() {
@@ -194,6 +184,57 @@ impl Order {
             sizes[0] *= share;
         }
         Order { sizes, strides, shift: share.trailing_zeros(), split }
+    }
+}
+
+/// How the elements of a shape are shared out to blocks, for whoever makes them in row-major order: the blocks of a draw,
+/// numbered in row-major order, and what their elements are.
+#[derive(Debug)]
+pub struct Sharing {
+    /// Sizes of the blocks' own dimensions: those of the elements without sizes of 1, of which one may be cut; or all on
+    /// one line.
+    pub blocks: Vec<usize>,
+    /// The dimension along which the elements of a block are neighbours; `None` if all lie on one line.
+    pub split: Option<usize>,
+    /// Elements of a block. Of the last along the dimension, or on the line, some may be too many.
+    pub share: usize,
+}
+
+/// How the elements of a shape, of this many bytes each, are shared out.
+pub fn sharing(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Sharing {
+    let share = algorithm.elements(bytes);
+    let sizes = proper_sizes(shape);
+    let split = split_axis(algorithm, &sizes, share);
+    let blocks = match split {
+        Some(axis) => {
+            let mut blocks = sizes;
+            blocks[axis] = blocks[axis].div_ceil(share);
+            blocks
+        }
+        None => vec![sizes.iter().product::<usize>().div_ceil(share)],
+    };
+    Sharing { blocks, split, share }
+}
+
+/// The sizes that are not 1; at least one.
+fn proper_sizes(shape: &[usize]) -> Vec<usize> {
+    let mut sizes: Vec<usize> = shape.iter().copied().filter(|&d| d != 1).collect();
+    if sizes.is_empty() {
+        sizes.push(1);
+    }
+    sizes
+}
+
+/// The dimension whose neighbours share a block.
+fn split_axis(algorithm: Algorithm, sizes: &[usize], share: usize) -> Option<usize> {
+    let last = sizes.len() - 1;
+    match algorithm {
+        // The first dimension of even size, else the first of the largest.
+        Algorithm::ThreeFry if share > 1 => {
+            let largest = (0..=last).rev().max_by_key(|&i| sizes[i]);
+            (0..=last).find(|&i| sizes[i] % 2 == 0).or(largest)
+        }
+        _ => (last == 0 || sizes[last] % share == 0).then_some(last),
     }
 }
 
@@ -363,15 +404,7 @@ fn fill_piece<T: Bits>(algorithm: Algorithm, state: [u64; 2], order: &Order, ran
 
 /// The state after a draw of this shape, of elements of this many bytes: the counter is past the blocks that were used.
 pub fn advance(algorithm: Algorithm, [key, counter]: [u64; 2], shape: &[usize], bytes: usize) -> [u64; 2] {
-    let order = Order::new(algorithm, shape, bytes);
-    let used = match order.split {
-        _ if order.sizes.contains(&0) => 0,
-        Some(axis) => {
-            let others = order.sizes.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &d)| d);
-            others.product::<usize>() * order.sizes[axis].div_ceil(1 << order.shift)
-        }
-        None => order.sizes.iter().product::<usize>().div_ceil(1 << order.shift),
-    };
+    let used: usize = sharing(algorithm, shape, bytes).blocks.iter().product();
     [key, counter.wrapping_add(used as u64)]
 }
 

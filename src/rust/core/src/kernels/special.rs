@@ -163,7 +163,7 @@ fn digamma_past_one(y: f64) -> f64 {
 }
 
 /// In powers of `x - 3/2`; relative error 7e-17.
-const DIGAMMA_OVER_ROOT: [f64; 22] = [
+pub(crate) const DIGAMMA_OVER_ROOT: [f64; 22] = [
     0.951055876031833,
     -0.4236274212814605,
     0.2405424842407742,
@@ -189,7 +189,7 @@ const DIGAMMA_OVER_ROOT: [f64; 22] = [
 ];
 
 /// Bernoulli numbers `B_2k / 2k`, k from 1.
-const DIGAMMA_SERIES: [f64; 8] = [
+pub(crate) const DIGAMMA_SERIES: [f64; 8] = [
     1.0 / 12.0,
     -1.0 / 120.0,
     1.0 / 252.0,

@@ -2,6 +2,7 @@
 
 use super::compare::Compare;
 use super::derive::{Slope, Slope2, Var};
+use super::spell::{self, Spelling, Spelling2};
 use super::Row;
 use crate::dtype::{
     dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
@@ -21,6 +22,7 @@ macro_rules! binary_ops {
         $op:ident $name:literal {
             accepts: $accepts:expr,
             slope: $slope:expr,
+            hlo: $hlo:expr,
             $(operands: $operands:expr,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
@@ -56,6 +58,11 @@ macro_rules! binary_ops {
             /// How its result changes with the operands.
             pub fn slope(self) -> Slope2 {
                 match self { $(Binary::$op => $slope),+ }
+            }
+
+            /// How it is written in StableHLO.
+            pub fn spelling(self) -> Spelling2 {
+                match self { $(Binary::$op => $hlo),+ }
             }
 
             fn float_tile<F: Float>(self) -> Option<Tile<F>> {
@@ -123,7 +130,7 @@ binary_ops! {
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
         accepts: ANY,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), generic: "+", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), hlo: Spelling::Op("stablehlo.add"), generic: "+", example: "c(1, 2), c(3, 4)",
         float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
@@ -131,7 +138,7 @@ binary_ops! {
     /// Integers wrap.
     sub "sub" {
         accepts: NUMBER,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), generic: "-", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), hlo: Spelling::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)",
         float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
@@ -139,7 +146,7 @@ binary_ops! {
     /// Integers wrap; the product of booleans is their logical and.
     mul "mul" {
         accepts: ANY,
-        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), generic: "*", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)",
         float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
     }
     /// Product that is 0 wherever the second operand is 0.
@@ -147,7 +154,7 @@ binary_ops! {
     /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0. Elsewhere it is
     /// the product.
     mul_no_nan "mul_no_nan" {
-        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), example: "c(-Inf, 2), c(0, 3)",
+        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Formula(spell::mul_no_nan), example: "c(-Inf, 2), c(0, 3)",
         float: |x, y| if y == F::of(0.0) { y } else { x * y },
         complex: |x, y| if y == C::default() { y } else { x.map2(y, complex::mul) },
     }
@@ -159,7 +166,7 @@ binary_ops! {
     /// way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), generic: "/", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::Op("stablehlo.divide"), generic: "/", example: "c(1, 2), c(3, 4)",
         float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -177,7 +184,7 @@ binary_ops! {
                 _ => x.binary(Binary::pow, y - 1.0),
             };
             [Some(y.chain(less)), Some(base.log() * z)]
-        }), generic: "^", example: "c(2, 3), c(3, 0.5)",
+        }), hlo: Spelling::On(spell::inexact, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
         float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
@@ -185,7 +192,7 @@ binary_ops! {
     /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), example: "c(-7, 7), c(3, -3)",
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::Op("stablehlo.remainder"), example: "c(-7, 7), c(3, -3)",
         float: |x, y| x % y, int: |x, y| x.remainder(y),
     }
     /// Remainder with the sign of the divisor, R's `%%`.
@@ -193,7 +200,7 @@ binary_ops! {
     /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), generic: "%%", example: "c(-7, 7), c(3, -3)",
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), hlo: Spelling::Formula(spell::modulo), generic: "%%", example: "c(-7, 7), c(3, -3)",
         float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y),
     }
     /// Quotient rounded down, R's `%/%`.
@@ -201,7 +208,7 @@ binary_ops! {
     /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives.
     floor_div "floor_div" {
         accepts: NUMERIC,
-        slope: Slope::Flat, generic: "%/%", example: "c(-7, 7), c(2, 2)",
+        slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)",
         float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y),
     }
     /// Larger of two values, element by element.
@@ -209,7 +216,7 @@ binary_ops! {
     /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
         accepts: ORDERED,
-        slope: Slope::By(|x, y, _z| larger(x, y)), example: "c(1, 5), c(3, 4)",
+        slope: Slope::By(|x, y, _z| larger(x, y)), hlo: Spelling::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
     }
     /// Smaller of two values, element by element.
@@ -217,56 +224,56 @@ binary_ops! {
     /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
         accepts: ORDERED,
-        slope: Slope::By(|x, y, _z| larger(-x, -y)), example: "c(1, 5), c(3, 4)",
+        slope: Slope::By(|x, y, _z| larger(-x, -y)), hlo: Spelling::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
         float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
     /// Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant.
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
-        }), example: "c(1, -1), c(1, -1)", float: |y, x| y.atan2(x), }
+        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", float: |y, x| y.atan2(x), }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
         accepts: BITS,
-        slope: Slope::Flat, generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.and"), generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         int: |x, y| x.and(y), boolean: |x, y| x & y,
     }
     /// Logical or of booleans, bitwise or of integers.
     or "or" {
         accepts: BITS,
-        slope: Slope::Flat, generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
+        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.or"), generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
         int: |x, y| x.or(y), boolean: |x, y| x | y,
     }
     /// Exclusive or: logical of booleans, bitwise of integers.
     xor "xor" {
         accepts: BITS,
-        slope: Slope::Flat, example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.xor"), example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         int: |x, y| x.xor(y), boolean: |x, y| x ^ y,
     }
     /// Bits shifted toward the high end.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
-    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
+    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
     /// Bits shifted toward the low end; zeros enter.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
     shift_right_logical "shift_right_logical" {
         accepts: INTEGER,
-        slope: Slope::Flat, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
+        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
     }
     /// Bits shifted toward the low end; copies of the sign bit enter.
     ///
     /// 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
     shift_right_arithmetic "shift_right_arithmetic" {
         accepts: INTEGER,
-        slope: Slope::Flat, example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
+        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
     }
     /// Derivative of order `n` of [nv_digamma()].
     ///
     /// `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
     polygamma "polygamma" {
         accepts: FLOAT,
-        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::Op("chlo.polygamma"), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
         float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }

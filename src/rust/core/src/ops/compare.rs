@@ -9,7 +9,7 @@ use crate::tensor::{Aval, View, ViewMut};
 macro_rules! compare_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, }
+        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, hlo: $hlo:literal, }
     )+) => {
         /// An elementwise comparison.
         #[allow(non_camel_case_types)]
@@ -29,6 +29,11 @@ macro_rules! compare_ops {
                 } }),+ }
             }
 
+            /// The direction of StableHLO's comparison.
+            pub fn direction(self) -> &'static str {
+                match self { $(Compare::$name => $hlo),+ }
+            }
+
             fn tile<T: Element>(self) -> fn(&[T], &[T], &mut [Bool]) {
                 match self { $(Compare::$name =>
                     |x, y, out| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() }
@@ -42,27 +47,27 @@ compare_ops! {
     /// Whether elements are equal.
     ///
     /// NaN equals nothing; -0 equals 0.
-    eq { accepts: ANY, generic: "==", any: |x, y| x == y, }
+    eq { accepts: ANY, generic: "==", any: |x, y| x == y, hlo: "EQ", }
     /// Whether elements differ.
     ///
     /// NaN differs from everything.
-    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, }
+    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, hlo: "NE", }
     /// Whether elements of the first operand are greater.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), }
+    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), hlo: "GT", }
     /// Whether elements of the first operand are greater or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), }
+    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), hlo: "GE", }
     /// Whether elements of the first operand are less.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), }
+    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), hlo: "LT", }
     /// Whether elements of the first operand are less or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), }
+    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), hlo: "LE", }
 }
 
 impl Compare {

@@ -2,6 +2,7 @@
 
 use super::compare::Compare;
 use super::derive::Var;
+use super::spell::{self, Spelling, Spelling1};
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ macro_rules! part_ops {
             $(function: $function:literal,)?
             generic: $generic:literal,
             complex: |$re:ident, $im:ident| $complex:expr,
+            hlo: $hlo:expr,
         }
     )+) => {
         /// A real number that belongs to a complex one. The result has the dtype of the parts, and is ambiguous if the
@@ -42,6 +44,11 @@ macro_rules! part_ops {
                 }),+ }
             }
 
+            /// How it is written in StableHLO.
+            pub fn spelling(self) -> Spelling1 {
+                match self { $(Part::$name => $hlo),+ }
+            }
+
             fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part]) {
                 match self { $(Part::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
                     let ($re, $im) = z.parts();
@@ -56,17 +63,17 @@ part_ops! {
     /// Real part.
     ///
     /// A real number is its own.
-    real { generic: "Re", complex: |re, _im| re, }
+    real { generic: "Re", complex: |re, _im| re, hlo: Spelling::Op("stablehlo.real"), }
     /// Imaginary part.
     ///
     /// That of a real number is 0.
-    imag { generic: "Im", complex: |_re, im| im, }
+    imag { generic: "Im", complex: |_re, im| im, hlo: Spelling::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///
     /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
-    arg { generic: "Arg", complex: |re, im| im.atan2(re), }
+    arg { generic: "Arg", complex: |re, im| im.atan2(re), hlo: Spelling::Formula(spell::arg), }
     /// Absolute value of a complex number, without overflow on the way.
-    magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), }
+    magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
 }
 
 impl Part {

@@ -8,8 +8,8 @@
 
 use super::layout::Order;
 use super::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reduction, Reshape, Ternary,
-    Transpose, Unary,
+    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Graph, MakeComplex, Op, Part, Predicate,
+    Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -66,10 +66,38 @@ impl<'b> Math<'b> {
         let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
         let made = self.builder.borrow_mut().node1(op, &values);
         self.var(made.unwrap_or_else(|error| {
-            self.fault.borrow_mut().get_or_insert(error);
+            self.fail(error);
             let mut builder = self.builder.borrow_mut();
             values.first().copied().unwrap_or_else(|| builder.literal(Literal::new(0.0), false))
         }))
+    }
+
+    /// Applies an op of any number of results. If it does not go, there are none.
+    pub fn apply_all(&self, op: Op, operands: &[Var<'_, 'b>]) -> Vec<Var<'_, 'b>> {
+        let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
+        let made = self.builder.borrow_mut().node(op, &values);
+        made.map_err(|error| self.fail(error)).unwrap_or_default().into_iter().map(|v| self.var(v)).collect()
+    }
+
+    /// The nodes of a graph without constants, with these values for its inputs: its outputs.
+    ///
+    /// # Errors
+    /// Those of [`Builder::inline`].
+    pub fn inline(&self, graph: &Graph, inputs: &[Var<'_, 'b>]) -> Result<Vec<Var<'_, 'b>>> {
+        let values: Vec<Value> = inputs.iter().map(|x| x.value).collect();
+        let made = self.builder.borrow_mut().inline(graph, &values)?;
+        Ok(made.into_iter().map(|v| self.var(v)).collect())
+    }
+
+    /// Notes an error, which [`Math::finish`] tells.
+    pub(super) fn fail(&self, error: Error) {
+        self.fault.borrow_mut().get_or_insert(error);
+    }
+
+    /// An element everywhere in a shape.
+    pub(super) fn constant(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
+        let scalar = self.builder.borrow_mut().literal(literal, false);
+        self.var(scalar).repeated(shape, &[])
     }
 
     /// Type of a value.
@@ -126,10 +154,54 @@ impl<'m, 'b> Var<'m, 'b> {
         match Shape::try_new(shape.to_vec()) {
             Ok(shape) => self.math.fill(number, &Aval { shape, ..self.aval() }),
             Err(error) => {
-                self.math.fault.borrow_mut().get_or_insert(error);
+                self.math.fail(error);
                 self
             }
         }
+    }
+
+    /// What it is added to.
+    pub(super) fn math(self) -> &'m Math<'b> {
+        self.math
+    }
+
+    /// A whole number of the same type, modulo `2^bits` for an integer.
+    pub(super) fn integer(self, number: i64) -> Var<'m, 'b> {
+        let aval = self.aval();
+        self.math.constant(Literal::new(number).convert(aval.dtype), &aval.shape)
+    }
+
+    /// The same bits in another dtype.
+    pub(super) fn bitcast(self, dtype: DType) -> Var<'m, 'b> {
+        self.apply(Op::BitcastConvert(BitcastConvert { dtype }), &[])
+    }
+
+    /// The same elements in row-major order in another shape.
+    pub(super) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
+        match Shape::try_new(sizes) {
+            Ok(shape) if shape == self.aval().shape => self,
+            Ok(shape) => self.apply(Op::Reshape(Reshape { shape, order: Order::Row }), &[]),
+            Err(error) => {
+                self.math.fail(error);
+                self
+            }
+        }
+    }
+
+    /// Beside others along a dimension.
+    pub(super) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
+        self.apply(Op::Concatenate(Concatenate { axis }), others)
+    }
+
+    /// Elements `from..to` along a dimension.
+    pub(super) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
+        let shape = self.aval().shape;
+        let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
+        (start[axis.0], limit[axis.0]) = (from, to);
+        if limit[..] == shape[..] && from == 0 {
+            return self;
+        }
+        self.apply(Op::StaticSlice(StaticSlice { start, limit, stride: vec![1; shape.rank()] }), &[])
     }
 
     /// The result of an op without operands.

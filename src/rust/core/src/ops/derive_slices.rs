@@ -102,15 +102,17 @@ impl Pad {
 }
 
 /// Where windows lie that may start outside of a value.
-struct Starts<'m, 'b> {
+pub(super) struct Starts<'m, 'b> {
     /// The starts, moved so that the windows fit.
-    clamped: Var<'m, 'b>,
+    pub clamped: Var<'m, 'b>,
     /// For each window, whether it fits where it was.
-    fits: Var<'m, 'b>,
+    pub fits: Var<'m, 'b>,
 }
 
 /// The starts of windows of these sizes in a value.
-fn starts<'m, 'b>(indices: Var<'m, 'b>, windows: &super::Windows, shape: &[usize], sizes: &[usize]) -> Starts<'m, 'b> {
+pub(super) fn starts<'m, 'b>(
+    indices: Var<'m, 'b>, windows: &super::Windows, shape: &[usize], sizes: &[usize],
+) -> Starts<'m, 'b> {
     let aval = indices.aval();
     let at = windows.index_vector_dim;
     let most = aval.dtype.bounds().map_or(i128::MAX, |(_, high)| high);

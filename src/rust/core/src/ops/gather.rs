@@ -7,7 +7,7 @@ use super::attrs::{logical, vector};
 use super::binary::Tiles;
 pub use super::update::Update;
 use super::{written, Region, Row};
-use crate::dtype::{dispatch, Element, ANY, INTEGER};
+use crate::dtype::{dispatch, ANY, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::tile::{copy, tile, tiles};
 use crate::kernels::memory::zeroed;
@@ -76,7 +76,7 @@ impl Windows {
     }
 
     /// Dimensions of the indices that do not hold the vectors: those of the stack that are no window's.
-    fn batches(&self, indices: &Shape) -> Vec<usize> {
+    pub(super) fn batches(&self, indices: &Shape) -> Vec<usize> {
         (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_dim).collect()
     }
 
@@ -150,7 +150,7 @@ impl Windows {
                 for range in tiles(table.len()) {
                     let slots = &mut table[range.clone()];
                     for (slot, index) in slots.iter_mut().zip(tile::<T>(&part, range, &mut scratch)) {
-                        place(slot, index.convert());
+                        place(slot, super::slice::position(*index));
                     }
                 }
             });
@@ -293,7 +293,7 @@ impl Scatter {
     }
 
     /// Sizes of the windows, along each dimension of the input.
-    fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
+    pub(super) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
         let mut sizes = vec![1; rank];
         self.windows.kept(rank).zip(&self.windows.window_dims).for_each(|(i, j)| sizes[i] = update[j.0]);
         sizes

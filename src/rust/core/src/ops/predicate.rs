@@ -1,5 +1,6 @@
 //! One operand, booleans of the same shape out. The result is known.
 
+use super::spell::{self, Spelling, Spelling1};
 use super::Row;
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
@@ -13,7 +14,7 @@ type Tile<T> = fn(&[T], &mut [Bool]);
 macro_rules! predicate_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, }
+        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, hlo: $hlo:expr, }
     )+) => {
         /// A property of each element.
         #[allow(non_camel_case_types)]
@@ -31,6 +32,11 @@ macro_rules! predicate_ops {
                     doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
                     example: "c(-Inf, NaN, 0, 1)",
                 } }),+ }
+            }
+
+            /// How it is written in StableHLO.
+            pub fn spelling(self) -> Spelling1 {
+                match self { $(Predicate::$name => $hlo),+ }
             }
 
             fn float_tile<F: Element>(self) -> Tile<F> {
@@ -60,11 +66,11 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, }
+    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, hlo: Spelling::On(DType::is_float, "stablehlo.is_finite", spell::is_finite), }
     /// Whether each element is infinite, of either sign.
-    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, }
+    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, hlo: Spelling::Formula(spell::is_infinite), }
     /// Whether each element is NaN (`NA_real_` is one).
-    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, }
+    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, hlo: Spelling::Formula(spell::is_nan), }
 }
 
 trait Tiles: Element {

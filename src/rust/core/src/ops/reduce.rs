@@ -5,11 +5,12 @@ use super::binary::Binary;
 use super::compare::Compare;
 use super::derive::Var;
 use super::{written, Row};
-use crate::dtype::{dispatch, DType, ANY, BOOLEAN, ORDERED};
+use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::fold::{reduce, Fold};
 use crate::shape::{Axis, Shape};
-use crate::tensor::{Aval, View, ViewMut};
+use crate::tensor::{Aval, Literal, View, ViewMut};
+use num_complex::Complex;
 
 /// A reduction. Ambiguous if the operand is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +50,34 @@ impl Reduction {
             Fold::Min => &ROWS[3],
             Fold::Any => &ROWS[4],
             Fold::All => &ROWS[5],
+        }
+    }
+
+    /// The op of two elements that StableHLO's reduction applies.
+    pub fn spelling(&self) -> &'static str {
+        match self.fold {
+            Fold::Sum => "stablehlo.add",
+            Fold::Prod => "stablehlo.multiply",
+            Fold::Max => "stablehlo.maximum",
+            Fold::Min => "stablehlo.minimum",
+            Fold::Any => "stablehlo.or",
+            Fold::All => "stablehlo.and",
+        }
+    }
+
+    /// What it gives for no elements of a dtype, or in a form that leaves any others as they are: only -0 leaves a sum of
+    /// -0 as it is.
+    pub fn identity(&self, dtype: DType, empty: bool) -> Literal {
+        match self.fold {
+            Fold::Sum if empty || !dtype.part().is_float() => Literal::new(0i32).convert(dtype),
+            Fold::Sum if dtype == DType::C64 => Literal::new(Complex::new(-0f32, -0f32)),
+            Fold::Sum if dtype == DType::C128 => Literal::new(Complex::new(-0f64, -0f64)),
+            Fold::Sum => Literal::new(-0f32).convert(dtype),
+            Fold::Prod => Literal::new(1i32).convert(dtype),
+            Fold::Max => dispatch!(dtype, T => Literal::new(T::LOWEST)),
+            Fold::Min => dispatch!(dtype, T => Literal::new(T::HIGHEST)),
+            Fold::Any => Literal::new(Bool::FALSE),
+            Fold::All => Literal::new(Bool::TRUE),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::attrs::vector;
 use super::{written, Row};
-use crate::dtype::{dispatch, Element, ANY};
+use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::tile::copy;
 use crate::kernels::window::{by_width, store, Step, Walk};
@@ -157,7 +157,13 @@ fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
 
 /// The value of a 0-d integer.
 fn index(x: &View) -> i64 {
-    dispatch!(x.dtype, T => cast::slice::<T>(x.data)[x.layout.offset].convert())
+    dispatch!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
+}
+
+/// A position as a signed number. Unsigned ones beyond these are as far out as the largest.
+pub(super) fn position<T: Element>(x: T) -> i64 {
+    let wrapped: i64 = x.convert();
+    if T::DTYPE == DType::UI64 && wrapped < 0 { i64::MAX } else { wrapped }
 }
 
 /// A window of the operand that starts at positions known when the program runs. It is moved so that it fits.
@@ -310,7 +316,6 @@ impl Pad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
 
     fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
         View { dtype: DType::I32, shape, layout, data: cast::bytes(x) }

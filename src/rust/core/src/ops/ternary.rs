@@ -1,11 +1,12 @@
 //! Three operands of one shape: select and clamp.
 
+use super::binary::{Binary, Tiles};
 use super::compare::Compare;
 use super::derive::Var;
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
-use crate::kernels::tile;
+use crate::kernels::tile::{self, TILE};
 use crate::tensor::{Aval, View, ViewMut};
 
 /// An elementwise op of three operands.
@@ -29,6 +30,14 @@ impl Ternary {
         match self {
             Ternary::Select => &SELECT,
             Ternary::Clamp => &CLAMP,
+        }
+    }
+
+    /// How it is written in StableHLO.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Ternary::Select => "stablehlo.select",
+            Ternary::Clamp => "stablehlo.clamp",
         }
     }
 
@@ -82,11 +91,12 @@ fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
     }
 }
 
-// NaN anywhere gives NaN, as in `nv_max()` and `nv_min()`; `lo > hi` gives `hi`.
-fn clamp<T: Element>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
-    let is_nan = |v: T| v != v;
-    for (((out, &lo), &x), &hi) in out.iter_mut().zip(lo).zip(x).zip(hi) {
-        let raised = if x.lt(lo) || is_nan(lo) { lo } else { x };
-        *out = if (hi.lt(raised) || is_nan(hi)) && !is_nan(raised) { hi } else { raised };
-    }
+// The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN, -0 is below 0,
+// and `lo > hi` gives `hi`.
+fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
+    let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
+    let mut raised = [T::default(); TILE];
+    let raised = &mut raised[..out.len()];
+    max(x, lo, raised);
+    min(raised, hi, out);
 }

@@ -22,7 +22,7 @@ pub(super) fn simplify(b: &mut Builder, op: &Op, operands: &[Value], read: &[boo
             let (init, rest) = operands.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
             let prints = prints(&op.body) || prints(&op.cond);
-            let looped = Loop { init, along: &[], read: &read, prints };
+            let looped = Loop { init, along: &[], read: &read, ends: false, prints };
             let regions = vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
             let make = |mut regions: Vec<Graph>, carried, _| {
                 let body = Arc::new(regions.remove(1));
@@ -33,7 +33,7 @@ pub(super) fn simplify(b: &mut Builder, op: &Op, operands: &[Value], read: &[boo
         Op::Scan(op) => {
             let (init, rest) = operands.split_at(op.carried);
             let (along, rest) = rest.split_at(op.sliced);
-            let looped = Loop { init, along, read: &read, prints: prints(&op.body) };
+            let looped = Loop { init, along, read: &read, ends: true, prints: prints(&op.body) };
             let make = |mut regions: Vec<Graph>, carried, sliced| {
                 Op::Scan(Scan { body: Arc::new(regions.remove(0)), carried, sliced, ..op.clone() })
             };
@@ -76,6 +76,8 @@ struct Loop<'a> {
     along: &'a [Value],
     /// For each result, whether anybody reads it.
     read: &'a [bool],
+    /// Whether the number of repetitions is known.
+    ends: bool,
     prints: bool,
 }
 
@@ -93,7 +95,11 @@ impl Loop<'_> {
             let first = b.graph().aval(self.init[j]);
             input == output && (!first.ambiguous || body.aval(output).ambiguous) && !(self.prints && j == 0)
         };
-        let stays: Vec<bool> = (0..carried).map(stays).collect();
+        let mut stays: Vec<bool> = (0..carried).map(stays).collect();
+        // A loop that would never end must not seem to.
+        if !self.ends && (0..carried).all(|j| stays[j] || !self.read[j]) {
+            self.read[..carried].iter().position(|&read| read).into_iter().for_each(|j| stays[j] = false);
+        }
         let part = |(region, given): (Graph, &[Value])| {
             let state = (0..carried).map(|j| stays[j].then_some(self.init[j]));
             let slices = self.along.iter().map(|_| None);
@@ -361,8 +367,8 @@ mod tests {
         let graph = optimise(&program(&[3, 2])).unwrap();
         assert_eq!(names(&graph), ["while[lt | add sin]"]);
         assert!(matches!(graph.def(graph.outputs()[1]), Def::Input(1)));
-        // Without any use there is no loop.
-        assert!(optimise(&program(&[2])).unwrap().nodes().is_empty());
+        // A loop that may never end is run all the same.
+        assert_eq!(names(&optimise(&program(&[2])).unwrap()), ["while[lt | add]"]);
     }
 
     #[test]

@@ -1,0 +1,310 @@
+#' Programs as StableHLO
+#'
+#' `stablehlo()` traces a function and gives its program as StableHLO, the text that XLA, IREE and other compilers read:
+#' trained in R, the function then runs where neither R nor anvil is. `nv_write_stablehlo()` writes the program, the
+#' tensors that it captured, and its inputs if wanted.
+#'
+#' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it, and the
+#' random numbers have the same bits elsewhere. Values are passed in the order of `inputs`, the leaves of all arguments.
+#' An R number is an input of the dtype in which [jit()] passes it: `f64` for a double, `i32` for an integer; the
+#' program converts it. Give `nv_scalar(x)` for an input of type `f32`, or name the argument in `static = ` of [jit()] to
+#' have its value in the program.
+#'
+#' Tensors that `f` finds outside of its arguments are constants. Those of up to `inline_limit` elements, and those whose
+#' elements are all the same, are part of the text, exact to the last bit. Larger ones become arguments after the inputs.
+#'
+#' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is traced is not part
+#' of any program.
+#'
+#' @section Several devices:
+#' `sharding` cuts inputs along a dimension, mostly the batch, for a row of devices:
+#' `list(mesh = c(batch = 8L), dims = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the arguments `x` and
+#' `y`; all other inputs are whole on each of them. XLA decides what that means for all other values, and adds the
+#' communication. Names in `dims` are arguments, or paths into them as in [gradient()], such as `"data$x"`; a path to a
+#' list stands for all that is in it.
+#'
+#' @section Running a program:
+#' `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that needs Python and JAX only. It compiles a
+#' program for the device that JAX finds, runs it on `.npy` files and writes its results as such:
+#' `python run_stablehlo.py model.mlir --inputs x.npy y.npy --outputs out`. See `vignette("scale-out")`.
+#'
+#' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too; an argument
+#'   that was donated says so in the text, so that XLA uses its memory for a result.
+#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for
+#'   tensors that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it
+#'   is.
+#' @param sharding `NULL` for one device, or `list(mesh = , dims = )`: the number of devices with the name of the mesh's
+#'   axis, and the dimensions that are cut, with the arguments' names.
+#' @param inline_limit Captured tensors of more elements become arguments of the program.
+#' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an error then:
+#'   `c128` on TPUs. `NULL` allows all.
+#' @param x A program, from `stablehlo()`.
+#' @param path Path of the text, such as `"model.mlir"`. Constants go to `model.constants/1.npy` and so on beside it.
+#' @param inputs `NULL`, or a list of the arguments of `f` by their names: their tensors and numbers are written, too,
+#'   to `model.inputs/1.npy` and so on, in the order of `x$inputs`.
+#' @return `stablehlo()`: an object of class `AnvilStablehlo`, a list of `text`; `inputs` and `outputs`, the types of both
+#'   as texts, such as `f32[2, 3]`, with the places in arguments and result as names, such as `params$w`; and `constants`,
+#'   a list of the tensors that became arguments. Printed, and as `as.character()`, it is the text.
+#'
+#'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
+#' @section Errors:
+#' `anvil_error_export` for a program that cannot leave, with the op that is the reason. `anvil_error_shape` if the number
+#' of devices does not divide a dimension, `anvil_error_axis` for a dimension that an input does not have,
+#' `anvil_error_dtype` for a dtype that `target` does not have. `anvil_error_file`, with the fields `path` and `reason`,
+#' if a file cannot be written. `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is
+#' traced.
+#' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no `c128` is from JAX's
+#'   issue 19769 ("Element type C128 is not supported on TPU").
+#' @seealso [trace_fn()] and [graph_text()] for anvil's own notation, [nv_write_npy()] for the files.
+#' @examples
+#' f <- jit(function(x, w) tanh(x %*% w), donate = "x")
+#' program <- stablehlo(f, nv_abstract("f32", c(4, 3)), nv_abstract("f32", c(3, 3)))
+#' program
+#' program$inputs
+#'
+#' path <- file.path(tempdir(), "model.mlir")
+#' nv_write_stablehlo(program, path, inputs = list(x = nv_fill(1, c(4, 3)), w = nv_fill(0.1, c(3, 3))))
+#'
+#' # Each of two devices has half of the rows.
+#' loss <- function(w, x, y) mean((x %*% w - y)^2)
+#' types <- list(w = nv_abstract("f32", c(3, 1)), x = nv_abstract("f32", c(4, 3)), y = nv_abstract("f32", c(4, 1)))
+#' stablehlo(gradient(loss, "w"), types$w, types$x, types$y, sharding = list(mesh = c(batch = 2), dims = c(x = 1, y = 1)))
+#' @export
+stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL) {
+  f <- match_function(f)
+  if (!is.null(target) && !(is.character(target) && length(target) == 1L && target %in% c("cpu", "gpu", "tpu"))) {
+    abort_arg("target", "\"cpu\", \"gpu\", \"tpu\" or NULL", describe(target))
+  }
+  if (!is_whole(inline_limit) || inline_limit < 0) {
+    abort_arg("inline_limit", "a whole number, at least 0", describe(inline_limit))
+  }
+  sharding <- check_sharding(sharding)
+  spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
+  if (!is.null(spec)) f <- spec[[1L]]
+  args <- list(...)
+  names <- argument_names(f, args)
+  names(args) <- names
+  if (holds_tracer(args)) {
+    expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
+    abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
+  }
+  static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
+
+  # The leaves of the arguments by number, to find those that `donate` and `sharding` speak of.
+  count <- 0L
+  leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
+  donated <- integer(count)
+  donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
+  split <- split_inputs(sharding, args[!static], leaves)
+
+  trace <- function() trace_call(f, args, !static, name = "the function given to stablehlo()")
+  graph <- if (is.null(spec)) trace() else promoted_as(spec, trace())
+  mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
+  out <- .Call(anvil_stablehlo, graph, donated, mesh, split, as.double(inline_limit))
+  inputs <- typed(out[[3L]], leaf_paths(args[!static]))
+  outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
+  x <- structure(list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo")
+  x$text <- paste0(legend(x), out[[1L]])
+  if (identical(target, "tpu")) check_tpu(x)
+  x
+}
+
+# Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an
+# error says what they could be.
+is_data <- function(x) {
+  if (is.null(x) || inherits(x, c("AnvilValue", "AnvilAbstract"))) return(TRUE)
+  !is.object(x) && (is.list(x) || is.numeric(x) || is.logical(x) || is.complex(x))
+}
+
+# Places of the leaves of a list of arguments, as texts.
+leaf_paths <- function(args) {
+  names <- names(args)
+  unnamed <- names == ""
+  names[unnamed] <- paste0("..", seq_along(args))[unnamed]
+  found <- unlist(Map(describe_leaves, args, names, USE.NAMES = FALSE))
+  as.character(names(found))[!found %in% c("NULL", "list()")]
+}
+
+# Types, which have no ambiguity outside of anvil.
+typed <- function(types, paths) setNames(sub("?", "", types, fixed = TRUE), paths)
+
+# Comments before the text: what the arguments are.
+legend <- function(x) {
+  part <- function(what, names, types) {
+    paste0("// ", what, " ", seq_along(types), ": ", encodeString(paste0(names, types)), "\n", recycle0 = TRUE)
+  }
+  named <- function(types) if (length(types)) paste0(names(types), ", ") else character()
+  constants <- vapply(x$constants, describe_leaves, "", "")
+  lines <- c(
+    part("input", named(x$inputs), x$inputs), part("constant", rep("", length(constants)), constants),
+    part("output", named(x$outputs), x$outputs)
+  )
+  paste(lines, collapse = "")
+}
+
+check_tpu <- function(x) {
+  if (!grepl("complex<f64>", x$text, fixed = TRUE)) return()
+  at <- names(x$inputs)[startsWith(x$inputs, "c128")]
+  abort(
+    "anvil_error_dtype",
+    paste0(
+      "The program computes in c128, which TPUs do not have.\nx ",
+      if (length(at)) paste0("Input `", at[1L], "` is ", x$inputs[[at[1L]]]) else "No input is, but a value inside", ".\n",
+      "i Use c64: convert with `nv_convert()`, or give `nv_abstract(\"c64\", ...)`."
+    ),
+    target = "tpu", got = "c128"
+  )
+}
+
+# ---- sharding ----
+
+check_sharding <- function(sharding) {
+  if (is.null(sharding)) return(NULL)
+  refuse <- function(expected, got) {
+    abort_arg("sharding", expected, got, "As in `list(mesh = c(batch = 8L), dims = c(x = 1L))`.")
+  }
+  parts <- c("mesh", "dims")
+  if (!is.list(sharding) || is.object(sharding) || !setequal(names(sharding), parts) || length(sharding) != 2L) {
+    refuse("a list of `mesh` and `dims`", describe(sharding))
+  }
+  whole <- function(x) is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
+  named <- function(x) length(names(x)) == length(x) && all(nzchar(names(x))) && !anyNA(names(x))
+  mesh <- sharding$mesh
+  if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) {
+    refuse("a list whose `mesh` is one named number of devices", describe(mesh))
+  }
+  dims <- sharding$dims
+  if (!length(dims)) return(list(mesh = mesh, dims = integer()))
+  if (!whole(dims) || !named(dims) || anyDuplicated(names(dims))) {
+    refuse("a list whose `dims` are dimensions with the names of arguments", describe(dims))
+  }
+  list(mesh = mesh, dims = dims)
+}
+
+# For each input, the dimension that is cut, 0 for none. `leaves` are the arguments that are data, with the numbers of
+# inputs in place of their leaves.
+split_inputs <- function(sharding, args, leaves) {
+  data <- unlist_leaves(args)
+  split <- integer(length(data))
+  dims <- sharding$dims
+  devices <- sharding$mesh
+  for (name in names(dims)) {
+    path <- parse_path_of(name)
+    if (is.null(path) || !path[[1L]] %in% names(leaves)) {
+      known <- names(leaves)[nzchar(names(leaves))]
+      abort_arg("sharding", paste0("about arguments that are data (", paste(known, collapse = ", "), ")"), describe(name))
+    }
+    for (i in unlist(pluck(leaves, path, "sharding"))) {
+      size <- shape(data[[i]])
+      dim <- dims[[name]]
+      if (dim > length(size)) {
+        abort(
+          "anvil_error_axis",
+          paste0(
+            "`sharding` cuts dimension ", dim, " of `", name, "`, which has shape ", format_shape(size), ".\n",
+            "i Choose one of its dimensions, or leave it out to have it whole on each device."
+          ),
+          arg = "sharding", axis = dim, shape = size, rank = length(size)
+        )
+      }
+      if (size[dim] %% devices != 0) {
+        divisors <- Filter(function(n) size[dim] %% n == 0, seq_len(min(size[dim], devices)))
+        abort(
+          "anvil_error_shape",
+          paste0(
+            devices, " devices cannot share dimension ", dim, " of `", name, "` equally.\nx Its size is ", size[dim], ".\n",
+            "i Use a mesh of ", paste(tail(divisors, 3L), collapse = " or "), ", or a batch of ",
+            devices * max(1, round(size[dim] / devices)), "."
+          ),
+          arg = "sharding", axis = dim, size = size[dim], devices = as.integer(devices)
+        )
+      }
+      split[i] <- as.integer(dim)
+    }
+  }
+  split
+}
+
+# ---- methods ----
+
+#' @rdname stablehlo
+#' @export
+format.AnvilStablehlo <- function(x, ...) x$text
+
+#' @rdname stablehlo
+#' @export
+as.character.AnvilStablehlo <- function(x, ...) x$text
+
+#' @rdname stablehlo
+#' @export
+print.AnvilStablehlo <- function(x, ...) {
+  cat(x$text)
+  if (length(x$constants)) {
+    bytes <- sum(vapply(x$constants, function(constant) prod(shape(constant)) * npy_size(constant), 0))
+    one <- length(x$constants) == 1L
+    cat(sprintf(
+      "// %d captured %s (%.0f bytes): nv_write_stablehlo() writes %s beside the text\n",
+      length(x$constants), if (one) "tensor is an argument" else "tensors are arguments", bytes, if (one) "it" else "them"
+    ))
+  }
+  invisible(x)
+}
+
+# ---- files ----
+
+#' @rdname stablehlo
+#' @export
+nv_write_stablehlo <- function(x, path, inputs = NULL) {
+  if (!inherits(x, "AnvilStablehlo")) abort_arg("x", "a program, from `stablehlo()`", describe(x))
+  path <- check_path(path)
+  values <- if (!is.null(inputs)) input_values(x, inputs)
+  reason <- unwritable(path)
+  if (!is.null(reason)) abort_file("write", path, reason[1L], reason[2L])
+  base <- if (grepl("\\.[^./]*$", path)) sub("\\.[^./]*$", "", path) else path
+  # The text comes last: if it is there, so is what belongs to it. Folders of a program that was here before go.
+  constants <- write_numbered(x$constants, paste0(base, ".constants"))
+  values <- write_numbered(values, paste0(base, ".inputs"))
+  write_whole(path, function(con) writeBin(charToRaw(x$text), con))
+  invisible(c(path, constants, values))
+}
+
+# The inputs of a program out of a list of arguments by name, checked.
+input_values <- function(x, inputs) {
+  if (!is.list(inputs) || is.object(inputs)) abort_arg("inputs", "a list of arguments by name", describe(inputs))
+  # Static arguments may be anything.
+  data <- inputs[names(inputs) %in% sub("(\\$|\\[\\[).*", "", names(x$inputs))]
+  leaves <- unlist_leaves(data)
+  names(leaves) <- leaf_paths(data)
+  lacking <- setdiff(names(x$inputs), names(leaves))
+  if (length(lacking)) {
+    all <- paste(names(x$inputs), collapse = ", ")
+    abort_arg("inputs", paste0("a list with all arguments by name (", all, ")"), paste0("one without `", lacking[1L], "`"))
+  }
+  Map(function(name, type) {
+    value <- written(leaves[[name]], paste0("inputs$", name))
+    got <- sub("?", "", describe_leaves(value, ""), fixed = TRUE)
+    if (got != type) abort_arg(paste0("inputs$", name), paste("of type", type), unname(got), "That is what the program takes.")
+    value
+  }, names(x$inputs), x$inputs)
+}
+
+# Writes tensors as 1.npy, 2.npy and so on in a folder of their own, whole or not at all. Without tensors there is no folder
+# afterwards. Gives the paths.
+write_numbered <- function(tensors, folder) {
+  old <- list.files(folder, all.files = TRUE, no.. = TRUE)
+  if (file.exists(folder) && !dir.exists(folder) || !all(grepl("^[0-9]+\\.npy$", old))) {
+    abort_file("write", folder, "it is there, and holds other files", "Choose another name for the program, or move them.")
+  }
+  if (length(tensors)) {
+    part <- tempfile(".anvil-", dirname(folder))
+    on.exit(unlink(part, recursive = TRUE))
+    make_folder(part, folder)
+    for (i in seq_along(tensors)) {
+      write_whole(file.path(part, paste0(i, ".npy")), function(con) write_npy(tensors[[i]], con))
+    }
+  }
+  unlink(folder, recursive = TRUE)
+  if (!length(tensors)) return(character())
+  rename_to(part, folder)
+  file.path(folder, paste0(seq_along(tensors), ".npy"))
+}

@@ -1,0 +1,151 @@
+//! Types and constants as MLIR writes them.
+
+use crate::dtype::{dispatch, Bool, DType, Element};
+use crate::shape::join;
+use crate::tensor::{Aval, Literal, View};
+use num_complex::Complex;
+use std::fmt::Write;
+
+/// Floats beyond this number are written as one string of bytes.
+const LISTED: usize = 16;
+
+/// `tensor<2x3xf32>`.
+pub fn type_of(aval: &Aval) -> String {
+    let mut out = String::from("tensor<");
+    for size in aval.shape.iter() {
+        let _ = write!(out, "{size}x");
+    }
+    match aval.dtype {
+        DType::C64 => out.push_str("complex<f32>"),
+        DType::C128 => out.push_str("complex<f64>"),
+        dtype => out.push_str(dtype.name()),
+    }
+    out.push('>');
+    out
+}
+
+/// One value everywhere.
+pub fn splat(value: Literal, aval: &Aval) -> String {
+    let text = if aval.shape.size() == 0 { String::new() } else { element(value) };
+    format!("dense<{text}> : {}", type_of(aval))
+}
+
+/// A tensor, if it has no more elements than this, or all of them are the same.
+pub fn tensor(x: &View, aval: &Aval, limit: usize) -> Option<String> {
+    if aval.shape.size() == 0 {
+        return Some(splat(Literal::new(0i32).convert(aval.dtype), aval));
+    }
+    let first = literal(x, x.layout.offset);
+    let mut places = Places::new(x);
+    if places.all(|at| literal(x, at) == first) {
+        return Some(splat(first, aval));
+    }
+    if aval.shape.size() > limit {
+        return None;
+    }
+    let all: Vec<Literal> = Places::new(x).map(|at| literal(x, at)).collect();
+    let text = if aval.dtype.part().is_float() && all.len() > LISTED {
+        let mut bytes = String::from("\"0x");
+        for element in &all {
+            let parts = [element.to_bytes()];
+            let size = aval.dtype.bytes();
+            little_endian(&parts[0][..size], aval.dtype.part().bytes()).for_each(|byte| {
+                let _ = write!(bytes, "{byte:02X}");
+            });
+        }
+        bytes + "\""
+    } else {
+        nested(&aval.shape, &all)
+    };
+    Some(format!("dense<{text}> : {}", type_of(aval)))
+}
+
+/// Bytes of numbers of this width, lowest first, on any machine.
+fn little_endian(bytes: &[u8], width: usize) -> impl Iterator<Item = u8> + '_ {
+    bytes.chunks(width).flat_map(|number| {
+        let mut number = number.to_vec();
+        if cfg!(target_endian = "big") {
+            number.reverse();
+        }
+        number
+    })
+}
+
+fn nested(sizes: &[usize], elements: &[Literal]) -> String {
+    let Some((&first, rest)) = sizes.split_first() else { return elements.first().map_or_else(String::new, |&x| element(x)) };
+    let size = elements.len() / first.max(1);
+    let rows: Vec<String> = (0..first).map(|i| nested(rest, &elements[i * size..(i + 1) * size])).collect();
+    format!("[{}]", join(&rows, ", "))
+}
+
+/// The element at a place in memory.
+fn literal(x: &View, at: usize) -> Literal {
+    let size = x.dtype.bytes();
+    let made = Literal::from_bytes(x.dtype, &x.data[at * size..(at + 1) * size]);
+    // Any byte but 0 is true.
+    if x.dtype == DType::I1 { Literal::new(made.get::<Bool>()).convert(DType::I1) } else { made }
+}
+
+/// Places of the elements in memory, in row-major order.
+struct Places<'a> {
+    x: &'a View<'a>,
+    index: Vec<usize>,
+    left: usize,
+}
+
+impl<'a> Places<'a> {
+    fn new(x: &'a View<'a>) -> Places<'a> {
+        Places { x, index: vec![0; x.shape.rank()], left: x.shape.size() }
+    }
+}
+
+impl Iterator for Places<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let steps = self.index.iter().zip(&self.x.layout.strides);
+        let way: isize = steps.map(|(&i, &stride)| i as isize * stride).sum();
+        for (i, &size) in self.index.iter_mut().zip(self.x.shape.iter()).rev() {
+            *i += 1;
+            if *i < size {
+                break;
+            }
+            *i = 0;
+        }
+        Some((self.x.layout.offset as isize + way) as usize)
+    }
+}
+
+/// One element: booleans and integers as such, floats in decimal if a few digits are the number itself, else by their bits.
+pub fn element(x: Literal) -> String {
+    match x.dtype() {
+        DType::I1 => x.get::<Bool>().get().to_string(),
+        DType::UI64 => x.get::<u64>().to_string(),
+        DType::BF16 => float(x.get::<f64>(), x.get::<half::bf16>().to_bits().into(), 4),
+        DType::F16 => float(x.get::<f64>(), x.get::<half::f16>().to_bits().into(), 4),
+        DType::F32 => float(x.get::<f64>(), x.get::<f32>().to_bits().into(), 8),
+        DType::F64 => float(x.get::<f64>(), x.get::<f64>().to_bits(), 16),
+        DType::C64 => {
+            let z = x.get::<Complex<f32>>();
+            format!("({}, {})", element(Literal::new(z.re)), element(Literal::new(z.im)))
+        }
+        DType::C128 => {
+            let z = x.get::<Complex<f64>>();
+            format!("({}, {})", element(Literal::new(z.re)), element(Literal::new(z.im)))
+        }
+        dtype => dispatch!(dtype, T => x.get::<T>().convert::<i64>().to_string()),
+    }
+}
+
+fn float(x: f64, bits: u64, digits: usize) -> String {
+    let decimal = format!("{x:.6e}");
+    let few = x.is_finite() && decimal.parse::<f64>().is_ok_and(|y| y.to_bits() == x.to_bits());
+    match decimal.split_once('e') {
+        Some((mantissa, exponent)) if few => {
+            let (sign, size) = exponent.strip_prefix('-').map_or(("+", exponent), |rest| ("-", rest));
+            format!("{mantissa}e{sign}{size:0>2}")
+        }
+        _ => format!("0x{bits:0digits$X}"),
+    }
+}

@@ -1,0 +1,121 @@
+//! Graph to graph: ops without an op of StableHLO become what they are composed of.
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
+use crate::ops::{Builder, Fill, Graph, If, Math, Op, Region, Spelled, Update, Var, While};
+use crate::passes::optimise;
+use crate::tensor::Aval;
+use std::sync::Arc;
+
+/// A graph of the same inputs, constants and outputs whose ops all have names in StableHLO; its regions too.
+///
+/// # Errors
+/// [`Error::Export`] for an op that has neither a name nor a composition.
+pub fn legalize(graph: &Graph) -> Result<Graph> {
+    let graph = optimise(graph)?;
+    let mut b = Builder::default();
+    let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
+    for &v in graph.inputs() {
+        new[v.index()] = Some(b.input(graph.aval(v).clone()));
+    }
+    for &v in graph.constants() {
+        new[v.index()] = Some(b.constant(graph.aval(v).clone()));
+    }
+    let outputs = walk(&mut b, &graph, new, None)?;
+    optimise(&b.finish(outputs))
+}
+
+/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that the graph is a
+/// composition of, with the dtype of its first operand: it is plain there.
+fn walk(b: &mut Builder, graph: &Graph, mut new: Vec<Option<Value>>, own: Option<(&Op, Option<DType>)>) -> Result<Vec<Value>> {
+    let known = |new: &[Option<Value>], v: &Value| {
+        new[v.index()].ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
+    };
+    for v in graph.values() {
+        if let Def::Literal(literal) = graph.def(v) {
+            new[v.index()] = Some(b.literal(literal, graph.aval(v).ambiguous));
+        }
+    }
+    for node in graph.nodes() {
+        let operands = node.operands.iter().map(|v| known(&new, v)).collect::<Result<Vec<Value>>>()?;
+        let dtype = operands.first().map(|&v| b.graph().aval(v).dtype);
+        let made = emit(b, &node.op, &operands, own == Some((&node.op, dtype)))?;
+        for (old, value) in node.results.iter().zip(made) {
+            new[old.index()] = Some(value);
+        }
+    }
+    graph.outputs().iter().map(|v| known(&new, v)).collect()
+}
+
+/// Adds an op, or what it is composed of.
+fn emit(b: &mut Builder, op: &Op, operands: &[Value], plain: bool) -> Result<Vec<Value>> {
+    let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
+    match op.spelled(&avals) {
+        Spelled::Missing(why) => {
+            let hint = match op {
+                Op::Print(_) => "Remove `nv_print()` from the function before you export it.",
+                _ => "",
+            };
+            Err(Error::Export { op: op.row().function.into(), why: why.into(), hint: hint.into() })
+        }
+        Spelled::Composed(name) if !plain || name.is_none() => {
+            let (graph, new) = composition(b, op, operands, &avals)?;
+            walk(b, &graph, new, Some((op, avals.first().map(|x| x.dtype))))
+        }
+        _ => match (op, operands) {
+            // One number everywhere is a constant.
+            (Op::BroadcastInDim(to), &[x]) => match b.graph().def(x) {
+                Def::Literal(value) => {
+                    let fill = Fill { value, shape: to.shape.clone(), ambiguous: avals[0].ambiguous };
+                    if to.shape.rank() == 0 { Ok(vec![x]) } else { b.node(Op::Fill(fill), &[]) }
+                }
+                _ => b.node(op.clone(), operands),
+            },
+            (Op::If(op), _) => {
+                let branches = [region(&op.branches[0])?, region(&op.branches[1])?];
+                b.node(Op::If(If { branches }), operands)
+            }
+            (Op::While(op), _) => {
+                let (cond, body) = (region(&op.cond)?, region(&op.body)?);
+                b.node(Op::While(While { cond, body, carried: op.carried }), operands)
+            }
+            (Op::Scatter(op), _) => {
+                let mut op = op.clone();
+                if let Update::By(update) = &mut op.update {
+                    *update = region(update)?;
+                }
+                b.node(Op::Scatter(op), operands)
+            }
+            _ => b.node(op.clone(), operands),
+        },
+    }
+}
+
+fn region(region: &Region) -> Result<Region> {
+    legalize(region).map(Arc::new)
+}
+
+/// What an op is composed of, as a graph, and the values of its inputs. Literals stay known.
+fn composition(b: &Builder, op: &Op, operands: &[Value], avals: &[Aval]) -> Result<(Graph, Vec<Option<Value>>)> {
+    let mut inner = Builder::default();
+    let mut inputs = Vec::new();
+    for (&v, aval) in operands.iter().zip(avals) {
+        inputs.push(match b.graph().def(v) {
+            Def::Literal(literal) => inner.literal(literal, aval.ambiguous),
+            _ => inner.input(aval.clone()),
+        });
+    }
+    let math = Math::new(&mut inner);
+    let made = {
+        let vars: Vec<Var> = inputs.iter().map(|&v| math.var(v)).collect();
+        op.compose(&vars, &math)?.into_iter().map(Var::value).collect::<Vec<_>>()
+    };
+    math.finish()?;
+    let graph = inner.finish(made);
+    let mut new = vec![None; graph.values().count()];
+    for (&inside, &outside) in inputs.iter().zip(operands) {
+        new[inside.index()] = Some(outside);
+    }
+    Ok((graph, new))
+}

@@ -1,0 +1,180 @@
+//! Programs as StableHLO: MLIR text that other compilers read.
+//!
+//! [`legalize`] replaces ops that have no op of StableHLO by compositions of ops that have one, graph to graph, so that the
+//! interpreter can run what is exported; then the text is a walk over the graph. Promotion is explicit in every graph, and
+//! derivatives, random bits and loops are ops like all others. Layout stays out of the text: values are in row-major
+//! order there, as StableHLO has them, whatever their strides are here.
+
+mod constants;
+mod legalize;
+mod text;
+
+pub use legalize::legalize;
+
+use crate::error::{Error, Result};
+use crate::exec::plan::donations;
+use crate::ops::Graph;
+use crate::shape::Axis;
+use crate::tensor::{Aval, View};
+use std::fmt::Write;
+
+/// Devices in a row, among which values are shared out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mesh {
+    /// Name of the row.
+    pub name: String,
+    /// Number of devices.
+    pub devices: usize,
+}
+
+/// How an input lies on a mesh: cut along a dimension, one part for each device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sharding {
+    /// The dimension that is cut.
+    pub axis: Axis,
+}
+
+/// How a program is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Captured tensors of more elements than this become arguments, unless all their elements are the same.
+    pub inline_limit: usize,
+    /// For each input, whether its memory may be reused; inputs beyond the end are kept.
+    pub donated: Vec<bool>,
+    /// The devices, if there is more than one.
+    pub mesh: Option<Mesh>,
+    /// For each input, how it lies on the mesh; `None`, and inputs beyond the end, are whole on every device.
+    pub sharding: Vec<Option<Sharding>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { inline_limit: 64, donated: vec![], mesh: None, sharding: vec![] }
+    }
+}
+
+/// A program that was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Module {
+    /// The text: one module with one public function, `@main`.
+    pub text: String,
+    /// Numbers of the graph's constants that became arguments, in order, after the inputs.
+    pub arguments: Vec<usize>,
+}
+
+/// Writes a program. `constants` are the captured tensors, in the order of [`Graph::constants`], of any layout.
+///
+/// The function takes the inputs, then the constants that [`Module::arguments`] names, and returns the outputs, all
+/// row-major. A donated input that has the memory of an output says so (`tf.aliasing_output`); on a mesh, where it is not
+/// known what an output is cut into, it says that it may (`jax.buffer_donor`).
+///
+/// # Errors
+/// [`Error::Export`] for a program that prints; [`Error::Mesh`] if a size is no multiple of the number of devices;
+/// [`Error::AxisOutOfRange`] for a dimension that an input does not have; [`Error::Arg`] for a sharding without a mesh or
+/// a mesh without devices; [`Error::Internal`] if constants do not fit the graph.
+pub fn export(graph: &Graph, constants: &[View], options: &Options) -> Result<Module> {
+    check_constants(graph, constants)?;
+    let avals: Vec<&Aval> = graph.inputs().iter().map(|&v| graph.aval(v)).collect();
+    check_mesh(&avals, options)?;
+    let graph = crate::passes::optimise(graph)?;
+    let plain = legalize(&graph)?;
+
+    let donated: Vec<usize> = (0..avals.len()).filter(|&i| options.donated.get(i) == Some(&true)).collect();
+    let mut aliases = vec![None; avals.len()];
+    for (output, input) in donations(&graph, &donated).into_iter().enumerate() {
+        if let Some(input) = input {
+            aliases[input] = Some(output);
+        }
+    }
+    let mut attributes = vec![String::new(); avals.len()];
+    for (i, text) in attributes.iter_mut().enumerate() {
+        *text = argument_attributes(avals[i].shape.rank(), i, aliases[i], options);
+    }
+
+    let mut writer = text::Writer::default();
+    let (body, arguments) = writer.function(&plain, constants, &attributes, options)?;
+    let mut text = String::new();
+    match &options.mesh {
+        Some(mesh) => {
+            let Mesh { name, devices } = mesh;
+            let _ = writeln!(text, "module @anvil attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{");
+            let _ = writeln!(text, "  sdy.mesh @mesh = <[{}={devices}]>", quoted(name));
+        }
+        None => text.push_str("module @anvil {\n"),
+    }
+    text.push_str(&body);
+    text.push_str("}\n");
+    Ok(Module { text, arguments })
+}
+
+fn check_constants(graph: &Graph, constants: &[View]) -> Result<()> {
+    let fits = |(v, x): (&crate::graph::Value, &View)| {
+        let aval = graph.aval(*v);
+        aval.dtype == x.dtype && aval.shape == *x.shape
+    };
+    if constants.len() == graph.constants().len() && graph.constants().iter().zip(constants).all(fits) {
+        return Ok(());
+    }
+    Err(Error::Internal { detail: "the captured tensors do not fit the graph".into() })
+}
+
+fn check_mesh(avals: &[&Aval], options: &Options) -> Result<()> {
+    let sharded = |&i: &usize| options.sharding.get(i).copied().flatten().map(|s| (i, s.axis));
+    let Some(mesh) = &options.mesh else {
+        return match (0..avals.len()).find_map(|i| sharded(&i)) {
+            Some(_) => Err(Error::arg("mesh", "a device mesh, since an argument is cut along a dimension", "NULL")),
+            None => Ok(()),
+        };
+    };
+    if mesh.devices == 0 {
+        return Err(Error::arg("mesh", "a mesh of at least one device", "none"));
+    }
+    for (i, axis) in (0..avals.len()).filter_map(|i| sharded(&i)) {
+        let shape = &avals[i].shape;
+        let Some(&size) = shape.get(axis.0) else {
+            let got = i64::try_from(axis.one_based()).unwrap_or(i64::MAX);
+            return Err(Error::AxisOutOfRange { op: "nv_stablehlo".into(), got, shape: shape.clone() });
+        };
+        if size % mesh.devices != 0 {
+            return Err(Error::Mesh { input: i + 1, axis, size, devices: mesh.devices });
+        }
+    }
+    Ok(())
+}
+
+/// What is said of an input in the function's signature, in braces; nothing if there is nothing to say.
+fn argument_attributes(rank: usize, input: usize, alias: Option<usize>, options: &Options) -> String {
+    let mut attributes = Vec::new();
+    match (alias, &options.mesh) {
+        (Some(output), None) => attributes.push(format!("tf.aliasing_output = {output} : i32")),
+        (Some(_), Some(_)) => attributes.push("jax.buffer_donor = true".to_string()),
+        (None, _) => {}
+    }
+    if let Some(mesh) = &options.mesh {
+        let cut = options.sharding.get(input).copied().flatten().map(|s| s.axis.0);
+        attributes.push(sharding_attribute(rank, cut, mesh));
+    }
+    if attributes.is_empty() { String::new() } else { format!(" {{{}}}", attributes.join(", ")) }
+}
+
+/// Where the parts of a value are, in Shardy's terms.
+fn sharding_attribute(rank: usize, cut: Option<usize>, mesh: &Mesh) -> String {
+    let dim = |i: usize| if cut == Some(i) { format!("{{{}}}", quoted(&mesh.name)) } else { "{}".to_string() };
+    let dims: Vec<String> = (0..rank).map(dim).collect();
+    format!("sdy.sharding = #sdy.sharding<@mesh, [{}]>", dims.join(", "))
+}
+
+/// A string of MLIR: other characters than letters, digits and plain signs by their bytes.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | 0..=31 | 127.. => {
+                let _ = write!(out, "\\{byte:02X}");
+            }
+            _ => out.push(char::from(byte)),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,362 @@
+//! The walk that writes a legalized graph.
+
+use super::constants::{splat, tensor, type_of};
+use super::{sharding_attribute, Options};
+use crate::dtype::{DType, Kind};
+use crate::error::{Error, Result};
+use crate::graph::{Def, Node, Value};
+use crate::ops::{Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
+use crate::shape::{join, Axis};
+use crate::tensor::{Aval, View};
+
+/// Writes lines; numbers values as they are named.
+#[derive(Default)]
+pub struct Writer {
+    text: String,
+    depth: usize,
+    values: usize,
+    constants: usize,
+    states: usize,
+}
+
+/// Names of a graph's values, as far as they have any.
+type Names = Vec<Option<String>>;
+
+fn axes(dims: &[Axis]) -> String {
+    format!("[{}]", join(&dims.iter().map(|axis| axis.0).collect::<Vec<_>>(), ", "))
+}
+
+fn list<T: std::fmt::Display>(numbers: &[T]) -> String {
+    format!("[{}]", join(numbers, ", "))
+}
+
+/// `(tensor<f32>, tensor<f32>) -> tensor<f32>`.
+fn signature(operands: &[String], results: &[String]) -> String {
+    match results {
+        [one] => format!("({}) -> {one}", join(operands, ", ")),
+        many => format!("({}) -> ({})", join(operands, ", "), join(many, ", ")),
+    }
+}
+
+impl Writer {
+    fn line(&mut self, text: &str) {
+        self.text.extend(std::iter::repeat("  ").take(self.depth));
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    /// The function `@main`, and the numbers of the constants that are arguments of it.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for an op that is not legal.
+    pub fn function(
+        &mut self, graph: &Graph, constants: &[View], attributes: &[String], options: &Options,
+    ) -> Result<(String, Vec<usize>)> {
+        let mut names: Names = vec![None; graph.values().count()];
+        let mut arguments = Vec::new();
+        for (i, (&v, attribute)) in graph.inputs().iter().zip(attributes).enumerate() {
+            let name = format!("%arg{i}");
+            arguments.push(format!("{name}: {}{attribute}", type_of(graph.aval(v))));
+            names[v.index()] = Some(name);
+        }
+        let read = |v: Value| {
+            graph.outputs().contains(&v) || graph.nodes().iter().any(|node| node.operands.contains(&v))
+        };
+        let (mut inline, mut passed) = (Vec::new(), Vec::new());
+        for (i, &v) in graph.constants().iter().enumerate().filter(|(_, &v)| read(v)) {
+            let aval = graph.aval(v);
+            match tensor(&constants[i], aval, options.inline_limit) {
+                Some(text) => inline.push((v, text)),
+                None => {
+                    let name = format!("%arg{}", arguments.len());
+                    let whole = options.mesh.as_ref().map(|mesh| sharding_attribute(aval.shape.rank(), None, mesh));
+                    let attribute = whole.map_or_else(String::new, |text| format!(" {{{text}}}"));
+                    arguments.push(format!("{name}: {}{attribute}", type_of(aval)));
+                    names[v.index()] = Some(name);
+                    passed.push(i);
+                }
+            }
+        }
+        let results: Vec<String> = graph.outputs().iter().map(|&v| type_of(graph.aval(v))).collect();
+        let result = match results.as_slice() {
+            [] => String::new(),
+            [one] => format!(" -> {one}"),
+            many => format!(" -> ({})", join(many, ", ")),
+        };
+        self.depth = 1;
+        self.line(&format!("func.func public @main({}){result} {{", join(&arguments, ", ")));
+        self.depth = 2;
+        for (v, text) in inline {
+            names[v.index()] = Some(self.constant(&text));
+        }
+        let outputs = self.body(graph, &mut names)?;
+        self.give("return", &outputs, &results);
+        self.depth = 1;
+        self.line("}");
+        Ok((std::mem::take(&mut self.text), passed))
+    }
+
+    /// Ends a body.
+    fn give(&mut self, op: &str, outputs: &[String], types: &[String]) {
+        match outputs {
+            [] => self.line(op),
+            _ => self.line(&format!("{op} {} : {}", join(outputs, ", "), join(types, ", "))),
+        }
+    }
+
+    fn constant(&mut self, text: &str) -> String {
+        let name = format!("%c{}", self.constants);
+        self.constants += 1;
+        self.line(&format!("{name} = stablehlo.constant {text}"));
+        name
+    }
+
+    /// The nodes of a graph; gives the names of its outputs.
+    fn body(&mut self, graph: &Graph, names: &mut Names) -> Result<Vec<String>> {
+        for node in graph.nodes() {
+            // What has no results has no effect either.
+            if !node.results.is_empty() {
+                self.node(graph, node, names)?;
+            }
+        }
+        graph.outputs().iter().map(|&v| self.name(graph, v, names)).collect()
+    }
+
+    /// The name of a value. A literal gets one where it is first read.
+    fn name(&mut self, graph: &Graph, v: Value, names: &mut Names) -> Result<String> {
+        if names[v.index()].is_none() {
+            if let Def::Literal(literal) = graph.def(v) {
+                names[v.index()] = Some(self.constant(&splat(literal, graph.aval(v))));
+            }
+        }
+        names[v.index()].clone().ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
+    }
+
+    /// Names the results of a node; what stands left of the equals sign.
+    fn results(&mut self, node: &Node<Op>, names: &mut Names) -> String {
+        let name = format!("%{}", self.values);
+        self.values += 1;
+        if let [one] = node.results.as_slice() {
+            names[one.index()] = Some(name.clone());
+            return name;
+        }
+        for (i, v) in node.results.iter().enumerate() {
+            names[v.index()] = Some(format!("{name}#{i}"));
+        }
+        format!("{name}:{}", node.results.len())
+    }
+
+    fn node(&mut self, graph: &Graph, node: &Node<Op>, names: &mut Names) -> Result<()> {
+        let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
+        let (Spelled::Plain(op) | Spelled::Composed(Some(op))) = node.op.spelled(&avals) else {
+            let detail = format!("`{}` was to be composed of others", node.op.row().name);
+            return Err(Error::Internal { detail });
+        };
+        let result = graph.aval(node.results[0]);
+        if let Op::Fill(fill) = &node.op {
+            names[node.results[0].index()] = Some(self.constant(&splat(fill.value, result)));
+            return Ok(());
+        }
+        let x = node.operands.iter().map(|&v| self.name(graph, v, names)).collect::<Result<Vec<String>>>()?;
+        match &node.op {
+            Op::If(branch) => return self.branches(graph, node, branch, &x, names),
+            Op::While(repeated) => return self.repeated(graph, node, repeated, &x, names),
+            _ => {}
+        }
+        let types: Vec<String> = avals.iter().map(type_of).collect();
+        let results = [type_of(result)];
+        let all = join(&x, ", ");
+        let signed = signature(&types, &results);
+        let text = match &node.op {
+            Op::Unary(_) | Op::Binary(_) if op.starts_with("chlo.") => {
+                format!("{op} {all} : {} -> {}", join(&types, ", "), results[0])
+            }
+            Op::Unary(_) | Op::Binary(_) | Op::Complex(_) | Op::Ternary(Ternary::Clamp) => {
+                format!("{op} {all} : {}", results[0])
+            }
+            Op::Ternary(Ternary::Select) => format!("{op} {all} : {}, {}", types[0], results[0]),
+            Op::Compare(compare) => {
+                let how = match avals[0].dtype.kind() {
+                    Kind::Integer => "SIGNED",
+                    Kind::Unsigned | Kind::Boolean => "UNSIGNED",
+                    Kind::Float | Kind::Complex => "FLOAT",
+                };
+                format!("{op} {}, {all}, {how} : {signed}", compare.direction())
+            }
+            Op::Transpose(t) => format!("{op} {all}, dims = {} : {signed}", axes(&t.permutation)),
+            Op::BroadcastInDim(to) => format!("{op} {all}, dims = {} : {signed}", axes(&to.axes)),
+            Op::Reverse(r) => format!("{op} {all}, dims = {} : {signed}", axes(&r.axes)),
+            Op::Concatenate(c) => format!("{op} {all}, dim = {} : {signed}", c.axis.0),
+            Op::DynamicSlice(s) => format!("{op} {all}, sizes = {} : {signed}", list(&s.sizes)),
+            Op::Iota(iota) => format!("{op} dim = {} : {}", iota.axis.0, results[0]),
+            Op::StaticSlice(s) => {
+                let ranges: Vec<String> = (0..s.start.len())
+                    .map(|i| match s.stride[i] {
+                        1 => format!("{}:{}", s.start[i], s.limit[i]),
+                        stride => format!("{}:{}:{stride}", s.start[i], s.limit[i]),
+                    })
+                    .collect();
+                format!("{op} {all} {} : {signed}", list(&ranges))
+            }
+            Op::Pad(p) => {
+                let (low, high, interior) = (list(&p.low), list(&p.high), list(&p.interior));
+                format!("{op} {all}, low = {low}, high = {high}, interior = {interior} : {signed}")
+            }
+            Op::Reduction(fold) => self.reduction(fold, &x[0], &avals[0], &results[0]),
+            Op::Gather(g) => {
+                let dims = windows(&g.windows, GATHER_NAMES);
+                format!(
+                    "\"{op}\"({all}) <{{dimension_numbers = #stablehlo.gather<{dims}>, indices_are_sorted = {}, \
+                     slice_sizes = array<i64{}{}>}}> : {signed}",
+                    g.indices_are_sorted,
+                    if g.slice_sizes.is_empty() { "" } else { ": " },
+                    join(&g.slice_sizes, ", "),
+                )
+            }
+            Op::Scatter(s) => return self.scatter(s, node, &x, (avals[0].dtype, &types), names),
+            Op::DotGeneral(dot) => {
+                let pair = |[l, r]: &[Vec<Axis>; 2]| format!("{} x {}", axes(l), axes(r));
+                let mut dims = String::new();
+                if !dot.batching[0].is_empty() {
+                    dims = format!("batching_dims = {}, ", pair(&dot.batching));
+                }
+                dims += &format!("contracting_dims = {}", pair(&dot.contracting));
+                if result.dtype.part().is_float() {
+                    // Other machines multiply floats in fewer bits unless told not to.
+                    dims += ", precision = [HIGHEST, HIGHEST]";
+                }
+                if result.dtype.is_float() && result.dtype.bits() == 16 {
+                    let sums = [type_of(&Aval { dtype: DType::F32, ..result.clone() })];
+                    let name = format!("%{}", self.values);
+                    self.values += 1;
+                    self.line(&format!("{name} = {op} {all}, {dims} : {}", signature(&types, &sums)));
+                    format!("stablehlo.convert {name} : {}", signature(&sums, &results))
+                } else {
+                    format!("{op} {all}, {dims} : {signed}")
+                }
+            }
+            // The others have nothing but operands.
+            _ => format!("{op} {all} : {signed}"),
+        };
+        let left = self.results(node, names);
+        self.line(&format!("{left} = {text}"));
+        Ok(())
+    }
+
+    fn reduction(&mut self, fold: &Reduction, x: &str, aval: &Aval, result: &str) -> String {
+        let empty = fold.axes.iter().any(|axis| aval.shape[axis.0] == 0);
+        let scalar = Aval::known(aval.dtype, Default::default());
+        let init = self.constant(&splat(fold.identity(aval.dtype, empty), &scalar));
+        let signed = signature(&[type_of(aval), type_of(&scalar)], &[result.to_string()]);
+        let dims = axes(&fold.axes);
+        format!("stablehlo.reduce({x} init: {init}) applies {} across dimensions = {dims} : {signed}", fold.spelling())
+    }
+
+    /// A region whose inputs have these names.
+    fn region(&mut self, region: &Graph, inputs: &[String]) -> Result<()> {
+        let mut names: Names = vec![None; region.values().count()];
+        for (v, name) in region.inputs().iter().zip(inputs) {
+            names[v.index()] = Some(name.clone());
+        }
+        self.depth += 1;
+        let outputs = self.body(region, &mut names)?;
+        let types: Vec<String> = region.outputs().iter().map(|&v| type_of(region.aval(v))).collect();
+        self.give("stablehlo.return", &outputs, &types);
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn branches(&mut self, graph: &Graph, node: &Node<Op>, branch: &If, x: &[String], names: &mut Names) -> Result<()> {
+        let left = self.results(node, names);
+        let (yes, no) = x[1..].split_at(branch.branches[0].inputs().len());
+        let results: Vec<String> = node.results.iter().map(|&v| type_of(graph.aval(v))).collect();
+        self.line(&format!("{left} = \"stablehlo.if\"({}) ({{", x[0]));
+        self.region(&branch.branches[0], yes)?;
+        self.line("}, {");
+        self.region(&branch.branches[1], no)?;
+        self.line(&format!("}}) : {}", signature(&["tensor<i1>".to_string()], &results)));
+        Ok(())
+    }
+
+    fn repeated(&mut self, graph: &Graph, node: &Node<Op>, op: &While, x: &[String], names: &mut Names) -> Result<()> {
+        let left = self.results(node, names);
+        let (init, rest) = x.split_at(op.carried);
+        let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
+        let state: Vec<String> = (0..op.carried).map(|i| format!("%s{}", self.states + i)).collect();
+        self.states += op.carried;
+        let pairs: Vec<String> = state.iter().zip(init).map(|(name, value)| format!("{name} = {value}")).collect();
+        let types: Vec<String> = node.results.iter().map(|&v| type_of(graph.aval(v))).collect();
+        self.line(&format!("{left} = stablehlo.while({}) : {}", join(&pairs, ", "), join(&types, ", ")));
+        self.line("cond {");
+        self.region(&op.cond, &[&state[..], for_cond].concat())?;
+        self.line("} do {");
+        self.region(&op.body, &[&state[..], for_body].concat())?;
+        self.line("}");
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self, op: &Scatter, node: &Node<Op>, x: &[String], (dtype, types): (DType, &[String]), names: &mut Names,
+    ) -> Result<()> {
+        let left = self.results(node, names);
+        let dims = windows(&op.windows, SCATTER_NAMES);
+        self.line(&format!(
+            "{left} = \"stablehlo.scatter\"({}) <{{indices_are_sorted = {}, scatter_dimension_numbers = \
+             #stablehlo.scatter<{dims}>, unique_indices = {}}}> ({{",
+            join(x, ", "),
+            op.indices_are_sorted,
+            op.unique_indices,
+        ));
+        // From the element that is there, and the one that comes.
+        let scalar = type_of(&Aval::known(dtype, Default::default()));
+        let given = [0, 1].map(|i| format!("%s{}", self.states + i));
+        self.states += 2;
+        self.line(&format!("^bb0({}: {scalar}, {}: {scalar}):", given[0], given[1]));
+        let one = |made: String| ([made], [scalar.clone()]);
+        match &op.update {
+            Update::By(region) => self.region(region, &given)?,
+            Update::Replace => {
+                let (made, type_) = one(given[1].clone());
+                self.depth += 1;
+                self.give("stablehlo.return", &made, &type_);
+                self.depth -= 1;
+            }
+            Update::With(combine) => {
+                let name = format!("%{}", self.values);
+                self.values += 1;
+                let Spelled::Plain(spelled) = Op::Binary(*combine).spelled(&[Aval::known(dtype, Default::default())]) else {
+                    let detail = format!("a scatter cannot apply `{}`", combine.row().name);
+                    return Err(Error::Internal { detail });
+                };
+                self.depth += 1;
+                self.line(&format!("{name} = {spelled} {} : {scalar}", given.join(", ")));
+                let (made, type_) = one(name);
+                self.give("stablehlo.return", &made, &type_);
+                self.depth -= 1;
+            }
+        }
+        self.line(&format!("}}) : {}", signature(types, &types[..1])));
+        Ok(())
+    }
+}
+
+type WindowNames = [&'static str; 5];
+const GATHER_NAMES: WindowNames =
+    ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"];
+const SCATTER_NAMES: WindowNames = [
+    "update_window_dims",
+    "inserted_window_dims",
+    "input_batching_dims",
+    "scatter_indices_batching_dims",
+    "scatter_dims_to_operand_dims",
+];
+
+fn windows(w: &Windows, names: WindowNames) -> String {
+    let dims = [&w.window_dims, &w.dropped, &w.batching, &w.index_batching, &w.index_map];
+    let mut all: Vec<String> = Vec::new();
+    for (name, dims) in names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty()) {
+        all.push(format!("{name} = {}", axes(dims)));
+    }
+    all.push(format!("index_vector_dim = {}", w.index_vector_dim.0));
+    all.join(", ")
+}

@@ -1,0 +1,215 @@
+//! Small programs of one op each: every row of the catalogue on every dtype that it takes.
+#![allow(dead_code)] // each test file uses a part
+
+use anvil_core::dtype::DType;
+use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::random::Algorithm;
+use anvil_core::ops::layout::Order;
+use anvil_core::ops::*;
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
+use std::sync::Arc;
+
+/// A program of one op.
+pub struct Program {
+    /// Name of the op, dtype, number of the variant.
+    pub name: String,
+    /// Name of the op's row.
+    pub row: &'static str,
+    pub graph: Graph,
+}
+
+/// Elements of an operand of an elementwise op: enough for special values to meet each other.
+const ELEMENTS: usize = 400;
+
+fn dims(x: &[usize]) -> Vec<Axis> {
+    x.iter().copied().map(Axis).collect()
+}
+
+fn shape(x: &[usize]) -> Shape {
+    Shape::try_new(x.to_vec()).expect("a small shape")
+}
+
+fn aval(dtype: DType, x: &[usize]) -> Aval {
+    Aval::known(dtype, shape(x))
+}
+
+/// Graph of an op on inputs of these types, if it takes them.
+fn program(op: Op, types: &[Aval]) -> Option<Graph> {
+    let mut b = Builder::default();
+    let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
+    let outputs = b.node(op, &inputs).ok()?;
+    Some(b.finish(outputs))
+}
+
+fn elementwise() -> Vec<(Op, usize)> {
+    let mut ops: Vec<(Op, usize)> = Unary::ALL.iter().map(|&op| (Op::Unary(op), 1)).collect();
+    ops.extend(Predicate::ALL.iter().map(|&op| (Op::Predicate(op), 1)));
+    ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert { dtype, ambiguous: false }), 1)));
+    ops.extend(Part::ALL.iter().map(|&op| (Op::Part(op), 1)));
+    ops.push((Op::Complex(MakeComplex), 2));
+    ops.extend(Binary::ALL.iter().map(|&op| (Op::Binary(op), 2)));
+    ops.extend(Compare::ALL.iter().map(|&op| (Op::Compare(op), 2)));
+    ops.push((Op::Ternary(Ternary::Clamp), 3));
+    ops
+}
+
+/// Ops that move elements or make them of nothing, with the types of their operands but for the dtype, which is `d`.
+fn structured(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let i32s = |x: &[usize]| aval(DType::I32, x);
+    let mut all: Vec<(Op, Vec<Aval>)> = vec![
+        (Op::Ternary(Ternary::Select), vec![aval(DType::I1, &[ELEMENTS]), aval(d, &[ELEMENTS]), aval(d, &[ELEMENTS])]),
+        (Op::Transpose(Transpose { permutation: dims(&[2, 0, 1]) }), vec![aval(d, &[2, 3, 4])]),
+        (Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: dims(&[2, 0]) }), vec![aval(d, &[3, 1])]),
+        (Op::Concatenate(Concatenate { axis: Axis(1) }), vec![aval(d, &[2, 3]), aval(d, &[2, 0]), aval(d, &[2, 2])]),
+        (
+            Op::StaticSlice(StaticSlice { start: vec![1, 0], limit: vec![4, 5], stride: vec![2, 3] }),
+            vec![aval(d, &[4, 5])],
+        ),
+        (Op::Reverse(Reverse { axes: dims(&[1]) }), vec![aval(d, &[3, 4])]),
+        (Op::Reverse(Reverse { axes: vec![] }), vec![aval(d, &[3])]),
+        (Op::Pad(Pad { low: vec![-1, 2], high: vec![2, -1], interior: vec![1, 0] }), vec![aval(d, &[3, 4]), aval(d, &[])]),
+        (Op::Pad(Pad { low: vec![1], high: vec![1], interior: vec![3] }), vec![aval(d, &[0]), aval(d, &[])]),
+    ];
+    for order in [Order::Row, Order::Column] {
+        for (from, to) in [(&[2, 3, 4][..], &[4, 6][..]), (&[6], &[1, 6]), (&[0, 2], &[3, 0]), (&[1, 1], &[])] {
+            all.push((Op::Reshape(Reshape { shape: shape(to), order }), vec![aval(d, from)]));
+        }
+    }
+    for index in [DType::I8, DType::I32, DType::UI64, DType::I64, DType::UI8] {
+        let i = || aval(index, &[]);
+        all.push((Op::DynamicSlice(DynamicSlice { sizes: vec![2, 3] }), vec![aval(d, &[4, 300]), i(), i()]));
+        all.push((Op::DynamicUpdateSlice(DynamicUpdateSlice), vec![aval(d, &[4, 300]), aval(d, &[2, 3]), i(), i()]));
+        let windows = Windows {
+            window_dims: dims(&[1]),
+            dropped: dims(&[0]),
+            batching: vec![],
+            index_batching: vec![],
+            index_map: dims(&[0, 1]),
+            index_vector_dim: Axis(1),
+        };
+        let gather = Gather { windows: windows.clone(), slice_sizes: vec![1, 3], indices_are_sorted: false };
+        all.push((Op::Gather(gather), vec![aval(d, &[4, 6]), aval(index, &[7, 2])]));
+        for update in [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)] {
+            let scatter =
+                Scatter { windows: windows.clone(), update, indices_are_sorted: false, unique_indices: false };
+            all.push((Op::Scatter(scatter), vec![aval(d, &[4, 6]), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+        }
+    }
+    let batched = Windows {
+        window_dims: dims(&[3, 4]),
+        dropped: dims(&[1]),
+        batching: dims(&[0]),
+        index_batching: dims(&[1]),
+        index_map: dims(&[2, 1]),
+        index_vector_dim: Axis(3),
+    };
+    let gather = Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
+    all.push((Op::Gather(gather), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2])]));
+    let update = Update::With(Binary::add);
+    let scatter = Scatter { windows: batched, update, indices_are_sorted: false, unique_indices: false };
+    all.push((Op::Scatter(scatter), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2]), aval(d, &[2, 2, 3, 2, 2])]));
+    for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All] {
+        for drop in [true, false] {
+            for (axes, from) in [(&[0][..], &[5, 3][..]), (&[1, 0], &[2, 3]), (&[], &[3]), (&[1], &[2, 0])] {
+                all.push((Op::Reduction(Reduction { fold, axes: dims(axes), drop }), vec![aval(d, from)]));
+            }
+        }
+    }
+    let dots = [
+        (DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching: [vec![], vec![]] }, [&[3, 4][..], &[4, 2]]),
+        (DotGeneral { contracting: [dims(&[2]), dims(&[0])], batching: [dims(&[0]), dims(&[2])] }, [&[2, 3, 4], &[4, 5, 2]]),
+        (DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]] }, [&[3], &[2]]),
+        (DotGeneral { contracting: [dims(&[0]), dims(&[0])], batching: [vec![], vec![]] }, [&[0, 3], &[0, 2]]),
+    ];
+    all.extend(dots.map(|(dot, [l, r])| (Op::DotGeneral(dot), vec![aval(d, l), aval(d, r)])));
+    for &dtype in DType::ALL {
+        for from in [&[3, 8][..], &[16], &[2, 2], &[4], &[]] {
+            all.push((Op::BitcastConvert(BitcastConvert { dtype }), vec![aval(d, from)]));
+        }
+    }
+    all
+}
+
+/// Ops of no operands, and random bits.
+fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
+    let mut all = vec![];
+    for (value, to) in [(Literal::new(1.5f64), &[2, 3][..]), (Literal::new(f64::NAN), &[]), (Literal::new(-7i32), &[0, 2])] {
+        all.push((Op::Fill(Fill { value: value.convert(dtype), shape: shape(to), ambiguous: false }), vec![]));
+    }
+    for (to, axis, start) in [(&[4, 3][..], 0, 0), (&[2, 5], 1, 3), (&[7], 0, -4), (&[200], 0, -100), (&[0], 0, 5), (&[300], 0, 60_000)] {
+        let iota = Iota { axis: Axis(axis), dtype, shape: shape(to), start, ambiguous: false };
+        all.push((Op::Iota(iota), vec![]));
+    }
+    for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
+        for to in [&[][..], &[1], &[5], &[6], &[2, 3], &[3, 3], &[3, 1, 4], &[5, 7, 3], &[0, 2], &[1, 8], &[9, 2, 5], &[257]] {
+            let bits = RngBits { algorithm, dtype, shape: shape(to) };
+            all.push((Op::RngBits(bits), vec![aval(DType::UI64, &[2])]));
+        }
+    }
+    all
+}
+
+/// Branches and loops: a value is doubled, or summed along a dimension.
+fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let region = |types: &[Aval], body: &dyn Fn(&mut Builder, &[anvil_core::graph::Value]) -> Vec<anvil_core::graph::Value>| {
+        let mut b = Builder::default();
+        let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
+        let outputs = body(&mut b, &inputs);
+        Arc::new(b.finish(outputs))
+    };
+    let (x, count, flag) = (aval(d, &[3]), aval(DType::I32, &[]), aval(DType::I1, &[]));
+    let add = |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
+    let double = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
+    let same = region(&[x.clone()], &|_, v| vec![v[0]]);
+    let mut all = vec![(Op::If(If { branches: [double.clone(), same] }), vec![flag, x.clone(), x.clone()])];
+    let small = |limit: i32| {
+        region(&[count.clone(), x.clone()], &move |b, v| {
+            let limit = b.literal(Literal::new(limit), false);
+            vec![b.node1(Op::Compare(Compare::lt), &[v[0], limit]).expect("integers are compared")]
+        })
+    };
+    let step = region(&[count.clone(), x.clone(), x.clone()], &|b, v| {
+        let one = b.literal(Literal::new(1i32), false);
+        vec![add(b, v[0], one), add(b, v[1], v[2])]
+    });
+    // From `-2^31` on it would take for ever: counts begin at a number of 8 bits.
+    let _ = small;
+    let cond = region(&[count.clone(), x.clone()], &|b, v| {
+        let (limit, low) = (b.literal(Literal::new(3i32), false), b.literal(Literal::new(-100i32), false));
+        let below = b.node1(Op::Compare(Compare::lt), &[v[0], limit]).expect("integers are compared");
+        let above = b.node1(Op::Compare(Compare::gt), &[v[0], low]).expect("integers are compared");
+        vec![b.node1(Op::Binary(Binary::and), &[below, above]).expect("booleans are joined")]
+    });
+    all.push((Op::While(While { cond, body: step, carried: 2 }), vec![count, x.clone(), x.clone()]));
+    for (length, reverse) in [(4, false), (4, true), (0, false), (1, true)] {
+        let body = region(&[x.clone(), x.clone(), x.clone()], &|b, v| {
+            let sum = add(b, v[0], v[1]);
+            let other = add(b, v[1], v[2]);
+            vec![sum, other, v[0]]
+        });
+        let scan = Scan { body, carried: 1, sliced: 1, length, reverse, checkpoint: false };
+        all.push((Op::Scan(scan), vec![x.clone(), aval(d, &[length, 3]), x.clone()]));
+    }
+    let forward = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
+    let backward = region(&[x.clone()], &|_, v| vec![v[0]]);
+    let custom = Custom { call: double, forward, backward, arguments: 1, targets: vec![0] };
+    all.push((Op::Custom(custom), vec![x]));
+    all
+}
+
+/// All programs.
+pub fn programs() -> Vec<Program> {
+    let mut all = Vec::new();
+    for &dtype in DType::ALL {
+        let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[ELEMENTS]); arity]);
+        let ops = elementwise().into_iter().map(same).chain(structured(dtype)).chain(made(dtype)).chain(control(dtype));
+        for (number, (op, types)) in ops.enumerate() {
+            let row = op.row().name;
+            if let Some(graph) = program(op, &types) {
+                all.push(Program { name: format!("{row}-{dtype}-{number}"), row, graph });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,71 @@
+//! Traced functions as StableHLO.
+
+use crate::ffi::*;
+use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::jit;
+use crate::value::{Bytes, Record};
+use anvil_core::error::{Error, Result};
+use anvil_core::graph::Value;
+use anvil_core::hlo::{self, Mesh, Options, Sharding};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Layout, View};
+
+/// Writes a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`, `split` the
+/// dimension of each input that is cut, 0 for none. Gives `list(text, constants, types of the inputs, types of the
+/// outputs, result)`: the tensors that became arguments, and what the function returned, for its structure.
+pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants and its result.
+    let held = unsafe { R_ExternalPtrProtected(graph) };
+    let (captured, result) = (element(held, 0), element(held, 1));
+    let records: Vec<Record> = (0..len(captured)).map(|i| Record::read(element(captured, i))).collect::<Result<_>>()?;
+    let bytes: Vec<Bytes> = records.iter().map(Record::bytes).collect::<Outcome<_>>()?;
+    let shapes: Vec<Shape> = records.iter().map(Record::shape).collect();
+    let layouts: Vec<Layout> = shapes.iter().map(Layout::dense).collect();
+    let views: Vec<View> = (0..records.len())
+        .map(|i| View { dtype: records[i].dtype, shape: &shapes[i], layout: &layouts[i], data: bytes[i].as_slice() })
+        .collect();
+    let options = Options {
+        inline_limit: limit_of(limit)?,
+        donated: ints(donated).iter().map(|&flag| flag == 1).collect(),
+        mesh: if mesh == nil() { None } else { Some(mesh_of(mesh)?) },
+        sharding: ints(split).iter().map(|&dim| usize::try_from(dim - 1).ok().map(|i| Sharding { axis: Axis(i) })).collect(),
+    };
+    let module = hlo::export(&traced.graph, &views, &options)?;
+    let types = |values: &[Value]| -> Vec<String> { values.iter().map(|&v| traced.graph.aval(v).to_string()).collect() };
+    let text = r_string(&module.text, scope)?;
+    let inputs = r_strings(&types(traced.graph.inputs()), scope)?;
+    let outputs = r_strings(&types(traced.graph.outputs()), scope)?;
+    // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by the scope.
+    let out = protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(VECSXP, 5));
+        let constants = Rf_allocVector(VECSXP, module.arguments.len() as Length);
+        SET_VECTOR_ELT(out, 1, constants);
+        for (i, &number) in module.arguments.iter().enumerate() {
+            SET_VECTOR_ELT(constants, i as Length, element(captured, number));
+        }
+        for (slot, x) in [(0, text), (2, inputs), (3, outputs), (4, result)] {
+            SET_VECTOR_ELT(out, slot, x);
+        }
+        Rf_unprotect(1);
+        out
+    })?;
+    Ok(scope.keep(out))
+}
+
+fn limit_of(x: SEXP) -> Result<usize> {
+    if kind(x) != REALSXP || len(x) != 1 {
+        return Err(Error::Internal { detail: "a limit that is no number".into() });
+    }
+    // SAFETY: checked above. Beyond the integers, it is the largest one.
+    Ok(unsafe { *REAL(x) } as usize)
+}
+
+fn mesh_of(x: SEXP) -> Result<Mesh> {
+    let broken = || Error::Internal { detail: "a mesh that is none".into() };
+    if kind(x) != VECSXP || len(x) != 2 || kind(element(x, 1)) != INTSXP {
+        return Err(broken());
+    }
+    let devices = ints(element(x, 1)).first().and_then(|&n| usize::try_from(n).ok()).ok_or_else(broken)?;
+    Ok(Mesh { name: string(element(x, 0)).ok_or_else(broken)?, devices })
+}
