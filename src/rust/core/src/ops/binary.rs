@@ -3,7 +3,7 @@
 use super::compare::Compare;
 use super::derive::{Slope, Slope2, Var};
 use super::spell::{self, Spelling, Spelling2};
-use super::Row;
+use super::{spell_floats as floats, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
@@ -273,7 +273,7 @@ binary_ops! {
     /// `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
     polygamma "polygamma" {
         accepts: FLOAT,
-        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::Op("chlo.polygamma"), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
         float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }

@@ -182,6 +182,11 @@ pub(super) fn real(dtype: DType) -> bool {
     !dtype.is_complex()
 }
 
+/// No dtype.
+pub(super) fn never(_: DType) -> bool {
+    false
+}
+
 /// Floats of up to 32 bits, and complex numbers.
 pub(super) fn single(dtype: DType) -> bool {
     dtype != DType::F64
