@@ -403,6 +403,21 @@ fn inputs_are_cut_along_a_dimension_of_a_mesh() {
 }
 
 #[test]
+fn integers_are_not_divided_by_a_zero_that_is_known() {
+    let divided = |divisor: Literal| {
+        let mut b = Builder::default();
+        let x = b.input(known(DType::I32, &[]));
+        let y = b.literal(divisor, false);
+        let outputs = [Binary::div, Binary::remainder].map(|op| b.node1(Op::Binary(op), &[x, y]).unwrap());
+        text(&b.finish(outputs.to_vec()), &[], &Options::default())
+    };
+    let by_three = divided(Literal::new(3i32));
+    assert_eq!(by_three.lines().count(), 8, "{by_three}");
+    let by_zero = divided(Literal::new(0i32));
+    assert!(!by_zero.contains("dense<0>") && by_zero.contains("stablehlo.select"), "{by_zero}");
+}
+
+#[test]
 fn what_prints_does_not_leave() {
     let mut b = Builder::default();
     let x = b.input(known(DType::F32, &[2]));

@@ -96,13 +96,16 @@ fn region(region: &Region) -> Result<Region> {
     legalize(region).map(Arc::new)
 }
 
-/// What an op is composed of, as a graph, and the values of its inputs. Literals stay known.
+/// What an op is composed of, as a graph, and the values of its inputs. Numbers that are known stay so.
 fn composition(b: &Builder, op: &Op, operands: &[Value], avals: &[Aval]) -> Result<(Graph, Vec<Option<Value>>)> {
     let mut inner = Builder::default();
     let mut inputs = Vec::new();
     for (&v, aval) in operands.iter().zip(avals) {
         inputs.push(match b.graph().def(v) {
             Def::Literal(literal) => inner.literal(literal, aval.ambiguous),
+            Def::Result(node, _) if matches!(b.graph().nodes()[node].op, Op::Fill(_)) => {
+                inner.node1(b.graph().nodes()[node].op.clone(), &[])?
+            }
             _ => inner.input(aval.clone()),
         });
     }

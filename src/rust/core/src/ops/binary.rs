@@ -3,9 +3,9 @@
 use super::compare::Compare;
 use super::derive::{Slope, Slope2, Var};
 use super::spell::{self, Spelling, Spelling2};
-use super::Row;
+use super::{spell_floats as floats, Row};
 use crate::dtype::{
-    dispatch, Bool, Cpx, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
+    dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{complex, scalar, special, tile};
@@ -166,7 +166,7 @@ binary_ops! {
     /// way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::Op("stablehlo.divide"), generic: "/", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)",
         float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -192,7 +192,7 @@ binary_ops! {
     /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::Op("stablehlo.remainder"), example: "c(-7, 7), c(3, -3)",
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::On(DType::is_float, "stablehlo.remainder", spell::remainder), example: "c(-7, 7), c(3, -3)",
         float: |x, y| x % y, int: |x, y| x.remainder(y),
     }
     /// Remainder with the sign of the divisor, R's `%%`.
@@ -273,7 +273,7 @@ binary_ops! {
     /// `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
     polygamma "polygamma" {
         accepts: FLOAT,
-        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::Op("chlo.polygamma"), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
         float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }
@@ -332,7 +332,6 @@ impl Binary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
 
     #[test]
     fn accepted_dtypes_are_those_with_a_tile() {

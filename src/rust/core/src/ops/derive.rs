@@ -316,7 +316,10 @@ impl<'m, 'b> Var<'m, 'b> {
         let source = match graph.def(self.value) {
             Def::Result(node, _) => match &graph.nodes()[node] {
                 node if matches!(node.op, Op::BroadcastInDim(_)) => node.operands[0],
-                _ => return None,
+                node => match &node.op {
+                    Op::Fill(fill) => return Some(fill.value.get()),
+                    _ => return None,
+                },
             },
             _ => self.value,
         };

@@ -405,6 +405,17 @@ mod tests {
     }
 
     #[test]
+    fn unsigned_positions_beyond_the_signed_are_far_out() {
+        let (shape, result) = (Shape::from([4]), Shape::from([2]));
+        let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+        let start = [u64::MAX];
+        let start = View { dtype: DType::UI64, shape: &scalar.0, layout: &scalar.1, data: cast::bytes(&start) };
+        let op = DynamicSlice { sizes: vec![2] };
+        assert_eq!(run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[*x, start], out)), [3, 4]);
+        assert_eq!([position(u64::MAX), position(5u64), position(-1i8), position(200u8)], [i64::MAX, 5, -1, 200]);
+    }
+
+    #[test]
     fn empty_slices_read_nothing() {
         let shape = Shape::from([2, 0]);
         let op = StaticSlice { start: vec![2, 0], limit: vec![2, 0], stride: vec![1, 3] };

@@ -3,7 +3,7 @@
 //! A composition is a formula in the language of [`derive`](super::derive), so that it is a graph of ops like any other
 //! and the interpreter runs it too: tests hold each one to its op. Ops of a composition are spelled in their turn.
 //! What an op means is what its kernel does; a name is given only where StableHLO's op means the same, or leaves open what
-//! XLA decides as we do (quotients by zero, shifts beyond the width, conversions of floats beyond the range of integers).
+//! XLA decides as we do (shifts beyond the width, conversions of floats beyond the range of integers).
 
 use super::derive::Var;
 use super::layout::Order;
@@ -185,6 +185,11 @@ pub(super) fn real(dtype: DType) -> bool {
     !dtype.is_complex()
 }
 
+/// No dtype.
+pub(super) fn never(_: DType) -> bool {
+    false
+}
+
 /// Floats of up to 32 bits, and complex numbers.
 pub(super) fn single(dtype: DType) -> bool {
     dtype != DType::F64
@@ -259,6 +264,25 @@ pub(super) fn arg<'m, 'b>(z: Var<'m, 'b>) -> Var<'m, 'b> {
 /// The product, or the second operand where that is 0.
 pub(super) fn mul_no_nan<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     y.compare(Compare::eq, y.of(0.0)).select(y, x * y)
+}
+
+/// The op on two integers with 1 for a divisor of 0, where it is something else: compilers trap if they fold it.
+fn unless_zero<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>, op: Binary, by_zero: Var<'m, 'b>) -> Var<'m, 'b> {
+    if y.known().is_some_and(|z| z.re != 0.0) {
+        return x.binary(op, y);
+    }
+    let zero = y.compare(Compare::eq, y.of(0.0));
+    zero.select(by_zero, x.binary(op, zero.select(y.of(1.0), y)))
+}
+
+/// Quotient of integers; all bits are set in that by 0.
+pub(super) fn quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
+    unless_zero(x, y, Binary::div, x.integer(-1))
+}
+
+/// Remainder of integers; by 0 it is the dividend.
+pub(super) fn remainder<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
+    unless_zero(x, y, Binary::remainder, x)
 }
 
 /// Whether one of two numbers is negative and the other is not; a zero has a sign if it is a float.

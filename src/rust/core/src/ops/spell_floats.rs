@@ -82,10 +82,16 @@ fn size<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     x.unary(Unary::abs)
 }
 
+/// A number that no compiler may take for a constant, and join with another one: it is NaN where `x` is.
+fn opaque<'m, 'b>(number: f64, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    is_nan(x).select(x, x.of(number))
+}
+
 /// `log(1 + x)` by that of the rounded sum, and what the rounding lost.
 pub(super) fn log1p<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
-    let sum = x + 1.0;
-    let lost = x - (sum - 1.0);
+    let one = opaque(1.0, x);
+    let sum = x + one;
+    let lost = x - (sum - one);
     let plain = is_nan(sum).binary(Binary::or, sum.compare(Compare::eq, x.of(f64::INFINITY)));
     let plain = plain.binary(Binary::or, sum.compare(Compare::eq, x.of(0.0)));
     // So small a number is its own, also in sign.
@@ -153,7 +159,8 @@ pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         // The square of the upper half of the digits is exact.
         let bits = a.bitcast(DType::I64);
         let upper = bits.binary(Binary::and, bits.integer(-(1 << 32))).bitcast(DType::F64);
-        let far = (-upper * upper - 0.5625).exp() * ((upper - a) * (upper + a) + ratio).exp() / a;
+        // A product of two exponentials would be made one of the sum, without those digits.
+        let far = (-upper * upper - 0.5625).exp() / a * ((upper - a) * (upper + a) + ratio).exp();
         let far = below.select(2.0 - far, far);
         less(size(x), 0.84375).select(near, less(size(x), 1.25).select(one, far))
     })
@@ -262,7 +269,7 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
             steps = more.select(steps + 1.0 / y, steps);
             y = more.select(y - 1.0, y);
         }
-        let past_one = (y - ZERO - ZERO_REST) * horner(&DIGAMMA_OVER_ROOT, y - 0.5);
+        let past_one = (y - ZERO - opaque(ZERO_REST, y)) * horner(&DIGAMMA_OVER_ROOT, y - 0.5);
         let near = past_one + small.select(-1.0 / z, steps);
         let positive = less(z, 10.0).select(near, series);
         // Reflection.
@@ -275,4 +282,25 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let pole = pole.binary(Binary::or, x.compare(Compare::eq, x.of(0.0)));
         pole.select(x.of(f64::NAN), below.select(reflected, positive))
     })
+}
+
+/// CHLO's op, whose poles and limits are not ours: NaN unless `n` is a whole number, not negative; at 0 and at negative
+/// whole numbers Inf for odd `n`, else NaN; at Inf 0, with the sign that it has on the way.
+pub(super) fn polygamma<'m, 'b>(n: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let dtype = x.aval().dtype;
+    if dtype != DType::F64 {
+        let [n, x] = [n, x].map(|x| x.convert(DType::F64));
+        return n.binary(Binary::polygamma, x).convert(dtype);
+    }
+    let (zero, inf, nan) = (x.of(0.0), x.of(f64::INFINITY), x.of(f64::NAN));
+    let either = |a: Var<'m, 'b>, b: Var<'m, 'b>| a.binary(Binary::or, b);
+    let whole = n.compare(Compare::eq, n.floor()).binary(Binary::and, n.compare(Compare::lt, inf));
+    let valid = whole.binary(Binary::and, less(n, 0.0).unary(Unary::not)).binary(Binary::and, x.compare(Compare::gt, -inf));
+    let odd = n.binary(Binary::remainder, n.of(2.0)).compare(Compare::eq, n.of(1.0));
+    let pole = x.compare(Compare::le, zero).binary(Binary::and, x.compare(Compare::eq, x.floor()));
+    let edge = pole.select(odd.select(inf, nan), odd.select(zero, -zero));
+    let at_edge = either(pole, x.compare(Compare::eq, inf));
+    let made = at_edge.select(edge, n.binary(Binary::polygamma, x));
+    let made = n.compare(Compare::eq, zero).select(x.digamma(), made);
+    valid.select(made, nan)
 }

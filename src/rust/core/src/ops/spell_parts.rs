@@ -5,7 +5,7 @@ use super::compare::Compare;
 use super::derive::{Math, Var};
 use super::derive_slices::starts;
 use super::spell::{wide_indices, widened};
-use super::{Binary, BitcastConvert, Convert, Iota, Op, Reduction, Reshape, Scatter, Unary};
+use super::{Binary, BitcastConvert, Convert, Iota, Op, Reduction, Reshape, Scatter, Unary, Windows};
 use crate::dtype::{DType, Kind};
 use crate::kernels::fold::Fold;
 use crate::shape::{Axis, Shape};
@@ -193,11 +193,15 @@ impl Scatter {
     pub(super) fn is_plain(&self, operands: &[Aval]) -> bool {
         let [x, _, update] = operands else { return true };
         let sizes = self.sizes(x.shape.rank(), &update.shape);
-        wide_indices(&operands[1..2]) && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1)
+        // Without positions there is nothing to look up, which XLA does not expect.
+        wide_indices(&operands[1..2]) && !self.windows.index_map.is_empty() && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1)
     }
 
     /// With windows that do not fit moved so far that none of their elements does.
     pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
+        if self.windows.index_map.is_empty() {
+            return self.at_zero(x, indices, update);
+        }
         let (shape, sizes) = (x.aval().shape, self.sizes(x.aval().shape.rank(), &update.aval().shape));
         let mut at = widened(&[indices])[0];
         if self.windows.index_map.iter().any(|axis| sizes[axis.0] > 1) {
@@ -211,5 +215,26 @@ impl Scatter {
             at = fits.repeated(&whole, &batches).select(at, at.integer(outside));
         }
         x.apply(Op::Scatter(self.clone()), &[at, update])
+    }
+
+    /// Where no dimension has positions: with a new first dimension of size 1, at 0.
+    fn at_zero<'m, 'b>(&self, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
+        let (shape, index_shape) = (x.aval().shape, indices.aval().shape);
+        let old = &self.windows;
+        let later = |dims: &[Axis]| dims.iter().map(|axis| Axis(axis.0 + 1)).collect::<Vec<_>>();
+        let batches = old.batches(&index_shape);
+        let without_vectors = |axis: &Axis| Axis(axis.0 - usize::from(axis.0 > old.index_vector_dim.0));
+        let windows = Windows {
+            window_dims: old.window_dims.clone(),
+            dropped: [vec![Axis(0)], later(&old.dropped)].concat(),
+            batching: later(&old.batching),
+            index_batching: old.index_batching.iter().map(without_vectors).collect(),
+            index_map: vec![Axis(0)],
+            index_vector_dim: Axis(batches.len()),
+        };
+        let sizes: Vec<usize> = batches.iter().map(|&i| index_shape[i]).chain([1]).collect();
+        let zeros = x.math().fill(0.0, &Aval::known(DType::I32, Shape::scalar())).filled(0.0, &sizes);
+        let made = x.reread([&[1], &shape[..]].concat()).apply(Op::Scatter(Scatter { windows, ..self.clone() }), &[zeros, update]);
+        made.reread(shape.to_vec())
     }
 }

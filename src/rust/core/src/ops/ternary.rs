@@ -100,3 +100,21 @@ fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     max(x, lo, raised);
     min(raised, hi, out);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clamp_is_the_maximum_then_the_minimum() {
+        let clamped = |lo: f32, x: f32, hi: f32| {
+            let mut out = [1.0];
+            clamp(&[lo], &[x], &[hi], &mut out);
+            out[0]
+        };
+        assert_eq!([clamped(0.0, 5.0, 2.0), clamped(0.0, -5.0, 2.0), clamped(3.0, 5.0, 2.0)], [2.0, 0.0, 2.0]);
+        assert!(clamped(0.0, -0.0, 1.0).is_sign_positive() && clamped(-1.0, 0.0, -0.0).is_sign_negative());
+        assert!(clamped(f32::NAN, 0.0, 1.0).is_nan() && clamped(0.0, f32::NAN, 1.0).is_nan());
+        assert!(clamped(0.0, 0.0, f32::NAN).is_nan());
+    }
+}

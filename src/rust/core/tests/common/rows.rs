@@ -109,6 +109,17 @@ fn structured(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let update = Update::With(Binary::add);
     let scatter = Scatter { windows: batched, update, indices_are_sorted: false, unique_indices: false };
     all.push((Op::Scatter(scatter), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2]), aval(d, &[2, 2, 3, 2, 2])]));
+    // Several updates of one value, at no position.
+    let nowhere = Windows {
+        window_dims: vec![],
+        dropped: vec![],
+        batching: vec![],
+        index_batching: vec![],
+        index_map: vec![],
+        index_vector_dim: Axis(1),
+    };
+    let scatter = Scatter { windows: nowhere, update, indices_are_sorted: false, unique_indices: false };
+    all.push((Op::Scatter(scatter), vec![aval(d, &[]), i32s(&[3, 0]), aval(d, &[3])]));
     for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All] {
         for drop in [true, false] {
             for (axes, from) in [(&[0][..], &[5, 3][..]), (&[1, 0], &[2, 3]), (&[], &[3]), (&[1], &[2, 0])] {
