@@ -107,7 +107,7 @@ fn structured(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let gather = Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
     all.push((Op::Gather(gather), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2])]));
     let update = Update::With(Binary::add);
-    let scatter = Scatter { windows: batched, update, indices_are_sorted: false, unique_indices: false };
+    let scatter = Scatter { windows: batched, update: update.clone(), indices_are_sorted: false, unique_indices: false };
     all.push((Op::Scatter(scatter), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2]), aval(d, &[2, 2, 3, 2, 2])]));
     // Several updates of one value, at no position.
     let nowhere = Windows {
