@@ -7,7 +7,7 @@
 
 use super::derive::Var;
 use super::layout::Order;
-use super::{Binary, Compare, Op, Part, Predicate, Reduction, Unary};
+use super::{Binary, Compare, Op, Part, Predicate, Reduction, Ternary, Unary};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernels::fold::Fold;
@@ -78,7 +78,8 @@ impl Op {
             Op::Compare(_) => Spelled::Plain("stablehlo.compare"),
             Op::Part(op) => op.spelling().on(dtype),
             Op::Complex(_) => Spelled::Plain("stablehlo.complex"),
-            Op::Ternary(op) => Spelled::Plain(op.spelling()),
+            // XLA has no clamp of booleans.
+            Op::Ternary(op) => plain_if(*op == Ternary::Select || dtype != DType::I1, op.spelling()),
             Op::Convert(op) => plain_if(op.is_plain(dtype), "stablehlo.convert"),
             Op::BitcastConvert(op) => {
                 let plain = !dtype.is_complex() && !op.dtype.is_complex() && dtype != DType::I1;
@@ -123,6 +124,7 @@ impl Op {
             (Op::Binary(op), &[x, y]) => {
                 op.spelling().formula().map_or_else(none, |f| one(in_single([x, y], |[x, y]| f(x, y))))
             }
+            (Op::Ternary(_), &[lo, x, hi]) => one(x.binary(Binary::max, lo).binary(Binary::min, hi)),
             (Op::Convert(op), &[x]) => one(op.compose(x)),
             (Op::BitcastConvert(op), &[x]) => one(op.compose(x)),
             (Op::Reduction(op), &[x]) => one(op.compose(x)),
