@@ -133,7 +133,7 @@ fn check_mesh(avals: &[&Aval], options: &Options) -> Result<()> {
         let shape = &avals[i].shape;
         let Some(&size) = shape.get(axis.0) else {
             let got = i64::try_from(axis.one_based()).unwrap_or(i64::MAX);
-            return Err(Error::AxisOutOfRange { op: "nv_stablehlo".into(), got, shape: shape.clone() });
+            return Err(Error::AxisOutOfRange { op: "stablehlo".into(), got, shape: shape.clone() });
         };
         if size % mesh.devices != 0 {
             return Err(Error::Mesh { input: i + 1, axis, size, devices: mesh.devices });
