@@ -30,6 +30,9 @@ if test "${status}" -ne 0 && test "${failed}" -eq 0; then failed=1; fi
 echo "== XLA as the second opinion"
 # The package needs no Python; where one with jax can be made, it judges what each op means.
 if reason=$(sh tools/python-env.sh 180 2>&1); then
+  # R's tests and the vignettes use it as well.
+  ANVIL_PYTHON="$(pwd)/.python/bin/python"
+  export ANVIL_PYTHON
   sh tools/crosscheck.sh 300 > "${work}/crosscheck" 2>&1
   status=$?
   grep -v '^$' "${work}/crosscheck" | tail -n 40
