@@ -96,9 +96,6 @@ impl Op {
             Op::DynamicUpdateSlice(_) => plain_if(wide_indices(&operands[2..]), "stablehlo.dynamic_update_slice"),
             Op::Pad(_) => Spelled::Plain("stablehlo.pad"),
             Op::Gather(_) => plain_if(wide_indices(&operands[1..]), "stablehlo.gather"),
-            Op::Scatter(_) if operands.len() > 3 => {
-                Spelled::Missing("its function uses values from around it, which StableHLO's scatter cannot")
-            }
             Op::Scatter(op) => plain_if(op.is_plain(operands), "stablehlo.scatter"),
             Op::DotGeneral(_) => Spelled::Plain("stablehlo.dot_general"),
             Op::Fill(_) => Spelled::Plain("stablehlo.constant"),
@@ -135,6 +132,7 @@ impl Op {
                 one(x.apply(self.clone(), &[&[*update], &widened(starts)[..]].concat()))
             }
             (Op::Gather(_), &[x, indices]) => one(x.apply(self.clone(), &widened(&[indices]))),
+            (Op::Scatter(op), _) if !op.is_straight() || operands.len() > 3 => op.one_by_one(operands, math),
             (Op::Scatter(op), &[x, indices, update]) => one(op.compose(x, indices, update)),
             (Op::RngBits(op), &[state]) => Ok(op.compose(state)),
             (Op::Scan(op), _) => op.compose(operands, math),

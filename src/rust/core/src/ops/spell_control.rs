@@ -1,14 +1,18 @@
-//! Loops of compositions: a scan is a loop with a counter, and formulas may have loops of their own.
+//! Loops of compositions: a scan is a loop with a counter, a scatter by a function that StableHLO's cannot take is a scan, and
+//! formulas may have loops of their own.
 
+use super::binary::Binary;
 use super::compare::Compare;
 use super::control::Region;
 use super::derive::{Math, Var};
+use super::derive_slices::starts;
 use super::slice::{DynamicSlice, DynamicUpdateSlice};
-use super::{Builder, Op, Scan, While};
+use super::spell::widened;
+use super::{Builder, Gather, Graph, Iota, Op, Scan, Scatter, Update, While};
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Value;
-use crate::shape::Shape;
+use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
 
@@ -98,5 +102,66 @@ impl Scan {
         })?;
         let last = math.apply_all(Op::While(While { cond, body, carried }), &[&init[..], rest].concat());
         Ok(last.into_iter().skip(1).collect())
+    }
+}
+
+/// Whether a graph is formulas of its inputs and choices between such, without loops or memory: what XLA takes for each
+/// element of a scatter. It ends the process on a loop there.
+fn is_straight(graph: &Graph) -> bool {
+    graph.nodes().iter().all(|node| match &node.op {
+        // Powers of integers are loops.
+        Op::Binary(Binary::pow) => graph.aval(node.results[0]).dtype.part().is_float(),
+        Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_) => true,
+        Op::Ternary(_) | Op::Convert(_) | Op::BitcastConvert(_) | Op::Fill(_) => true,
+        Op::If(op) => op.branches.iter().all(|branch| is_straight(branch)),
+        _ => false,
+    })
+}
+
+impl Scatter {
+    /// Whether what is done with an element is one op, or formulas without loops.
+    pub(super) fn is_straight(&self) -> bool {
+        self.region().map_or(true, |region| is_straight(region))
+    }
+
+    /// As a scan along the update, in its order: each element is read, updated and written back, unless its window lies
+    /// outside.
+    pub(super) fn one_by_one<'m, 'b>(&self, operands: &[Var<'m, 'b>], math: &'m Math<'b>) -> Result<Vec<Var<'m, 'b>>> {
+        let (&[x, indices, update, ref captured @ ..], Update::By(function)) = (operands, &self.update) else {
+            return Err(Error::Internal { detail: "a scatter by name needs no loop".into() });
+        };
+        let (shape, stack) = (x.aval().shape, update.aval().shape);
+        let (size, length) = (shape.size(), stack.size());
+        if size == 0 || length == 0 {
+            return Ok(vec![x]);
+        }
+        let windows = &self.windows;
+        let sizes = self.sizes(shape.rank(), &stack);
+        let at = widened(&[indices])[0];
+        // Where each element of the update goes: the numbers of the input's elements, gathered as they would be.
+        let dtype = if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 };
+        let numbers = Iota { axis: Axis(0), dtype, shape: [size].into(), start: 0, ambiguous: false };
+        let gather = Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };
+        let places = x.made(Op::Iota(numbers)).reread(shape.to_vec()).apply(Op::Gather(gather), &[at]);
+        let batches: Vec<Axis> = (0..stack.rank()).map(Axis).filter(|axis| !windows.window_dims.contains(axis)).collect();
+        let fits = starts(at, windows, &shape, &sizes).fits.repeated(&stack, &batches);
+        let line = Shape::from([length]);
+        let along = [places, fits, update].map(|v| v.reshaped(&line));
+        let state = x.reread(vec![size]);
+
+        let scalar = |v: &Var| Aval { shape: Shape::scalar(), ..v.aval() };
+        let mut given = vec![state.aval()];
+        given.extend(along.iter().map(scalar));
+        given.extend(types(captured));
+        let body = region(&given, |inputs, math| {
+            let &[all, place, fits, new, ref captured @ ..] = inputs else { return Ok(inputs.to_vec()) };
+            let old = all.apply(Op::DynamicSlice(DynamicSlice { sizes: vec![1] }), &[place]).reread(vec![]);
+            let made = math.inline(function, &[&[old, new], captured].concat())?;
+            let next = fits.select(made[0], old).reread(vec![1]);
+            Ok(vec![all.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice), &[next, place])])
+        })?;
+        let scan = Scan { body, carried: 1, sliced: along.len(), length, reverse: false, checkpoint: false };
+        let last = math.apply_all(Op::Scan(scan), &[&[state], &along[..], captured].concat());
+        Ok(last.into_iter().map(|x| x.reread(shape.to_vec())).collect())
     }
 }

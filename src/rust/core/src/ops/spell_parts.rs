@@ -191,7 +191,10 @@ impl Iota {
 impl Scatter {
     /// Whether StableHLO's op leaves out what we do. It goes by elements and we, as XLA, by windows.
     pub(super) fn is_plain(&self, operands: &[Aval]) -> bool {
-        let [x, _, update] = operands else { return true };
+        let [x, _, update] = operands else { return false };
+        if !self.is_straight() {
+            return false;
+        }
         let sizes = self.sizes(x.shape.rank(), &update.shape);
         // Without positions there is nothing to look up, which XLA does not expect.
         wide_indices(&operands[1..2]) && !self.windows.index_map.is_empty() && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1)
@@ -199,6 +202,9 @@ impl Scatter {
 
     /// With windows that do not fit moved so far that none of their elements does.
     pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
+        if x.aval().shape.size() == 0 {
+            return x;
+        }
         if self.windows.index_map.is_empty() {
             return self.at_zero(x, indices, update);
         }

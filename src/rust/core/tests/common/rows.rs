@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 use anvil_core::dtype::DType;
+use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::ops::layout::Order;
@@ -93,7 +94,9 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         for update in [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)] {
             let scatter =
                 Scatter { windows: windows.clone(), update, indices_are_sorted: false, unique_indices: false };
-            all.push((Op::Scatter(scatter), vec![aval(d, &[4, 6]), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+            for sizes in [[4, 6], [0, 6]] {
+                all.push((Op::Scatter(scatter.clone()), vec![aval(d, &sizes), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+            }
         }
     }
     let batched = Windows {
@@ -161,14 +164,64 @@ fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
+fn region(types: &[Aval], body: &dyn Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Arc<Graph> {
+    let mut b = Builder::default();
+    let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
+    let outputs = body(&mut b, &inputs);
+    Arc::new(b.finish(outputs))
+}
+
+/// Scatters by functions: a formula, one that uses a value from around it, one with a loop. Windows are dropped, batched, at
+/// no position.
+fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let add = |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
+    let (one, line) = (aval(d, &[]), aval(d, &[3]));
+    let formula = region(&[one.clone(), one.clone()], &|b, v| {
+        let sum = add(b, v[0], v[1]);
+        vec![add(b, sum, v[1])]
+    });
+    let around = region(&[one.clone(), one.clone(), one.clone()], &|b, v| {
+        let sum = add(b, v[0], v[1]);
+        vec![add(b, sum, v[2])]
+    });
+    let step = region(&[one.clone(), one.clone()], &|b, v| vec![add(b, v[0], v[1])]);
+    let repeated = region(&[one.clone(), one.clone(), line.clone()], &|b, v| {
+        let scan = Scan { body: step.clone(), carried: 1, sliced: 1, length: 3, reverse: false, checkpoint: false };
+        let sum = add(b, v[0], v[1]);
+        b.node(Op::Scan(scan), &[sum, v[2]]).expect("a scan of sums")
+    });
+    let windows = |window: &[usize], dropped: &[usize], batching: [&[usize]; 2], map: &[usize], vector: usize| Windows {
+        window_dims: dims(window),
+        dropped: dims(dropped),
+        batching: dims(batching[0]),
+        index_batching: dims(batching[1]),
+        index_map: dims(map),
+        index_vector_dim: Axis(vector),
+    };
+    let places = [
+        (windows(&[1], &[0], [&[], &[]], &[0, 1], 1), aval(d, &[4, 6]), &[9, 2][..], aval(d, &[9, 3])),
+        (windows(&[3, 4], &[1], [&[0], &[1]], &[2, 1], 3), aval(d, &[2, 3, 4, 2]), &[2, 2, 3, 2], aval(d, &[2, 2, 3, 2, 2])),
+        (windows(&[], &[0], [&[], &[]], &[0], 1), aval(d, &[5]), &[4], aval(d, &[4])),
+        (windows(&[], &[], [&[], &[]], &[], 1), one.clone(), &[3, 0], aval(d, &[3])),
+        (windows(&[1], &[], [&[], &[]], &[0], 1), aval(d, &[0]), &[2, 1], aval(d, &[2, 0])),
+    ];
+    let mut all = Vec::new();
+    for (windows, x, indices, update) in places {
+        for (function, captured) in [(&formula, None), (&around, Some(&one)), (&repeated, Some(&line))] {
+            for index in [DType::I8, DType::I32, DType::UI64] {
+                let update_by = Update::By(function.clone());
+                let windows = windows.clone();
+                let op = Scatter { windows, update: update_by, indices_are_sorted: false, unique_indices: false };
+                let types = [x.clone(), aval(index, indices), update.clone()];
+                all.push((Op::Scatter(op), types.into_iter().chain(captured.cloned()).collect()));
+            }
+        }
+    }
+    all
+}
+
 /// Branches and loops: a value is doubled, or summed along a dimension.
 fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
-    let region = |types: &[Aval], body: &dyn Fn(&mut Builder, &[anvil_core::graph::Value]) -> Vec<anvil_core::graph::Value>| {
-        let mut b = Builder::default();
-        let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
-        let outputs = body(&mut b, &inputs);
-        Arc::new(b.finish(outputs))
-    };
     let (x, count, flag) = (aval(d, &[3]), aval(DType::I32, &[]), aval(DType::I1, &[]));
     let add = |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
     let double = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
@@ -214,7 +267,8 @@ pub fn programs(elements: usize) -> Vec<Program> {
     let mut all = Vec::new();
     for &dtype in DType::ALL {
         let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[elements]); arity]);
-        let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype)).chain(control(dtype));
+        let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
+        let ops = ops.chain(control(dtype)).chain(scatters(dtype));
         for (number, (op, types)) in ops.enumerate() {
             let row = op.row().name;
             if let Some(graph) = program(op, &types) {

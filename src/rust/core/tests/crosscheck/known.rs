@@ -4,8 +4,7 @@
 
 use super::compare::{is_subnormal, Typed};
 use anvil_core::dtype::DType;
-use anvil_core::graph::Operation;
-use anvil_core::ops::{Graph, Op, Update};
+use anvil_core::ops::Op;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One element of a result, on both sides: a number, or the two parts of a complex one.
@@ -114,13 +113,4 @@ pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
             && super::compare::numbers(aval.dtype, x).iter().any(|&x| is_subnormal(aval.dtype.part(), x))
     };
     !moves && operands.iter().any(subnormal)
-}
-
-/// Whether a program is not for XLA: a scatter whose function uses values around it has no spelling (`hlo::export` says
-/// why).
-pub fn is_beyond(graph: &Graph) -> bool {
-    graph.nodes().iter().any(|node| match &node.op {
-        Op::Scatter(op) if matches!(op.update, Update::By(_)) => node.operands.len() > 3,
-        op => op.regions().iter().any(|(_, region)| is_beyond(region)),
-    })
 }
