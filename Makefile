@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test doc generate install build check bench clean help deps-build deps-test deps-doc
+.PHONY: all demo test doc generate install build check crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -19,6 +19,8 @@ help:
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
 	@echo "make build      source tarball with vendored crates"
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
+	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
+	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
 	@echo "make bench      time of one call and of promotion, bench/"
 	@echo "make clean      remove everything that was built"
 
@@ -50,10 +52,16 @@ check: deps-test
 	R CMD check --no-manual anvil_*.tar.gz && \
 	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"
 
+crosscheck: deps-build
+	@sh tools/crosscheck.sh $(PROGRAMS)
+
+crosscheck-values: deps-build
+	@sh tools/crosscheck.sh values
+
 bench: install
 	Rscript bench/calls.R
 	cargo bench --quiet -p anvil-core --bench promotion
 
 clean:
 	sh ./cleanup
-	rm -Rf .lib target src/rust/target src/rust/vendor.tar.xz src/rust/Cargo.lock *.Rcheck anvil_*.tar.gz
+	rm -Rf .lib .python target src/rust/target src/rust/vendor.tar.xz src/rust/Cargo.lock *.Rcheck anvil_*.tar.gz

@@ -27,6 +27,20 @@ failed=$(awk '/^test result: / { n += $6 } END { print n + 0 }' "${work}/rust")
 # No compilation, or a test that took the process down: no line of results tells of those.
 if test "${status}" -ne 0 && test "${failed}" -eq 0; then failed=1; fi
 
+echo "== XLA as the second opinion"
+# The package needs no Python; where one with jax can be made, it judges what each op means.
+if reason=$(sh tools/python-env.sh 180 2>&1); then
+  # R's tests and the vignettes use it as well.
+  ANVIL_PYTHON="$(pwd)/.python/bin/python"
+  export ANVIL_PYTHON
+  sh tools/crosscheck.sh 300 > "${work}/crosscheck" 2>&1
+  status=$?
+  grep -v '^$' "${work}/crosscheck" | tail -n 40
+  if test "${status}" -eq 0; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+else
+  echo "not compared: ${reason}"
+fi
+
 echo "== installation"
 mkdir -p "${lib}"
 R_LIBS="${lib}${R_LIBS:+:${R_LIBS}}"

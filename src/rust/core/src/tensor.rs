@@ -93,7 +93,8 @@ impl fmt::Display for Literal {
             d if d.is_complex() => {
                 let z = self.get::<Complex<f64>>();
                 // As R prints it: 1+2i.
-                format!("{}{}{}i", z.re, if z.im.is_sign_negative() { "-" } else { "+" }, z.im.abs())
+                let text = format!("{}{}{}i", z.re, if z.im.is_sign_negative() { "-" } else { "+" }, z.im.abs());
+                text.replace("inf", "Inf")
             }
             d if d.is_float() => self.get::<f64>().to_string(),
             _ => self.get::<i64>().to_string(),

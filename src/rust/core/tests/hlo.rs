@@ -5,7 +5,6 @@ mod common;
 mod exported;
 #[path = "common/rows.rs"]
 mod row_programs;
-mod writer;
 
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
@@ -29,53 +28,6 @@ fn tensors(rng: &mut Rng, graph: &Graph) -> [Vec<AlignedBytes>; 2] {
 
 fn slices(tensors: &[AlignedBytes]) -> Vec<&[u8]> {
     tensors.iter().map(|x| x.as_slice()).collect()
-}
-
-/// Writes programs to the folder that `ANVIL_HLO_FOLDER` names: one of each row and dtype, and random ones.
-#[test]
-#[ignore = "writes files for a check with another compiler"]
-fn write_programs() {
-    let folder = std::env::var("ANVIL_HLO_FOLDER").expect("ANVIL_HLO_FOLDER names a folder");
-    let folder = std::path::Path::new(&folder);
-    let mut rng = Rng::new(1);
-    for program in row_programs::programs() {
-        let [inputs, constants] = tensors(&mut rng, &program.graph);
-        let (inputs, constants) = (slices(&inputs), slices(&constants));
-        exported::write(folder, &program.name, &program.graph, &inputs, &constants, &Options::default())
-            .unwrap_or_else(|e| panic!("{}: {e}", program.name));
-    }
-    let names: Vec<(&str, usize)> = writer_names();
-    for seed in 1..=3_500u64 {
-        let mut writer = writer::Writer::new(seed);
-        writer.depth = 2;
-        for _ in 0..2 + writer.rng.below(14) {
-            writer.step(&names);
-        }
-        if seed % 3 == 0 {
-            writer.control(&names);
-        }
-        let outputs = writer.outputs();
-        let writer::Writer { mut rng, b, .. } = writer;
-        let graph = b.finish(outputs);
-        let [inputs, constants] = tensors(&mut rng, &graph);
-        let (inputs, constants) = (slices(&inputs), slices(&constants));
-        let donated = (0..inputs.len()).map(|_| rng.one_in(2)).collect();
-        let options = Options { inline_limit: rng.below(40), donated, ..Options::default() };
-        exported::write(folder, &format!("random-{seed}"), &graph, &inputs, &constants, &options)
-            .unwrap_or_else(|e| panic!("{seed}: {e}\n{graph}"));
-    }
-}
-
-/// Names of the ops that random programs are made of; none that prints.
-fn writer_names() -> Vec<(&'static str, usize)> {
-    let mut names: Vec<(&'static str, usize)> =
-        anvil_core::ops::rows().map(|row| (row.name, row.operands.len())).collect();
-    names.retain(|(name, _)| !["if", "while", "scan", "custom_gradient", "print"].contains(name));
-    names.extend(["promote", "broadcast", "matmul", "runif", "rnorm", "rbinom", "sample_int", "split_state"].map(|name| (name, 1)));
-    for name in ["reshape", "transpose", "convert", "gather", "scatter", "matmul", "dot_general", "pad"] {
-        names.extend([(name, 1); 4]);
-    }
-    names
 }
 
 // ---- compositions --------------------------------------------------------------------------------------------------
@@ -152,7 +104,7 @@ fn difference(aval: &Aval, got: &[u8], want: &[u8], bound: f64, zeros: &[bool]) 
 fn compositions_mean_what_their_ops_mean() {
     let mut rng = Rng::new(7);
     let (mut found, mut composed) = (BTreeSet::new(), BTreeSet::new());
-    for program in row_programs::programs() {
+    for program in row_programs::programs(row_programs::ELEMENTS) {
         let plain = legalize(&program.graph).unwrap_or_else(|e| panic!("{}: {e}", program.name));
         plain.verify().unwrap_or_else(|e| panic!("{}: {e}", program.name));
         if plain.nodes().len() != 1 {
@@ -197,7 +149,7 @@ fn every_row_is_spelled_composed_or_has_a_reason() {
     };
     let mut missing: Vec<(&str, &str)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
-    for program in row_programs::programs() {
+    for program in row_programs::programs(row_programs::ELEMENTS) {
         let avals: Vec<Aval> =
             program.graph.inputs().iter().map(|&v| program.graph.aval(v).clone()).collect();
         seen.insert(program.row);

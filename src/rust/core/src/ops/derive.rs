@@ -305,6 +305,9 @@ impl<'m, 'b> Var<'m, 'b> {
             Some(z) if z == one => self,
             Some(z) if z == -one => -self,
             _ if self.known() == Some(one) => derivative,
+            // No product of 0 and something infinite.
+            Some(z) if z.is_finite() => derivative * self,
+            _ if self.known().is_some_and(|z| z != Complex::default()) => derivative * self,
             _ => derivative.binary(Binary::mul_no_nan, self),
         }
     }

@@ -20,8 +20,8 @@ pub struct Program {
     pub graph: Graph,
 }
 
-/// Elements of an operand of an elementwise op: enough for special values to meet each other.
-const ELEMENTS: usize = 400;
+/// Elements of an operand of an elementwise op: enough for random special values to meet each other.
+pub const ELEMENTS: usize = 400;
 
 fn dims(x: &[usize]) -> Vec<Axis> {
     x.iter().copied().map(Axis).collect()
@@ -56,10 +56,10 @@ fn elementwise() -> Vec<(Op, usize)> {
 }
 
 /// Ops that move elements or make them of nothing, with the types of their operands but for the dtype, which is `d`.
-fn structured(d: DType) -> Vec<(Op, Vec<Aval>)> {
+fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     let i32s = |x: &[usize]| aval(DType::I32, x);
     let mut all: Vec<(Op, Vec<Aval>)> = vec![
-        (Op::Ternary(Ternary::Select), vec![aval(DType::I1, &[ELEMENTS]), aval(d, &[ELEMENTS]), aval(d, &[ELEMENTS])]),
+        (Op::Ternary(Ternary::Select), vec![aval(DType::I1, &[elements]), aval(d, &[elements]), aval(d, &[elements])]),
         (Op::Transpose(Transpose { permutation: dims(&[2, 0, 1]) }), vec![aval(d, &[2, 3, 4])]),
         (Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: dims(&[2, 0]) }), vec![aval(d, &[3, 1])]),
         (Op::Concatenate(Concatenate { axis: Axis(1) }), vec![aval(d, &[2, 3]), aval(d, &[2, 0]), aval(d, &[2, 2])]),
@@ -260,12 +260,13 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
-/// All programs.
-pub fn programs() -> Vec<Program> {
+/// All programs, with so many elements of operands of elementwise ops.
+pub fn programs(elements: usize) -> Vec<Program> {
     let mut all = Vec::new();
     for &dtype in DType::ALL {
-        let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[ELEMENTS]); arity]);
-        let ops = elementwise().into_iter().map(same).chain(structured(dtype)).chain(made(dtype)).chain(control(dtype)).chain(scatters(dtype));
+        let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[elements]); arity]);
+        let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
+        let ops = ops.chain(control(dtype)).chain(scatters(dtype));
         for (number, (op, types)) in ops.enumerate() {
             let row = op.row().name;
             if let Some(graph) = program(op, &types) {

@@ -639,7 +639,7 @@ impl Writer {
 }
 
 /// A graph whose constants have become inputs, after the others.
-fn without_constants(graph: &Graph) -> Graph {
+pub fn without_constants(graph: &Graph) -> Graph {
     let mut b = Builder::default();
     let mut new = vec![None; graph.values().count()];
     for &v in graph.inputs().iter().chain(graph.constants()) {

@@ -1,0 +1,186 @@
+//! How far two results of an op may be apart, and how far they are.
+#![allow(dead_code)] // each test file uses a part
+
+use crate::common::aligned;
+use crate::known::{is_known, Pair};
+use anvil_core::dtype::{DType, Kind};
+use anvil_core::exec::reference;
+use anvil_core::kernels::fold::Fold;
+use anvil_core::ops::{Binary, Builder, Op, Part, Unary, Update};
+use anvil_core::tensor::Aval;
+
+/// The bytes of a value, with its type.
+pub type Typed<'a> = (&'a Aval, &'a [u8]);
+
+/// What one node makes of these operands, by the reference.
+pub fn evaluate(op: &Op, operands: &[Typed]) -> Vec<(Aval, Vec<u8>)> {
+    let mut b = Builder::default();
+    let inputs: Vec<_> = operands.iter().map(|(aval, _)| b.input((*aval).clone())).collect();
+    let outputs = b.node(op.clone(), &inputs).expect("types are those that it was traced with");
+    let graph = b.finish(outputs);
+    let data: Vec<_> = operands.iter().map(|(_, x)| aligned(x)).collect();
+    let results = reference::evaluate(&graph, &data.iter().map(|x| x.as_slice()).collect::<Vec<_>>(), &[]);
+    graph.outputs().iter().map(|&v| graph.aval(v).clone()).zip(results).collect()
+}
+
+/// How far two results may be apart.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Bound {
+    /// Not at all; NaN is NaN.
+    Exact,
+    /// By as many units in the last place; of complex numbers, of the larger part.
+    Ulps(f64),
+    /// As sums and products of the same terms in another order.
+    Order,
+    /// By any amount: rounding errors of a function that is applied again and again, in an order that is left open.
+    Open,
+}
+
+/// The bound of an op on floats; all else is exact.
+pub fn bound(op: &Op, complex: bool) -> Bound {
+    match op {
+        // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm.
+        Op::Binary(Binary::pow) if complex => Bound::Ulps(32.0),
+        Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(8.0),
+        Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod) => Bound::Order,
+        Op::DotGeneral(_) => Bound::Order,
+        Op::Scatter(s) => match &s.update {
+            Update::Replace => Bound::Exact,
+            Update::With(_) => Bound::Order,
+            Update::By(region) if region.nodes().iter().all(|node| bound(&node.op, complex) == Bound::Exact) => Bound::Exact,
+            Update::By(_) => Bound::Open,
+        },
+        _ => Bound::Exact,
+    }
+}
+
+/// One part of a number as f64, and the spacing of its dtype there.
+fn number(dtype: DType, x: &[u8]) -> f64 {
+    match dtype {
+        DType::F16 => half::f16::from_ne_bytes(x.try_into().expect("2 bytes")).to_f64(),
+        DType::BF16 => half::bf16::from_ne_bytes(x.try_into().expect("2 bytes")).to_f64(),
+        DType::F32 => f64::from(f32::from_ne_bytes(x.try_into().expect("4 bytes"))),
+        _ => f64::from_ne_bytes(x.try_into().expect("8 bytes")),
+    }
+}
+
+/// Bits of the significand, and the exponent of the smallest normal number.
+fn format(dtype: DType) -> (i32, i32) {
+    match dtype {
+        DType::F16 => (11, -14),
+        DType::BF16 => (8, -126),
+        DType::F32 => (24, -126),
+        _ => (53, -1022),
+    }
+}
+
+/// Distance of neighbours of a finite number, or of the largest ones.
+pub fn ulp(dtype: DType, x: f64) -> f64 {
+    let (bits, lowest) = format(dtype);
+    let exponent = if x == 0.0 || !x.is_finite() { lowest } else { (x.abs().log2().floor() as i32).max(lowest) };
+    2f64.powi(exponent - bits + 1)
+}
+
+/// Whether it is a float below the smallest normal one, but not 0.
+pub fn is_subnormal(dtype: DType, x: f64) -> bool {
+    x != 0.0 && x.abs() < 2f64.powi(format(dtype).1)
+}
+
+/// Whether one of two results is infinite and the other so large that it could be.
+fn overflows(dtype: DType, x: f64, y: f64, units: f64) -> bool {
+    let (bits, lowest) = format(dtype);
+    let largest = 2f64.powi(1 - lowest) * (2.0 - 2f64.powi(1 - bits));
+    let near = |x: f64| x.is_finite() && x.abs() >= largest * (1.0 - units * 2f64.powi(1 - bits));
+    (x.is_infinite() && near(y) || y.is_infinite() && near(x)) && x.signum() == y.signum()
+}
+
+/// All parts of all elements of a float or complex tensor.
+pub fn numbers(dtype: DType, x: &[u8]) -> Vec<f64> {
+    let part = dtype.part();
+    x.chunks_exact(part.bytes()).map(|x| number(part, x)).collect()
+}
+
+/// XLA takes subnormal numbers for 0.
+pub fn without_subnormals(aval: &Aval, bytes: &mut [u8]) {
+    if is_inexact(aval.dtype) {
+        let part = aval.dtype.part();
+        let gone: Vec<bool> = numbers(aval.dtype, bytes).into_iter().map(|x| is_subnormal(part, x)).collect();
+        for (x, gone) in bytes.chunks_exact_mut(part.bytes()).zip(gone) {
+            if gone {
+                x.fill(0);
+            }
+        }
+    }
+}
+
+/// Whether it holds floats or complex numbers.
+pub fn is_inexact(dtype: DType) -> bool {
+    dtype.part().kind() == Kind::Float
+}
+
+/// The parts' absolute values, summed, as a real tensor; integers as they are.
+fn magnitude((aval, x): &Typed) -> (Aval, Vec<u8>) {
+    if !is_inexact(aval.dtype) {
+        return ((*aval).clone(), x.to_vec());
+    }
+    let one = |op: Op, (aval, x): &(Aval, Vec<u8>)| evaluate(&op, &[(aval, x)]).remove(0);
+    let abs = |x: &(Aval, Vec<u8>)| one(Op::Unary(Unary::abs), x);
+    let given = ((*aval).clone(), x.to_vec());
+    if !aval.dtype.is_complex() {
+        return abs(&given);
+    }
+    let [re, im] = [Part::real, Part::imag].map(|part| abs(&one(Op::Part(part), &given)));
+    evaluate(&Op::Binary(Binary::add), &[(&re.0, &re.1), (&im.0, &im.1)]).remove(0)
+}
+
+/// How two results of a node differ, if by more than they may; `worst` is told the units of those that may.
+pub fn difference(
+    op: &Op, operands: &[Typed], (aval, want): Typed, got: &[u8], result: usize, bound: Bound, worst: &mut f64,
+) -> Option<String> {
+    if bound == Bound::Open {
+        return None;
+    }
+    if !is_inexact(aval.dtype) {
+        return crate::common::first_difference(aval.dtype, want, got);
+    }
+    let (part, parts) = (aval.dtype.part(), if aval.dtype.is_complex() { 2 } else { 1 });
+    let all = (numbers(aval.dtype, want), numbers(aval.dtype, got));
+    let order = (bound == Bound::Order).then(|| {
+        let magnitudes: Vec<_> = operands.iter().map(magnitude).collect();
+        let typed: Vec<Typed> = magnitudes.iter().map(|(aval, x)| (aval, x.as_slice())).collect();
+        let (aval, sums) = evaluate(op, &typed).swap_remove(result);
+        let terms = operands.iter().map(|(aval, _)| aval.shape.size()).max().unwrap_or(1) + 2;
+        (numbers(aval.dtype, &sums), terms as f64)
+    });
+    for (i, (&x, &y)) in all.0.iter().zip(&all.1).enumerate() {
+        // -0 is not 0.
+        if x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan() {
+            continue;
+        }
+        let at = i / parts * parts..(i / parts + 1) * parts;
+        if is_known(op, &Pair { dtype: aval.dtype, sums: order.is_some(), anvil: &all.0[at.clone()], xla: &all.1[at] }) {
+            continue;
+        }
+        let of_pair = |v: &[f64]| v[i / parts * parts..][..parts].iter().filter(|x| x.is_finite()).fold(0f64, |m, x| m.max(x.abs()));
+        let unit = match &order {
+            _ if bound == Bound::Exact => 0.0,
+            None => ulp(part, of_pair(&all.0)),
+            Some((sums, terms)) => {
+                let sum = sums[i / parts];
+                // Whether parts of a sum or product leave the range depends on the order.
+                if !sum.is_finite() {
+                    continue;
+                }
+                ulp(part, sum) * terms
+            }
+        };
+        let distance = (x - y).abs() / unit;
+        let allowed = if let Bound::Ulps(n) = bound { n } else { 2.0 };
+        if distance <= allowed {
+            *worst = worst.max(distance);
+        } else if bound == Bound::Exact || !overflows(part, x, y, allowed) {
+            return Some(format!("element {} of {}: anvil {x:e}, XLA {y:e}, {distance:.1} units", i / parts, aval));
+        }
+    }
+    None
+}

@@ -1,0 +1,116 @@
+//! The one list of differences between anvil and XLA that are nobody's mistake: what differs, why, and who says so. All
+//! versions are those of jaxlib 0.10.2, on a CPU.
+#![allow(dead_code)] // each test file uses a part
+
+use super::compare::{is_subnormal, Typed};
+use anvil_core::dtype::DType;
+use anvil_core::ops::Op;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One element of a result, on both sides: a number, or the two parts of a complex one.
+pub struct Pair<'a> {
+    pub dtype: DType,
+    /// Whether the op sums.
+    pub sums: bool,
+    pub anvil: &'a [f64],
+    pub xla: &'a [f64],
+}
+
+impl Pair<'_> {
+    fn has(&self, what: impl Fn(f64) -> bool) -> bool {
+        self.anvil.iter().chain(self.xla).any(|&x| what(x))
+    }
+}
+
+/// A difference of single elements.
+pub struct Known {
+    /// Ops, by name; all if there are none.
+    pub ops: &'static [&'static str],
+    pub when: fn(&Pair) -> bool,
+    /// A sentence, and its source.
+    pub why: &'static str,
+}
+
+pub const ELEMENTS: &[Known] = &[
+    Known {
+        ops: &[],
+        when: |pair| {
+            let gone = |&x: &f64| x == 0.0 || is_subnormal(pair.dtype.part(), x);
+            pair.has(|x| is_subnormal(pair.dtype.part(), x))
+                && pair.anvil.iter().zip(pair.xla).all(|(x, y)| x == y || x.is_nan() && y.is_nan() || gone(x) && gone(y))
+        },
+        why: "XLA's CPU backend flushes subnormal results to 0, and anvil keeps them. StableHLO leaves it to IEEE 754; XLA \
+              sets the processor's flags (xla/tsl/platform/denormal.h, ScopedFlushDenormal).",
+    },
+    Known {
+        ops: &["mul", "mul_no_nan", "div", "pow", "tan", "tanh", "reduce_prod", "dot_general", "scatter", "reduce_sum"],
+        when: |pair| pair.dtype.is_complex() && pair.has(|x| !x.is_finite()),
+        why: "Complex products and quotients whose parts are infinite or overflow: anvil follows C99, Annex G, where such a \
+              product is infinite; XLA takes the formulas of the parts, which give NaN (StableHLO, `multiply`, defers to \
+              no standard for complex numbers).",
+    },
+    Known {
+        ops: &["pow"],
+        when: |pair| pair.dtype.is_complex() && pair.anvil.iter().all(|&x| x == 0.0),
+        why: "0 to a complex power of positive real part: its limit, 0, in anvil; NaN in XLA, from exp(w log 0).",
+    },
+    Known {
+        ops: &["polygamma"],
+        when: |pair| pair.has(|x| !x.is_finite()),
+        why: "polygamma(n, x) beyond the range, and for negative x: XLA multiplies exp(lgamma(n + 1)) and a zeta function \
+              that is NaN there (CHLO, `polygamma` and `zeta`); anvil has the infinite limits.",
+    },
+    Known {
+        ops: &["asin", "acos", "atan", "asinh", "acosh", "atanh", "sqrt", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "sinh", "cosh"],
+        when: |pair| pair.dtype.is_complex() && pair.has(f64::is_nan),
+        why: "Complex functions where a part of the operand is NaN: the parts that C99, Annex G, gives a NaN or a limit; XLA's \
+              expansions (CHLO) go by branches that a NaN does not take.",
+    },
+    Known {
+        ops: &["dot_general", "reduce_sum", "scatter", "mul", "div", "pow", "tanh", "tan"],
+        when: |pair| {
+            let zeros = pair.anvil.iter().zip(pair.xla).all(|(x, y)| x.to_bits() == y.to_bits() || *x == 0.0 && *y == 0.0);
+            zeros && (pair.dtype.is_complex() || pair.sums)
+        },
+        why: "The sign of a zero that is a sum of signed zeros: it depends on the first term, and on whether products of \
+              complex numbers are one sum or two (StableHLO, `reduce` and `dot_general`, leave the order open).",
+    },
+    Known {
+        ops: &["mul"],
+        when: |pair| pair.xla.iter().all(|&x| x == 0.0) && pair.anvil.iter().all(|&x| x == 0.0 || x.is_nan()),
+        why: "Products with a converted boolean: XLA makes `select(b, x, 0)` of them (algebraic_simplifier.cc, HandleMultiply), \
+              so that -1 * 0 is 0 and Inf * 0 is 0.",
+    },
+];
+
+/// How often each of them was met.
+static MET: [AtomicUsize; ELEMENTS.len()] = [const { AtomicUsize::new(0) }; ELEMENTS.len()];
+
+/// Whether this difference of an element is known.
+pub fn is_known(op: &Op, pair: &Pair) -> bool {
+    let of_op = |known: &Known| known.ops.is_empty() || known.ops.contains(&op.row().name);
+    let found = ELEMENTS.iter().position(|known| of_op(known) && (known.when)(pair));
+    if let Some(i) = found {
+        MET[i].fetch_add(1, Ordering::Relaxed);
+    }
+    found.is_some()
+}
+
+/// What was met, a line for each.
+pub fn summary() -> String {
+    let line = |(known, met): (&Known, &AtomicUsize)| format!("{:>7} elements: {}\n", met.load(Ordering::Relaxed), known.why);
+    ELEMENTS.iter().zip(&MET).map(line).collect()
+}
+
+/// Whether a node cannot be judged: what it reads is subnormal, and so 0 to XLA (see [`ELEMENTS`]).
+pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
+    let moves = matches!(
+        op,
+        Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) | Op::Concatenate(_) | Op::StaticSlice(_) | Op::Reverse(_)
+    );
+    let subnormal = |(aval, x): &Typed| {
+        super::compare::is_inexact(aval.dtype)
+            && super::compare::numbers(aval.dtype, x).iter().any(|&x| is_subnormal(aval.dtype.part(), x))
+    };
+    !moves && operands.iter().any(subnormal)
+}
