@@ -1,6 +1,7 @@
 # Files: paths, errors about them, and writing that leaves nothing half done.
 
 check_path <- function(path, arg = "path") {
+  check_given(path, arg, "the path of a file")
   if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) {
     abort_arg(arg, "the path of a file", describe(path))
   }

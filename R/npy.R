@@ -25,6 +25,7 @@
 #' @export
 nv_write_npy <- function(x, path) {
   path <- check_path(path)
+  check_given(x, "x", "a tensor, or an R number, logical or array")
   x <- written(x)
   write_whole(path, function(con) write_npy(x, con))
   invisible(path)

@@ -13,6 +13,11 @@
 #' Tensors that `f` finds outside of its arguments are constants. Those of up to `inline_limit` elements, and those whose
 #' elements are all the same, are part of the text, exact to the last bit. Larger ones become arguments after the inputs.
 #'
+#' Where several updates of [nv_scatter()] meet in one element, anvil takes them in R's order. StableHLO leaves the order open,
+#' and with it the result, unless the update is a sum, a product, a minimum or a maximum: XLA takes them one after the other on
+#' CPUs, and in any order on GPUs. An update by a function that has a loop, or uses tensors from around it, becomes a loop over
+#' all updates, in R's order everywhere, but slow for many of them.
+#'
 #' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is traced is not part
 #' of any program.
 #'
@@ -84,24 +89,34 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
   args <- list(...)
   names <- argument_names(f, args)
   names(args) <- names
+  check_taken(f, names)
   if (holds_tracer(args)) {
     expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
     abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
   }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
+  places <- argument_places(names)[!static]
+  Map(check_data, args[!static], places)
 
   # The leaves of the arguments by number, to find those that `donate` and `sharding` speak of.
   count <- 0L
   leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
   donated <- integer(count)
   donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
+  names(leaves) <- places
   split <- split_inputs(sharding, args[!static], leaves)
 
-  trace <- function() trace_call(f, args, !static, name = "the function given to stablehlo()")
+  call <- user_frame(1L)$call
+  trace <- function() {
+    withCallingHandlers(
+      trace_call(f, args, !static, name = "the function given to stablehlo()"),
+      error = function(e) say_left_out(e, f, names, call)
+    )
+  }
   graph <- if (is.null(spec)) trace() else promoted_as(spec, trace())
   mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
   out <- .Call(anvil_stablehlo, graph, donated, mesh, split, as.double(inline_limit))
-  inputs <- typed(out[[3L]], leaf_paths(args[!static]))
+  inputs <- typed(out[[3L]], leaf_paths(setNames(args[!static], places)))
   outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
   x <- structure(list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo")
   x$text <- paste0(legend(x), out[[1L]])
@@ -116,12 +131,57 @@ is_data <- function(x) {
   !is.object(x) && (is.list(x) || is.numeric(x) || is.logical(x) || is.complex(x))
 }
 
+# Names of arguments; ..1 and so on for those that have none.
+argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(names), recycle0 = TRUE), names)
+
+# Arguments that the function does not take. R would say so of a call that is not the user's.
+check_taken <- function(f, names) {
+  formals <- names(formals(args(f)))
+  if (is.null(formals) || "..." %in% formals) return()
+  extra <- if (length(names) > length(formals)) names == "" else is.na(pmatch(names, formals))
+  if (!any(extra)) return()
+  what <- paste0("arguments of `f` (", paste(formals, collapse = ", "), ")")
+  abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
+}
+
+# Calls `see(leaf, place)` for what is in a list, or is none.
+each_place <- function(x, place, see) {
+  if (!is.list(x) || is.object(x)) return(invisible(see(x, place)))
+  names <- names(x) %||% rep("", length(x))
+  places <- ifelse(names == "", paste0(place, "[[", seq_along(x), "]]"), paste0(place, "$", names))
+  for (i in seq_along(x)) each_place(x[[i]], places[i], see)
+}
+
+# Vectors of several numbers are no data: their shape is not known.
+check_data <- function(x, place) {
+  each_place(x, place, function(x, place) {
+    if (!is.atomic(x) || is.object(x) || is.null(x) || !is.null(dim(x)) || length(x) == 1L) return()
+    hint <- "Make it a tensor with `nv_tensor()`, or an array with `array()`."
+    abort_arg(place, "a tensor, an R number, logical or array, or a list of these", describe(x), hint)
+  })
+}
+
+# R's error for an argument that was left out and is needed, in terms of the user's call.
+say_left_out <- function(e, f, names, call) {
+  if (inherits(e, "anvil_error")) return()
+  for (name in setdiff(names(formals(args(f))), c(names, "..."))) {
+    missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
+    if (!identical(conditionMessage(e), missing)) next
+    expected <- "given, since `f` uses it"
+    abort(
+      "anvil_error_arg",
+      paste0(
+        "`", name, "` must be ", expected, ", not left out.\n",
+        "i Give a value, or for a tensor its type: `", name, " = nv_abstract(\"f32\", c(2, 3))`."
+      ),
+      arg = name, expected = expected, got = "left out", call = call
+    )
+  }
+}
+
 # Places of the leaves of a list of arguments, as texts.
 leaf_paths <- function(args) {
-  names <- names(args)
-  unnamed <- names == ""
-  names[unnamed] <- paste0("..", seq_along(args))[unnamed]
-  found <- unlist(Map(describe_leaves, args, names, USE.NAMES = FALSE))
+  found <- unlist(Map(describe_leaves, args, names(args), USE.NAMES = FALSE))
   as.character(names(found))[!found %in% c("NULL", "list()")]
 }
 
@@ -213,7 +273,7 @@ split_inputs <- function(sharding, args, leaves) {
           "anvil_error_shape",
           paste0(
             devices, " devices cannot share dimension ", dim, " of `", name, "` equally.\nx Its size is ", size[dim], ".\n",
-            "i Use a mesh of ", paste(tail(divisors, 3L), collapse = " or "), ", or a batch of ",
+            "i Use a mesh of ", one_of(tail(divisors, 3L)), ", or a size of ",
             devices * max(1, round(size[dim] / devices)), "."
           ),
           arg = "sharding", axis = dim, size = size[dim], devices = as.integer(devices)
@@ -223,6 +283,12 @@ split_inputs <- function(sharding, args, leaves) {
     }
   }
   split
+}
+
+# "1, 2 or 4"
+one_of <- function(x) {
+  n <- length(x)
+  if (n == 1L) as.character(x) else paste(paste(x[-n], collapse = ", "), "or", x[n])
 }
 
 # ---- methods ----
@@ -255,6 +321,7 @@ print.AnvilStablehlo <- function(x, ...) {
 #' @rdname stablehlo
 #' @export
 nv_write_stablehlo <- function(x, path, inputs = NULL) {
+  check_given(x, "x", "a program, from `stablehlo()`")
   if (!inherits(x, "AnvilStablehlo")) abort_arg("x", "a program, from `stablehlo()`", describe(x))
   path <- check_path(path)
   values <- if (!is.null(inputs)) input_values(x, inputs)
@@ -273,6 +340,8 @@ input_values <- function(x, inputs) {
   if (!is.list(inputs) || is.object(inputs)) abort_arg("inputs", "a list of arguments by name", describe(inputs))
   # Static arguments may be anything.
   data <- inputs[names(inputs) %in% sub("(\\$|\\[\\[).*", "", names(x$inputs))]
+  # Types and texts are no values.
+  each_place(data, "inputs", function(x, place) if (!is.null(x)) written(x, place))
   leaves <- unlist_leaves(data)
   names(leaves) <- leaf_paths(data)
   lacking <- setdiff(names(x$inputs), names(leaves))
@@ -283,7 +352,12 @@ input_values <- function(x, inputs) {
   Map(function(name, type) {
     value <- written(leaves[[name]], paste0("inputs$", name))
     got <- sub("?", "", describe_leaves(value, ""), fixed = TRUE)
-    if (got != type) abort_arg(paste0("inputs$", name), paste("of type", type), unname(got), "That is what the program takes.")
+    if (got != type) {
+      given <- if (inherits(leaves[[name]], "AnvilTensor")) "nv_convert(x, \"" else "nv_tensor(x, dtype = \""
+      same_shape <- sub("^[^[]*", "", got) == sub("^[^[]*", "", type)
+      hint <- if (same_shape) paste0("Convert it: `", given, sub("\\[.*", "", type), "\")`.") else "That is what the program takes."
+      abort_arg(paste0("inputs$", name), paste("of type", type), unname(got), hint)
+    }
     value
   }, names(x$inputs), x$inputs)
 }

@@ -148,6 +148,7 @@ trace_fn <- function(f, args = list(), static = character()) {
 }
 
 match_function <- function(f) {
+  check_given(f, "f", "a function")
   if (!is.function(f)) abort_arg("f", "a function", describe(f))
   f
 }

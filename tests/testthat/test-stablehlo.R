@@ -102,7 +102,7 @@ test_that("sharding cuts arguments and parts of lists", {
 
   export <- function(mesh, dims) stablehlo(loss, f32(3, 1), data, sharding = list(mesh = mesh, dims = dims))
   error <- expect_fields(export(c(batch = 7), c(data = 1)), "anvil_error_shape", axis = 1, size = 16L, devices = 7L)
-  expect_match(conditionMessage(error), "Use a mesh of 1 or 2 or 4, or a batch of 14.", fixed = TRUE)
+  expect_match(conditionMessage(error), "Use a mesh of 1, 2 or 4, or a size of 14.", fixed = TRUE)
   expect_fields(export(c(batch = 2), c("data$y" = 3)), "anvil_error_axis", axis = 3, rank = 2L, shape = c(16L, 1L))
   expect_fields(export(c(batch = 2), c(z = 1)), "anvil_error_arg", arg = "sharding", got = "\"z\"")
   expect_fields(export(c(batch = 2), c("data$z" = 1)), "anvil_error_arg", arg = "sharding")
@@ -132,6 +132,34 @@ test_that("what cannot leave is refused by name, with the user's call", {
   expect_error(stablehlo(user(function(x) stop("no")), f32(2)), "no")
   # Nothing stays open after a failure.
   expect_identical(nv_scalar(1) + 1, nv_scalar(2))
+})
+
+test_that("arguments that are left out, too many, or no data are named", {
+  f <- user(function(w, x) sum(x %*% w))
+  error <- expect_fields(stablehlo(f, f32(3, 1)), "anvil_error_arg", arg = "x", got = "left out")
+  expect_match(conditionMessage(error), "x = nv_abstract(\"f32\", c(2, 3))", fixed = TRUE)
+  expect_identical(call_of(stablehlo(f, f32(3, 1))), "stablehlo(f, f32(3, 1))")
+  power <- jit(user(function(x, n) { for (i in seq_len(n)) x <- x * x; x }), static = "n")
+  expect_fields(stablehlo(power, f32(2)), "anvil_error_arg", arg = "n", got = "left out")
+  expect_s3_class(stablehlo(user(function(x, y) if (missing(y)) x else y), f32(2)), "AnvilStablehlo")
+  expect_fields(stablehlo(f, f32(3, 1), f32(2, 3), f32(1)), "anvil_error_arg", arg = "...", got = "one more")
+  expect_fields(stablehlo(f, f32(3, 1), y = f32(2, 3)), "anvil_error_arg", arg = "...", got = "\"y\"")
+  expect_fields(stablehlo(f, list(a = list(c(1, 2))), f32(2, 3)), "anvil_error_arg", arg = "w$a[[1]]")
+  expect_fields(stablehlo(), "anvil_error_arg", arg = "f", got = "left out")
+  program <- stablehlo(f, f32(3, 1), f32(2, 3))
+  expect_fields(nv_write_stablehlo(), "anvil_error_arg", arg = "x", got = "left out")
+  expect_fields(nv_write_stablehlo(program), "anvil_error_arg", arg = "path", got = "left out")
+  given <- list(w = nv_fill(1, c(3, 1)), x = "a")
+  expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x", got = "\"a\"")
+  given$x <- matrix(0, 2, 3)
+  error <- expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x")
+  expect_match(conditionMessage(error), "`nv_tensor(x, dtype = \"f32\")`", fixed = TRUE)
+  given$x <- nv_fill(0L, c(2, 3))
+  error <- expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x")
+  expect_match(conditionMessage(error), "`nv_convert(x, \"f32\")`", fixed = TRUE)
+  # Arguments without names can be cut, too.
+  cut <- list(mesh = c(batch = 7), dims = c("..1" = 1))
+  expect_fields(stablehlo(user(function(...) ..1), f32(16), sharding = cut), "anvil_error_shape", size = 16L)
 })
 
 test_that("a target refuses the dtypes that it does not have", {

@@ -4,7 +4,6 @@
 # adds in another order; `ulps` says by how many units, and the comment beside it why.
 
 f32 <- function(...) nv_tensor(..., dtype = "f32")
-f64 <- function(...) nv_tensor(..., dtype = "f64")
 wave <- function(..., dtype = "f32") nv_tensor(array(sin(seq_len(prod(...))), c(...)), dtype = dtype)
 
 # ---- the examples ----
@@ -54,7 +53,8 @@ test_that("XLA and anvil agree on models, loops and their gradients", {
     logits <- logits + rows_like(w$b, logits)
     logits <- logits - rows_like(nv_reduce_max(logits, 2L, drop = FALSE), logits)
     logs <- logits - rows_like(log(sum(exp(logits), dims = 2L, drop = FALSE)), logits)
-    hits <- rows_like(nv_reshape(label, c(length(label), 1L)), logs) == rows_like(nv_reshape(nv_seq(1L, 3L), c(1L, 3L)), logs)
+    classes <- rows_like(nv_reshape(nv_seq(1L, 3L), c(1L, 3L)), logs)
+    hits <- rows_like(nv_reshape(label, c(length(label), 1L)), logs) == classes
     -mean(nv_ifelse(hits, logs, 0)) * 3
   }
   weights <- list(w = wave(4L, 3L), b = wave(1L, 3L))
@@ -99,7 +99,8 @@ test_that("XLA and anvil agree on models, loops and their gradients", {
     "scan" = in_both(scanned, wave(6L), wave(6L), ulps = 4),
     "gradient of a scan" = in_both(gradient(scanned), wave(6L), wave(6L), ulps = 8),
     "hessian-vector product of a scan" = in_both(
-      function(x, w, v) gradient(function(x) sum(gradient(scanned, "x")(x, w)$x * v))(x), wave(6L), wave(6L), wave(6L), ulps = 16
+      function(x, w, v) gradient(function(x) sum(gradient(scanned, "x")(x, w)$x * v))(x), wave(6L), wave(6L), wave(6L),
+      ulps = 16
     ),
     "recurrent network, gradient" = in_both(value_and_gradient(recurrent, wrt = "w"), cell, wave(7L, 2L), ulps = 32),
     "checkpointed scan, gradient" = in_both(
@@ -163,7 +164,8 @@ test_that("XLA and anvil agree on what subscripts read and write", {
   programs <- c(programs, setNames(lapply(slopes, in_both, x, i), paste("gradient,", names(slopes))))
   indices <- lapply(setNames(nm = integers), function(d) in_both(function(x, i) x[i, i], x, nv_scalar(2, dtype = d)))
   largest <- lapply(integers, function(d) {
-    in_both(function(x, i) list(x[i, 2], nv_dynamic_slice(x, i, 1L, slice_sizes = c(2L, 2L))), x, nv_scalar(highest[[d]], dtype = d))
+    ends <- function(x, i) list(x[i, 2], nv_dynamic_slice(x, i, 1L, slice_sizes = c(2L, 2L)))
+    in_both(ends, x, nv_scalar(highest[[d]], dtype = d))
   })
   expect_same_in_xla(python, c(programs, indices, setNames(largest, paste("largest", integers)), list(
     "three dimensions" = in_both(function(x, i) x[i, 4:2, -1], cube, i),
@@ -174,7 +176,9 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     "padding" = in_both(function(x) nv_pad(x, 0, c(1L, -1L), c(0L, 2L), c(2L, 0L)), x),
     "reverse" = in_both(function(x) nv_reverse(x, c(1L, 3L)), cube),
     "transpose" = in_both(function(x) nv_transpose(x, c(3L, 1L, 2L)), cube),
-    "reshape, both orders" = in_both(function(x) list(nv_reshape(x, c(6, 10)), nv_reshape(x, c(6, 10), order = "column")), cube),
+    "reshape, both orders" = in_both(
+      function(x) list(nv_reshape(x, c(6, 10)), nv_reshape(x, c(6, 10), order = "column")), cube
+    ),
     "concatenate" = in_both(function(x, y) nv_concatenate(x, y, x, dimension = 2L), x, wave(4L, 1L)),
     "iota and sequences" = in_both(function(x) list(nv_iota(2L, "i8", c(2L, 3L)), nv_seq(3L, 9L), length(x)), x)
   )))
@@ -231,22 +235,16 @@ test_that("XLA and anvil agree on gather and scatter", {
 test_that("XLA and anvil draw the same numbers", {
   python <- python_with_jax()
   state <- nv_rng_state(7)
-  draws <- function(...) {
-    drawers <- list(...)
-    lapply(drawers, function(draw) in_both(function(state) draw(state), state))
+  # One function for each pair, which R would else read when all are made.
+  bits_of <- function(d, algorithm) {
+    force(d)
+    force(algorithm)
+    in_both(function(state) nv_rng_bits(state, c(3L, 5L), d, algorithm), state)
   }
-  bits <- list()
-  for (algorithm in c("threefry", "philox")) {
-    for (d in integers) {
-      local({
-        algorithm <- algorithm
-        d <- d
-        draw <- function(state) nv_rng_bits(state, c(3L, 5L), d, algorithm)
-        bits[[paste(algorithm, d)]] <<- in_both(draw, state)
-      })
-    }
-  }
-  exact <- draws(
+  pairs <- expand.grid(d = integers, algorithm = c("threefry", "philox"), stringsAsFactors = FALSE)
+  bits <- Map(bits_of, pairs$d, pairs$algorithm)
+  names(bits) <- paste(pairs$algorithm, pairs$d)
+  exact <- list(
     "states" = function(state) nv_split_state(state, 3L),
     "uniform f32" = function(state) nv_runif(c(3L, 7L), state),
     "uniform f64" = function(state) nv_runif(c(3L, 7L), state, dtype = "f64"),
@@ -266,7 +264,7 @@ test_that("XLA and anvil draw the same numbers", {
     "normal f64" = in_both(function(s) nv_rnorm(1000L, s, dtype = "f64", mean = 2, sd = 3), state, ulps = 4),
     "normal bf16" = in_both(function(s) nv_rnorm(100L, s, dtype = "bf16"), state, ulps = 1)
   )
-  expect_same_in_xla(python, c(bits, exact, shifted))
+  expect_same_in_xla(python, c(bits, lapply(exact, in_both, state), shifted))
 })
 
 # ---- dtypes ----
@@ -299,7 +297,8 @@ test_that("XLA and anvil agree on dtypes, promotion and complex numbers", {
   })
   float_ops <- function(x, y) {
     list(x + y, x - y, x * y, x / y, x %% y, x %/% y, floor(x), ceiling(x), round(x), trunc(x), sign(x), -x, abs(x),
-         sqrt(abs(x)), nv_max(x, y), nv_min(x, y), x < y, x == y, nv_is_nan(x / (y * 0)), nv_is_finite(x), nv_convert(x, "i32"))
+         sqrt(abs(x)), nv_max(x, y), nv_min(x, y), x < y, x == y, nv_is_nan(x / (y * 0)), nv_is_finite(x),
+         nv_convert(x, "i32"))
   }
   exact <- lapply(setNames(nm = c("f32", "f64")), function(d) {
     in_both(float_ops, nv_tensor(c(1.5, -2.5, 0.1, 3e5, -0), dtype = d), nv_tensor(c(-0.7, 3, 0.3, 7, 5), dtype = d))
@@ -315,7 +314,8 @@ test_that("XLA and anvil agree on dtypes, promotion and complex numbers", {
     in_both(functions, nv_tensor(c(0.01, 0.3, 1, 2.5, 4), dtype = d), ulps = 4)
   })
   complex_ops <- function(z, w) {
-    list(z + w, z * w, z / w, Conj(z), Re(z), Im(z), Mod(z), Arg(z), exp(z), log(z), sqrt(z), sum(z), z == w, nv_complex(Re(z), Im(w)))
+    list(z + w, z * w, z / w, Conj(z), Re(z), Im(z), Mod(z), Arg(z), exp(z), log(z), sqrt(z), sum(z), z == w,
+         nv_complex(Re(z), Im(w)))
   }
   matrices <- function(z) z %*% t(Conj(z))
   squared <- function(x) sum(Mod(nv_complex(x, sin(x)) * nv_complex(x, x))^2)
@@ -358,7 +358,9 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     list(max(x), min(x), nv_reduce_max(x, 2L), nv_reduce_min(x, c(1L, 3L), drop = FALSE),
          nv_reduce_any(x > 0, 1L), nv_reduce_all(x > -1, 2:3), any(x > 5), all(x == x), sum(x > 0))
   }
-  empty <- function(x) list(sum(x), nv_reduce_sum(x, 1L), nv_reduce_prod(x, 1L), x + 1, x %*% t(x), nv_concatenate(x, x, dimension = 1L), t(x))
+  empty <- function(x) {
+    list(sum(x), nv_reduce_sum(x, 1L), nv_reduce_prod(x, 1L), x + 1, x %*% t(x), nv_concatenate(x, x, dimension = 1L), t(x))
+  }
   dots <- function(x, y) nv_dot_general(x, y, contracting_dims = list(c(1L, 3L), c(2L, 1L)))
   big <- wave(20L, 30L)
   captured <- function(x) x %*% big
@@ -371,7 +373,9 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     "reductions" = in_both(folds, cube + 2, ulps = 4),
     "reductions with an order" = in_both(orders, cube),
     "reductions in f64" = in_both(folds, wave(3L, 4L, 2L, dtype = "f64") + 2, ulps = 4),
-    "reductions of integers" = in_both(function(x) list(sum(x), prod(x), max(x), min(x), sum(x, dims = 1L)), nv_tensor(array(1:12, c(3L, 4L)))),
+    "reductions of integers" = in_both(
+      function(x) list(sum(x), prod(x), max(x), min(x), sum(x, dims = 1L)), nv_tensor(array(1:12, c(3L, 4L)))
+    ),
     "no elements" = in_both(empty, nv_empty("f32", c(0L, 3L))),
     "no columns" = in_both(empty, nv_empty("f64", c(3L, 0L))),
     "0-d" = in_both(function(x) list(x * x, sum(x), nv_reshape(x, c(1L, 1L)), x, nv_broadcast_to(x, c(2L, 2L))), one),
@@ -385,7 +389,9 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     "static" = in_both(power, wave(3L), 3, TRUE, ulps = 4),
     "static by kind" = in_both(function(x, how) switch(how, double = x + x, half = x / 2), wave(3L), "half"),
     "broadcast" = in_both(function(x, y) nv_broadcast_tensors(x, y), wave(3L, 1L), wave(1L, 4L)),
-    "lists in and out" = in_both(function(p, q) list(a = list(p$x, q), b = p$y$z, c = NULL), list(x = one, y = list(z = cube)), 1L),
+    "lists in and out" = in_both(
+      function(p, q) list(a = list(p$x, q), b = p$y$z, c = NULL), list(x = one, y = list(z = cube)), 1L
+    ),
     "no arguments" = in_both(function() list(nv_fill(1, 3L), nv_iota(1L, "i32", 4L)))
   )))
 })
@@ -411,6 +417,7 @@ test_that("a step on eight devices is the step on one", {
   # Of one layer, each device has some units; rows of the next one's weights go with them.
   layers <- list(mesh = c(units = 8), dims = c("w$a" = 2, "w$b" = 2, "w$c" = 1))
   noise <- function(x, state) x + nv_rnorm(shape(x), state)$value
+  rows <- list(mesh = c(batch = 8), dims = c(x = 1))
   # Sums over 64 rows in eight parts, and what the tanh() of XLA makes of them.
   expect_same_in_xla(python, list(
     "gradient step, rows" = in_both(step, w(), data, 0.1, ulps = 16, sharding = batch),
@@ -418,13 +425,14 @@ test_that("a step on eight devices is the step on one", {
     "gradient step, units" = in_both(step, w(), data, 0.1, ulps = 16, sharding = layers),
     "loop of steps" = in_both(train, w(), data, 0.1, ulps = 32, sharding = batch),
     "gather across devices" = in_both(
-      function(x, i) x[i, ], data$x, nv_tensor(c(64L, 1L, 9L)), sharding = list(mesh = c(batch = 8), dims = c(x = 1))
+      function(x, i) x[i, ], data$x, nv_tensor(c(64L, 1L, 9L)), sharding = rows
     ),
     "scan along what is cut" = in_both(
-      function(x) nv_scan(function(s, r) list(s + r, s), nv_fill(0, 4L), x)$ys, data$x,
-      sharding = list(mesh = c(batch = 8), dims = c(x = 1)), ulps = 2
+      function(x) nv_scan(function(s, r) list(s + r, s), nv_fill(0, 4L), x)$ys, data$x, ulps = 2, sharding = rows
     ),
-    "random numbers" = in_both(noise, wave(16L, 3L), nv_rng_state(3), ulps = 4, sharding = list(mesh = c(batch = 8), dims = c(x = 1))),
-    "two devices" = in_both(step, w(), data, 0.1, ulps = 16, sharding = list(mesh = c(batch = 2), dims = c("data$x" = 1)))
+    "random numbers" = in_both(noise, wave(16L, 3L), nv_rng_state(3), ulps = 4, sharding = rows),
+    "two devices" = in_both(
+      step, w(), data, 0.1, ulps = 16, sharding = list(mesh = c(batch = 2), dims = c("data$x" = 1))
+    )
   ))
 })
