@@ -12,6 +12,8 @@ pub struct Pair<'a> {
     pub dtype: DType,
     /// Whether the op sums.
     pub sums: bool,
+    /// Whether its first operand is complex.
+    pub of_complex: bool,
     pub anvil: &'a [f64],
     pub xla: &'a [f64],
 }
@@ -61,8 +63,8 @@ pub const ELEMENTS: &[Known] = &[
               that is NaN there (CHLO, `polygamma` and `zeta`); anvil has the infinite limits.",
     },
     Known {
-        ops: &["asin", "acos", "atan", "asinh", "acosh", "atanh", "sqrt", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "sinh", "cosh"],
-        when: |pair| pair.dtype.is_complex() && pair.has(f64::is_nan),
+        ops: &["magnitude", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sqrt", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "sinh", "cosh"],
+        when: |pair| (pair.dtype.is_complex() || pair.of_complex) && pair.has(f64::is_nan),
         why: "Complex functions where a part of the operand is NaN: the parts that C99, Annex G, gives a NaN or a limit; XLA's \
               expansions (CHLO) go by branches that a NaN does not take.",
     },
@@ -74,6 +76,12 @@ pub const ELEMENTS: &[Known] = &[
         },
         why: "The sign of a zero that is a sum of signed zeros: it depends on the first term, and on whether products of \
               complex numbers are one sum or two (StableHLO, `reduce` and `dot_general`, leave the order open).",
+    },
+    Known {
+        ops: &["add", "sub"],
+        when: |pair| pair.anvil.iter().zip(pair.xla).all(|(x, y)| x == y),
+        why: "x + 0 and x - 0 where x is -0: XLA takes them for x (algebraic_simplifier.cc, HandleAdd), and so does not make \
+              the 0 of IEEE 754.",
     },
     Known {
         ops: &["mul"],
