@@ -202,6 +202,9 @@ impl Scatter {
 
     /// With windows that do not fit moved so far that none of their elements does.
     pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
+        if x.aval().shape.size() == 0 {
+            return x;
+        }
         if self.windows.index_map.is_empty() {
             return self.at_zero(x, indices, update);
         }

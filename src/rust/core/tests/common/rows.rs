@@ -94,7 +94,9 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         for update in [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)] {
             let scatter =
                 Scatter { windows: windows.clone(), update, indices_are_sorted: false, unique_indices: false };
-            all.push((Op::Scatter(scatter), vec![aval(d, &[4, 6]), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+            for sizes in [[4, 6], [0, 6]] {
+                all.push((Op::Scatter(scatter.clone()), vec![aval(d, &sizes), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+            }
         }
     }
     let batched = Windows {

@@ -25,6 +25,7 @@ use anvil_core::tensor::{Aval, Literal};
 use common::random_tensor;
 use compare::{bound, difference, evaluate, without_subnormals, Typed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
 use writer::{without_constants, Writer};
 use xla::Xla;
@@ -36,6 +37,9 @@ const EXACT: &[&str] = &[
     "dynamic_slice", "dynamic_update_slice", "gather", "fill", "iota", "reduce_max", "reduce_min", "reduce_any", "reduce_all",
     "rng_bits", "split_state", "shift_left", "shift_right_logical", "shift_right_arithmetic", "is_finite", "promote",
 ];
+
+/// Programs that differ and are printed.
+const SHOWN: usize = 20;
 
 /// All ops that can leave, composed ones too, with their number of operands.
 fn names(exact: bool) -> Vec<(&'static str, usize)> {
@@ -267,7 +271,7 @@ fn random_programs_mean_the_same_to_xla() {
     let python = std::env::var("ANVIL_PYTHON").expect("ANVIL_PYTHON is a Python with jax");
     let (count, first) = (setting("ANVIL_CROSSCHECK", 300), setting("ANVIL_CROSSCHECK_SEED", 1));
     let workers = setting("ANVIL_CROSSCHECK_WORKERS", 2);
-    let (seen, reports, version) = (Mutex::new(Seen::new()), Mutex::new(Vec::new()), Mutex::new(String::new()));
+    let (seen, reports, version) = (Mutex::new(Seen::new()), Mutex::new(0), Mutex::new(String::new()));
     std::thread::scope(|scope| {
         for worker in 0..workers {
             let (seen, reports, version, python) = (&seen, &reports, &version, &python);
@@ -276,13 +280,24 @@ fn random_programs_mean_the_same_to_xla() {
                 version.lock().unwrap().clone_from(&xla.version);
                 let mut own = Seen::new();
                 for seed in (first..first + count).filter(|seed| seed % workers == worker) {
+                    let done = seed - first;
+                    if done > 0 && done % 1000 == 0 {
+                        println!("{done} programs, {} differ", reports.lock().unwrap());
+                    }
                     let program = Program::random(seed);
-                    let text = match check(&program, &mut xla, &mut own) {
-                        Ok(None) => continue,
-                        Ok(Some(found)) => report(seed, &program, &mut xla, &found),
-                        Err(what) => format!("program {seed}: {what}\n{}", program.graph),
+                    // A panic is a disagreement too, so that the program is shown.
+                    let mut judged = || check(&program, &mut xla, &mut own);
+                    let text = match std::panic::catch_unwind(AssertUnwindSafe(&mut judged)) {
+                        Ok(Ok(None)) => continue,
+                        Ok(Ok(Some(found))) => report(seed, &program, &mut xla, &found),
+                        Ok(Err(what)) => format!("program {seed}: {what}\n{}", program.graph),
+                        Err(_) => format!("program {seed} panicked\n{}", program.graph),
                     };
-                    reports.lock().unwrap().push(text);
+                    let mut reports = reports.lock().unwrap();
+                    *reports += 1;
+                    if *reports <= SHOWN {
+                        println!("\n{text}");
+                    }
                 }
                 let mut all = seen.lock().unwrap();
                 for (key, (n, worst)) in own {
@@ -298,11 +313,8 @@ fn random_programs_mean_the_same_to_xla() {
     }
     let nodes: usize = seen.values().map(|(n, _)| n).sum();
     println!("known differences:\n{}", known::summary());
-    println!("{count} programs from {first}, {nodes} nodes compared with jax {}, {} differ", version.into_inner().unwrap(), reports.len());
-    for report in reports.iter().take(20) {
-        println!("\n{report}");
-    }
-    assert!(reports.is_empty(), "{} of {count} programs differ", reports.len());
+    println!("{count} programs from {first}, {nodes} nodes compared with jax {}, {reports} differ", version.into_inner().unwrap());
+    assert_eq!(reports, 0, "of {count} programs differ");
 }
 
 /// Writes what XLA makes of every op on special values: the data of `tests/xla_values.rs`.
