@@ -4,7 +4,8 @@
 
 use super::compare::{is_subnormal, Typed};
 use anvil_core::dtype::DType;
-use anvil_core::ops::Op;
+use anvil_core::graph::Operation;
+use anvil_core::ops::{Graph, Op};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One element of a result, on both sides: a number, or the two parts of a complex one.
@@ -121,4 +122,10 @@ pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
             && super::compare::numbers(aval.dtype, x).iter().any(|&x| is_subnormal(aval.dtype.part(), x))
     };
     !moves && operands.iter().any(subnormal)
+}
+
+/// Whether a program is not for XLA: one that prints, which functions of scatters do, has no spelling.
+pub fn is_beyond(graph: &Graph) -> bool {
+    let beyond = |op: &Op| matches!(op, Op::Print(_)) || op.regions().iter().any(|(_, region)| is_beyond(region));
+    graph.nodes().iter().any(|node| beyond(&node.op))
 }
