@@ -51,6 +51,12 @@ names(cases) <- vapply(cases, function(case) {
   Find(function(name) identical(getExportedValue("anvil", name), case[[1L]]), unary)
 }, "")
 
+test_that("nv_acosh() is NaN below 1, however far", {
+  x <- c(-Inf, -1e30, -2^28, -32768, -3, -1, 0, 1 - 2^-7)
+  for (d in floats) expect_identical(as.double(nv_acosh(nv_tensor(x, dtype = d))), rep(NaN, length(x)), label = d)
+  expect_identical(as.double(nv_acosh(nv_tensor(c(1, Inf)))), c(0, Inf))
+})
+
 test_that("every op of one operand on floats is in this file", {
   expect_setequal(c(names(cases), "nv_not", "nv_popcnt", "nv_stop_gradient", "nv_is_finite", "nv_is_infinite", "nv_is_nan"), unary)
 })

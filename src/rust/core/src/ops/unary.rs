@@ -124,6 +124,11 @@ fn via_f64<F: Float>(f: fn(f64) -> f64, x: F) -> F {
     F::of(f(x.f64()))
 }
 
+/// NaN below 1, where `libm::acosh` takes a large negative number for its absolute value, and gives -Inf for others.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
 unary_ops! {
     /// Negation, `-x`.
     ///
@@ -194,7 +199,7 @@ unary_ops! {
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
-    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(libm::acosh, x), complex: |z| z.map(complex::acosh), }
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(acosh, x), complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
