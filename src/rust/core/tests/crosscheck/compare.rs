@@ -39,10 +39,11 @@ pub enum Bound {
 /// The bound of an op on floats; all else is exact.
 pub fn bound(op: &Op, complex: bool) -> Bound {
     match op {
-        // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm.
-        Op::Binary(Binary::pow) if complex => Bound::Ulps(32.0),
+        // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm, up to 700 each.
+        Op::Binary(Binary::pow) if complex => Bound::Ulps(700.0),
         // XLA: exp(lgamma(n + 1)) times a zeta function, whose rounding grows with what is in the exponential, up to 700.
         Op::Binary(Binary::polygamma) => Bound::Ulps(700.0),
+        Op::Unary(_) | Op::Binary(_) if complex => Bound::Ulps(16.0),
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(8.0),
         Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod) => Bound::Order,
         Op::DotGeneral(_) => Bound::Order,
