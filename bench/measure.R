@@ -143,7 +143,7 @@ measure <- function(w, dtype, n, peers, form) {
     seconds <- mapply(function(time, times, name) {
       spent <- time(times) / times
       # Threads of other libraries wait for more work for a while, and would take a processor away from the next one.
-      if (name %in% c("numpy", "torch")) Sys.sleep(0.02)
+      if (name %in% c("numpy", "torch", "r")) Sys.sleep(0.02)
       spent
     }, timers, calls, names(timers))
     turns <- c(turns, list(seconds))

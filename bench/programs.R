@@ -2,13 +2,19 @@
 
 # ---- W6: loops inside one call ----
 
-descent <- function(w, a, b, rate, steps) {
-  nv_for(steps, w, function(i, w) w - rate * 2 * a * (w - b))
+# So many steps are data: one program does for any number of them.
+repeat_steps <- function(steps, w, step) {
+  nv_while(
+    list(i = 0L, w = w),
+    function(state) state$i < steps,
+    function(state) list(i = state$i + 1L, w = step(state$w))
+  )$w
 }
 workload("descent", "gradient descent, 1e4 steps", "W6", function(n, dtype) {
   list(uniform_vector(n, dtype), uniform_vector(n, dtype, 0.1, 1), uniform_vector(n, dtype), scalar(0.001, dtype),
     scalar(10000L, "i32"))
-}, descent, function(w, a, b, rate, steps) {
+}, function(w, a, b, rate, steps) repeat_steps(steps, w, function(w) w - rate * 2 * a * (w - b)),
+function(w, a, b, rate, steps) {
   for (i in seq_len(steps)) w <- w - rate * 2 * a * (w - b)
   w
 }, sizes = c(100, 1000), quick = 100, target = 0.40, source = "W6 GD n = 100 / n = 1000", cold = 3L)
@@ -17,7 +23,7 @@ workload("logistic_loop", "logistic model, 1000 steps", "W6", function(n, dtype)
     nv_tensor(matrix(as.numeric(runif(n) < 0.5)), dtype = dtype), scalar(0.1, dtype),
     scalar(if (n < 1e4) 100L else 1000L, "i32"))
 }, function(beta, x, y, rate, steps) {
-  nv_for(steps, beta, function(i, beta) beta - rate * (t(x) %*% (nv_logistic(x %*% beta) - y)) / nrow(x))
+  repeat_steps(steps, beta, function(beta) beta - rate * (t(x) %*% (nv_logistic(x %*% beta) - y)) / nrow(x))
 }, function(beta, x, y, rate, steps) {
   for (i in seq_len(steps)) beta <- beta - rate * crossprod(x, plogis(x %*% beta) - y) / nrow(x)
   beta
@@ -63,9 +69,8 @@ workload("mlp_step", "network, one step", "W7", network_data, network_step, netw
   sizes = 128, target = 1.0, source = "W7 MLP step", size_label = network_label, tolerance = 1e-3, cold = 3L)
 workload("mlp_loop", "network, 20 steps in a loop", "W7", function(n, dtype) {
   c(network_data(n, dtype), list(scalar(20L, "i32")))
-}, function(w, x, y, rate, steps) {
-  nv_for(steps, w, function(i, w) network_step(w, x, y, rate))
-}, function(w, x, y, rate, steps) {
+}, function(w, x, y, rate, steps) repeat_steps(steps, w, function(w) network_step(w, x, y, rate)),
+function(w, x, y, rate, steps) {
   for (i in seq_len(steps)) w <- network_step_in_r(w, x, y, rate)
   w
 }, dtypes = "f32", sizes = 128, quick = none, target = 1.05, source = "W7 MLP in loop", size_label = network_label,

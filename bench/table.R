@@ -104,7 +104,8 @@ for (w in workloads) {
       }
       row <- tryCatch(summarise(w, dtype, n, measure(w, dtype, n, peers, form)), error = identity)
       if (inherits(row, "error")) {
-        failed <- c(failed, paste0("failed: ", label, " (", conditionMessage(row), ")"))
+        message <- gsub("\n", " ", conditionMessage(row), fixed = TRUE)
+        failed <- c(failed, paste0("failed: ", label, " (", message, ")"))
         cat(failed[length(failed)], "\n", sep = "")
       } else {
         rows <- c(rows, list(row))
@@ -122,7 +123,7 @@ gaps <- gap_lines(rows, missing, peers, failed, left_out)
 cold <- vapply(cold_rows(rows), function(x) {
   sprintf("%-36s %-4s %-18s %9s %9s   %s  %s  %s", x[1L], x[2L], x[3L], x[4L], x[5L], x[6L], x[7L], x[8L])
 }, "")
-section("First call of a new function: tracing, compiling, running; anvil, JAX, ratio", cold, "not measured")
+section("Tracing and compiling, the first call less a later one: anvil, JAX, ratio, target", cold, "not measured")
 section("Missed targets", misses(rows), "none")
 section("Gaps", gaps, "none")
 if (!quick && !length(chosen)) {
