@@ -18,7 +18,7 @@ function(w, a, b, rate, steps) {
   for (i in seq_len(steps)) w <- w - rate * 2 * a * (w - b)
   w
 }, sizes = c(100, 1000), quick = 100, target = 0.40, source = "W6 GD n = 100 / n = 1000", cold = 3L)
-workload("logistic_loop", "logistic model, 1000 steps", "W6", function(n, dtype) {
+workload("logistic_loop", "logistic model in a loop", "W6", function(n, dtype) {
   list(nv_fill(0, c(20L, 1L), dtype = dtype), uniform_matrix(n, 20L, dtype),
     nv_tensor(matrix(as.numeric(runif(n) < 0.5)), dtype = dtype), scalar(0.1, dtype),
     scalar(if (n < 1e4) 100L else 1000L, "i32"))

@@ -119,7 +119,7 @@ workload("black_scholes", "Black-Scholes", "W2",
     list(uniform_vector(n, dtype, 50, 150), uniform_vector(n, dtype, 80, 120), uniform_vector(n, dtype, 0.2, 2))
   },
   black_scholes(function(x) 0.5 * (1 + nv_erf(x * sqrt(0.5)))), black_scholes(pnorm),
-  sizes = c(1e5, 1e6), target = w2(0.9, 0.45), source = w2_f32, cold = 3L)
+  sizes = c(1e5, 1e6), target = w2(0.9, 0.45), source = w2_erf, cold = 3L)
 
 # ---- W3: reductions; each system has its matrices in its own layout, R columns first, the others rows first ----
 
