@@ -59,13 +59,32 @@ difference_to_r <- function(w, results, args) {
   max(mapply(function(x, y) difference(x, in_r(y), w$compare), mine, results))
 }
 
-# list(cold, seconds (rounds x systems), gaps): `cold` are the seconds of the first call, of anvil and JAX.
+# Seconds that the first call of a new jitted function takes, of anvil and JAX, with data so small that there is little to
+# run: medians of `times`. NULL without JAX.
+measure_cold <- function(w, dtype, jax, times) {
+  if (is.character(jax)) return(NULL)
+  folder <- tempfile("bench")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  set.seed(1)
+  args <- w$data(w$cold, dtype)
+  seconds <- vapply(seq_len(times), function(i) {
+    f <- w$make()
+    start <- now()
+    do.call(f, args, quote = TRUE)
+    now() - start
+  }, 0)
+  reply <- jax$ask("load", w$id, 0L, times, arguments_for_peers(args, folder))
+  jax$ask("drop")
+  if (reply[1L] == "ok") list(what = w$what, dtype = dtype, anvil = stats::median(seconds), jax = as.double(reply[2L]))
+}
+
+# list(seconds (rounds x systems), gaps).
 measure <- function(w, dtype, n, peers, form) {
   folder <- tempfile("bench")
   dir.create(folder)
   on.exit(unlink(folder, recursive = TRUE))
   gaps <- character()
-  cold <- c(anvil = NA_real_, jax = NA_real_)
   data <- function() {
     set.seed(1)
     w$data(n, dtype)
@@ -73,15 +92,8 @@ measure <- function(w, dtype, n, peers, form) {
 
   args <- data()
   paths <- arguments_for_peers(args, folder)
-  first <- numeric()
-  for (i in seq_len(w$cold)) {
-    if (w$carry && i > 1L) args <- data()
-    f <- w$make()
-    start <- now()
-    out <- do.call(f, args, quote = TRUE)
-    first[i] <- now() - start
-  }
-  cold[["anvil"]] <- stats::median(first)
+  f <- w$make()
+  out <- do.call(f, args, quote = TRUE)
   if (w$carry) args <- data()
   results <- results_of(w, out, args)
   rm(out)
@@ -97,11 +109,8 @@ measure <- function(w, dtype, n, peers, form) {
       gaps[[name]] <- "not installed"
       next
     }
-    reply <- peer$ask("load", w$id, as.integer(w$carry), if (name == "jax") w$cold else 1L, paths)
-    if (reply[1L] == "ok") {
-      if (name == "jax") cold[["jax"]] <- as.double(reply[2L])
-      reply <- peer$ask("check", w$compare, files)
-    }
+    reply <- peer$ask("load", w$id, as.integer(w$carry), 1L, paths)
+    if (reply[1L] == "ok") reply <- peer$ask("check", w$compare, files)
     if (reply[1L] != "ok") {
       gaps[[name]] <- reply[2L]
     } else if (!(as.double(reply[2L]) <= tolerance)) {
@@ -150,7 +159,7 @@ measure <- function(w, dtype, n, peers, form) {
     if (length(turns) >= form$rounds || now() > deadline && length(turns) >= form$least) break
   }
   for (peer in peers) if (!is.character(peer)) peer$ask("drop")
-  list(cold = cold, seconds = do.call(rbind, turns), gaps = gaps)
+  list(seconds = do.call(rbind, turns), gaps = gaps)
 }
 
 calibrate <- function(time, turn) {

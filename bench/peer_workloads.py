@@ -234,7 +234,7 @@ WORKLOADS = {
     "uniform": lambda m, state, n, dtype: m.uniform(state, n, dtype),
     "normal": lambda m, state, n, dtype: m.normal(state, n, dtype),
     # W9; indices count from 1 in R
-    "gather": lambda m, x, i: x[i - 1],
+    "gather": lambda m, x, i: m.at(x, i - 1),
     "scatter_add": lambda m, x, i, values: m.one_more_at(x, i - 1, values),
     "cumsum": lambda m, x: m.cumsum(x),
     "sort": lambda m, x: m.sort(x),

@@ -100,6 +100,11 @@ class NumPy(Peer):
     def transposed(self, x):
         return self.np.ascontiguousarray(x.T)  # alone, x.T would be the same memory read in another way
 
+    def gradient(self, f):
+        raise Absent("NumPy has no gradients")
+
+    value_and_gradient = gradient
+
     def long_sum(self, x):
         return x.sum(dtype=self.np.int64)
 
@@ -108,6 +113,9 @@ class NumPy(Peer):
 
     def as_f32(self, x):
         return x.astype(self.np.float32)
+
+    def at(self, x, index):
+        return x[index]
 
     def one_more_at(self, x, index, values):
         out = x.copy()
@@ -187,6 +195,9 @@ class JAX(Peer):
     def as_f32(self, x):
         return x.astype(self.jnp.float32)
 
+    def at(self, x, index):
+        return x[index]
+
     def one_more_at(self, x, index, values):
         return x.at[index].add(values)
 
@@ -220,7 +231,8 @@ class Torch(Peer):
     def array(self, x):
         import numpy as np
 
-        return self.torch.from_numpy(np.array(x, order="C"))
+        # It has no uint64, in which only states of anvil's random numbers come.
+        return self.torch.from_numpy(np.array(x, np.int64 if x.dtype == np.uint64 else x.dtype, order="C"))
 
     def numpy(self, x):
         return x.detach().numpy()
@@ -266,6 +278,9 @@ class Torch(Peer):
 
     def as_f32(self, x):
         return x.to(self.torch.float32)
+
+    def at(self, x, index):
+        return self.torch.index_select(x, 0, index)
 
     def one_more_at(self, x, index, values):
         return x.index_add(0, index, values)

@@ -12,12 +12,12 @@ repeat_steps <- function(steps, w, step) {
 }
 workload("descent", "gradient descent, 1e4 steps", "W6", function(n, dtype) {
   list(uniform_vector(n, dtype), uniform_vector(n, dtype, 0.1, 1), uniform_vector(n, dtype), scalar(0.001, dtype),
-    scalar(10000L, "i32"))
+    scalar(if (n < 100) 10L else 10000L, "i32"))
 }, function(w, a, b, rate, steps) repeat_steps(steps, w, function(w) w - rate * 2 * a * (w - b)),
 function(w, a, b, rate, steps) {
   for (i in seq_len(steps)) w <- w - rate * 2 * a * (w - b)
   w
-}, sizes = c(100, 1000), quick = 100, target = 0.40, source = "W6 GD n = 100 / n = 1000", cold = 3L)
+}, sizes = c(100, 1000), quick = 100, target = 0.40, source = "W6 GD n = 100 / n = 1000", cold = 8L)
 workload("logistic_loop", "logistic model in a loop", "W6", function(n, dtype) {
   list(nv_fill(0, c(20L, 1L), dtype = dtype), uniform_matrix(n, 20L, dtype),
     nv_tensor(matrix(as.numeric(runif(n) < 0.5)), dtype = dtype), scalar(0.1, dtype),
@@ -66,7 +66,7 @@ network_data <- function(n, dtype) {
 }
 network_label <- function(n) paste("batch", n)
 workload("mlp_step", "network, one step", "W7", network_data, network_step, network_step_in_r, dtypes = "f32",
-  sizes = 128, target = 1.0, source = "W7 MLP step", size_label = network_label, tolerance = 1e-3, cold = 3L)
+  sizes = 128, target = 1.0, source = "W7 MLP step", size_label = network_label, tolerance = 1e-3, cold = 8L)
 workload("mlp_loop", "network, 20 steps in a loop", "W7", function(n, dtype) {
   c(network_data(n, dtype), list(scalar(20L, "i32")))
 }, function(w, x, y, rate, steps) repeat_steps(steps, w, function(w) network_step(w, x, y, rate)),
@@ -109,7 +109,7 @@ whole <- function(n) nv_scalar(as.integer(n), "i32")
 
 program("linear_model", "linear-model.R", "in_while", c("weight", "predictors", "data", "start", "loss", "descend"),
   "linear model, nv_while()", function(e, n) list(e$start, e$data, nv_scalar(0.1, "f64"), whole(n)),
-  dtypes = "f64", sizes = 1000, tiny = 20, size_label = steps_label, cold = 3L,
+  dtypes = "f64", sizes = 1000, tiny = 20, size_label = steps_label, cold = 1,
   r = function(w, data, rate, steps) {
     x <- data$x
     for (i in seq_len(steps)) {
@@ -123,7 +123,7 @@ program("linear_model", "linear-model.R", "in_while", c("weight", "predictors", 
 program("logistic_regression", "logistic-regression.R", "train",
   c("counts", "passengers", "predictors", "survived", "loss", "x", "y", "start"), "logistic regression, 50 losses kept",
   function(e, n) list(e$start, e$x, e$y, nv_scalar(0.1, "f32"), whole(n), 50L),
-  dtypes = "f32", sizes = 1000, quick = 200, tiny = 50, size_label = steps_label, tolerance = 1e-3, cold = 3L,
+  dtypes = "f32", sizes = 1000, quick = 200, tiny = 50, size_label = steps_label, tolerance = 1e-3, cold = 50,
   r = function(w, x, y, rate, epochs, slots) {
     each <- epochs %/% slots
     losses <- numeric(slots)
@@ -140,12 +140,12 @@ program("mlp", "mlp.R", "train",
   c("n", "p", "truth", "draw_data", "states", "training", "initial", "predict_mlp", "loss", "descend"),
   "network of 40 and 40, batches of 32", function(e, n) {
     list(e$initial(c(e$p, 40L, 40L, 1L), e$states[[3L]]), e$training, whole(n), nv_scalar(1e-3, "f32"), 32L)
-  }, dtypes = "f32", sizes = 320, quick = 32, tiny = 4, size_label = steps_label, tolerance = 1e-3, cold = 3L)
+  }, dtypes = "f32", sizes = 320, quick = 32, tiny = 4, size_label = steps_label, tolerance = 1e-3, cold = 1)
 
 program("metropolis", "metropolis.R", "walk",
   c("spread", "bend", "log_density", "move", "theta", "chain", "scale"), "Metropolis sampler",
   function(e, n) list(e$chain, whole(n), nv_scalar(e$scale, "f64")),
-  dtypes = "f64", sizes = 20000, quick = 5000, tiny = 5000, size_label = steps_label, cold = 3L,
+  dtypes = "f64", sizes = 20000, quick = 5000, tiny = 5000, size_label = steps_label, cold = 1,
   # The random numbers are not those of the others: what has to agree is the share of the proposals that were taken.
   result = function(chain, args) as.double(chain$accepted) / as.double(args[[2L]]), tolerance = 0.1,
   r = function(chain, steps, scale) {
@@ -170,4 +170,4 @@ program("gaussian_process", "gaussian-process.R", "fit",
     "start"),
   "Gaussian process, fit", function(e, n) list(e$start, e$x, e$y, nv_scalar(0.005, "f64"), whole(20L)),
   dtypes = "f64", sizes = 80, quick = 24, tiny = 24, size_label = function(n) paste(n, "points, 20 steps"),
-  quick_example = function(n) n < 80, tolerance = 1e-6, cold = 3L)
+  quick_example = function(n) n < 80, tolerance = 1e-6, cold = 24)

@@ -7,7 +7,7 @@ format_seconds <- function(x) {
   unit <- units[[max(1L, findInterval(x * 1.0005, units))]]
   paste(format(signif(x / unit, 3L), digits = 3L, scientific = FALSE), names(units)[units == unit])
 }
-format_ratio <- function(x) formatC(x, digits = if (x < 0.0995) 1L else 2L, format = if (x < 0.0995) "g" else "f")
+format_ratio <- function(x) formatC(x, digits = 2L, format = if (x < 0.0995) "g" else "f")
 
 # Medians, ratios round by round, and their quartiles, of what measure() gives.
 summarise <- function(w, dtype, n, measured) {
@@ -21,7 +21,7 @@ summarise <- function(w, dtype, n, measured) {
     medians = apply(seconds, 2L, stats::median), ratios = vapply(ratios, stats::median, 0),
     quartiles = lapply(ratios, stats::quantile, c(0.25, 0.75), names = FALSE),
     target = target, source = w$source(n), missed = !is.na(target) && !is.na(to_jax) && to_jax > target,
-    cold = measured$cold, cold_counts = w$cold > 1L, gaps = measured$gaps
+    gaps = measured$gaps
   )
 }
 
@@ -46,14 +46,14 @@ console_line <- function(cells) {
   paste0(trimws(paste(mapply(formatC, cells, width = widths, flag = ifelse(left, "-", "")), collapse = " "), "right"), "\n")
 }
 
-misses <- function(rows) {
-  cold <- Filter(function(x) x[8L] == "missed", cold_rows(rows))
+misses <- function(rows, colds) {
+  cold <- Filter(function(x) x[7L] == "missed", cold_cells(colds))
   warm <- vapply(Filter(function(row) row$missed, rows), function(row) {
     sprintf("%s, %s, %s: %s of JAX's time, target %s (%s)", row$what, row$dtype, row$size,
       format_ratio(row$ratios[["jax"]]), format_ratio(row$target), row$source)
   }, "")
   c(warm, vapply(cold, function(x) {
-    sprintf("tracing and compiling %s, %s: %s of JAX's time, target %s (compile)", x[1L], x[2L], x[6L], cold_target)
+    sprintf("tracing and compiling %s, %s: %s of JAX's time, target %s (compile)", x[1L], x[2L], x[5L], cold_target)
   }, ""))
 }
 
@@ -74,20 +74,22 @@ gap_lines <- function(rows, missing, peers, failed, left_out) {
   c(unname(general), waiting, grouped, failed, out)
 }
 
-# What a new jit costs: its first call less a later one. The target leaves tracing in R out, these times have it in.
+# What a new jitted function costs. The target leaves tracing in R out, these times have it in.
 cold_target <- 0.01
-cold_rows <- function(rows) {
-  rows <- Filter(function(row) row$cold_counts && !anyNA(row$cold) && "jax" %in% names(row$medians), rows)
-  # Compiling does not depend on the size: the smallest has least of the run in it.
-  rows <- rows[!duplicated(vapply(rows, function(row) paste(row$id, row$dtype), ""))]
-  lapply(rows, function(row) {
-    seconds <- pmax(row$cold - row$medians[names(row$cold)], 1e-6)
-    ratio <- seconds[["anvil"]] / seconds[["jax"]]
-    c(row$what, row$dtype, row$size, format_seconds(seconds[["anvil"]]), format_seconds(seconds[["jax"]]),
-      format_ratio(ratio), paste("<=", format_ratio(cold_target)), if (ratio > cold_target) "missed" else "")
+cold_cells <- function(colds) {
+  lapply(colds, function(cold) {
+    ratio <- cold$anvil / cold$jax
+    c(cold$what, cold$dtype, format_seconds(cold$anvil), format_seconds(cold$jax), format_ratio(ratio),
+      paste("<=", format_ratio(cold_target)), if (ratio > cold_target) "missed" else "")
   })
 }
-cold_header <- c("workload", "dtype", "size", "anvil", "JAX", "/JAX", "target", "")
+cold_header <- c("workload", "dtype", "anvil", "JAX", "/JAX", "target", "")
+
+# What to say where no target is missed: without JAX nobody knows.
+no_misses <- function(rows) {
+  known <- any(vapply(rows, function(row) "jax" %in% names(row$ratios), NA))
+  if (known) "none" else "unknown, for there was no JAX to measure against"
+}
 
 section <- function(title, lines, nothing) {
   cat("\n", title, "\n", sep = "")
@@ -101,19 +103,19 @@ markdown_table <- function(header, rows) {
   c(line(header), line(rep("---", length(header))), vapply(rows, line, ""))
 }
 
-write_report <- function(path, about, notes, rows, gaps, plot) {
+write_report <- function(path, about, notes, rows, colds, gaps, plot) {
   bullets <- function(x, nothing) if (length(x)) paste("*", x) else nothing
-  missed <- misses(rows)
+  missed <- misses(rows, colds)
   writeLines(c(
     "<!-- Written by `make bench`: do not edit by hand. -->", "# Benchmarks", "",
     paste0("* ", names(about), ": ", about), "", notes, "",
     if (!is.null(plot)) c(sprintf("![Ratios of anvil's time to JAX's](%s)", basename(plot)), ""),
     markdown_table(header, lapply(rows, cells)), "",
     "## Tracing and compiling", "",
-    "First call of a new jitted function less a later one; the target is meant without tracing, which is in these times.", "",
-    markdown_table(cold_header, cold_rows(rows)), "",
-    "## Missed targets", "", bullets(missed, "None."), "",
-    "## Gaps", "", bullets(gaps, "None.")
+    "First call of a new jitted function, with little to run; the target is meant without tracing, which is in here.", "",
+    markdown_table(cold_header, cold_cells(colds)), "",
+    "## Missed targets", "", bullets(missed, no_misses(rows)), "",
+    "## Gaps", "", bullets(gaps, "none")
   ), path)
 }
 

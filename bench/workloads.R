@@ -11,6 +11,7 @@
 #   source       where the target comes from; or a function of the size
 #   compare      "values", or "moments" where random numbers can agree in these only
 #   tolerance    largest difference, relative to the mean size; the default goes with the dtype
+#   cold         the size at which tracing and compiling is measured, which should leave little to run
 #   carry        the first argument is given away, and the result takes its place
 
 workloads <- list()
@@ -18,7 +19,7 @@ workloads <- list()
 workload <- function(id, what, group, data, anvil = NULL, r = NULL, dtypes = c("f32", "f64"), sizes, quick = sizes[1L],
                      tiny = 8L, target = NULL, source = group, needs = character(), static = character(), carry = FALSE,
                      make = NULL, result = function(out, args) out, compare = "values", tolerance = NULL, size_label = format_size,
-                     cold = 1L) {
+                     cold = NULL) {
   if (is.null(make)) make <- function() jit(anvil, static = static, donate = names(formals(anvil))[carry])
   entry <- list(
     id = id, what = what, group = group, data = data, make = make, r = r, dtypes = dtypes, sizes = sizes, quick = quick,
@@ -37,12 +38,15 @@ none <- integer()
 # ---- data ----
 
 uniform_vector <- function(n, dtype, from = -2, to = 2) nv_tensor(runif(n, from, to), dtype = dtype)
-uniform_matrix <- function(rows, columns, dtype) nv_tensor(matrix(runif(rows * columns, -1, 1), rows), dtype = dtype)
+uniform_matrix <- function(rows, columns, dtype, from = -1) {
+  nv_tensor(matrix(runif(rows * columns, from, 1), rows), dtype = dtype)
+}
 whole_vector <- function(n, dtype) nv_tensor(sample.int(10L, n, replace = TRUE) - 1L, dtype = dtype)
 one_vector <- function(n, dtype) list(uniform_vector(n, dtype))
 two_vectors <- function(n, dtype) list(uniform_vector(n, dtype), uniform_vector(n, dtype))
 positive_vector <- function(n, dtype) list(uniform_vector(n, dtype, 0.01, 10))
-one_matrix <- function(n, dtype) list(uniform_matrix(n, n, dtype))
+# From 0 on, since a sum that is nearly 0 has no digits to compare.
+one_matrix <- function(n, dtype) list(uniform_matrix(n, n, dtype, from = 0))
 scalar <- function(x, dtype) nv_scalar(x, dtype)
 
 # ---- one call: what it costs when there is next to nothing to compute ----
@@ -60,7 +64,7 @@ workload("call16", "sum of 16 arguments", "call",
 w1 <- function(dtype, n) if (n <= 1e5) 0.30 else if (n <= 1e6) 0.80 else 0.35
 axpb <- function(x, a, b) a * x + b
 axpb_data <- function(n, dtype) list(uniform_vector(n, dtype), scalar(0.75, dtype), scalar(0.5, dtype))
-workload("axpb", "a * x + b", "W1", axpb_data, axpb, axpb, sizes = c(1e5, 1e6, 1e7), target = w1, cold = 3L)
+workload("axpb", "a * x + b", "W1", axpb_data, axpb, axpb, sizes = c(1e5, 1e6, 1e7), target = w1, cold = 8L)
 workload("axpb_donated", "a * x + b, x donated", "W1", axpb_data, axpb, axpb, sizes = 1e7, quick = none, carry = TRUE,
   target = 1.1, source = "elementwise n = 1e7, both sides donated")
 workload("sqabs", "(x - y)^2 / 2 + abs(z)", "W1",
@@ -77,7 +81,7 @@ chain10 <- function(maximum) {
   }
 }
 workload("chain10", "10 cheap ops", "W1", one_vector, chain10(nv_max), chain10(pmax), sizes = c(1e5, 1e6, 1e7),
-  target = w1, cold = 3L)
+  target = w1, cold = 8L)
 
 # ---- W2: functions ----
 
@@ -119,7 +123,7 @@ workload("black_scholes", "Black-Scholes", "W2",
     list(uniform_vector(n, dtype, 50, 150), uniform_vector(n, dtype, 80, 120), uniform_vector(n, dtype, 0.2, 2))
   },
   black_scholes(function(x) 0.5 * (1 + nv_erf(x * sqrt(0.5)))), black_scholes(pnorm),
-  sizes = c(1e5, 1e6), target = w2(0.9, 0.45), source = w2_erf, cold = 3L)
+  sizes = c(1e5, 1e6), target = w2(0.9, 0.45), source = w2_erf, cold = 8L)
 
 # ---- W3: reductions; each system has its matrices in its own layout, R columns first, the others rows first ----
 
