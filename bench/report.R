@@ -128,22 +128,21 @@ draw_ratios <- function(path, rows) {
   quartiles <- vapply(rows, function(row) row$quartiles$jax, c(0, 0))
   missed <- vapply(rows, function(row) row$missed, NA)
   y <- rev(seq_along(rows))
-  grDevices::svg(path, width = 9, height = 1.5 + 0.17 * length(rows))
+  grDevices::svg(path, width = 9, height = 2 + 0.17 * length(rows))
   on.exit(grDevices::dev.off())
-  graphics::par(mar = c(4, 18, 3, 1), mgp = c(2.4, 0.7, 0))
+  graphics::par(mar = c(4, 18, 6, 1), mgp = c(2.4, 0.7, 0))
   graphics::plot(
     NULL, xlim = range(ratio, target, quartiles, 1, na.rm = TRUE), ylim = c(0.5, length(rows) + 0.5), log = "x",
-    yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = "", main = "Less than 1: anvil is faster"
+    yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = ""
   )
+  graphics::axis(3L)
+  graphics::title("Less than 1: anvil is faster", line = 4.5)
+  graphics::mtext("Blue: target met, or none. Red: missed. |: target. Bars: quartiles.", line = 2.8)
   graphics::abline(v = 1, col = "grey60")
   graphics::segments(quartiles[1L, ], y, quartiles[2L, ], y, col = "grey70", lwd = 3)
   graphics::points(target, y, pch = "|", col = "grey30")
   graphics::points(ratio, y, pch = 19, cex = 0.8, col = ifelse(missed, "firebrick", "steelblue"))
   labels <- vapply(rows, function(row) paste(row$what, row$dtype, row$size, sep = ", "), "")
   graphics::axis(2L, y, labels, las = 1L, cex.axis = 0.6, tick = FALSE)
-  graphics::legend(
-    "topright", c("target met, or none", "target missed", "target"), pch = c("\u25cf", "\u25cf", "|"), cex = 0.7,
-    col = c("steelblue", "firebrick", "grey30"), bg = "white"
-  )
   path
 }
