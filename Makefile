@@ -21,7 +21,7 @@ help:
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
-	@echo "make bench      next to JAX, NumPy, PyTorch and base R: writes bench/RESULTS.md; QUICK=1: 3 minutes, console only"
+	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file"
 	@echo "make clean      remove everything that was built"
 
 deps-build deps-test deps-doc:

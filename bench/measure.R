@@ -60,7 +60,7 @@ difference_to_r <- function(w, results, args) {
 }
 
 # Seconds that the first call of a new jitted function takes, of anvil and JAX, with data so small that there is little to
-# run: medians of `times`. NULL without JAX.
+# run: medians of 5, or of fewer `times` for JAX, which needs about a second. NULL without JAX.
 measure_cold <- function(w, dtype, jax, times) {
   if (is.character(jax)) return(NULL)
   folder <- tempfile("bench")
@@ -68,7 +68,7 @@ measure_cold <- function(w, dtype, jax, times) {
   on.exit(unlink(folder, recursive = TRUE))
   set.seed(1)
   args <- w$data(w$cold, dtype)
-  seconds <- vapply(seq_len(times), function(i) {
+  seconds <- vapply(1:5, function(i) {
     f <- w$make()
     start <- now()
     do.call(f, args, quote = TRUE)
@@ -126,7 +126,7 @@ measure <- function(w, dtype, n, peers, form) {
     }
   }
   if (is.null(w$r)) {
-    gaps[["r"]] <- "no such operation"
+    gaps[["r"]] <- "no function of its own, or another algorithm"
   } else {
     apart <- difference_to_r(w, results, args)
     if (apart <= tolerance) {

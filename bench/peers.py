@@ -221,7 +221,8 @@ class Torch(Peer):
         self.torch = torch
         self.version = torch.__version__
         for name in (
-            "exp log tanh sin cos sqrt sum mean maximum where abs arange zeros zeros_like clip erf diag eye argmax argsort"
+            "exp log tanh sin cos sqrt sum mean maximum where abs arange zeros zeros_like clip erf diag eye "
+            "argmax argsort"
         ).split():
             setattr(self, name, getattr(torch, name))
         self.sigmoid, self.softplus = torch.sigmoid, torch.nn.functional.softplus

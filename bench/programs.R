@@ -76,7 +76,7 @@ function(w, x, y, rate, steps) {
 }, dtypes = "f32", sizes = 128, quick = none, target = 1.05, source = "W7 MLP in loop", size_label = network_label,
   tolerance = 1e-3)
 
-# ---- the programs in inst/examples: what these scripts define, with their data, so that what is shipped is measured ----
+# ---- the programs in inst/examples: what these scripts define, with their data, so that what is shipped counts ----
 
 # Evaluates assignments at the top level of a script, in its order.
 define <- function(env, file, names) {
@@ -166,8 +166,8 @@ program("metropolis", "metropolis.R", "walk",
   })
 
 program("gaussian_process", "gaussian-process.R", "fit",
-  c("n", "unit", "points", "noise", "as_column", "x", "y", "kernel", "identity_matrix", "covariance", "solve_cg", "slope",
-    "start"),
+  c("n", "unit", "points", "noise", "as_column", "x", "y", "kernel", "identity_matrix", "covariance", "solve_cg",
+    "slope", "start"),
   "Gaussian process, fit", function(e, n) list(e$start, e$x, e$y, nv_scalar(0.005, "f64"), whole(20L)),
   dtypes = "f64", sizes = 80, quick = 24, tiny = 24, size_label = function(n) paste(n, "points, 20 steps"),
   quick_example = function(n) n < 80, tolerance = 1e-6, cold = 24)

@@ -43,7 +43,8 @@ widths <- c(7L, 35L, 5L, 19L, 8L, 8L, 8L, 8L, 8L, 6L, 13L, 6L, 8L, 7L, 8L, 6L)
 left <- c(TRUE, TRUE, TRUE, rep(FALSE, 12L), TRUE)
 
 console_line <- function(cells) {
-  paste0(trimws(paste(mapply(formatC, cells, width = widths, flag = ifelse(left, "-", "")), collapse = " "), "right"), "\n")
+  padded <- mapply(formatC, cells, width = widths, flag = ifelse(left, "-", ""))
+  paste0(trimws(paste(padded, collapse = " "), "right"), "\n")
 }
 
 misses <- function(rows, colds) {

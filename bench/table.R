@@ -104,7 +104,7 @@ for (w in workloads) {
     # What is not in the quick form can be asked for.
     if (length(chosen) && !length(sizes)) sizes <- w$sizes[1L]
     if (!is.null(w$cold) && length(sizes) && now() < until) {
-      cold <- tryCatch(measure_cold(w, dtype, peers$jax, form$least + 2L), error = function(e) NULL)
+      cold <- tryCatch(measure_cold(w, dtype, peers$jax, if (quick) 1L else 5L), error = function(e) NULL)
       if (!is.null(cold)) colds <- c(colds, list(cold))
     }
     for (n in sizes) {

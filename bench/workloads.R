@@ -18,14 +18,14 @@ workloads <- list()
 
 workload <- function(id, what, group, data, anvil = NULL, r = NULL, dtypes = c("f32", "f64"), sizes, quick = sizes[1L],
                      tiny = 8L, target = NULL, source = group, needs = character(), static = character(), carry = FALSE,
-                     make = NULL, result = function(out, args) out, compare = "values", tolerance = NULL, size_label = format_size,
-                     cold = NULL) {
+                     make = NULL, result = function(out, args) out, compare = "values", tolerance = NULL,
+                     size_label = format_size, cold = NULL) {
   if (is.null(make)) make <- function() jit(anvil, static = static, donate = names(formals(anvil))[carry])
   entry <- list(
     id = id, what = what, group = group, data = data, make = make, r = r, dtypes = dtypes, sizes = sizes, quick = quick,
     tiny = tiny, target = if (is.function(target) || is.null(target)) target else function(dtype, n) target,
-    source = if (is.function(source)) source else function(n) source, needs = needs, carry = carry, result = result, compare = compare, tolerance = tolerance,
-    size_label = size_label, cold = cold
+    source = if (is.function(source)) source else function(n) source, needs = needs, carry = carry,
+    result = result, compare = compare, tolerance = tolerance, size_label = size_label, cold = cold
   )
   workloads[[length(workloads) + 1L]] <<- entry
 }
@@ -55,7 +55,9 @@ workload("call", "x + x", "call", one_vector, function(x) x + x, function(x) x +
   sizes = c(8, 1000), quick = 8, target = 0.40, source = "call latency n <= 1e3 from R")
 workload("call16", "sum of 16 arguments", "call",
   function(n, dtype) replicate(16L, uniform_vector(n, dtype), simplify = FALSE),
-  function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p,
+  function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) {
+    a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p
+  },
   function(...) Reduce(`+`, list(...)), dtypes = "f32", sizes = 8,
   target = 0.40, source = "call latency n <= 1e3 from R")
 

@@ -31,7 +31,7 @@ if test "$1" = "quick"; then
   # Rows that have begun go on after this, each for a few seconds; but some are measured even after a long build.
   now=$(date +%s)
   until=$((start + 150))
-  if test "${until}" -lt $((now + 30)); then until=$((now + 30)); fi
+  if test "${until}" -lt $((now + 45)); then until=$((now + 45)); fi
   ANVIL_BENCH_UNTIL=${until} Rscript bench/table.R quick
   exit
 fi
