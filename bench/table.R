@@ -39,9 +39,11 @@ if (!nzchar(python)) {
   own <- file.path(dirname(bench_folder), ".python", "bin", "python")
   python <- if (file.exists(own)) own else ""
 }
+# One that does not run would be waited for.
+runs <- nzchar(Sys.which(python)) && system2(python, c("-c", "pass"), stdout = FALSE, stderr = FALSE) == 0L
 names_of_peers <- c("jax", "numpy", "torch")
 peers <- sapply(names_of_peers, function(name) {
-  if (nzchar(python)) start_peer(name, python, threads, tempdir()) else "there is no Python to run it"
+  if (runs) start_peer(name, python, threads, tempdir()) else "there is no Python to run it"
 }, simplify = FALSE)
 stop_peers <- function() for (peer in peers) if (!is.character(peer)) peer$stop()
 
