@@ -1,0 +1,149 @@
+# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md with a plot.
+
+systems <- c(anvil = "anvil", jax = "JAX", numpy = "NumPy", torch = "PyTorch", r = "base R")
+
+format_seconds <- function(x) {
+  units <- c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1)
+  unit <- units[[max(1L, findInterval(x * 1.0005, units))]]
+  paste(format(signif(x / unit, 3L), digits = 3L, scientific = FALSE), names(units)[units == unit])
+}
+format_ratio <- function(x) formatC(x, digits = 2L, format = if (x < 0.0995) "g" else "f")
+
+# Medians, ratios round by round, and their quartiles, of what measure() gives.
+summarise <- function(w, dtype, n, measured) {
+  seconds <- measured$seconds
+  ratio <- function(name) if (name %in% colnames(seconds)) seconds[, "anvil"] / seconds[, name]
+  ratios <- Filter(Negate(is.null), sapply(names(systems)[-1L], ratio, simplify = FALSE))
+  target <- if (!is.null(w$target) && n %in% w$sizes) w$target(dtype, n) else NA_real_
+  to_jax <- if (!is.null(ratios$jax)) stats::median(ratios$jax) else NA_real_
+  list(
+    id = w$id, what = w$what, group = w$group, dtype = dtype, size = w$size_label(n), rounds = nrow(seconds),
+    medians = apply(seconds, 2L, stats::median), ratios = vapply(ratios, stats::median, 0),
+    quartiles = lapply(ratios, stats::quantile, c(0.25, 0.75), names = FALSE),
+    target = target, source = w$source(n), missed = !is.na(target) && !is.na(to_jax) && to_jax > target,
+    gaps = measured$gaps
+  )
+}
+
+# The cells of one row, the same on the console and in the file.
+cells <- function(row) {
+  median_of <- function(name) if (name %in% names(row$medians)) format_seconds(row$medians[[name]]) else "-"
+  ratio_of <- function(name) if (name %in% names(row$ratios)) format_ratio(row$ratios[[name]]) else "-"
+  spread <- if (!is.null(row$quartiles$jax)) paste(vapply(row$quartiles$jax, format_ratio, ""), collapse = "..") else ""
+  c(
+    row$group, row$what, row$dtype, row$size, vapply(names(systems), median_of, ""), ratio_of("jax"), spread,
+    vapply(names(systems)[-(1:2)], ratio_of, ""), if (is.na(row$target)) "" else paste("<=", format_ratio(row$target)),
+    if (row$missed) "missed" else ""
+  )
+}
+header <- c(
+  "", "workload", "dtype", "size", systems, "/JAX", "quartiles", "/NumPy", "/PyTorch", "/base R", "target", ""
+)
+widths <- c(7L, 35L, 5L, 19L, 8L, 8L, 8L, 8L, 8L, 6L, 13L, 6L, 8L, 7L, 8L, 6L)
+left <- c(TRUE, TRUE, TRUE, rep(FALSE, 12L), TRUE)
+
+console_line <- function(cells) {
+  padded <- mapply(formatC, cells, width = widths, flag = ifelse(left, "-", ""))
+  paste0(trimws(paste(padded, collapse = " "), "right"), "\n")
+}
+
+misses <- function(rows, colds) {
+  cold <- Filter(function(x) x[7L] == "missed", cold_cells(colds))
+  warm <- vapply(Filter(function(row) row$missed, rows), function(row) {
+    sprintf("%s, %s, %s: %s of JAX's time, target %s (%s)", row$what, row$dtype, row$size,
+      format_ratio(row$ratios[["jax"]]), format_ratio(row$target), row$source)
+  }, "")
+  c(warm, vapply(cold, function(x) {
+    sprintf("tracing and compiling %s, %s: %s of JAX's time, target %s (compile)", x[1L], x[2L], x[5L], cold_target)
+  }, ""))
+}
+
+# Gaps of single rows, together where the reason is the same.
+gap_lines <- function(rows, missing, peers, failed, left_out) {
+  absent <- names(peers)[vapply(peers, is.character, NA)]
+  general <- vapply(absent, function(name) sprintf("%s: %s", systems[[name]], peers[[name]]), "")
+  single <- do.call(rbind, lapply(rows, function(row) {
+    gaps <- row$gaps[!names(row$gaps) %in% absent]
+    if (length(gaps)) data.frame(reason = paste0(systems[names(gaps)], ": ", gaps), what = row$what)
+  }))
+  grouped <- if (!is.null(single)) {
+    what <- tapply(single$what, single$reason, function(x) paste(unique(x), collapse = "; "))
+    paste0(names(what), " (", what, ")")
+  }
+  waiting <- if (length(missing)) paste0("anvil: no op yet for ", paste(missing, collapse = ", "))
+  out <- if (length(left_out)) paste0("no time left for ", paste(left_out, collapse = "; "))
+  c(unname(general), waiting, grouped, failed, out)
+}
+
+# What a new jitted function costs. The target leaves tracing in R out, these times have it in.
+cold_target <- 0.01
+cold_cells <- function(colds) {
+  lapply(colds, function(cold) {
+    ratio <- cold$anvil / cold$jax
+    c(cold$what, cold$dtype, format_seconds(cold$anvil), format_seconds(cold$jax), format_ratio(ratio),
+      paste("<=", format_ratio(cold_target)), if (ratio > cold_target) "missed" else "")
+  })
+}
+cold_header <- c("workload", "dtype", "anvil", "JAX", "/JAX", "target", "")
+
+# What to say where no target is missed: without JAX nobody knows.
+no_misses <- function(rows) {
+  known <- any(vapply(rows, function(row) "jax" %in% names(row$ratios), NA))
+  if (known) "none" else "unknown, for there was no JAX to measure against"
+}
+
+section <- function(title, lines, nothing) {
+  cat("\n", title, "\n", sep = "")
+  cat(paste0("  ", if (length(lines)) lines else nothing, "\n"), sep = "")
+}
+
+# ---- the file ----
+
+markdown_table <- function(header, rows) {
+  line <- function(cells) paste0("| ", paste(gsub("|", "\\|", cells, fixed = TRUE), collapse = " | "), " |")
+  c(line(header), line(rep("---", length(header))), vapply(rows, line, ""))
+}
+
+write_report <- function(path, about, notes, rows, colds, gaps, plot) {
+  bullets <- function(x, nothing) if (length(x)) paste("*", x) else nothing
+  missed <- misses(rows, colds)
+  writeLines(c(
+    "<!-- Written by `make bench`: do not edit by hand. -->", "# Benchmarks", "",
+    paste0("* ", names(about), ": ", about), "", notes, "",
+    if (!is.null(plot)) c(sprintf("![Ratios of anvil's time to JAX's](%s)", basename(plot)), ""),
+    markdown_table(header, lapply(rows, cells)), "",
+    "## Tracing and compiling", "",
+    "First call of a new jitted function, with little to run; the target is meant without tracing, which is in here.", "",
+    markdown_table(cold_header, cold_cells(colds)), "",
+    "## Missed targets", "", bullets(missed, no_misses(rows)), "",
+    "## Gaps", "", bullets(gaps, "none")
+  ), path)
+}
+
+# Ratios to JAX with their quartiles on a logarithmic scale, and the targets; NULL where this R cannot draw SVG.
+draw_ratios <- function(path, rows) {
+  rows <- Filter(function(row) "jax" %in% names(row$ratios), rows)
+  if (!length(rows) || !capabilities("cairo")) return(NULL)
+  ratio <- vapply(rows, function(row) row$ratios[["jax"]], 0)
+  target <- vapply(rows, function(row) row$target, 0)
+  quartiles <- vapply(rows, function(row) row$quartiles$jax, c(0, 0))
+  missed <- vapply(rows, function(row) row$missed, NA)
+  y <- rev(seq_along(rows))
+  grDevices::svg(path, width = 9, height = 2 + 0.17 * length(rows))
+  on.exit(grDevices::dev.off())
+  graphics::par(mar = c(4, 18, 6, 1), mgp = c(2.4, 0.7, 0))
+  graphics::plot(
+    NULL, xlim = range(ratio, target, quartiles, 1, na.rm = TRUE), ylim = c(0.5, length(rows) + 0.5), log = "x",
+    yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = ""
+  )
+  graphics::axis(3L)
+  graphics::title("Less than 1: anvil is faster", line = 4.5)
+  graphics::mtext("Blue: target met, or none. Red: missed. |: target. Bars: quartiles.", line = 2.8)
+  graphics::abline(v = 1, col = "grey60")
+  graphics::segments(quartiles[1L, ], y, quartiles[2L, ], y, col = "grey70", lwd = 3)
+  graphics::points(target, y, pch = "|", col = "grey30")
+  graphics::points(ratio, y, pch = 19, cex = 0.8, col = ifelse(missed, "firebrick", "steelblue"))
+  labels <- vapply(rows, function(row) paste(row$what, row$dtype, row$size, sep = ", "), "")
+  graphics::axis(2L, y, labels, las = 1L, cex.axis = 0.6, tick = FALSE)
+  path
+}
