@@ -79,6 +79,12 @@ pub const ELEMENTS: &[Known] = &[
               complex numbers are one sum or two (StableHLO, `reduce` and `dot_general`, leave the order open).",
     },
     Known {
+        ops: &["log"],
+        when: |pair| pair.anvil.iter().any(|x| x.is_infinite()),
+        why: "log(exp(x)) and log(sqrt(exp(x))) where exp(x) is infinite: XLA makes x and x / 2 of them \
+              (algebraic_simplifier.cc, HandleLog).",
+    },
+    Known {
         ops: &["add", "sub"],
         when: |pair| pair.anvil.iter().zip(pair.xla).all(|(x, y)| x == y),
         why: "x + 0 and x - 0 where x is -0: XLA takes them for x (algebraic_simplifier.cc, HandleAdd), and so does not make \
