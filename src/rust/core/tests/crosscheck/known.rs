@@ -91,7 +91,7 @@ pub const ELEMENTS: &[Known] = &[
               the 0 of IEEE 754.",
     },
     Known {
-        ops: &["mul"],
+        ops: &["mul", "mul_no_nan"],
         when: |pair| pair.xla.iter().all(|&x| x == 0.0) && pair.anvil.iter().all(|&x| x == 0.0 || x.is_nan()),
         why: "Products with a converted boolean: XLA makes `select(b, x, 0)` of them (algebraic_simplifier.cc, HandleMultiply), \
               so that -1 * 0 is 0 and Inf * 0 is 0.",
