@@ -5,6 +5,7 @@ use super::{sharding_attribute, Options};
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value};
+use crate::ops::gather::{GATHER_NAMES, SCATTER_NAMES};
 use crate::ops::{Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
 use crate::shape::{join, Axis};
 use crate::tensor::{Aval, View};
@@ -340,18 +341,7 @@ impl Writer {
     }
 }
 
-type WindowNames = [&'static str; 5];
-const GATHER_NAMES: WindowNames =
-    ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"];
-const SCATTER_NAMES: WindowNames = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-];
-
-fn windows(w: &Windows, names: WindowNames) -> String {
+fn windows(w: &Windows, names: [&'static str; 5]) -> String {
     let dims = [&w.window_dims, &w.dropped, &w.batching, &w.index_batching, &w.index_map];
     let mut all: Vec<String> = Vec::new();
     for (name, dims) in names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty()) {

@@ -34,9 +34,9 @@ pub struct Windows {
 
 /// Names of the parameters, as StableHLO has them.
 type Names = [&'static str; 5];
-const GATHER_NAMES: Names =
+pub(crate) const GATHER_NAMES: [&str; 5] =
     ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"];
-const SCATTER_NAMES: Names = [
+pub(crate) const SCATTER_NAMES: [&str; 5] = [
     "update_window_dims",
     "inserted_window_dims",
     "input_batching_dims",

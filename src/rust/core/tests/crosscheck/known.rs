@@ -79,9 +79,9 @@ pub const ELEMENTS: &[Known] = &[
               complex numbers are one sum or two (StableHLO, `reduce` and `dot_general`, leave the order open).",
     },
     Known {
-        ops: &["log"],
+        ops: &["log", "log1p", "log2", "log10", "acosh", "asinh"],
         when: |pair| pair.anvil.iter().any(|x| x.is_infinite()),
-        why: "log(exp(x)) and log(sqrt(exp(x))) where exp(x) is infinite: XLA makes x and x / 2 of them \
+        why: "log(exp(x)) and log(sqrt(exp(x))), in whatever op, where exp(x) is infinite: XLA makes x and x / 2 of them \
               (algebraic_simplifier.cc, HandleLog).",
     },
     Known {
