@@ -254,12 +254,25 @@ check_function <- function(f, name, takes = NULL) {
   if (!is.function(f)) abort_arg(name, "a function", describe(f))
   formals <- names(formals(args(f)))
   if (is.null(takes) || is.null(args(f)) || "..." %in% formals) return()
-  needed <- vapply(formals(args(f)), function(x) is.name(x) && !nzchar(as.character(x)), NA)
-  if (length(formals) >= length(takes) && sum(needed) <= length(takes)) return()
+  order <- by_order(f, length(takes))
+  if (order$enough && !order$left_out) return()
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
   got <- if (length(formals)) paste0("`", formals, "`", collapse = ", ") else "nothing"
   hint <- if (length(formals) > length(takes)) "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
   abort_arg(name, expected, paste("one of", got), hint)
+}
+
+# Whether a function takes `n` arguments in order, how many it does take, and how many others it needs.
+by_order <- function(f, n) {
+  formals <- formals(args(f))
+  dots <- names(formals) == "..."
+  # What comes after dots is not reached by order.
+  before <- if (any(dots)) which(dots) - 1L else length(formals)
+  needed <- vapply(formals, identical, NA, quote(expr = ))
+  list(
+    enough = any(dots) || before >= n, before = before,
+    left_out = sum(needed & !dots & seq_along(formals) > min(n, before))
+  )
 }
 
 # R itself says which argument is missing, but not in a way that a program can tell.

@@ -92,12 +92,17 @@ describe_leaves <- function(x, path) {
   if (is.null(x)) return(setNames("NULL", path))
   if (is.list(x) && !is.object(x)) {
     if (!length(x)) return(setNames("list()", path))
-    names <- names(x) %||% rep("", length(x))
-    below <- ifelse(names == "", paste0(path, "[[", seq_along(x), "]]"), paste0(path, "$", names))
+    below <- places_in(x, path)
     return(unlist(lapply(seq_along(x), function(i) describe_leaves(x[[i]], below[i]))))
   }
   type <- paste0(dtype(x)$name, if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
   setNames(paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type), path)
+}
+
+# Places of the elements of a list: `p$w`, or `p[[2]]` without a name.
+places_in <- function(x, path) {
+  names <- names(x) %||% rep("", length(x))
+  ifelse(names == "", paste0(path, "[[", seq_along(x), "]]"), paste0(path, "$", names))
 }
 
 shorten <- function(x) {

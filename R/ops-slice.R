@@ -200,23 +200,16 @@ nv_scatter <- function(input, scatter_indices, update, update_window_dims, inser
 
 # A function that can be called with two arguments in order.
 check_two_arguments <- function(f, name) {
-  formals <- formals(args(f))
-  dots <- names(formals) == "..."
-  # What comes after dots is not reached by order.
-  before <- if (any(dots)) which(dots) - 1L else length(formals)
-  needed <- vapply(formals, identical, NA, quote(expr = ))
-  takes <- any(dots) || before >= 2L
-  left_out <- sum(needed & !dots & seq_along(formals) > min(2L, before))
-  if (takes && !left_out) return()
-  count <- if (takes) min(2L, before) + left_out else before
+  order <- by_order(f, 2L)
+  if (order$enough && !order$left_out) return()
+  count <- if (order$enough) min(2L, order$before) + order$left_out else order$before
   got <- if (count == 0L) "one without arguments" else paste("one of", count, if (count == 1L) "argument" else "arguments")
   abort_arg(name, "a function of two values, the old one and the update", got)
 }
 
 # What an update computation gives: a value of the elements' type.
 check_update <- function(out, element) {
-  number <- inherits(out, "AnvilValue") || !is.object(out) && (is.numeric(out) || is.logical(out) || is.complex(out))
-  if (!number) {
+  if (!is_operand(out)) {
     abort_arg("update_computation", "a function that gives one tensor or R number", paste("one that gives", describe(out)))
   }
   check_same_types(

@@ -127,8 +127,7 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
 # Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an
 # error says what they could be.
 is_data <- function(x) {
-  if (is.null(x) || inherits(x, c("AnvilValue", "AnvilAbstract"))) return(TRUE)
-  !is.object(x) && (is.list(x) || is.numeric(x) || is.logical(x) || is.complex(x))
+  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x)
 }
 
 # Names of arguments; ..1 and so on for those that have none.
@@ -147,8 +146,7 @@ check_taken <- function(f, names) {
 # Calls `see(leaf, place)` for what is in a list, or is none.
 each_place <- function(x, place, see) {
   if (!is.list(x) || is.object(x)) return(invisible(see(x, place)))
-  names <- names(x) %||% rep("", length(x))
-  places <- ifelse(names == "", paste0(place, "[[", seq_along(x), "]]"), paste0(place, "$", names))
+  places <- places_in(x, place)
   for (i in seq_along(x)) each_place(x[[i]], places[i], see)
 }
 

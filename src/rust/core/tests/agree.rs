@@ -2,15 +2,14 @@
 //! give the same bits.
 
 mod common;
+#[path = "common/rows.rs"]
+mod row_programs;
 
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::tile::TILE;
-use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, MakeComplex, Op, Part, Predicate, Reverse, StaticSlice, Ternary,
-    Transpose, Unary,
-};
+use anvil_core::ops::{BroadcastInDim, Builder, Op, Reverse, StaticSlice, Ternary, Transpose, Unary};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
 use common::{aligned, disagreement, random_tensor, Rng};
@@ -31,14 +30,8 @@ const PLACES: [Place; 4] = [Place::Dense, Place::Transposed, Place::Broadcast, P
 
 /// Elementwise ops, with the number of operands.
 fn ops() -> Vec<(Op, usize)> {
-    let mut ops: Vec<(Op, usize)> = Unary::ALL.iter().map(|&op| (Op::Unary(op), 1)).collect();
-    ops.extend(Predicate::ALL.iter().map(|&op| (Op::Predicate(op), 1)));
-    ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert { dtype, ambiguous: false }), 1)));
-    ops.extend(Part::ALL.iter().map(|&op| (Op::Part(op), 1)));
-    ops.push((Op::Complex(MakeComplex), 2));
-    ops.extend(Binary::ALL.iter().map(|&op| (Op::Binary(op), 2)));
-    ops.extend(Compare::ALL.iter().map(|&op| (Op::Compare(op), 2)));
-    ops.extend(Ternary::ALL.iter().map(|&op| (Op::Ternary(op), 3)));
+    let mut ops = row_programs::elementwise();
+    ops.push((Op::Ternary(Ternary::Select), 3));
     ops
 }
 

@@ -43,7 +43,8 @@ fn program(op: Op, types: &[Aval]) -> Option<Graph> {
     Some(b.finish(outputs))
 }
 
-fn elementwise() -> Vec<(Op, usize)> {
+/// Elementwise ops but for `select`, whose first operand is a condition, with the number of operands.
+pub fn elementwise() -> Vec<(Op, usize)> {
     let mut ops: Vec<(Op, usize)> = Unary::ALL.iter().map(|&op| (Op::Unary(op), 1)).collect();
     ops.extend(Predicate::ALL.iter().map(|&op| (Op::Predicate(op), 1)));
     ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert { dtype, ambiguous: false }), 1)));
