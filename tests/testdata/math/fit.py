@@ -220,7 +220,6 @@ def main():
     parts("PI", "`pi`", mpmath.pi, [53, 53])
     parts("TWO_THIRDS", "`2/3`", mpf(2) / 3, [53, 53])
     parts("CBRT_2", "Cube root of 2", mpmath.cbrt(2), [53])
-    parts("CBRT_4", "Cube root of 4", mpmath.cbrt(4), [53])
 
     # Bits of 2/pi after the binary point, for the reduction of Payne and Hanek: the largest double is below 2^1024.
     with mpmath.workdps(500):

@@ -237,7 +237,7 @@ binary_ops! {
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
-        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, float: |y, x| y.atan2(x), }
+        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, simd: math::ATAN2, }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
         accepts: BITS,

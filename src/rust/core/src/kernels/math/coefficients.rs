@@ -373,11 +373,6 @@ pub(super) const CBRT_2: [f64; 1] = [
     1.2599210498948732,
 ];
 
-/// Cube root of 4, in parts of 53 bits.
-pub(super) const CBRT_4: [f64; 1] = [
-    1.5874010519681996,
-];
-
 /// The bits of `2/pi` after the binary point.
 pub(super) const TWO_OVER_PI: [u64; 20] = [
     0xa2f9836e4e441529,

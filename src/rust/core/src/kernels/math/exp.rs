@@ -69,6 +69,12 @@ pub(super) fn exp<V: Lanes>(x: V) -> V {
     if V::any(!x.abs().lt(limit())) {
         return exp_careful(x);
     }
+    exp_near(x)
+}
+
+/// As [`exp`], below [`limit`].
+#[inline(always)]
+pub(super) fn exp_near<V: Lanes>(x: V) -> V {
     let Reduced { bits, r, .. } = reduce(x);
     let y = V::of(1.0) + (r + bend(r));
     y.add_bits(bits.shl(V::FRACTION))

@@ -17,7 +17,9 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", has_avx512))]
 mod avx512;
 mod coefficients;
+mod error;
 mod exp;
+mod inverse;
 mod lanes;
 mod log;
 #[cfg(target_arch = "aarch64")]
@@ -347,9 +349,25 @@ kernels! {
     COS trigonometry::cos_single, trigonometry::cos;
     /// Tangent.
     TAN trigonometry::tan_single, trigonometry::tan;
+    /// Inverse sine.
+    ASIN inverse::asin_single, inverse::asin;
+    /// Inverse cosine.
+    ACOS inverse::acos_single, inverse::acos;
+    /// Inverse tangent.
+    ATAN inverse::atan_single, inverse::atan;
+    /// Inverse hyperbolic sine.
+    ASINH inverse::asinh_single, inverse::asinh;
+    /// Inverse hyperbolic cosine.
+    ACOSH inverse::acosh_single, inverse::acosh;
+    /// Inverse hyperbolic tangent.
+    ATANH inverse::atanh_single, inverse::atanh;
+    /// Error function.
+    ERF error::erf, error::erf;
     two:
     /// `x^y`.
     POW log::pow_single, log::pow;
+    /// Angle of the point (`y`, `x`), in this order.
+    ATAN2 inverse::atan2_single, inverse::atan2;
 }
 
 // ---- what the implementations of lanes share
