@@ -194,14 +194,14 @@ def main():
     constant("ERF", "`erf(x) / x - 1` in powers of `x^2` for `|x| <= 1`, for doubles", lambda z: error(z) - 1,
              lambda z: 1 / error(z), 0, 1, 13)
     constant("ERF_SINGLE", "As `ERF`, for singles", lambda z: error(z) - 1, lambda z: 1 / error(z), 0, 1, 6, single)
-    tail = lambda u: -mpmath.log(mpmath.erfc(u + mpf("3.5")))
-    weight = lambda u: mpmath.erfc(u + mpf("3.5"))
-    constant("ERF_TAIL", "`-log(erfc(x))` in powers of `x - 7/2` for `1 <= x <= 6`, for doubles; the error is that of `erf(x)`",
-             tail, weight, mpf("-2.5"), mpf("2.5"), 18)
-    tail = lambda u: -mpmath.log(mpmath.erfc(u + mpf("2.5")))
-    weight = lambda u: mpmath.erfc(u + mpf("2.5"))
-    constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` in powers of `x - 5/2` for `1 <= x <= 4`, for singles", tail, weight,
-             mpf("-1.5"), mpf("1.5"), 7, single)
+    tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
+    weight = lambda u: mpmath.erfc(1 + u)
+    constant("ERF_TAIL", "`-log(erfc(x))` in powers of `x - 1` for `1 <= x <= 6`, for doubles; the error is that of `erf(x)`",
+             tail, weight, 0, 5, 18)
+    tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
+    weight = lambda u: mpmath.erfc(1 + u)
+    constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
+             0, 3, 8, single)
     constant("CBRT", "Cube root on [1, 2], where iteration begins", mpmath.cbrt, lambda x: 1 / mpmath.cbrt(x), 1, 2, 4)
 
     parts("LN2", "`log(2)`", ln2, [42, 53])

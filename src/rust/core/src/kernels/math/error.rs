@@ -13,7 +13,7 @@ pub(super) fn erf<V: Lanes>(x: V) -> V {
     let small = if V::DOUBLE { polynomial(z, &c::ERF) } else { polynomial(z, &c::ERF_SINGLE) };
     let small = size.mul_add(small, size);
     // At the end of the range the result is 1.
-    let large = size.max(one).min(V::either(6.0, 4.0)) - V::either(3.5, 2.5);
+    let large = size.max(one).min(V::either(6.0, 4.0)) - one;
     let q = if V::DOUBLE { polynomial(large, &c::ERF_TAIL) } else { polynomial(large, &c::ERF_TAIL_SINGLE) };
     let large = one - exp_near(q.negate());
     x.keep_nan(V::select(size.lt(one), small, large).copysign(x))
