@@ -201,7 +201,7 @@ def main():
     tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
     weight = lambda u: mpmath.erfc(1 + u)
     constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
-             0, 3, 8, single)
+             0, 3, 7, single)
     constant("CBRT", "Cube root on [1, 2], where iteration begins", mpmath.cbrt, lambda x: 1 / mpmath.cbrt(x), 1, 2, 4)
 
     parts("LN2", "`log(2)`", ln2, [42, 53])

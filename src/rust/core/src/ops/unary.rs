@@ -155,6 +155,10 @@ unary_ops! {
     cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), hlo: Spelling::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
     /// Exponential, `e^x`.
     exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), hlo: Spelling::On(spell::real, "stablehlo.exponential", complexes::exp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, complex: |z| z.map(complex::exp), }
+    /// Power of 2, `2^x`.
+    ///
+    /// Exact for whole numbers.
+    exp2 { accepts: FLOAT, slope: Slope::By(|_x, y| y * std::f64::consts::LN_2), hlo: Spelling::Formula(floats::exp2), example: "c(-1, 0, 3)", ulps: 1.0, simd: math::EXP2, }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
@@ -210,6 +214,10 @@ unary_ops! {
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
     logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), hlo: Spelling::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", ulps: 1.0, simd: math::LOGISTIC, }
+    /// Soft maximum of 0 and the operand, `log(1 + exp(x))`.
+    ///
+    /// It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is [nv_logistic()].
+    softplus { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::logistic)), hlo: Spelling::Formula(floats::softplus), example: "c(-2, 0, 2)", ulps: 2.0, simd: math::SOFTPLUS, }
     /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
     erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Op("chlo.erf"), example: "c(-1, 0, 0.5)", ulps: 1.0, simd: math::ERF, }
     /// Complementary error function, `1 - erf(x)`.

@@ -1,13 +1,17 @@
-//! Lanes in plain Rust, for processors of which nothing else is known: one double, or two singles.
+//! Lanes in plain Rust, for processors of which nothing else is known.
 
 use super::lanes::{Lanes, Singles};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
-/// Two singles.
+/// Eight singles.
 #[derive(Clone, Copy)]
-pub(super) struct F32x2([f32; 2]);
+pub(super) struct F32x8([f32; 8]);
 
-/// One double.
+/// Four doubles: enough that one need not wait for the other, as emulated fused operations take long.
+#[derive(Clone, Copy)]
+pub(super) struct F64x4([f64; 4]);
+
+/// One double, for what is rare.
 #[derive(Clone, Copy)]
 pub(super) struct F64x1([f64; 1]);
 
@@ -44,36 +48,46 @@ impl<const N: usize> Not for Mask<N> {
 const HAS_FUSED: bool =
     cfg!(any(target_feature = "fma", target_arch = "aarch64", target_arch = "powerpc64", target_arch = "riscv64", target_arch = "s390x"));
 
-/// `x * y + z`, rounded once.
-fn fused32(x: f32, y: f32, z: f32) -> f32 {
+/// `x * y + z`, each rounded once.
+#[inline(always)]
+fn fused32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
     if HAS_FUSED {
-        return x.mul_add(y, z);
+        return std::array::from_fn(|i| x[i].mul_add(y[i], z[i]));
     }
     // The product is exact; the sum is made odd where it is not, so that it rounds to a single as the exact sum would.
-    let (product, z) = (f64::from(x) * f64::from(y), f64::from(z));
-    odd_sum(product, z) as f32
+    std::array::from_fn(|i| odd_sum(f64::from(x[i]) * f64::from(y[i]), f64::from(z[i])) as f32)
+}
+
+/// The rounded sum, and what the rounding lost.
+#[inline(always)]
+fn two_sum(x: f64, y: f64) -> (f64, f64) {
+    let sum = x + y;
+    let kept = sum - x;
+    (sum, (x - (sum - kept)) + (y - kept))
 }
 
 /// The sum of two doubles, rounded to the nearer neighbour in size whose last bit is set unless it is exact.
+#[inline(always)]
 fn odd_sum(x: f64, y: f64) -> f64 {
-    let sum = x + y;
-    let kept = sum - x;
-    let lost = (x - (sum - kept)) + (y - kept);
+    let (sum, lost) = two_sum(x, y);
     let bits = sum.to_bits();
-    if lost == 0.0 || lost.is_nan() || bits & 1 == 1 {
-        return sum;
-    }
-    // The exact sum lies on the side of `lost`.
-    f64::from_bits(if (lost > 0.0) == (sum > 0.0) { bits + 1 } else { bits - 1 })
+    // The exact sum lies on the side of `lost`; that is NaN where the sum is no number.
+    let toward = if (lost > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let is_exact = lost == 0.0 || lost.is_nan() || bits & 1 == 1;
+    f64::from_bits(if is_exact { bits } else { toward })
 }
 
-/// `x * y + z`, rounded once. Source: Boldo, Melquiond (2008), Emulation of a FMA and correctly rounded sums.
-fn fused64(x: f64, y: f64, z: f64) -> f64 {
-    let exponent = |v: f64| (v.to_bits() >> 52) & 0x7ff;
-    let ordinary = |v: f64, least, most| v == 0.0 || (least..most).contains(&exponent(v));
-    let is_safe = ordinary(x, 600, 1400) && ordinary(y, 600, 1400) && ordinary(z, 200, 1800);
-    if HAS_FUSED || !is_safe || x == 0.0 || y == 0.0 {
-        return x.mul_add(y, z);
+/// `x * y + z`, each rounded once. Source: Boldo, Melquiond (2008), Emulation of a FMA and correctly rounded sums.
+#[inline(always)]
+fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
+    // Sizes of which no intermediate result overflows or vanishes.
+    let is_safe = |v: f64, least: f64, most: f64| (v.abs() >= least) & (v.abs() <= most) | (v == 0.0);
+    let mut all_safe = !HAS_FUSED;
+    for i in 0..N {
+        all_safe &= is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);
+    }
+    if !all_safe {
+        return std::array::from_fn(|i| x[i].mul_add(y[i], z[i]));
     }
     // The product in two parts, of factors in two parts (Dekker, Veltkamp).
     let split = |v: f64| {
@@ -81,17 +95,16 @@ fn fused64(x: f64, y: f64, z: f64) -> f64 {
         let high = scaled - (scaled - v);
         (high, v - high)
     };
-    let ((xh, xl), (yh, yl)) = (split(x), split(y));
-    let high = x * y;
-    let low = xl * yl - (((high - xh * yh) - xl * yh) - xh * yl);
-    let two_sum = |a: f64, b: f64| {
-        let sum = a + b;
-        let kept = sum - a;
-        (sum, (a - (sum - kept)) + (b - kept))
-    };
-    let (rest, tiny) = two_sum(z, low);
-    let (sum, lost) = two_sum(high, rest);
-    sum + odd_sum(tiny, lost)
+    std::array::from_fn(|i| {
+        let (x, y, z) = (x[i], y[i], z[i]);
+        let ((xh, xl), (yh, yl)) = (split(x), split(y));
+        let high = x * y;
+        let low = xl * yl - (((high - xh * yh) - xl * yh) - xh * yl);
+        let (rest, tiny) = two_sum(z, low);
+        let (sum, lost) = two_sum(high, rest);
+        // Of a product that is 0 the sum above may have lost the sign.
+        if high == 0.0 { high + z } else { sum + odd_sum(tiny, lost) }
+    })
 }
 
 /// All methods of a vector type, element by element.
@@ -166,11 +179,11 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn mul_add(self, y: Self, z: Self) -> Self {
-                Self(std::array::from_fn(|i| $fused(self.0[i], y.0[i], z.0[i])))
+                Self($fused(self.0, y.0, z.0))
             }
             #[inline(always)]
             fn neg_mul_add(self, y: Self, z: Self) -> Self {
-                Self(std::array::from_fn(|i| $fused(-self.0[i], y.0[i], z.0[i])))
+                Self($fused(self.0.map(|x| -x), y.0, z.0))
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -231,18 +244,20 @@ macro_rules! lanes {
         }
     };
 }
-lanes! { F32x2, 2, f32, u32, false, fused32 }
+lanes! { F32x8, 8, f32, u32, false, fused32 }
+lanes! { F64x4, 4, f64, u64, true, fused64 }
 lanes! { F64x1, 1, f64, u64, true, fused64 }
 
-impl Singles for F32x2 {
-    type Double = F64x1;
+impl Singles for F32x8 {
+    type Double = F64x4;
     #[inline(always)]
-    fn widen(self) -> (F64x1, F64x1) {
-        (F64x1([self.0[0].into()]), F64x1([self.0[1].into()]))
+    fn widen(self) -> (F64x4, F64x4) {
+        let from = |start: usize| F64x4(std::array::from_fn(|i| self.0[start + i].into()));
+        (from(0), from(4))
     }
     #[inline(always)]
-    fn narrow(low: F64x1, high: F64x1) -> Self {
-        Self([low.0[0] as f32, high.0[0] as f32])
+    fn narrow(low: F64x4, high: F64x4) -> Self {
+        Self(std::array::from_fn(|i| (if i < 4 { low.0[i] } else { high.0[i - 4] }) as f32))
     }
 }
 
@@ -262,11 +277,11 @@ mod tests {
             let mut double = || f64::from_bits((next() & 0x800f_ffff_ffff_ffff) | ((next() % 120 + 960) << 52));
             let (x, y) = (double(), double());
             let z = if i % 2 == 0 { double() } else { -x * y * (1.0 + double() * 1e-12) };
-            assert_eq!(fused64(x, y, z).to_bits(), x.mul_add(y, z).to_bits(), "{x:e} {y:e} {z:e}");
+            assert_eq!(fused64([x], [y], [z])[0].to_bits(), x.mul_add(y, z).to_bits(), "{x:e} {y:e} {z:e}");
             let mut single = || f32::from_bits((next() as u32 & 0x807f_ffff) | ((next() % 60 + 100) as u32) << 23);
             let (x, y) = (single(), single());
             let z = if i % 2 == 0 { single() } else { -x * y };
-            assert_eq!(fused32(x, y, z).to_bits(), x.mul_add(y, z).to_bits(), "{x:e} {y:e} {z:e}");
+            assert_eq!(fused32([x], [y], [z])[0].to_bits(), x.mul_add(y, z).to_bits(), "{x:e} {y:e} {z:e}");
         }
     }
 }
