@@ -427,20 +427,16 @@ macro_rules! float {
             /// Value as a double, exact.
             fn f64(self) -> f64;
             $(#[doc = $doc] fn $method(self) -> Self;)+
-            /// Angle of the point (`y`, `x`) in radians.
-            fn atan2(self, x: Self) -> Self;
         }
         impl Float for f32 {
             fn of(x: f64) -> f32 { x as f32 }
             fn f64(self) -> f64 { self as f64 }
             $(fn $method(self) -> f32 { f32::$method(self) })+
-            fn atan2(self, x: f32) -> f32 { f32::atan2(self, x) }
         }
         impl Float for f64 {
             fn of(x: f64) -> f64 { x }
             fn f64(self) -> f64 { self }
             $(fn $method(self) -> f64 { f64::$method(self) })+
-            fn atan2(self, x: f64) -> f64 { f64::atan2(self, x) }
         }
     };
 }

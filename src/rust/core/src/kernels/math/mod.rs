@@ -154,6 +154,13 @@ macro_rules! computed {
 computed! { f32 single }
 computed! { f64 double }
 
+/// A function of one pair.
+pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
+    let mut out = [F::default()];
+    F::map2(kernel, &[x], &[y], &mut out);
+    out[0]
+}
+
 /// Elements of a 16-bit tile that are computed on at once.
 const HALVES: usize = 256;
 
