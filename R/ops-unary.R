@@ -97,6 +97,20 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 #' @export
 nv_exp <- function(operand) .External(anvil_op, "exp", operand)
 
+#' Power of 2, `2^x`
+#'
+#' Exact for whole numbers.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_exp2(nv_tensor(c(-1, 0, 3)))
+#' @export
+nv_exp2 <- function(operand) .External(anvil_op, "exp2", operand)
+
 #' `e^x - 1`
 #'
 #' Accurate near zero, where `exp(x) - 1` is not.
@@ -332,6 +346,20 @@ nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
 #' nv_logistic(nv_tensor(c(-2, 0, 2)))
 #' @export
 nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
+
+#' Soft maximum of 0 and the operand, `log(1 + exp(x))`
+#'
+#' It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is [nv_logistic()].
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_softplus(nv_tensor(c(-2, 0, 2)))
+#' @export
+nv_softplus <- function(operand) .External(anvil_op, "softplus", operand)
 
 #' Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`
 #'

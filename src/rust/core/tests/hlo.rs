@@ -46,10 +46,12 @@ const ULP: &[(&str, f64)] = &[
     ("erf_inv", 3.0),
     ("erfc", 3.0),
     ("exp", 3.0),
+    ("exp2", 2.0),
     ("lgamma", 4.0),
     ("log10", 3.0),
     ("log1p", 2.0),
     ("log2", 3.0),
+    ("polygamma", 2.0),
     ("sin", 3.0),
     ("sinh", 3.0),
 ];

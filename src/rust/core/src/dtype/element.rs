@@ -418,7 +418,7 @@ real! { bf16 f32; f16 f32; f32 f64; f64 f64; }
 
 macro_rules! float {
     ($($method:ident $doc:literal,)+) => {
-        /// A float with arithmetic of its own. Methods are the correctly specified mathematics of the standard library.
+        /// A float with arithmetic of its own. Its mathematics is in `kernels::math`, on slices.
         pub trait Float: Real + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
             + Rem<Output = Self> + Neg<Output = Self>
         {
@@ -427,34 +427,21 @@ macro_rules! float {
             /// Value as a double, exact.
             fn f64(self) -> f64;
             $(#[doc = $doc] fn $method(self) -> Self;)+
-            /// `x^y`, by IEEE 754 `pow`.
-            fn power(self, y: Self) -> Self;
-            /// Angle of the point (`y`, `x`) in radians.
-            fn atan2(self, x: Self) -> Self;
         }
         impl Float for f32 {
             fn of(x: f64) -> f32 { x as f32 }
             fn f64(self) -> f64 { self as f64 }
             $(fn $method(self) -> f32 { f32::$method(self) })+
-            fn power(self, y: f32) -> f32 { self.powf(y) }
-            fn atan2(self, x: f32) -> f32 { f32::atan2(self, x) }
         }
         impl Float for f64 {
             fn of(x: f64) -> f64 { x }
             fn f64(self) -> f64 { self }
             $(fn $method(self) -> f64 { f64::$method(self) })+
-            fn power(self, y: f64) -> f64 { self.powf(y) }
-            fn atan2(self, x: f64) -> f64 { f64::atan2(self, x) }
         }
     };
 }
 
 float! {
-    sqrt "Square root.", cbrt "Cube root.", exp "`e^x`.", exp_m1 "`e^x - 1`.", ln "Natural logarithm.",
-    ln_1p "`log(1 + x)`.", log2 "Logarithm to base 2.", log10 "Logarithm to base 10.",
-    sin "Sine; radians.", cos "Cosine; radians.", tan "Tangent; radians.",
-    asin "Inverse sine.", acos "Inverse cosine.", atan "Inverse tangent.",
-    sinh "Hyperbolic sine.", cosh "Hyperbolic cosine.", tanh "Hyperbolic tangent.",
     floor "Largest whole number not above.", ceil "Smallest whole number not below.", trunc "Whole part.",
     round "Nearest whole number, ties away from zero.", round_ties_even "Nearest whole number, ties to even.",
     abs "Absolute value.",

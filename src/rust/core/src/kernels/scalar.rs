@@ -54,17 +54,6 @@ pub fn floor_quotient<F: Float>(x: F, y: F) -> F {
     if q == zero { zero_signed(x / y) } else { q }
 }
 
-/// `1 / (1 + e^-x)`, without overflow or cancellation on either side. At most 2 ulp in f64 (held in `special`'s tests).
-pub fn logistic<F: Float>(x: F) -> F {
-    let one = F::of(1.0);
-    if x.sign_bit() {
-        let e = x.exp();
-        e / (one + e)
-    } else {
-        one / (one + (-x).exp())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,13 +80,5 @@ mod tests {
         assert_eq!(floor_quotient(1.0f64, 0.0), f64::INFINITY);
         assert_eq!(floor_quotient(-1.0f32, f32::INFINITY), -1.0);
         assert_eq!(floor_quotient(1.0f32, f32::INFINITY), 0.0);
-    }
-
-    #[test]
-    fn logistic_saturates() {
-        assert_eq!(logistic(-1000.0f64), 0.0);
-        assert_eq!(logistic(1000.0f32), 1.0);
-        assert_eq!(logistic(0.0f64), 0.5);
-        assert!(logistic(f64::NAN).is_nan());
     }
 }

@@ -8,6 +8,7 @@ use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
 use crate::error::{Error, Result};
+use crate::kernels::math::{self, Computed};
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -26,6 +27,8 @@ macro_rules! binary_ops {
             $(operands: $operands:expr,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
+            $(ulps: $ulps:literal,)?
+            $(simd: $simd:path,)?
             $(float: |$x:ident, $y:ident| $float:expr,)?
             $(int: |$i:ident, $j:ident| $int:expr,)?
             $(boolean: |$a:ident, $b:ident| $boolean:expr,)?
@@ -47,8 +50,9 @@ macro_rules! binary_ops {
                     #[allow(unused_mut)]
                     let mut row = Row {
                         name: $name, function: concat!("nv_", $name), generated: true, doc: &[$($doc),+],
-                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example,
+                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
                     };
+                    $(row.ulps = $ulps;)?
                     $(row.generic = Some($generic);)?
                     $(row.operands = $operands;)?
                     row
@@ -65,10 +69,11 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => $hlo),+ }
             }
 
-            fn float_tile<F: Float>(self) -> Option<Tile<F>> {
+            fn float_tile<F: Computed>(self) -> Option<Tile<F>> {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
+                    $(tile = Some(|x, y, out| F::map2(&$simd, x, y, out));)?
                     $(tile = Some(|x, y, out| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float });)?
                     tile
                 }),+ }
@@ -79,6 +84,7 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<H>> = None;
+                    $(tile = Some(|x, y, out| math::map2_halves(&$simd, x, y, out));)?
                     $(tile = Some(|x, y, out| {
                         #[allow(dead_code)]
                         type F = f32;
@@ -185,7 +191,7 @@ binary_ops! {
             };
             [Some(y.chain(less)), Some(base.log() * z)]
         }), hlo: Spelling::On(spell::inexact, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
-        float: |x, y| x.power(y), int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
+        ulps: 1.0, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
@@ -231,7 +237,7 @@ binary_ops! {
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
-        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", float: |y, x| y.atan2(x), }
+        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, simd: math::ATAN2, }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
         accepts: BITS,
@@ -274,7 +280,7 @@ binary_ops! {
     polygamma "polygamma" {
         accepts: FLOAT,
         slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
-        float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
+        ulps: 8.0, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }
 

@@ -6,6 +6,7 @@ use super::spell::{self, Spelling, Spelling1};
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
+use crate::kernels::math::{self, Computed};
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use num_complex::Complex;
@@ -16,6 +17,7 @@ macro_rules! part_ops {
         $name:ident {
             $(function: $function:literal,)?
             generic: $generic:literal,
+            $(ulps: $ulps:literal,)?
             complex: |$re:ident, $im:ident| $complex:expr,
             hlo: $hlo:expr,
         }
@@ -37,8 +39,9 @@ macro_rules! part_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
-                        example: "c(3+4i, -1i)",
+                        example: "c(3+4i, -1i)", ulps: 0.0,
                     };
+                    $(row.ulps = $ulps;)?
                     $(row.function = $function; row.generated = false; row.accepts = SIGNED_NUMBER;)?
                     row
                 }),+ }
@@ -49,7 +52,10 @@ macro_rules! part_ops {
                 match self { $(Part::$name => $hlo),+ }
             }
 
-            fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part]) {
+            fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part])
+            where
+                C::Part: Computed,
+            {
                 match self { $(Part::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
                     let ($re, $im) = z.parts();
                     *out = $complex;
@@ -71,7 +77,7 @@ part_ops! {
     /// Argument: the angle from the positive real axis, in radians.
     ///
     /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
-    arg { generic: "Arg", complex: |re, im| im.atan2(re), hlo: Spelling::Formula(spell::arg), }
+    arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), hlo: Spelling::Formula(spell::arg), }
     /// Absolute value of a complex number, without overflow on the way.
     magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
 }

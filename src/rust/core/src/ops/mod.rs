@@ -146,13 +146,16 @@ pub struct Row {
     pub generic: Option<&'static str>,
     /// Arguments of the example on the help page.
     pub example: &'static str,
+    /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float before its
+    /// rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
+    pub ulps: f64,
 }
 
 /// Rows of ops whose R function is written by hand.
 pub(crate) const fn written(
     name: &'static str, function: &'static str, operands: &'static [&'static str], accepts: Class,
 ) -> Row {
-    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "" }
+    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "", ulps: 0.0 }
 }
 
 /// The catalogue, family by family.

@@ -35,6 +35,16 @@ fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     [ordinary.select(m, x), ordinary.select(e, x.of(0.0))]
 }
 
+/// The power of 2.
+pub(super) fn exp2<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    x.of(2.0).binary(Binary::pow, x)
+}
+
+/// `max(x, 0) + log1p(e^-|x|)`.
+pub(super) fn softplus<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    x.binary(Binary::max, x.of(0.0)) + (-size(x)).exp().unary(Unary::log1p)
+}
+
 /// Logarithm to base 2: the exponent, and that of the rest. Exact for powers of two.
 pub(super) fn log2<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if x.aval().dtype.is_complex() {

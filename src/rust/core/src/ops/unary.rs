@@ -6,6 +6,7 @@ use super::spell::{self, Spelling, Spelling1};
 use super::{spell_complex as complexes, spell_floats as floats, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
+use crate::kernels::math::{self, Computed};
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -24,6 +25,8 @@ macro_rules! unary_ops {
             $(function: $function:literal,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
+            $(ulps: $ulps:literal,)?
+            $(simd: $simd:path,)?
             $(float: |$x:ident| $float:expr,)?
             $(int: |$i:ident| $int:expr,)?
             $(boolean: |$b:ident| $boolean:expr,)?
@@ -45,8 +48,9 @@ macro_rules! unary_ops {
                     #[allow(unused_mut)]
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
-                        doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example,
+                        doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
                     };
+                    $(row.ulps = $ulps;)?
                     $(row.generic = Some($generic);)?
                     $(row.function = $function; row.generated = false;)?
                     row
@@ -63,10 +67,11 @@ macro_rules! unary_ops {
                 match self { $(Unary::$name => $hlo),+ }
             }
 
-            fn float_tile<F: Float>(self) -> Option<Tile<F>> {
+            fn float_tile<F: Computed>(self) -> Option<Tile<F>> {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
+                    $(tile = Some(|x, out| F::map(&$simd, x, out));)?
                     $(tile = Some(|x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = $float });)?
                     tile
                 }),+ }
@@ -77,6 +82,7 @@ macro_rules! unary_ops {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<H>> = None;
+                    $(tile = Some(|x, out| math::map_halves(&$simd, x, out));)?
                     $(tile = Some(|x, out| {
                         #[allow(dead_code)]
                         type F = f32;
@@ -124,11 +130,6 @@ fn via_f64<F: Float>(f: fn(f64) -> f64, x: F) -> F {
     F::of(f(x.f64()))
 }
 
-/// NaN below 1, where `libm::acosh` takes a large negative number for its absolute value, and gives -Inf for others.
-fn acosh(x: f64) -> f64 {
-    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
-}
-
 unary_ops! {
     /// Negation, `-x`.
     ///
@@ -145,88 +146,96 @@ unary_ops! {
     /// Square root.
     ///
     /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", float: |x| x.sqrt(), complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
-    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), hlo: Spelling::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", float: |x| F::of(1.0) / x.sqrt(), }
+    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), hlo: Spelling::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", ulps: 2.0, simd: math::RSQRT, }
     /// Cube root, of negative numbers too.
-    cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), hlo: Spelling::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", float: |x| x.cbrt(), }
+    cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), hlo: Spelling::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), hlo: Spelling::On(spell::real, "stablehlo.exponential", complexes::exp), generic: "exp", example: "c(-1, 0, 1)", float: |x| x.exp(), complex: |z| z.map(complex::exp), }
+    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), hlo: Spelling::On(spell::real, "stablehlo.exponential", complexes::exp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, complex: |z| z.map(complex::exp), }
+    /// Power of 2, `2^x`.
+    ///
+    /// Exact for whole numbers.
+    exp2 { accepts: FLOAT, slope: Slope::By(|_x, y| y * std::f64::consts::LN_2), hlo: Spelling::Formula(floats::exp2), example: "c(-1, 0, 3)", ulps: 1.0, simd: math::EXP2, }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
-    expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), hlo: Spelling::Op("stablehlo.exponential_minus_one"), generic: "expm1", example: "c(-1, 1e-10, 1)", float: |x| x.exp_m1(), }
+    expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), hlo: Spelling::Op("stablehlo.exponential_minus_one"), generic: "expm1", example: "c(-1, 1e-10, 1)", ulps: 1.1, simd: math::EXPM1, }
     /// Natural logarithm.
     ///
     /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
-    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), hlo: Spelling::Op("stablehlo.log"), example: "c(0.5, 1, 2)", float: |x| x.ln(), complex: |z| z.map(complex::ln), }
+    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), hlo: Spelling::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
-    log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), hlo: Spelling::On(spell::single_real, "stablehlo.log_plus_one", floats::log1p), generic: "log1p", example: "c(-0.5, 1e-10, 1)", float: |x| x.ln_1p(), }
+    log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), hlo: Spelling::On(spell::single_real, "stablehlo.log_plus_one", floats::log1p), generic: "log1p", example: "c(-0.5, 1e-10, 1)", ulps: 1.0, simd: math::LOG1P, }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), hlo: Spelling::Formula(floats::log2), generic: "log2", example: "c(0.5, 1, 8)", float: |x| x.log2(), complex: |z| z.map(complex::log2), }
+    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), hlo: Spelling::Formula(floats::log2), generic: "log2", example: "c(0.5, 1, 8)", ulps: 1.0, simd: math::LOG2, complex: |z| z.map(complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), hlo: Spelling::Formula(floats::log10), generic: "log10", example: "c(0.1, 1, 100)", float: |x| x.log10(), complex: |z| z.map(complex::log10), }
+    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), hlo: Spelling::Formula(floats::log10), generic: "log10", example: "c(0.1, 1, 100)", ulps: 1.0, simd: math::LOG10, complex: |z| z.map(complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), hlo: Spelling::On(spell::real, "stablehlo.sine", complexes::sin), generic: "sin", example: "c(0, pi / 2, 1)", float: |x| x.sin(), complex: |z| z.map(complex::sin), }
+    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), hlo: Spelling::On(spell::real, "stablehlo.sine", complexes::sin), generic: "sin", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::SIN, complex: |z| z.map(complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), hlo: Spelling::On(spell::real, "stablehlo.cosine", complexes::cos), generic: "cos", example: "c(0, pi / 2, 1)", float: |x| x.cos(), complex: |z| z.map(complex::cos), }
+    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), hlo: Spelling::On(spell::real, "stablehlo.cosine", complexes::cos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::COS, complex: |z| z.map(complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), hlo: Spelling::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", float: |x| x.tan(), complex: |z| z.map(complex::tan), }
+    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), hlo: Spelling::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
     /// which side of the cut it is, as in C99.
-    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.asin", |z| complexes::first_quadrant(z, Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", float: |x| x.asin(), complex: |z| z.map(complex::asin), }
+    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.asin", |z| complexes::first_quadrant(z, Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
     /// which side of the cut it is, as in C99.
-    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.acos", |z| complexes::above(z, Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", float: |x| x.acos(), complex: |z| z.map(complex::acos), }
+    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.acos", |z| complexes::above(z, Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), hlo: Spelling::On(spell::real, "chlo.atan", |z| complexes::first_quadrant(z, Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", float: |x| x.atan(), complex: |z| z.map(complex::atan), }
+    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), hlo: Spelling::On(spell::real, "chlo.atan", |z| complexes::first_quadrant(z, Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, complex: |z| z.map(complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), hlo: Spelling::Formula(floats::sinh), generic: "sinh", example: "c(-1, 0, 1)", float: |x| x.sinh(), complex: |z| z.map(complex::sinh), }
+    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), hlo: Spelling::Formula(floats::sinh), generic: "sinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::SINH, complex: |z| z.map(complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), hlo: Spelling::Formula(floats::cosh), generic: "cosh", example: "c(-1, 0, 1)", float: |x| x.cosh(), complex: |z| z.map(complex::cosh), }
+    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), hlo: Spelling::Formula(floats::cosh), generic: "cosh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::COSH, complex: |z| z.map(complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), hlo: Spelling::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", float: |x| x.tanh(), complex: |z| z.map(complex::tanh), }
+    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), hlo: Spelling::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::TANH, complex: |z| z.map(complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), hlo: Spelling::On(spell::real, "chlo.asinh", |z| complexes::first_quadrant(z, Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", float: |x| via_f64(libm::asinh, x), complex: |z| z.map(complex::asinh), }
+    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), hlo: Spelling::On(spell::real, "chlo.asinh", |z| complexes::first_quadrant(z, Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
-    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", float: |x| via_f64(acosh, x), complex: |z| z.map(complex::acosh), }
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
     /// a zero says.
-    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), hlo: Spelling::On(spell::single_real, "chlo.atanh", floats::atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", float: |x| via_f64(libm::atanh, x), complex: |z| z.map(complex::atanh), }
+    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), hlo: Spelling::On(spell::single_real, "chlo.atanh", floats::atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
-    logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), hlo: Spelling::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", float: |x| scalar::logistic(x), }
+    logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), hlo: Spelling::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", ulps: 1.0, simd: math::LOGISTIC, }
+    /// Soft maximum of 0 and the operand, `log(1 + exp(x))`.
+    ///
+    /// It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is [nv_logistic()].
+    softplus { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::logistic)), hlo: Spelling::Formula(floats::softplus), example: "c(-2, 0, 2)", ulps: 2.0, simd: math::SOFTPLUS, }
     /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
-    erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Op("chlo.erf"), example: "c(-1, 0, 0.5)", float: |x| via_f64(special::erf, x), }
+    erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Op("chlo.erf"), example: "c(-1, 0, 0.5)", ulps: 1.1, simd: math::ERF, }
     /// Complementary error function, `1 - erf(x)`.
     ///
     /// Accurate for large `x`, where the difference is not.
-    erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erfc), example: "c(-1, 0, 5)", float: |x| via_f64(special::erfc, x), }
+    erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erfc), example: "c(-1, 0, 5)", ulps: 2.0, float: |x| via_f64(special::erfc, x), }
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erf_inv), example: "c(-0.5, 0, 0.9)", float: |x| via_f64(special::erf_inv, x), }
+    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erf_inv), example: "c(-0.5, 0, 0.9)", ulps: 2.0, float: |x| via_f64(special::erf_inv, x), }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), hlo: Spelling::Formula(floats::lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::lgamma, x), }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), hlo: Spelling::Formula(floats::lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, float: |x| via_f64(special::lgamma, x), }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", float: |x| via_f64(special::digamma, x), }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, float: |x| via_f64(special::digamma, x), }
     /// Largest whole number not above the operand.
     floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.

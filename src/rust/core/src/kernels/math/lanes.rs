@@ -1,0 +1,208 @@
+//! The few operations that the mathematics is written in, on a vector of lanes; one implementation per instruction set.
+//!
+//! Each operation means the same in every implementation, down to the last bit and the payload of a NaN, and none
+//! looks at a neighbouring lane: so a function gives the same bits on every processor and wherever an element stands.
+
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
+
+/// A vector of singles or doubles.
+///
+/// Values exist only inside of functions that are compiled for the instruction set of the implementation; the methods
+/// rely on that, and are all inlined into them.
+pub(super) trait Lanes:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// An element.
+    type Scalar: Copy;
+    /// One truth value for each lane.
+    type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
+    /// Number of lanes.
+    const LANES: usize;
+    /// Whether lanes are doubles.
+    const DOUBLE: bool;
+
+    /// The same number in every lane, rounded to the type of the lanes.
+    fn of(x: f64) -> Self;
+    /// The same bits in every lane; the low 32 for singles.
+    fn of_bits(x: u64) -> Self;
+    /// The first elements of a slice that has as many as there are lanes.
+    fn load(x: &[Self::Scalar]) -> Self;
+    /// Writes all lanes to the start of a slice that has room for them.
+    fn store(self, out: &mut [Self::Scalar]);
+
+    /// `self * y + z`, rounded once.
+    fn mul_add(self, y: Self, z: Self) -> Self;
+    /// `z - self * y`, rounded once.
+    fn neg_mul_add(self, y: Self, z: Self) -> Self;
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
+
+    /// `self < y`; false for NaN.
+    fn lt(self, y: Self) -> Self::Mask;
+    /// `self <= y`; false for NaN.
+    fn le(self, y: Self) -> Self::Mask;
+    /// `self == y`; false for NaN.
+    fn same(self, y: Self) -> Self::Mask;
+    /// `x` where true, else `y`.
+    fn select(mask: Self::Mask, x: Self, y: Self) -> Self;
+    /// Whether any lane is true.
+    fn any(mask: Self::Mask) -> bool;
+
+    /// Bits that are set in both.
+    fn and(self, y: Self) -> Self;
+    /// Bits that are set in either.
+    fn or(self, y: Self) -> Self;
+    /// Bits that differ.
+    fn xor(self, y: Self) -> Self;
+    /// Bits of `y` that are not set in `self`.
+    fn not_and(self, y: Self) -> Self;
+    /// Sum of the bits as integers.
+    fn add_bits(self, y: Self) -> Self;
+    /// Difference of the bits as integers.
+    fn sub_bits(self, y: Self) -> Self;
+    /// Bits shifted up by a constant.
+    fn shl(self, by: u32) -> Self;
+    /// Bits shifted down by a constant; zeros enter.
+    fn shr(self, by: u32) -> Self;
+
+    /// A function of one double of every lane, rounded; for what is rare.
+    fn each(self, f: fn(f64) -> f64) -> Self;
+
+    // ---- made of these
+
+    /// Number of bits.
+    const WIDTH: u32 = if Self::DOUBLE { 64 } else { 32 };
+
+    /// Number of bits of the fraction.
+    const FRACTION: u32 = if Self::DOUBLE { 52 } else { 23 };
+    /// Bits of 1.
+    const ONE: u64 = if Self::DOUBLE { 0x3ff0_0000_0000_0000 } else { 0x3f80_0000 };
+
+    /// One constant for doubles, one for singles.
+    #[inline(always)]
+    fn either(double: f64, single: f64) -> Self {
+        Self::of(if Self::DOUBLE { double } else { single })
+    }
+    /// The sign bit alone.
+    #[inline(always)]
+    fn sign_mask() -> Self {
+        Self::of_bits(if Self::DOUBLE { 1 << 63 } else { 1 << 31 })
+    }
+    /// Absolute value.
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self::sign_mask().not_and(self)
+    }
+    /// Sign bit turned, of NaN too.
+    #[inline(always)]
+    fn negate(self) -> Self {
+        self.xor(Self::sign_mask())
+    }
+    /// Absolute value of `self`, sign of `y`.
+    #[inline(always)]
+    fn copysign(self, y: Self) -> Self {
+        self.abs().or(Self::sign_mask().and(y))
+    }
+    /// Whether it is NaN.
+    #[inline(always)]
+    fn is_nan(self) -> Self::Mask {
+        !self.same(self)
+    }
+    /// The smaller one; `y` if either is NaN.
+    #[inline(always)]
+    fn min(self, y: Self) -> Self {
+        Self::select(self.lt(y), self, y) // as the instruction of x86 does
+    }
+    /// The larger one; `y` if either is NaN.
+    #[inline(always)]
+    fn max(self, y: Self) -> Self {
+        Self::select(y.lt(self), self, y)
+    }
+    /// Nearest whole number, ties to even, and a float whose low bits are that number; below 2^51 in size, 2^22 for singles.
+    #[inline(always)]
+    fn whole(self) -> (Self, Self) {
+        let magic = Self::either(6755399441055744.0, 12582912.0);
+        let bits = self + magic;
+        (bits - magic, bits)
+    }
+    /// 2 to the power of a whole number for which it is a normal float.
+    #[inline(always)]
+    fn power_of_two(self) -> Self {
+        let (_, bits) = self.whole();
+        bits.shl(Self::FRACTION).add_bits(Self::of_bits(Self::ONE))
+    }
+    /// `self` times 2 to the power of a whole number, rounded once; for a `self` near 1, and a result anywhere.
+    #[inline(always)]
+    fn scale(self, by: Self) -> Self {
+        let (half, _) = (by * Self::of(0.5)).whole();
+        self * half.power_of_two() * (by - half).power_of_two()
+    }
+    /// `r` where a number, else `self` with the quiet bit set, payload and sign as they are.
+    #[inline(always)]
+    fn keep_nan(self, r: Self) -> Self {
+        Self::select(self.is_nan(), self + self, r)
+    }
+}
+
+/// Singles that can be computed on as doubles.
+pub(super) trait Singles: Lanes {
+    /// As many doubles, in as many vectors as they need.
+    type Double: Lanes;
+    /// The lanes in order: the first half, the second half.
+    fn widen(self) -> (Self::Double, Self::Double);
+    /// Each rounded once.
+    fn narrow(low: Self::Double, high: Self::Double) -> Self;
+}
+
+/// Every other coefficient from `first` on, as a polynomial in `square`.
+#[inline(always)]
+fn every_other<V: Lanes, const N: usize>(square: V, coefficients: &[f64; N], first: usize) -> V {
+    let mut at = N - 1 - (N - 1 - first) % 2;
+    let mut sum = V::of(coefficients[at]);
+    while at > first {
+        at -= 2;
+        sum = sum.mul_add(square, V::of(coefficients[at]));
+    }
+    sum
+}
+
+/// Polynomial with these coefficients, constant first: even and odd powers apart, so that neither half waits for the other.
+#[inline(always)]
+pub(super) fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
+    let square = x * x;
+    every_other(square, coefficients, 1).mul_add(x, every_other(square, coefficients, 0))
+}
+
+/// As [`polynomial`], one power after the other: fewer operations, and the smallest error where `x` is not small.
+#[inline(always)]
+pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
+    let mut sum = V::of(coefficients[N - 1]);
+    let mut at = N - 1;
+    while at > 0 {
+        at -= 1;
+        sum = sum.mul_add(x, V::of(coefficients[at]));
+    }
+    sum
+}
+
+/// The rounded sum, and what the rounding lost; for `|x| >= |y|`, or numbers that are far from overflow and underflow alike.
+#[inline(always)]
+pub(super) fn fast_two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
+    let sum = x + y;
+    (sum, y - (sum - x))
+}
+
+/// The rounded sum, and what the rounding lost.
+#[inline(always)]
+pub(super) fn two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
+    let sum = x + y;
+    let kept = sum - x;
+    (sum, (x - (sum - kept)) + (y - kept))
+}
+
+/// The rounded product, and what the rounding lost.
+#[inline(always)]
+pub(super) fn two_product<V: Lanes>(x: V, y: V) -> (V, V) {
+    let product = x * y;
+    (product, x.mul_add(y, product.negate()))
+}

@@ -1,0 +1,439 @@
+//! The mathematics: elementary and special functions on slices, vectorised.
+//!
+//! Each function is written once, over the few operations of [`lanes::Lanes`], and compiled for every level of the
+//! processor's instructions; which one runs is decided when the first function is called, never when the crate is built.
+//!
+//! * **The bits of a result depend on the operand alone:** not on the level (all have products and sums that round once,
+//!   or emulate them), not on where in a slice an element stands (what is left over at the end of a slice is filled up
+//!   to a whole vector), not on its neighbours (a vector in which something rare occurs is computed with more care, which
+//!   changes no lane in which it does not).
+//! * NaN comes out with the payload and the sign that it came in with, so that R's `NA` stays `NA`; a NaN that a function
+//!   makes itself is the positive quiet one.
+//! * Subnormal numbers are numbers, as operands and as results.
+//! * The error bound of each function stands in the row of its op (`ulps`), and `tests/math.rs` holds it to it.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", has_avx512))]
+mod avx512;
+mod coefficients;
+mod error;
+mod exp;
+mod inverse;
+mod lanes;
+mod log;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+mod root;
+mod trigonometry;
+
+use crate::dtype::{Element, Float};
+use lanes::{Lanes, Singles};
+use std::sync::OnceLock;
+
+// ---- levels
+
+/// A set of instructions that the mathematics is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// What every processor of its kind has.
+    Portable,
+    /// 256-bit vectors with fused multiplication and addition.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512-bit vectors.
+    #[cfg(all(target_arch = "x86_64", has_avx512))]
+    Avx512,
+    /// 128-bit vectors of ARM.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Level {
+    /// Those that this build knows, the best one last.
+    pub const ALL: &'static [Level] = &[
+        Level::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2,
+        #[cfg(all(target_arch = "x86_64", has_avx512))]
+        Level::Avx512,
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon,
+    ];
+
+    /// Name, as `ANVIL_SIMD` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => "avx2",
+            #[cfg(all(target_arch = "x86_64", has_avx512))]
+            Level::Avx512 => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => "neon",
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_here(self) -> bool {
+        match self {
+            Level::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(all(target_arch = "x86_64", has_avx512))]
+            Level::Avx512 => is_x86_feature_detected!("avx512f") && Level::Avx2.is_here(),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+        }
+    }
+
+    /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if it is here.
+    pub fn current() -> Level {
+        static LEVEL: OnceLock<Level> = OnceLock::new();
+        *LEVEL.get_or_init(|| {
+            let here = || Level::ALL.iter().copied().filter(|level| level.is_here());
+            let asked = std::env::var("ANVIL_SIMD").ok();
+            let asked = asked.and_then(|name| here().find(|level| level.name() == name));
+            asked.or(here().last()).unwrap_or(Level::Portable)
+        })
+    }
+}
+
+// ---- kernels
+
+/// A function of one float, for both widths and all levels.
+#[derive(Debug)]
+pub struct Kernel1 {
+    // Each is compiled for the level of its place in `Level::ALL`, and must not be called where that is not there.
+    single: &'static [unsafe fn(&[f32], &mut [f32])],
+    double: &'static [unsafe fn(&[f64], &mut [f64])],
+}
+
+/// A function of two floats, for both widths and all levels.
+#[derive(Debug)]
+pub struct Kernel2 {
+    single: &'static [unsafe fn(&[f32], &[f32], &mut [f32])],
+    double: &'static [unsafe fn(&[f64], &[f64], &mut [f64])],
+}
+
+/// A float that kernels compute on.
+pub trait Computed: Float {
+    /// The function of each element. Panics unless the slices are of one length.
+    fn map(kernel: &Kernel1, x: &[Self], out: &mut [Self]) {
+        Self::map_at(Level::current(), kernel, x, out)
+    }
+    /// As [`Computed::map`], of two operands.
+    fn map2(kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]) {
+        Self::map2_at(Level::current(), kernel, x, y, out)
+    }
+    /// As [`Computed::map`], at a level of choice. Panics if this processor does not have it.
+    fn map_at(level: Level, kernel: &Kernel1, x: &[Self], out: &mut [Self]);
+    /// As [`Computed::map2`], at a level of choice. Panics if this processor does not have it.
+    fn map2_at(level: Level, kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]);
+}
+
+macro_rules! computed {
+    ($float:ident $width:ident) => {
+        impl Computed for $float {
+            fn map_at(level: Level, kernel: &Kernel1, x: &[Self], out: &mut [Self]) {
+                assert!(x.len() == out.len(), "a result for each element");
+                assert!(level == Level::current() || level.is_here(), "{level:?} is not here");
+                // SAFETY: the function is compiled for a level that this processor has.
+                unsafe { kernel.$width[level as usize](x, out) }
+            }
+            fn map2_at(level: Level, kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]) {
+                assert!(x.len() == out.len() && y.len() == out.len(), "a result for each pair");
+                assert!(level == Level::current() || level.is_here(), "{level:?} is not here");
+                // SAFETY: the function is compiled for a level that this processor has.
+                unsafe { kernel.$width[level as usize](x, y, out) }
+            }
+        }
+    };
+}
+computed! { f32 single }
+computed! { f64 double }
+
+/// A function of one pair.
+pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
+    let mut out = [F::default()];
+    F::map2(kernel, &[x], &[y], &mut out);
+    out[0]
+}
+
+/// Elements of a 16-bit tile that are computed on at once.
+const HALVES: usize = 256;
+
+/// A function of 16-bit floats: that of singles, rounded once.
+pub fn map_halves<H: Element>(kernel: &Kernel1, x: &[H], out: &mut [H]) {
+    let (mut wide, mut result) = ([0f32; HALVES], [0f32; HALVES]);
+    for (x, out) in x.chunks(HALVES).zip(out.chunks_mut(HALVES)) {
+        let n = x.len();
+        wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
+        f32::map(kernel, &wide[..n], &mut result[..n]);
+        out.iter_mut().zip(&result).for_each(|(out, &y)| *out = H::from_f32(y));
+    }
+}
+
+/// As [`map_halves`], of two operands.
+pub fn map2_halves<H: Element>(kernel: &Kernel2, x: &[H], y: &[H], out: &mut [H]) {
+    let (mut wide_x, mut wide_y, mut result) = ([0f32; HALVES], [0f32; HALVES], [0f32; HALVES]);
+    for ((x, y), out) in x.chunks(HALVES).zip(y.chunks(HALVES)).zip(out.chunks_mut(HALVES)) {
+        let n = x.len();
+        wide_x.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
+        wide_y.iter_mut().zip(y).for_each(|(wide, y)| *wide = y.convert());
+        f32::map2(kernel, &wide_x[..n], &wide_y[..n], &mut result[..n]);
+        out.iter_mut().zip(&result).for_each(|(out, &y)| *out = H::from_f32(y));
+    }
+}
+
+/// A function of one float, over the lanes of any level.
+trait Map1 {
+    fn single<V: Singles>(x: V) -> V;
+    fn double<V: Lanes>(x: V) -> V;
+}
+
+/// A function of two floats, over the lanes of any level.
+trait Map2 {
+    fn single<V: Singles>(x: V, y: V) -> V;
+    fn double<V: Lanes>(x: V, y: V) -> V;
+}
+
+/// A loop over slices, vector by vector. The last elements are filled up with copies of the first of them.
+macro_rules! vector_loop {
+    ($name:ident, $map:ident, $lanes:ident, $width:ident, $scalar:ident, $($x:ident),+) => {
+        #[inline(always)]
+        fn $name<M: $map, V: $lanes<Scalar = $scalar>>($($x: &[$scalar]),+, out: &mut [$scalar]) {
+            let mut at = 0;
+            while at + V::LANES <= out.len() {
+                M::$width($(V::load(&$x[at..at + V::LANES])),+).store(&mut out[at..at + V::LANES]);
+                at += V::LANES;
+            }
+            if at < out.len() {
+                let rest = out.len() - at;
+                $(
+                    let mut last = [$x[at]; MOST_LANES];
+                    last[..rest].copy_from_slice(&$x[at..]);
+                    let $x = V::load(&last);
+                )+
+                let mut last = [0.0; MOST_LANES];
+                M::$width($($x),+).store(&mut last);
+                out[at..].copy_from_slice(&last[..rest]);
+            }
+        }
+    };
+}
+/// The largest number of lanes of any level.
+const MOST_LANES: usize = 16;
+vector_loop! { singles1, Map1, Singles, single, f32, x }
+vector_loop! { doubles1, Map1, Lanes, double, f64, x }
+vector_loop! { singles2, Map2, Singles, single, f32, x, y }
+vector_loop! { doubles2, Map2, Lanes, double, f64, x, y }
+
+/// The loops, compiled for one level; to be called only where that is there.
+macro_rules! level {
+    ($name:ident, $singles:ty, $doubles:ty $(, #[$feature:meta])*) => {
+        mod $name {
+            use super::*;
+            $(#[$feature])*
+            pub(super) unsafe fn single1<M: Map1>(x: &[f32], out: &mut [f32]) {
+                singles1::<M, $singles>(x, out)
+            }
+            $(#[$feature])*
+            pub(super) unsafe fn double1<M: Map1>(x: &[f64], out: &mut [f64]) {
+                doubles1::<M, $doubles>(x, out)
+            }
+            $(#[$feature])*
+            pub(super) unsafe fn single2<M: Map2>(x: &[f32], y: &[f32], out: &mut [f32]) {
+                singles2::<M, $singles>(x, y, out)
+            }
+            $(#[$feature])*
+            pub(super) unsafe fn double2<M: Map2>(x: &[f64], y: &[f64], out: &mut [f64]) {
+                doubles2::<M, $doubles>(x, y, out)
+            }
+        }
+    };
+}
+level! { at_portable, portable::F32x8, portable::F64x4 }
+#[cfg(target_arch = "x86_64")]
+level! { at_avx2, avx2::F32x8, avx2::F64x4, #[target_feature(enable = "avx2,fma")] }
+#[cfg(all(target_arch = "x86_64", has_avx512))]
+level! { at_avx512, avx512::F32x16, avx512::F64x8, #[target_feature(enable = "avx512f,avx2,fma")] }
+#[cfg(target_arch = "aarch64")]
+level! { at_neon, neon::F32x4, neon::F64x2, #[target_feature(enable = "neon")] }
+
+/// A loop at every level, in the order of `Level::ALL`.
+macro_rules! levels {
+    ($name:ident, $map:ty) => {
+        &[
+            at_portable::$name::<$map>,
+            #[cfg(target_arch = "x86_64")]
+            at_avx2::$name::<$map>,
+            #[cfg(all(target_arch = "x86_64", has_avx512))]
+            at_avx512::$name::<$map>,
+            #[cfg(target_arch = "aarch64")]
+            at_neon::$name::<$map>,
+        ]
+    };
+}
+
+/// The functions: name, of singles, of doubles.
+macro_rules! kernels {
+    (one: $($(#[$doc:meta])+ $name:ident $single:path, $double:path;)+
+     two: $($(#[$doc2:meta])+ $name2:ident $single2:path, $double2:path;)+) => {
+        $(
+            $(#[$doc])+
+            pub static $name: Kernel1 = {
+                struct Function;
+                impl Map1 for Function {
+                    #[inline(always)]
+                    fn single<V: Singles>(x: V) -> V {
+                        $single(x)
+                    }
+                    #[inline(always)]
+                    fn double<V: Lanes>(x: V) -> V {
+                        $double(x)
+                    }
+                }
+                Kernel1 { single: levels!(single1, Function), double: levels!(double1, Function) }
+            };
+        )+
+        $(
+            $(#[$doc2])+
+            pub static $name2: Kernel2 = {
+                struct Function;
+                impl Map2 for Function {
+                    #[inline(always)]
+                    fn single<V: Singles>(x: V, y: V) -> V {
+                        $single2(x, y)
+                    }
+                    #[inline(always)]
+                    fn double<V: Lanes>(x: V, y: V) -> V {
+                        $double2(x, y)
+                    }
+                }
+                Kernel2 { single: levels!(single2, Function), double: levels!(double2, Function) }
+            };
+        )+
+    };
+}
+
+kernels! {
+    one:
+    /// Square root.
+    SQRT root::sqrt, root::sqrt;
+    /// Reciprocal square root.
+    RSQRT root::rsqrt, root::rsqrt;
+    /// Cube root.
+    CBRT root::cbrt_single, root::cbrt;
+    /// `e^x`.
+    EXP exp::exp, exp::exp;
+    /// `2^x`.
+    EXP2 exp::exp2, exp::exp2;
+    /// `e^x - 1`.
+    EXPM1 exp::expm1, exp::expm1;
+    /// `1 / (1 + e^-x)`.
+    LOGISTIC exp::logistic, exp::logistic;
+    /// Hyperbolic tangent.
+    TANH exp::tanh, exp::tanh;
+    /// Hyperbolic sine.
+    SINH exp::sinh, exp::sinh;
+    /// Hyperbolic cosine.
+    COSH exp::cosh, exp::cosh;
+    /// Natural logarithm.
+    LOG log::log, log::log;
+    /// Natural logarithm of `1 + x`.
+    LOG1P log::log1p, log::log1p;
+    /// Logarithm to base 2.
+    LOG2 log::log2, log::log2;
+    /// Logarithm to base 10.
+    LOG10 log::log10, log::log10;
+    /// `log(1 + e^x)`.
+    SOFTPLUS log::softplus, log::softplus;
+    /// Sine.
+    SIN trigonometry::sin_single, trigonometry::sin;
+    /// Cosine.
+    COS trigonometry::cos_single, trigonometry::cos;
+    /// Tangent.
+    TAN trigonometry::tan_single, trigonometry::tan;
+    /// Inverse sine.
+    ASIN inverse::asin_single, inverse::asin;
+    /// Inverse cosine.
+    ACOS inverse::acos_single, inverse::acos;
+    /// Inverse tangent.
+    ATAN inverse::atan_single, inverse::atan;
+    /// Inverse hyperbolic sine.
+    ASINH inverse::asinh_single, inverse::asinh;
+    /// Inverse hyperbolic cosine.
+    ACOSH inverse::acosh_single, inverse::acosh;
+    /// Inverse hyperbolic tangent.
+    ATANH inverse::atanh_single, inverse::atanh;
+    /// Error function.
+    ERF error::erf, error::erf;
+    two:
+    /// `x^y`.
+    POW log::pow_single, log::pow;
+    /// Angle of the point (`y`, `x`), in this order.
+    ATAN2 inverse::atan2_single, inverse::atan2;
+}
+
+// ---- what the implementations of lanes share
+
+/// Methods that are one expression of intrinsics.
+macro_rules! methods {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty = $body:expr;)+) => {$(
+        #[inline(always)]
+        #[allow(unused_unsafe)]
+        fn $name($($arg: $type),*) -> $out {
+            // SAFETY: values of these types exist only in functions compiled for the instructions of their module, which
+            // run only where the processor has them (see `Lanes`, `Computed`).
+            unsafe { $body }
+        }
+    )+};
+}
+#[allow(unused_imports)]
+use methods;
+
+/// Arithmetic by intrinsics.
+macro_rules! operators {
+    ($vector:ident: add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident) => {
+        super::operators! { @one $vector Add add $add }
+        super::operators! { @one $vector Sub sub $sub }
+        super::operators! { @one $vector Mul mul $mul }
+        super::operators! { @one $vector Div div $div }
+    };
+    (@one $vector:ident $trait:ident $method:ident $intrinsic:ident) => {
+        impl std::ops::$trait for $vector {
+            type Output = Self;
+            super::methods! { fn $method(self: Self, y: Self) -> Self = Self($intrinsic(self.0, y.0)); }
+        }
+    };
+}
+#[allow(unused_imports)]
+use operators;
+
+/// Logic of truth values by intrinsics.
+macro_rules! mask_operators {
+    ($mask:ident: and $and:path, or $or:path, not |$x:ident| $not:expr) => {
+        impl std::ops::BitAnd for $mask {
+            type Output = Self;
+            super::methods! { fn bitand(self: Self, y: Self) -> Self = Self($and(self.0, y.0)); }
+        }
+        impl std::ops::BitOr for $mask {
+            type Output = Self;
+            super::methods! { fn bitor(self: Self, y: Self) -> Self = Self($or(self.0, y.0)); }
+        }
+        impl $mask {
+            super::methods! { fn turned(self: Self) -> Self = { let $x = self.0; Self($not) }; }
+        }
+        impl std::ops::Not for $mask {
+            type Output = Self;
+            #[inline(always)]
+            fn not(self) -> Self {
+                self.turned()
+            }
+        }
+    };
+}
+#[allow(unused_imports)]
+use mask_operators;

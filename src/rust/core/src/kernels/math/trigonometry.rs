@@ -1,0 +1,219 @@
+//! Sine, cosine and tangent, of arguments of any size.
+//!
+//! `x = n pi/2 + r` with `pi/2` in three parts (Cody, Waite 1980) up to 2^40, and beyond by the bits of `2/pi` that matter
+//! (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
+
+use super::coefficients as c;
+use super::lanes::{horner, polynomial, two_sum, Lanes, Singles};
+use super::portable::F64x1;
+
+/// Largest argument of the quick reduction.
+const FAR: f64 = 1099511627776.0;
+
+/// A float whose low bits are `n`, and `r` in two parts, for `|x| <= FAR`.
+#[inline(always)]
+fn reduce<V: Lanes>(x: V) -> (V, V, V) {
+    let magic = V::of(6755399441055744.0);
+    let bits = x.mul_add(V::of(std::f64::consts::FRAC_2_PI), magic);
+    let n = bits - magic;
+    // Exact: a multiple of 2^-53 below 1.
+    let near = n.neg_mul_add(V::of(c::PI_2[0]), x);
+    let second = n * V::of(c::PI_2[1]);
+    let second_lost = n.mul_add(V::of(c::PI_2[1]), second.negate());
+    let (r, lost) = two_sum(near, second.negate());
+    (bits, r, lost - n.mul_add(V::of(c::PI_2[2]), second_lost))
+}
+
+/// Sine of `r + low`.
+#[inline(always)]
+fn sine<V: Lanes>(r: V, low: V) -> V {
+    let z = r * r;
+    let cubic = z * r;
+    // The last term is the derivative, nearly, times `low`.
+    let tail = cubic.mul_add(polynomial(z, &c::SIN), (z * V::of(0.5)).neg_mul_add(low, low));
+    r + tail
+}
+
+/// Cosine of `r + low`.
+#[inline(always)]
+fn cosine<V: Lanes>(r: V, low: V) -> V {
+    let z = r * r;
+    let (one, half) = (V::of(1.0), z * V::of(0.5));
+    let high = one - half;
+    let lost = (one - high) - half;
+    high + (lost + (z * z).mul_add(polynomial(z, &c::COS), (r * low).negate()))
+}
+
+/// Whether the lowest bit is set.
+#[inline(always)]
+fn is_odd<V: Lanes>(bits: V) -> V::Mask {
+    bits.shl(V::WIDTH - 1).or(V::of(1.0)).lt(V::of(0.0))
+}
+
+/// The sine where `bits` counts quarters of a turn.
+#[inline(always)]
+fn in_quadrant<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
+    let sign = bits.shl(V::WIDTH - 2).and(V::sign_mask());
+    V::select(is_odd(bits), cosine, sine).xor(sign)
+}
+
+/// The tangent where `bits` counts quarters of a turn.
+#[inline(always)]
+fn ratio<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
+    let is_odd = is_odd(bits);
+    V::select(is_odd, cosine.negate(), sine) / V::select(is_odd, sine, cosine)
+}
+
+/// As [`reduce`], beyond it: also the number of quarters modulo 4.
+fn reduce_far(x: f64) -> (F64x1, F64x1, F64x1) {
+    let bits = x.abs().to_bits();
+    let exponent = (bits >> 52) as i64 - 1075;
+    let fraction = (bits & ((1 << 52) - 1)) | (1 << 52);
+    // The bits of 2/pi from the one that makes x a multiple of 2 on: 192 of them, of which those before the point are 0.
+    let first = exponent - 2;
+    let word = |at: i64| -> u64 {
+        let bit = |index: i64| if (0..20).contains(&index) { c::TWO_OVER_PI[index as usize] } else { 0 };
+        let (index, shift) = (at.div_euclid(64), at.rem_euclid(64) as u32);
+        if shift == 0 { bit(index) } else { (bit(index) << shift) | (bit(index + 1) >> (64 - shift)) }
+    };
+    let (high, middle, low) = (word(first), word(first + 64), word(first + 128));
+    // Their product modulo 2^192, which is x / (pi/2) modulo 4 in units of 2^-190.
+    let low = u128::from(low) * u128::from(fraction);
+    let middle = u128::from(middle) * u128::from(fraction) + (low >> 64);
+    let high = u128::from(high) * u128::from(fraction) + (middle >> 64);
+    let mut top = ((high as u64 as u128) << 64) | u128::from(middle as u64);
+    let mut bottom = low as u64;
+    // The nearest whole number of quarters, and what is left, of either sign.
+    let quarters = ((top >> 125) + 1) >> 1;
+    top = top.wrapping_sub(quarters << 126);
+    let is_negative = top >> 127 == 1;
+    if is_negative {
+        (bottom, top) = (bottom.wrapping_neg(), (!top).wrapping_add(u128::from(bottom == 0)));
+    }
+    let zeros = top.leading_zeros().min(127);
+    let top = if zeros == 0 { top } else { (top << zeros) | (u128::from(bottom) << 64 >> (128 - zeros)) };
+    let unit = f64::from_bits((1023 - 126 - u64::from(zeros)) << 52);
+    let part = ((top >> 75) as f64 * unit * 2f64.powi(75), (top << 53 >> 75) as f64 * unit * 2f64.powi(22));
+    let sign = if is_negative != (x < 0.0) { -1.0 } else { 1.0 };
+    let (high, low) = (F64x1::of(sign * part.0), F64x1::of(sign * part.1));
+    let r = high * F64x1::of(c::PI_2[0]);
+    let lost = high.mul_add(F64x1::of(c::PI_2[0]), r.negate());
+    let low = low.mul_add(F64x1::of(c::PI_2[0]), high.mul_add(F64x1::of(c::PI_2[1]), lost));
+    let quarters = if x < 0.0 { 4 - quarters as u64 } else { quarters as u64 };
+    (F64x1::of_bits(quarters), r, low)
+}
+
+fn value(x: F64x1) -> f64 {
+    let mut out = [0.0];
+    x.store(&mut out);
+    out[0]
+}
+
+/// A function of large arguments: NaN of infinite ones.
+macro_rules! far {
+    ($name:ident, |$bits:ident, $sine:ident, $cosine:ident| $value:expr) => {
+        fn $name(x: f64) -> f64 {
+            // What is not far is not asked for.
+            if !(x.is_finite() && x.abs() > 1.0) {
+                return f64::NAN;
+            }
+            let ($bits, r, low) = reduce_far(x);
+            let ($sine, $cosine) = (sine(r, low), cosine(r, low));
+            value($value)
+        }
+    };
+}
+far! { sin_far, |bits, sine, cosine| in_quadrant(bits, sine, cosine) }
+far! { cos_far, |bits, sine, cosine| in_quadrant(bits.add_bits(F64x1::of_bits(1)), sine, cosine) }
+far! { tan_far, |bits, sine, cosine| ratio(bits, sine, cosine) }
+
+/// `y`, but `far` where the argument is large, and NaN where that is NaN.
+#[inline(always)]
+fn anywhere<V: Lanes>(x: V, y: V, far: fn(f64) -> f64) -> V {
+    let is_near = x.abs().le(V::of(FAR));
+    if V::any(!is_near) {
+        return x.keep_nan(V::select(is_near, y, x.each(far)));
+    }
+    y
+}
+
+/// Sine. Less than 1 ulp.
+#[inline(always)]
+pub(super) fn sin<V: Lanes>(x: V) -> V {
+    let (bits, r, low) = reduce(x);
+    let y = in_quadrant(bits, sine(r, low), cosine(r, low));
+    // Of -0 the reduction makes 0.
+    let y = V::select(x.same(V::of(0.0)), x, y);
+    anywhere(x, y, sin_far)
+}
+
+/// Cosine. Less than 1 ulp.
+#[inline(always)]
+pub(super) fn cos<V: Lanes>(x: V) -> V {
+    let (bits, r, low) = reduce(x);
+    let y = in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low));
+    anywhere(x, y, cos_far)
+}
+
+/// Tangent. Less than 2 ulp.
+#[inline(always)]
+pub(super) fn tan<V: Lanes>(x: V) -> V {
+    let (bits, r, low) = reduce(x);
+    let y = ratio(bits, sine(r, low), cosine(r, low));
+    let y = V::select(x.same(V::of(0.0)), x, y);
+    anywhere(x, y, tan_far)
+}
+
+/// As [`reduce`], good enough for singles: sine and cosine of `r` too.
+#[inline(always)]
+fn reduce_short<V: Lanes>(x: V) -> (V, V, V) {
+    let magic = V::of(6755399441055744.0);
+    let bits = x.mul_add(V::of(std::f64::consts::FRAC_2_PI), magic);
+    let n = bits - magic;
+    let r = n.neg_mul_add(V::of(c::PI_2[1]), n.neg_mul_add(V::of(c::PI_2[0]), x));
+    let z = r * r;
+    let sine = (z * r).mul_add(horner(z, &c::SIN_SHORT), r);
+    let cosine = (z * z).mul_add(horner(z, &c::COS_SHORT), z.neg_mul_add(V::of(0.5), V::of(1.0)));
+    (bits, sine, cosine)
+}
+
+#[inline(always)]
+fn sin_short<V: Lanes>(x: V) -> V {
+    let (bits, sine, cosine) = reduce_short(x);
+    let y = V::select(x.same(V::of(0.0)), x, in_quadrant(bits, sine, cosine));
+    anywhere(x, y, sin_far)
+}
+
+#[inline(always)]
+fn cos_short<V: Lanes>(x: V) -> V {
+    let (bits, sine, cosine) = reduce_short(x);
+    anywhere(x, in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine), cos_far)
+}
+
+#[inline(always)]
+fn tan_short<V: Lanes>(x: V) -> V {
+    let (bits, sine, cosine) = reduce_short(x);
+    let y = V::select(x.same(V::of(0.0)), x, ratio(bits, sine, cosine));
+    anywhere(x, y, tan_far)
+}
+
+/// As [`sin`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn sin_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(sin_short(low), sin_short(high))
+}
+
+/// As [`cos`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn cos_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(cos_short(low), cos_short(high))
+}
+
+/// As [`tan`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn tan_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(tan_short(low), tan_short(high))
+}
