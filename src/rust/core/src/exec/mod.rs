@@ -2,9 +2,13 @@
 //! lives, and [`Executable`] runs the plan's steps without allocating values.
 
 pub mod control;
+mod describe;
+mod group;
 pub mod plan;
 pub mod reference;
 mod run;
 mod scatter;
+mod tile;
+mod views;
 
 pub use run::{Executable, Output};

@@ -4,6 +4,7 @@ pub mod cast;
 pub mod complex;
 pub mod dot;
 pub mod fold;
+pub mod frame;
 pub mod memory;
 pub mod pool;
 pub mod random;

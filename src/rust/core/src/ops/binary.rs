@@ -8,6 +8,7 @@ use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
 };
 use crate::error::{Error, Result};
+use crate::kernels::frame::Kernel;
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -326,6 +327,10 @@ impl Binary {
 
     pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map2(T::tile(self).expect("infer accepts what has a tile"), x, y, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of2(T::tile(self).expect("infer accepts what has a tile")))
     }
 }
 

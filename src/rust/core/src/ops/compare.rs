@@ -3,6 +3,7 @@
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -79,5 +80,9 @@ impl Compare {
 
     pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map2(self.tile::<T>(), x, y, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of2(self.tile::<T>()))
     }
 }

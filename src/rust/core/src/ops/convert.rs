@@ -7,6 +7,7 @@ use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::memory::AlignedBytes;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
@@ -45,6 +46,10 @@ impl Convert {
 
     pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => dispatch!(self.dtype, U => tile::map1::<T, U>(convert, x, out)))
+    }
+
+    pub(super) fn kernel(&self, from: DType) -> Kernel {
+        dispatch!(from, T => dispatch!(self.dtype, U => Kernel::of1::<T, U>(convert)))
     }
 }
 

@@ -6,6 +6,7 @@ use super::derive::Var;
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile::{self, TILE};
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -81,6 +82,13 @@ impl Ternary {
         dispatch!(out.dtype, T => match self {
             Ternary::Select => tile::map3::<Bool, T>(select, x, out),
             Ternary::Clamp => tile::map3::<T, T>(clamp, x, out),
+        })
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => match self {
+            Ternary::Select => Kernel::of3::<Bool, T>(select),
+            Ternary::Clamp => Kernel::of3::<T, T>(clamp),
         })
     }
 }
