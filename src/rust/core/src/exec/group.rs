@@ -207,7 +207,7 @@ impl Planner<'_> {
         for &operand in &self.graph.nodes()[node].operands {
             let root = self.views.root(operand);
             let known = self.drafts[unit].reads.contains(&root) || reads.contains(&root);
-            if !known && !self.is_source(operand) && !self.is_in(operand, unit) {
+            if !known && !self.is_source(operand) && !self.is_in(operand, unit) && !self.views.is_one(operand) {
                 reads.push(root);
             }
         }

@@ -11,6 +11,7 @@ pub struct Views {
     roots: Vec<Value>,
     layouts: Vec<Option<Layout>>,
     whole: Vec<bool>,
+    one: Vec<bool>,
 }
 
 impl Views {
@@ -18,7 +19,8 @@ impl Views {
     pub fn of(graph: &Graph) -> Views {
         let roots: Vec<Value> = graph.values().collect();
         let count = roots.len();
-        let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count] };
+        let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count], one: vec![] };
+        views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
         for node in graph.nodes() {
             let &[operand] = node.operands.as_slice() else { continue };
             let (from, result) = (graph.aval(operand), node.results[0]);
@@ -30,6 +32,8 @@ impl Views {
             views.whole[result.index()] = layout.offset == 0
                 && layout.is_dense(&to.shape)
                 && to.shape.size() == graph.aval(root).shape.size();
+            let repeats = layout.strides.iter().zip(to.shape.iter()).all(|(&stride, &size)| stride == 0 || size == 1);
+            views.one[result.index()] = views.one[root.index()] || repeats;
             views.layouts[result.index()] = Some(layout);
         }
         views
@@ -48,6 +52,11 @@ impl Views {
     /// Whether it is all of its root, in the same order; the root itself is.
     pub fn is_whole(&self, value: Value) -> bool {
         self.whole[value.index()]
+    }
+
+    /// Whether it is one element, once or often.
+    pub fn is_one(&self, value: Value) -> bool {
+        self.one[value.index()]
     }
 
     /// Its layout in the buffer of its root.

@@ -50,6 +50,11 @@ impl Cut {
         if self.parts() > 1 { segments * self.parts() } else { segments.div_ceil(self.segments()) }
     }
 
+    /// Elements that a constant fills.
+    pub fn constant(&self) -> usize {
+        self.longest().min(CONSTANT)
+    }
+
     /// Elements of the longest tile.
     pub fn longest(&self) -> usize {
         if self.parts() > 1 { self.tile } else { (self.segments() * self.segment).min(self.len) }
@@ -67,9 +72,15 @@ impl Cut {
     }
 }
 
+/// Elements of a register that holds one value for ever: a kernel that reads one takes its tile in parts of this length, so
+/// that constants leave the cache to others.
+pub const CONSTANT: usize = 256;
+
 /// Where an operand or a result of an instruction is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
+    /// In scratch memory, from this byte on: one value, [`Cut::constant`] times.
+    Constant(usize),
     /// In scratch memory, from this byte on.
     Register(usize),
     /// In the stream with that number.
@@ -92,8 +103,7 @@ impl Kernel {
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         Kernel(Box::new(move |frame, [x, ..], out| {
             let (x, out) = (frame.source::<T>(x), frame.target::<U>(out));
-            let (x, out) = frame.lend([x], out);
-            f(cast::slice(x[0]), cast::slice_mut(out));
+            frame.each([x], out, |[x], out| f(cast::slice(x), cast::slice_mut(out)));
         }))
     }
 
@@ -101,8 +111,7 @@ impl Kernel {
     pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         Kernel(Box::new(move |frame, [x, y, _], out| {
             let (x, y, out) = (frame.source::<T>(x), frame.source::<T>(y), frame.target::<U>(out));
-            let (x, out) = frame.lend([x, y], out);
-            f(cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out));
+            frame.each([x, y], out, |[x, y], out| f(cast::slice(x), cast::slice(y), cast::slice_mut(out)));
         }))
     }
 
@@ -111,8 +120,9 @@ impl Kernel {
         Kernel(Box::new(move |frame, [x, y, z], out| {
             let (x, y, z) = (frame.source::<S>(x), frame.source::<T>(y), frame.source::<T>(z));
             let out = frame.target::<T>(out);
-            let (x, out) = frame.lend([x, y, z], out);
-            f(cast::slice(x[0]), cast::slice(x[1]), cast::slice(x[2]), cast::slice_mut(out));
+            frame.each([x, y, z], out, |[x, y, z], out| {
+                f(cast::slice(x), cast::slice(y), cast::slice(z), cast::slice_mut(out));
+            });
         }))
     }
 
@@ -130,20 +140,20 @@ impl Kernel {
         }))
     }
 
-    /// One element of a stream, everywhere in a register of this length. Runs before the first tile.
-    pub fn splat<T: Element>(element: usize, len: usize) -> Kernel {
+    /// One element of a stream, as a constant. Runs before the first tile.
+    pub fn splat<T: Element>(element: usize) -> Kernel {
         Kernel(Box::new(move |frame, [x, ..], out| {
-            let (x, out) = (frame.whole(x), frame.register(out, len * size_of::<T>()));
+            let (x, out) = (frame.whole(x), frame.constant::<T>(out));
             let (x, out) = frame.lend([x], out);
             cast::slice_mut::<T>(out).fill(cast::slice::<T>(x[0])[element]);
         }))
     }
 
-    /// One value everywhere in a register of this length. Runs before the first tile.
-    pub fn fill<T: Element>(value: Literal, len: usize) -> Kernel {
+    /// One value, as a constant. Runs before the first tile.
+    pub fn fill<T: Element>(value: Literal) -> Kernel {
         let value: T = value.get();
         Kernel(Box::new(move |frame, _, out| {
-            let out = frame.register(out, len * size_of::<T>());
+            let out = frame.constant::<T>(out);
             cast::slice_mut::<T>(frame.lend([], out).1).fill(value);
         }))
     }
@@ -168,7 +178,7 @@ impl Kernel {
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
         Kernel(Box::new(move |frame, [x, ..], out| {
             let (segment, parts) = (frame.cut.segment, frame.cut.parts());
-            let x = frame.source::<T>(x);
+            let x = frame.source::<T>(x).bytes;
             if parts > 1 {
                 let out = frame.window(out, frame.tile * PARTIAL, PARTIAL);
                 let (x, out) = frame.lend([x], out);
@@ -280,31 +290,72 @@ impl Bytes {
         let (a, b) = (self.0 as usize, other.0 as usize);
         a + self.1 <= b || b + other.1 <= a
     }
+
+    /// The elements `range`, of `size` bytes each.
+    fn part(&self, range: &Range<usize>, size: usize) -> Bytes {
+        assert!(range.end * size <= self.1, "part of a tile outside of it");
+        Bytes(self.0.wrapping_add(range.start * size), range.len() * size)
+    }
+}
+
+/// An operand's bytes.
+#[derive(Clone, Copy)]
+struct Source {
+    bytes: Bytes,
+    /// Bytes of an element.
+    size: usize,
+    /// Whether the same elements serve all parts of a tile.
+    constant: bool,
 }
 
 impl Frame<'_> {
     /// The tile of an operand.
-    fn source<T>(&self, slot: Slot) -> Bytes {
-        self.bytes::<T>(slot, false)
+    fn source<T>(&self, slot: Slot) -> Source {
+        let (size, n) = (size_of::<T>(), self.range.len());
+        let bytes = match slot {
+            Slot::Constant(at) => self.register(at, self.cut.constant() * size),
+            Slot::Register(at) => self.register(at, n * size),
+            Slot::Stream(i) => self.part(i, self.range.start * size, n * size, false),
+        };
+        Source { bytes, size, constant: matches!(slot, Slot::Constant(_)) }
     }
 
     /// The tile of a result.
     fn target<T>(&self, slot: Slot) -> Bytes {
-        self.bytes::<T>(slot, true)
-    }
-
-    fn bytes<T>(&self, slot: Slot, write: bool) -> Bytes {
-        let (start, len) = (self.range.start * size_of::<T>(), self.range.len() * size_of::<T>());
+        let (size, n) = (size_of::<T>(), self.range.len());
         match slot {
-            Slot::Register(_) => self.register(slot, len),
-            Slot::Stream(i) => self.part(i, start, len, write),
+            Slot::Register(at) => self.register(at, n * size),
+            Slot::Stream(i) => self.part(i, self.range.start * size, n * size, true),
+            Slot::Constant(_) => panic!("a constant is written once"),
         }
     }
 
-    fn register(&self, slot: Slot, len: usize) -> Bytes {
-        let Slot::Register(at) = slot else { panic!("not a register") };
+    /// A constant, to be filled.
+    fn constant<T>(&self, slot: Slot) -> Bytes {
+        let Slot::Constant(at) = slot else { panic!("not a constant") };
+        self.register(at, self.cut.constant() * size_of::<T>())
+    }
+
+    fn register(&self, at: usize, len: usize) -> Bytes {
         assert!(at + len <= self.registers.1, "a register outside of scratch memory");
         Bytes(self.registers.0.wrapping_add(at), len)
+    }
+
+    /// Calls a kernel on the tile, or on parts of it if an operand is a constant.
+    fn each<const N: usize>(&mut self, reads: [Source; N], write: Bytes, mut f: impl FnMut([&[u8]; N], &mut [u8])) {
+        let n = self.range.len();
+        if !reads.iter().any(|read| read.constant) {
+            let (reads, write) = self.lend(reads.map(|read| read.bytes), write);
+            return f(reads, write);
+        }
+        let (step, size) = (self.cut.constant(), write.1 / n);
+        for start in (0..n).step_by(step) {
+            let part = start..(start + step).min(n);
+            let first = 0..part.len();
+            let reads = reads.map(|read| read.bytes.part(if read.constant { &first } else { &part }, read.size));
+            let (reads, write) = self.lend(reads, write.part(&part, size));
+            f(reads, write);
+        }
     }
 
     /// All of a stream that no instruction writes.

@@ -7,7 +7,7 @@ use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
 use crate::kernels::fold::PARTIAL;
-use crate::kernels::frame::{Code, Cut, Instruction, Kernel, Slot};
+use crate::kernels::frame::{Code, Instruction, Kernel, Slot};
 use crate::kernels::window::by_width;
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
@@ -58,7 +58,7 @@ struct Virtual {
 
 /// An instruction before registers are chosen.
 struct Draft {
-    make: Box<dyn FnOnce(&Cut) -> Kernel>,
+    make: Box<dyn FnOnce() -> Kernel>,
     operands: Vec<usize>,
     result: usize,
 }
@@ -101,7 +101,10 @@ pub fn compile(
         let node = &graph.nodes()[number];
         let result = node.results[0];
         names.push(node.op.row().name);
-        let operands: Vec<usize> = node.operands.iter().map(|&v| compiler.operand(v)).collect();
+        let mut operands: Vec<usize> = node.operands.iter().map(|&v| compiler.operand(v)).collect();
+        if matches!(node.op, Op::Reduction(_)) {
+            operands[0] = compiler.spread(operands[0]);
+        }
         let from = dtypes(graph, &node.operands);
         picoseconds += group.len * node.op.picoseconds(&from);
         let number = kept.iter().position(|k| k.root == result);
@@ -119,14 +122,14 @@ pub fn compile(
         let value = compiler.value(home, width);
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
-        compiler.each.push(Draft { make: Box::new(move |_| kernel(&op, &from)), operands, result: value });
+        compiler.each.push(Draft { make: Box::new(move || kernel(&op, &from)), operands, result: value });
         if let (Some(number), Home::Register) = (number, home) {
             stores.push((value, number, width));
         }
     }
     for (value, number, width) in stores {
         let result = compiler.value(Home::Result(number), width);
-        compiler.each.push(Draft { make: Box::new(move |_| copy(width)), operands: vec![value], result });
+        compiler.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
     }
     let late = kept.iter().map(|k| k.late).chain(partials.iter().map(|_| false)).collect();
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
@@ -164,11 +167,22 @@ impl Compiler<'_> {
         self.values.len() - 1
     }
 
-    fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce(&Cut) -> Kernel + 'static) -> usize {
+    fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
         let value = self.value(Home::Register, width);
         self.values[value].constant = true;
         self.before.push(Draft { make: Box::new(make), operands, result: value });
         value
+    }
+
+    /// A value of which there are whole tiles.
+    fn spread(&mut self, value: usize) -> usize {
+        let Virtual { width, constant, .. } = self.values[value];
+        if !constant {
+            return value;
+        }
+        let result = self.value(Home::Register, width);
+        self.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
+        result
     }
 
     /// The value of the program that is this operand.
@@ -189,14 +203,14 @@ impl Compiler<'_> {
         match &self.graph.nodes()[node].op {
             Op::Fill(op) => {
                 let value = op.value;
-                let kernel = move |cut: &Cut| dispatch!(value.dtype(), T => Kernel::fill::<T>(value, cut.longest()));
-                Some(self.constant(value.dtype().bytes(), vec![], kernel))
+                let make = move || dispatch!(value.dtype(), T => Kernel::fill::<T>(value));
+                Some(self.constant(value.dtype().bytes(), vec![], make))
             }
             Op::Iota(op) if whole => {
                 let (start, dtype) = (op.start, op.dtype);
                 let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
                 let result = self.value(Home::Register, dtype.bytes());
-                let make = move |_: &Cut| dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
+                let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
                 self.each.push(Draft { make: Box::new(make), operands: vec![], result });
                 Some(result)
             }
@@ -224,12 +238,12 @@ impl Compiler<'_> {
             }
             Load::Splat => {
                 let element = layout.offset;
-                let make = move |cut: &Cut| by_width!(dtype, T => Kernel::splat::<T>(element, cut.longest()));
+                let make = move || by_width!(dtype, T => Kernel::splat::<T>(element));
                 self.constant(dtype.bytes(), vec![stream], make)
             }
             Load::Gather => {
                 let result = self.value(Home::Register, dtype.bytes());
-                let make = move |_: &Cut| by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
+                let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
                 self.each.push(Draft { make: Box::new(make), operands: vec![stream], result });
                 result
             }
@@ -256,8 +270,12 @@ impl Compiler<'_> {
                 counts[width] - 1
             })
         };
+        // How long constants are does not depend on registers.
+        let repeats = cut(self.group.len, self.group.segment, 0).constant();
+        let mut constants = 0;
         for draft in &self.before {
-            registers[draft.result] = Some(take(self.values[draft.result].width, &mut free));
+            registers[draft.result] = Some(constants);
+            constants += (repeats * self.values[draft.result].width).next_multiple_of(64);
         }
         for (at, draft) in self.each.iter().enumerate() {
             let result = &self.values[draft.result];
@@ -286,6 +304,7 @@ impl Compiler<'_> {
         let slot = |value: usize| match (values[value].home, registers[value]) {
             (Home::Operand(i), _) => Slot::Stream(i),
             (Home::Result(i), _) => Slot::Stream(streams + i),
+            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(starts[17] + start),
             (Home::Register, register) => {
                 let width = values[value].width;
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
@@ -295,12 +314,12 @@ impl Compiler<'_> {
             let instruction = |draft: Draft| {
                 let mut operands = [Slot::Register(0); 3];
                 operands.iter_mut().zip(&draft.operands).for_each(|(operand, &value)| *operand = slot(value));
-                Instruction { kernel: (draft.make)(&cut), operands, result: slot(draft.result) }
+                Instruction { kernel: (draft.make)(), operands, result: slot(draft.result) }
             };
             drafts.into_iter().map(instruction).collect()
         };
         let (before, each) = (make(self.before), make(self.each));
-        Code { before, each, registers: starts[17], cut }
+        Code { before, each, registers: starts[17] + constants, cut }
     }
 }
 

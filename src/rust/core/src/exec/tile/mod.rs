@@ -9,7 +9,7 @@ mod compile;
 pub use compile::{compile, Compiled, Kept};
 
 use super::plan::Step;
-use crate::kernels::frame::{Code, Cut};
+use crate::kernels::frame::{Code, Cut, CONSTANT};
 use crate::kernels::memory::Memory;
 use crate::kernels::tile::TILE;
 use crate::ops::Reduction;
@@ -107,6 +107,8 @@ fn pieces(picoseconds: usize) -> usize {
 fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
     /// Of a first-level cache of 32 KiB, the rest is for operands and results.
     const CACHE: usize = 24 << 10;
+    // Never shorter than constants are.
+    const _: () = assert!(CONSTANT <= TILE / 4);
     let mut tile = TILE;
     while segment.is_none() && tile > TILE / 4 && tile * width > CACHE {
         tile /= 2;
