@@ -160,9 +160,9 @@ fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
     let chunks = x.chunks_exact(8);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for (p, v) in partial.iter_mut().zip(chunk) {
-            *p = *p + value(v);
-        }
+        // Of a length that the compiler knows, so that the partial sums stay in registers.
+        let values: [F; 8] = std::array::from_fn(|i| value(&chunk[i]));
+        partial = std::array::from_fn(|i| partial[i] + values[i]);
     }
     for (p, v) in partial.iter_mut().zip(rest) {
         *p = *p + value(v);

@@ -86,32 +86,28 @@ impl<'a> Memory<'a> {
     /// # Panics
     /// As [`lend`](Memory::lend).
     pub fn streams<'s>(
-        &'s mut self, reads: impl ExactSizeIterator<Item = &'s Span>, writes: impl ExactSizeIterator<Item = &'s Span>,
-        redirect: &[(usize, usize)], in_place: impl Fn(usize, usize) -> bool,
+        &'s mut self, reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, redirect: &[(usize, usize)],
+        in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'s> {
         let mut streams = Vec::with_capacity(reads.len() + writes.len());
-        let mut targets: Vec<Target> = Vec::with_capacity(writes.len());
-        for span in writes {
-            let (buffer, range) = self.target(span, redirect);
-            let apart = |(other, bytes): &Target| *other != buffer || disjoint(bytes, &range);
-            assert!(targets.iter().all(apart), "a step writes the same bytes twice");
-            targets.push((buffer, range));
-        }
+        let targets = || writes.clone().map(|span| (redirected(span.buffer, redirect), &span.range)).enumerate();
         for (i, span) in reads.enumerate() {
             let buffer = redirected(span.buffer, redirect);
             let Buffer { pointer, len, .. } = self.buffers[buffer];
             assert!(inside(&span.range, len), "span outside of its buffer");
             let mut alone = true;
-            for (j, (target, range)) in targets.iter().enumerate() {
-                if buffer == *target && !disjoint(&span.range, range) {
-                    assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
-                    alone = false;
-                }
+            for (j, (_, range)) in targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range))) {
+                assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
+                alone = false;
             }
             let pointer = pointer.wrapping_add(span.range.start);
             streams.push(Stream { pointer, len: span.range.len(), writable: false, alone });
         }
-        for (buffer, range) in targets {
+        for (i, span) in writes.clone().enumerate() {
+            let (buffer, range) = self.target(span, redirect);
+            let apart = targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
+            assert!(apart, "a step writes the same bytes twice");
             let pointer = self.buffers[buffer].pointer.wrapping_add(range.start);
             streams.push(Stream { pointer, len: range.len(), writable: true, alone: false });
         }
@@ -246,6 +242,10 @@ fn redirected(buffer: usize, redirect: &[(usize, usize)]) -> usize {
 
 fn inside(range: &Range<usize>, len: usize) -> bool {
     range.start <= range.end && range.end <= len
+}
+
+fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>)) -> bool {
+    a == b && !disjoint(in_a, in_b)
 }
 
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
