@@ -343,7 +343,7 @@ fn plans_describe_themselves() {
     let y = unary(&mut b, Unary::exp, x);
     let s = reduce(&mut b, Fold::Sum, y, &[0]);
     let text = agrees(&b.finish(vec![s]), 1);
-    let want = "1. group of 2000 elements (exp, reduce_sum; 2 instructions on tiles of 1024, 4096 B of registers): \
+    let want = "1. group of 2000 elements (exp, reduce_sum; 2 instructions on tiles of 1024, 4160 B of registers): \
                 reads 8000 B, writes 36 B\n1 step, 8000 B read, 36 B written, 64 B of scratch memory\n";
     assert_eq!(text, want);
 }

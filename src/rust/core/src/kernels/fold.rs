@@ -4,6 +4,7 @@
 
 use super::scalar::{maximum, minimum};
 use super::tile::{tile, tiles};
+use super::wide::wide;
 #[cfg(test)]
 use super::tile::TILE;
 use super::{cast, complex};
@@ -97,9 +98,9 @@ fn int_fold<I: Int>(fold: Fold) -> (I, fn(I, I) -> I) {
 fn partial_int<I: Int>(fold: Fold, x: &[I]) -> Partial {
     // A loop for each, so that the compiler sees the step.
     let out = match fold {
-        Fold::Sum => x.iter().fold(I::default(), |a, &b| a.wrapping_add(b)),
-        Fold::Max => x.iter().fold(I::LOWEST, |a, &b| a.max(b)),
-        Fold::Min => x.iter().fold(I::HIGHEST, |a, &b| a.min(b)),
+        Fold::Sum => wide(|| x.iter().fold(I::default(), |a, &b| a.wrapping_add(b))),
+        Fold::Max => wide(|| x.iter().fold(I::LOWEST, |a, &b| a.max(b))),
+        Fold::Min => wide(|| x.iter().fold(I::HIGHEST, |a, &b| a.min(b))),
         _ => {
             let (start, step) = int_fold(fold);
             x.iter().fold(start, |a, &b| step(a, b))
@@ -124,7 +125,7 @@ fn partial_float<R: Real>(fold: Fold, x: &[R]) -> Partial {
     match fold {
         Fold::Max => x.iter().fold(R::LOWEST, |a, &b| maximum(a, b)).to_bytes(),
         Fold::Min => x.iter().fold(R::HIGHEST, |a, &b| minimum(a, b)).to_bytes(),
-        _ => partial_sums(x, |v| v.convert::<R::Wide>()).to_bytes(),
+        _ => wide(|| partial_sums(x, |v| v.convert::<R::Wide>())).to_bytes(),
     }
 }
 
@@ -155,6 +156,7 @@ fn product_of_floats<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R 
 }
 
 /// Sum of what `value` gives for the elements of a tile, in eight partial sums.
+#[inline(always)]
 fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
     let mut partial = [F::of(-0.0); 8];
     let chunks = x.chunks_exact(8);

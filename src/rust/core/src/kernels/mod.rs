@@ -11,4 +11,5 @@ pub mod random;
 pub mod scalar;
 pub mod special;
 pub mod tile;
+pub mod wide;
 pub mod window;

@@ -5,6 +5,7 @@ use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
+use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 
 macro_rules! compare_ops {
@@ -37,7 +38,7 @@ macro_rules! compare_ops {
 
             fn tile<T: Element>(self) -> fn(&[T], &[T], &mut [Bool]) {
                 match self { $(Compare::$name =>
-                    |x, y, out| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() }
+                    |x, y, out| wide(|| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() })
                 ),+ }
             }
         }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernels::memory::AlignedBytes;
 use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
+use crate::kernels::wide::wide;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -54,9 +55,11 @@ impl Convert {
 }
 
 fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
-    for (out, x) in out.iter_mut().zip(x) {
-        *out = x.convert();
-    }
+    wide(|| {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = x.convert();
+        }
+    });
 }
 
 /// The same bits as elements of another dtype, low bits first.

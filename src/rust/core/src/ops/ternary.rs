@@ -8,6 +8,7 @@ use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
 use crate::kernels::tile::{self, TILE};
+use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// An elementwise op of three operands.
@@ -94,9 +95,11 @@ impl Ternary {
 }
 
 fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
-    for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = if x.get() { y } else { z };
-    }
+    wide(|| {
+        for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            *out = if x.get() { y } else { z };
+        }
+    });
 }
 
 // The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN, -0 is below 0,

@@ -295,7 +295,8 @@ impl Compiler<'_> {
         }
         let width = counts.iter().enumerate().map(|(width, count)| width * count).sum();
         let cut = cut(self.group.len, self.group.segment, width);
-        let bytes = |width: usize| (cut.longest() * width).next_multiple_of(64);
+        // A cache line apart, so that equal places of two registers do not share their low address bits.
+        let bytes = |width: usize| (cut.longest() * width).next_multiple_of(64) + 64;
         let mut starts = [0; 18];
         for width in 0..17 {
             starts[width + 1] = starts[width] + counts[width] * bytes(width);
