@@ -53,6 +53,7 @@ check: deps-test
 bench: install
 	Rscript bench/calls.R
 	cargo bench --quiet -p anvil-core --bench promotion
+	cargo bench --quiet -p anvil-core --bench fusion
 
 clean:
 	sh ./cleanup

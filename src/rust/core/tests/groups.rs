@@ -144,7 +144,7 @@ fn a_broadcast_in_the_middle_is_made_before_it_is_repeated() {
 fn reductions_close_groups() {
     let all = [Fold::Sum, Fold::Max, Fold::Min];
     for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::C64] {
-        for n in [1, 7, TILE, 2 * TILE + 9, 150_001] {
+        for n in [1, 7, TILE, 2 * TILE + 9, 400_001] {
             let mut b = Builder::default();
             let (x, y) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[n]));
             let z = binary(&mut b, Binary::mul, x, y);
@@ -334,6 +334,26 @@ fn large_values_that_die_are_written_over() {
     let text = agrees(&graph, 3);
     let executable = Executable::compile(&graph, &[]).unwrap();
     assert!(executable.scratch_bytes() < 8 * n + 1000, "{text}");
+}
+
+#[test]
+fn values_are_made_near_to_their_readers() {
+    // Each is read by a step of its own; all at once they would be 40 times the input.
+    let n = 100;
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[n, n]);
+    let mut total = input(&mut b, DType::F64, &[n]);
+    for i in 0..40 {
+        let c = number(&mut b, DType::F64, f64::from(i), &[n, n]);
+        let y = binary(&mut b, Binary::mul, x, c);
+        let y = unary(&mut b, Unary::sin, y);
+        let s = reduce(&mut b, Fold::Sum, y, &[1]);
+        total = binary(&mut b, Binary::add, total, s);
+    }
+    let graph = b.finish(vec![total]);
+    let text = agrees(&graph, 1);
+    let executable = Executable::compile(&graph, &[]).unwrap();
+    assert!(executable.scratch_bytes() < 6 * 8 * n * n, "{text}");
 }
 
 #[test]

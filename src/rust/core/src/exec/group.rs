@@ -29,6 +29,9 @@ const MAX_NODES: usize = 400;
 /// Groups that are tried for a node, the last first.
 const TRIES: usize = 4;
 
+/// How many units back a node may go to join a group of large values: what it makes is in memory from then on.
+const NEAR: usize = 4;
+
 /// Elements from which a reduction by itself is run as a program on tiles, so that threads can share it.
 const SHARED_REDUCTION: usize = 1 << 17;
 
@@ -104,6 +107,8 @@ fn role(graph: &Graph, views: &Views, node: usize) -> Role {
 /// Cuts a graph into units.
 pub fn partition(graph: &Graph, views: &Views) -> Units {
     let roles: Vec<Role> = (0..graph.nodes().len()).map(|node| role(graph, views, node)).collect();
+    let mut is_output = vec![false; graph.values().count()];
+    graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
     let mut planner = Planner {
         graph,
         views,
@@ -112,6 +117,7 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
         drafts: vec![],
         by_len: HashMap::new(),
         readers: vec![],
+        is_output,
     };
     for node in 0..roles.len() {
         planner.put(node);
@@ -140,8 +146,10 @@ struct Planner<'a> {
     unit_of: Vec<usize>,
     drafts: Vec<Draft>,
     by_len: HashMap<usize, Vec<usize>>,
-    /// For each root, the nodes that read it or a view of it.
+    /// For each node, those that read its results or views of these.
     readers: Vec<Vec<usize>>,
+    /// For each value, whether it or a view of it is an output.
+    is_output: Vec<bool>,
 }
 
 impl Planner<'_> {
@@ -191,11 +199,12 @@ impl Planner<'_> {
         // The group that makes an operand, else one that reads the same; small ones are put together to save steps.
         let near = |unit: &usize| {
             let shares = |&v: &Value| self.is_in(v, *unit) || self.drafts[*unit].reads.contains(&self.views.root(v));
-            len <= TILE || operands.iter().any(shares)
+            len <= TILE || (unit + NEAR >= self.drafts.len() && operands.iter().any(shares))
         };
-        let made_by = std::iter::once(&first).filter(|&unit| groups.contains(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
+        let alike = |unit: &usize| self.drafts.get(*unit).and_then(|d| d.group).is_some_and(|group| group.len == len);
+        let made_by = Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
         let fits = |unit: &usize| self.fits(node, *unit, segment);
-        match made_by.chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
+        match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
             Some(unit) => self.join(node, unit, segment),
             None => self.open(node, Some(Group { len, segment })),
         }
@@ -256,8 +265,7 @@ impl Planner<'_> {
     fn sink(&mut self, node: usize) {
         let (Role::Element(len), from) = (self.roles[node], self.unit_of[node]) else { return };
         let result = self.graph.nodes()[node].results[0];
-        let outputs = self.graph.outputs();
-        if outputs.iter().any(|&v| self.views.root(v) == result) {
+        if self.is_output[result.index()] {
             return;
         }
         let Some(to) = self.readers[node].iter().map(|&reader| self.unit_of[reader]).min() else { return };
@@ -285,10 +293,7 @@ impl Planner<'_> {
 
     fn finish(self) -> Units {
         let Planner { graph, views, roles, drafts, .. } = self;
-        let mut kept = vec![false; graph.values().count()];
-        for &v in graph.outputs() {
-            kept[views.root(v).index()] = true;
-        }
+        let mut kept = self.is_output;
         // A group of one node is that node, but for reductions that threads can share.
         let is_group = |draft: &Draft| {
             let shared = |&node: &usize| matches!(roles[node], Role::Fold(len, _) if len >= SHARED_REDUCTION);
