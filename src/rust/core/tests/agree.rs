@@ -112,6 +112,8 @@ fn a_program_stops_when_asked() {
     let mut b = Builder::default();
     let x = b.input(Aval::known(DType::F64, [4].into()));
     let y = b.node1(Op::Unary(Unary::exp), &[x]).unwrap();
+    // Read backwards, so that the next op cannot be of the same step.
+    let y = b.node1(Op::Reverse(Reverse { axes: vec![Axis(0)] }), &[y]).unwrap();
     let z = b.node1(Op::Unary(Unary::sin), &[y]).unwrap();
     let executable = Executable::compile(&b.finish(vec![z]), &[]).unwrap();
     let (input, mut out) = (aligned(&[0; 32]), aligned(&[0xA5; 32]));

@@ -1,10 +1,15 @@
-//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; [`plan`] decides where every value
-//! lives, and [`Executable`] runs the plan's steps without allocating values.
+//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; `group` decides which nodes are
+//! computed together, and `tile` makes programs of them; [`plan`] decides where every value lives, and [`Executable`]
+//! runs the plan's steps without allocating values.
 
 pub mod control;
+mod describe;
+mod group;
 pub mod plan;
 pub mod reference;
 mod run;
 mod scatter;
+mod tile;
+mod views;
 
 pub use run::{Executable, Output};

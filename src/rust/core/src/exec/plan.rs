@@ -1,22 +1,30 @@
 //! Where every value lives and what is computed when: a graph becomes a list of steps over a few buffers.
 //!
+//! * Elementwise nodes are done in groups ([`super::group`]), each a step; any other node is a step by itself.
 //! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the other's
 //!   place and costs no step.
+//! * A value that only its own group reads is nowhere.
 //! * A value that is an output is made in the output's buffer.
 //! * All others share one arena; a place is free again after the last step that reads it.
 //! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that each op
 //!   rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and a sum, f32 could stay;
 //!   nothing here does so. `tests/halves.rs` holds programs to it.)
-//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, or of
-//!   one that is copied there at the end.
+//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, of
+//!   one that the group makes that reads it last, element by element in its place, or of one that is copied there at the
+//!   end.
 
 use super::control::Control;
+use super::group::{partition, Group, Unit, Units};
+use super::tile::{compile, Compiled, Kept, Program};
+use super::views::Views;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
+use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Alignment of places in the arena: a cache line.
@@ -36,6 +44,8 @@ pub struct Place {
 pub enum Action {
     /// Applies an op.
     Apply(Op),
+    /// Runs a group of nodes, tile by tile.
+    Tiles(Rc<Program>),
     /// Copies an operand of any layout into a dense output.
     Copy,
     /// Runs a branch or a loop, on dense operands.
@@ -140,11 +150,16 @@ pub fn donations(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
 
 struct Planner<'a> {
     graph: &'a Graph,
-    places: Vec<Option<Place>>,
-    /// For each value, the one whose buffer it lies in; itself unless it is a view.
-    roots: Vec<usize>,
-    /// For each root, the last node that reads it or a view of it.
+    views: Views,
+    units: Units,
+    /// Where roots are.
+    places: Vec<Option<Span>>,
+    /// For each root, the last unit that reads it or a view of it.
     last_use: Vec<usize>,
+    /// For each root, the output in whose buffer it is made.
+    homes: Vec<Option<usize>>,
+    /// Roots that are made where an operand of their group is: the operand, byte for byte.
+    in_place: HashMap<Value, Value>,
     arena: Arena,
     plan: Plan,
 }
@@ -153,52 +168,56 @@ impl<'a> Planner<'a> {
     fn new(graph: &'a Graph) -> Planner<'a> {
         let count = graph.values().count();
         let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
-        let (places, roots) = (vec![None; count], (0..count).collect());
-        Planner { graph, places, roots, last_use: vec![0; count], arena: Arena::default(), plan }
+        let views = Views::of(graph);
+        let units = partition(graph, &views);
+        let (places, homes, in_place) = (vec![None; count], vec![None; count], HashMap::new());
+        Planner { graph, views, units, places, last_use: vec![0; count], homes, in_place, arena: Arena::default(), plan }
     }
 
     fn first_output(&self) -> usize {
         INPUTS + self.graph.inputs().len() + self.graph.constants().len()
     }
 
-    fn place(&self, value: Value) -> &Place {
-        self.places[value.index()].as_ref().expect("values are placed before they are read")
+    fn place(&self, value: Value) -> Place {
+        let span = self.places[self.views.root(value).index()].clone();
+        Place { span: span.expect("values are placed before they are read"), layout: self.views.layout(self.graph, value) }
     }
 
     /// For each root, the output in whose buffer it is made; pairs outputs with donated inputs.
-    fn find_homes(&mut self, donated: &[usize]) -> Vec<Option<usize>> {
+    fn find_homes(&mut self, donated: &[usize]) {
         self.place_sources();
-        self.place_views();
-        let made = self.find_last_uses();
+        self.find_last_uses();
         // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is it too.
-        let mut homes: Vec<Option<usize>> = vec![None; self.places.len()];
         for (k, &v) in self.graph.outputs().iter().enumerate().rev() {
-            if matches!(self.graph.def(v), Def::Result(..)) && self.is_whole(v) {
-                homes[self.roots[v.index()]] = Some(k);
+            let root = self.views.root(v);
+            if matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v) {
+                self.homes[root.index()] = Some(k);
             }
         }
-        self.donate(donated, &mut homes, &made);
-        homes
+        self.donate(donated);
     }
 
     fn run(mut self, donated: &[usize]) -> Result<Plan> {
-        let homes = self.find_homes(donated);
-        for (number, node) in self.graph.nodes().iter().enumerate() {
-            for &result in &node.results {
-                if self.roots[result.index()] == result.index() {
-                    self.place_result(result, homes[result.index()]);
+        self.find_homes(donated);
+        for number in 0..self.units.units.len() {
+            let unit = self.units.units[number].clone();
+            match unit.group {
+                Some(group) => self.group(number, &unit.nodes, group),
+                None => {
+                    for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
+                        self.place_result(result);
+                    }
+                    self.step(unit.nodes[0])?;
                 }
             }
-            self.resolve_views(number);
-            self.step(number)?;
-            self.release(number, &homes);
+            self.release(number, &unit.nodes);
         }
         // Outputs that were not made in place: views, inputs, constants, literals, and values that are output twice.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
-            if homes[self.roots[v.index()]] != Some(k) {
+            if self.homes[self.views.root(v).index()] != Some(k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
-                let operands = vec![(aval.clone(), self.place(v).clone())];
+                let operands = vec![(aval.clone(), self.place(v))];
                 self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval, span)] });
             }
         }
@@ -220,70 +239,48 @@ impl<'a> Planner<'a> {
                 }
                 Def::Result(..) => continue,
             };
-            let span = Span { buffer, range: start..start + aval.bytes() };
-            self.places[value.index()] = Some(Place { span, layout: Layout::dense(&aval.shape) });
+            self.places[value.index()] = Some(Span { buffer, range: start..start + aval.bytes() });
         }
     }
 
-    /// Finds the values that are views of others. Their layouts depend on shapes alone.
-    fn place_views(&mut self) {
-        let mut layouts: Vec<Option<Layout>> = vec![None; self.places.len()];
-        for node in self.graph.nodes() {
-            let &[operand] = node.operands.as_slice() else { continue };
-            let (shape, result) = (&self.graph.aval(operand).shape, node.results[0]);
-            let own = layouts[operand.index()].clone().unwrap_or_else(|| Layout::dense(shape));
-            if let Some(view) = node.op.as_view(shape, &own, self.graph.aval(result)) {
-                self.roots[result.index()] = self.roots[operand.index()];
-                layouts[result.index()] = Some(view);
+    /// Unit after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever.
+    fn find_last_uses(&mut self) {
+        for (number, unit) in self.units.units.iter().enumerate() {
+            for node in unit.nodes.iter().map(|&n| &self.graph.nodes()[n]) {
+                for &v in node.operands.iter().chain(&node.results) {
+                    let last = &mut self.last_use[self.views.root(v).index()];
+                    *last = number.max(*last);
+                }
             }
         }
-        for (value, layout) in layouts.into_iter().enumerate() {
-            if let (Some(layout), None) = (layout, &self.places[value]) {
-                // The span is filled in when the root is placed.
-                let span = Span { buffer: ARENA, range: 0..0 };
-                self.places[value] = Some(Place { span, layout });
-            }
+        for &v in self.graph.outputs() {
+            self.last_use[self.views.root(v).index()] = usize::MAX;
         }
-    }
-
-    /// Node after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever. Returns the
-    /// node that makes each root.
-    fn find_last_uses(&mut self) -> Vec<usize> {
-        let mut made = vec![0; self.places.len()];
-        for (number, node) in self.graph.nodes().iter().enumerate() {
-            for v in &node.results {
-                made[v.index()] = number;
-                let root = self.roots[v.index()];
-                self.last_use[root] = self.last_use[root].max(number);
-            }
-            for v in &node.operands {
-                self.last_use[self.roots[v.index()]] = number;
-            }
-        }
-        for v in self.graph.outputs() {
-            self.last_use[self.roots[v.index()]] = usize::MAX;
-        }
-        made
     }
 
     /// Pairs donated inputs with outputs of their dtype and size. An output that is made while the input is still read is
     /// made in the arena and copied at the end: it costs a copy, and saves memory.
-    fn donate(&mut self, donated: &[usize], homes: &mut [Option<usize>], made: &[usize]) {
+    fn donate(&mut self, donated: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
             let aval = self.graph.aval(value);
-            let reads = |v: &Value| self.roots[v.index()] == value.index();
+            let reads = |v: &Value| self.views.root(*v) == value;
             // An input that is itself an output, or a view of one that is, is read by the copies at the end.
             if self.graph.outputs().iter().any(reads) {
                 continue;
             }
-            let unread = !self.graph.nodes().iter().any(|n| n.operands.iter().any(reads));
+            let is_read = |unit: &Unit| unit.nodes.iter().any(|&n| self.graph.nodes()[n].operands.iter().any(reads));
+            let unread = !self.units.units.iter().any(is_read);
             let free_after = self.last_use[value.index()];
             let outputs = self.graph.outputs();
-            let root = |k: usize| self.roots[outputs[k].index()];
+            let root = |k: usize| self.views.root(outputs[k]);
+            // What a group makes may lie where an input does that it reads; no two results may.
+            let taken = |k: usize| self.in_place.contains_key(&root(k));
+            let late = |k: usize| !unread && self.units.made[root(k).index()] == Some(free_after);
             let direct = |k: usize| {
-                let out = root(k);
-                homes[out] == Some(k) && (unread || made[out] > free_after)
+                let made = self.units.made[root(k).index()];
+                let after = unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
+                self.homes[root(k).index()] == Some(k) && after
             };
             let fits = |&k: &usize| {
                 let type_ = self.graph.aval(outputs[k]);
@@ -293,55 +290,54 @@ impl<'a> Planner<'a> {
             let mut candidates: Vec<usize> = (0..outputs.len()).filter(fits).collect();
             candidates.sort_by_key(|&k| !direct(k));
             let Some(&k) = candidates.first() else { continue };
-            if !direct(k) && homes[root(k)] == Some(k) {
-                homes[root(k)] = None;
+            let (out, direct, late) = (root(k), direct(k), late(k));
+            if !direct && self.homes[out.index()] == Some(k) {
+                self.homes[out.index()] = None;
+            }
+            if direct && late {
+                self.in_place.insert(out, value);
             }
             self.plan.donations[k] = Some(input);
         }
     }
 
-    /// Whether a value is the result of a node, or a view of all of one in its order.
-    fn is_whole(&self, value: Value) -> bool {
-        let root = self.graph.values().nth(self.roots[value.index()]).expect("a root is a value");
-        if !matches!(self.graph.def(root), Def::Result(..)) || root == value {
-            return root == value;
+    /// Whether a group that makes `result` reads `operand`, of as many bytes, just where it makes it: element by element,
+    /// each in its place.
+    fn meets(&self, result: Value, operand: Value) -> bool {
+        let Some(unit) = self.units.made[result.index()].map(|unit| &self.units.units[unit]) else { return false };
+        let Some(group) = unit.group else { return false };
+        let (made, read) = (self.graph.aval(result), self.graph.aval(operand));
+        if made.shape.size() != group.len || read.shape.size() != group.len || made.dtype.bytes() != read.dtype.bytes() {
+            return false;
         }
-        let (shape, layout) = (&self.graph.aval(value).shape, &self.place(value).layout);
-        layout.offset == 0 && layout.is_dense(shape) && shape.size() == self.graph.aval(root).shape.size()
+        unit.nodes.iter().map(|&n| &self.graph.nodes()[n]).all(|node| {
+            // A reduction of segments of one element has as many results, and other tiles.
+            let other = matches!(node.op, Op::Reduction(_)) && node.results[0] == result;
+            !other && node.operands.iter().all(|&v| self.views.root(v) != operand || self.views.is_whole(v))
+        })
     }
 
-    fn place_result(&mut self, value: Value, home: Option<usize>) {
+    fn place_result(&mut self, value: Value) {
         let aval = self.graph.aval(value);
-        let span = match home {
+        let span = match self.homes[value.index()] {
             Some(k) => Span { buffer: self.first_output() + k, range: 0..aval.bytes() },
-            None => {
-                let start = self.arena.allocate(aval.bytes());
-                Span { buffer: ARENA, range: start..start + aval.bytes() }
-            }
+            None => self.take(aval.bytes()),
         };
-        self.places[value.index()] = Some(Place { span, layout: Layout::dense(&aval.shape) });
+        self.places[value.index()] = Some(span);
     }
 
-    /// Gives the results of a view node the span of their root.
-    fn resolve_views(&mut self, node: usize) {
-        for v in &self.graph.nodes()[node].results {
-            let root = self.roots[v.index()];
-            if root != v.index() {
-                let span = self.places[root].as_ref().expect("a root is placed before its views").span.clone();
-                self.places[v.index()].as_mut().expect("views have layouts").span = span;
-            }
-        }
+    /// A place in the arena.
+    fn take(&mut self, bytes: usize) -> Span {
+        let start = self.arena.allocate(bytes);
+        Span { buffer: ARENA, range: start..start + bytes }
     }
 
+    /// A step of its own for one node.
     fn step(&mut self, number: usize) -> Result<()> {
         let node = &self.graph.nodes()[number];
-        // Only ops of one result make views.
-        if node.results.iter().any(|v| self.roots[v.index()] != v.index()) {
-            return Ok(());
-        }
         let mut operands: Vec<(Aval, Place)> =
-            node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).clone())).collect();
-        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span.clone())).collect();
+            node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v))).collect();
+        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
         let control = Control::compile(&node.op)?;
         let mut copies = Vec::new();
         if control.is_some() {
@@ -355,27 +351,74 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
+    /// One step for a group.
+    fn group(&mut self, unit: usize, nodes: &[usize], group: Group) {
+        let results = nodes.iter().map(|&n| self.graph.nodes()[n].results[0]);
+        let kept: Vec<Value> = results.filter(|v| self.units.kept[v.index()]).collect();
+        for &root in &kept {
+            match self.dying(unit, nodes, root) {
+                Some(operand) => {
+                    self.places[root.index()] = self.places[operand.index()].clone();
+                    self.in_place.insert(root, operand);
+                }
+                None => self.place_result(root),
+            }
+        }
+        let late = |root: Value| self.in_place.contains_key(&root);
+        let wanted: Vec<Kept> = kept.iter().map(|&root| Kept { root, late: late(root) }).collect();
+        let Compiled { program, operands, partials } =
+            compile(self.graph, &self.views, nodes, group, &wanted, &|v| self.place(v));
+        let mut results: Vec<(Aval, Span)> =
+            kept.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
+        for bytes in partials {
+            let shape = Shape::try_new(vec![bytes]).expect("fewer bytes than the operand has");
+            results.push((Aval::known(DType::UI8, shape), self.take(bytes)));
+        }
+        for (_, span) in &results[kept.len()..] {
+            self.arena.release(span.range.start, span.range.len());
+        }
+        self.plan.steps.push(Step { action: Action::Tiles(Rc::new(program)), operands, results });
+    }
+
+    /// A value in the arena that a group reads for the last time, in whose place it may make this one. Small ones are in the
+    /// cache anyway.
+    fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
+        const WORTH_IT: usize = 1 << 18;
+        if self.homes[result.index()].is_some() || self.graph.aval(result).bytes() < WORTH_IT {
+            return None;
+        }
+        let operands = nodes.iter().flat_map(|&n| &self.graph.nodes()[n].operands).map(|&v| self.views.root(v));
+        let mut candidates = operands.filter(|root| {
+            let in_arena = self.places[root.index()].as_ref().is_some_and(|span| span.buffer == ARENA);
+            let own = self.units.made[root.index()] == Some(unit);
+            let dies = self.last_use[root.index()] == unit && self.homes[root.index()].is_none();
+            in_arena && dies && !own && self.meets(result, *root) && !self.in_place.values().any(|v| v == root)
+        });
+        candidates.next()
+    }
+
     /// Copies a view into the arena; notes the bytes that it takes there.
     fn make_dense(&mut self, (aval, place): &mut (Aval, Place), copies: &mut Vec<(usize, usize)>) {
         if place.layout.is_dense(&aval.shape) && place.layout.offset == 0 && place.span.range.len() == aval.bytes() {
             return;
         }
-        let start = self.arena.allocate(aval.bytes());
-        copies.push((start, aval.bytes()));
-        let span = Span { buffer: ARENA, range: start..start + aval.bytes() };
+        let span = self.take(aval.bytes());
+        copies.push((span.range.start, aval.bytes()));
         let operands = vec![(aval.clone(), place.clone())];
         self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
         *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 
-    fn release(&mut self, number: usize, homes: &[Option<usize>]) {
-        let node = &self.graph.nodes()[number];
-        let mut roots: Vec<usize> = node.operands.iter().chain(&node.results).map(|v| self.roots[v.index()]).collect();
+    fn release(&mut self, unit: usize, nodes: &[usize]) {
+        let nodes = nodes.iter().map(|&n| &self.graph.nodes()[n]);
+        let mut roots: Vec<Value> =
+            nodes.flat_map(|node| node.operands.iter().chain(&node.results)).map(|&v| self.views.root(v)).collect();
         roots.sort_unstable();
         roots.dedup();
         for root in roots {
-            if self.last_use[root] == number && homes[root].is_none() {
-                let Some(Place { span, .. }) = &self.places[root] else { continue };
+            let kept = self.in_place.values().any(|&v| v == root);
+            if self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !kept {
+                let Some(span) = &self.places[root.index()] else { continue };
                 if span.buffer == ARENA {
                     self.arena.release(span.range.start, span.range.len());
                 }

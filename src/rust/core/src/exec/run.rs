@@ -1,5 +1,6 @@
 //! Runs a plan.
 
+use super::describe::describe;
 use super::plan::{plan, Action, Plan, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
@@ -54,6 +55,12 @@ impl Executable {
     /// Bytes of memory beside inputs, constants and outputs.
     pub fn scratch_bytes(&self) -> usize {
         self.plan.arena
+    }
+
+    /// The steps of the program as text: what is computed together, what is read and written, how many bytes that is, and
+    /// how much scratch memory it takes.
+    pub fn describe(&self) -> String {
+        describe(&self.plan)
     }
 
     /// Types of the outputs.
@@ -123,6 +130,10 @@ impl Executable {
 fn apply(
     step: &Step, memory: &mut Memory, redirect: &[(usize, usize)], poll: &mut dyn FnMut(usize) -> bool,
 ) -> bool {
+    if let Action::Tiles(program) = &step.action {
+        program.run(step, memory, redirect);
+        return true;
+    }
     let reads = step.operands.iter().map(|(_, place)| &place.span);
     fn view<'s>(step: &'s Step, lent: &Lent<'s, '_>, i: usize) -> View<'s> {
         let (aval, place) = &step.operands[i];
@@ -138,7 +149,7 @@ fn apply(
             (Action::Apply(op), 1) => op.eval(&[view(0)], &mut [out]),
             (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut [out]),
             (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
-            (Action::Control(_), _) => {}
+            (Action::Control(_) | Action::Tiles(_), _) => {}
         }
         return true;
     }
@@ -153,7 +164,7 @@ fn apply(
             return control.run(&operands, &mut results, poll);
         }
         Action::Apply(op) => op.eval(&operands, &mut results),
-        Action::Copy => {}
+        Action::Copy | Action::Tiles(_) => {}
     }
     true
 }

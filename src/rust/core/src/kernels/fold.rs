@@ -4,6 +4,7 @@
 
 use super::scalar::{maximum, minimum};
 use super::tile::{tile, tiles};
+use super::wide::wide;
 #[cfg(test)]
 use super::tile::TILE;
 use super::{cast, complex};
@@ -30,74 +31,140 @@ pub enum Fold {
     All,
 }
 
-/// An element type that can be reduced.
+/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums.
+pub type Partial = [u8; PARTIAL];
+
+/// Bytes of a [`Partial`].
+pub const PARTIAL: usize = 16;
+
+/// Gives pieces of work to the function that it is called with, in order.
+pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
+
+/// An element type that can be reduced. A fold is made of tiles, each by itself, and then of what it made of these, in
+/// order: tiles may be folded by several threads, and the result has the same bits.
 pub trait Reduce: Element {
+    /// Folds one tile. Products are not made of parts.
+    fn partial(fold: Fold, x: &[Self]) -> Partial;
+
+    /// Folds what [`partial`](Reduce::partial) made of all tiles, in their order.
+    fn finish(fold: Fold, partials: Each<Partial>) -> Self;
+
     /// Folds tiles of elements, in order, into one.
     fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[Self]))) -> Self;
 }
 
-impl Reduce for Bool {
-    fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[Bool]))) -> Bool {
-        // Sums and products of booleans are converted to integers before they get here.
-        let any = matches!(fold, Fold::Any | Fold::Max | Fold::Sum);
-        let mut out = !any;
-        tiles(&mut |x| out = if any { out | x.iter().any(|b| b.get()) } else { out & x.iter().all(|b| b.get()) });
-        out.into()
+impl Fold {
+    /// Whether it can be made of tiles that were folded by themselves: a product takes one element after the other.
+    pub fn has_partials(self) -> bool {
+        self != Fold::Prod
     }
 }
 
-fn fold_int<I: Int>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[I]))) -> I {
-    let (mut out, step): (I, fn(I, I) -> I) = match fold {
+impl Reduce for Bool {
+    fn partial(fold: Fold, x: &[Bool]) -> Partial {
+        // Sums and products of booleans are converted to integers before they get here.
+        let any = matches!(fold, Fold::Any | Fold::Max | Fold::Sum);
+        let out: Bool = if any { x.iter().any(|b| b.get()) } else { x.iter().all(|b| b.get()) }.into();
+        out.to_bytes()
+    }
+
+    fn finish(fold: Fold, partials: Each<Partial>) -> Bool {
+        let any = matches!(fold, Fold::Any | Fold::Max | Fold::Sum);
+        let mut out = !any;
+        partials(&mut |part| {
+            let part = Bool::from_bytes(&part).get();
+            out = if any { out | part } else { out & part };
+        });
+        out.into()
+    }
+
+    fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[Bool]))) -> Bool {
+        Self::finish(fold, &mut |add| tiles(&mut |x| add(Self::partial(fold, x))))
+    }
+}
+
+/// The value from which an integer fold starts, and its step.
+fn int_fold<I: Int>(fold: Fold) -> (I, fn(I, I) -> I) {
+    match fold {
         Fold::Sum => (I::default(), I::wrapping_add),
         Fold::Prod => (I::from_bool(true), I::wrapping_mul),
         Fold::Max => (I::LOWEST, I::max),
         Fold::Min => (I::HIGHEST, I::min),
         Fold::Any => (I::default(), I::or),
         Fold::All => (I::ONES, I::and),
+    }
+}
+
+fn partial_int<I: Int>(fold: Fold, x: &[I]) -> Partial {
+    // A loop for each, so that the compiler sees the step.
+    let out = match fold {
+        Fold::Sum => wide(|| x.iter().fold(I::default(), |a, &b| a.wrapping_add(b))),
+        Fold::Max => wide(|| x.iter().fold(I::LOWEST, |a, &b| a.max(b))),
+        Fold::Min => wide(|| x.iter().fold(I::HIGHEST, |a, &b| a.min(b))),
+        _ => {
+            let (start, step) = int_fold(fold);
+            x.iter().fold(start, |a, &b| step(a, b))
+        }
     };
-    tiles(&mut |x| out = x.iter().fold(out, |a, &b| step(a, b)));
+    out.to_bytes()
+}
+
+fn finish_int<I: Int>(fold: Fold, partials: Each<Partial>) -> I {
+    let (mut out, step): (I, fn(I, I) -> I) = int_fold(fold);
+    partials(&mut |part| out = step(out, I::from_bytes(&part)));
     out
 }
 
-fn fold_float<R: Real>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R {
+fn product_of_ints<I: Int>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[I]))) -> I {
+    let mut out = I::from_bool(true);
+    tiles(&mut |x| out = x.iter().fold(out, |a, &b| a.wrapping_mul(b)));
+    out
+}
+
+fn partial_float<R: Real>(fold: Fold, x: &[R]) -> Partial {
     match fold {
-        Fold::Sum | Fold::Any | Fold::All => sum(tiles).convert(),
-        Fold::Prod => {
-            let mut out = R::Wide::of(1.0);
-            tiles(&mut |x| out = x.iter().fold(out, |a, b| a * b.convert()));
-            out.convert()
-        }
-        Fold::Max => {
-            let mut out = R::LOWEST;
-            tiles(&mut |x| out = x.iter().fold(out, |a, &b| maximum(a, b)));
-            out
-        }
-        Fold::Min => {
-            let mut out = R::HIGHEST;
-            tiles(&mut |x| out = x.iter().fold(out, |a, &b| minimum(a, b)));
-            out
+        Fold::Max => x.iter().fold(R::LOWEST, |a, &b| maximum(a, b)).to_bytes(),
+        Fold::Min => x.iter().fold(R::HIGHEST, |a, &b| minimum(a, b)).to_bytes(),
+        _ => wide(|| partial_sums(x, |v| v.convert::<R::Wide>())).to_bytes(),
+    }
+}
+
+/// Sums have Neumaier's correction between tiles.
+///
+/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
+fn finish_float<R: Real>(fold: Fold, partials: Each<Partial>) -> R {
+    let mut extreme = |start: R, step: fn(R, R) -> R| {
+        let mut out = start;
+        partials(&mut |part| out = step(out, R::from_bytes(&part)));
+        out
+    };
+    match fold {
+        Fold::Max => extreme(R::LOWEST, maximum),
+        Fold::Min => extreme(R::HIGHEST, minimum),
+        _ => {
+            let mut sum = Compensated::<R::Wide>::default();
+            partials(&mut |part| sum.add(<R::Wide as Element>::from_bytes(&part)));
+            sum.total().convert()
         }
     }
 }
 
-/// Sum of all tiles in the wider type: partial sums within a tile, Neumaier's correction between tiles.
-///
-/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
-fn sum<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R::Wide {
-    let mut sum = Compensated::default();
-    tiles(&mut |x| sum.add(partial_sums(x, |v| v.convert())));
-    sum.total()
+fn product_of_floats<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R {
+    let mut out = R::Wide::of(1.0);
+    tiles(&mut |x| out = x.iter().fold(out, |a, b| a * b.convert()));
+    out.convert()
 }
 
 /// Sum of what `value` gives for the elements of a tile, in eight partial sums.
+#[inline(always)]
 fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
     let mut partial = [F::of(-0.0); 8];
     let chunks = x.chunks_exact(8);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for (p, v) in partial.iter_mut().zip(chunk) {
-            *p = *p + value(v);
-        }
+        // Of a length that the compiler knows, so that the partial sums stay in registers.
+        let values: [F; 8] = std::array::from_fn(|i| value(&chunk[i]));
+        partial = std::array::from_fn(|i| partial[i] + values[i]);
     }
     for (p, v) in partial.iter_mut().zip(rest) {
         *p = *p + value(v);
@@ -134,33 +201,45 @@ impl<F: Float> Compensated<F> {
     }
 }
 
-/// Sums and products of complex numbers, in double precision.
-fn fold_complex<C: Cpx>(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[C]))) -> C {
-    if fold == Fold::Prod {
-        let mut out = Complex::new(1.0, 0.0);
-        tiles(&mut |x| out = x.iter().fold(out, |a, b| complex::mul(a, b.convert())));
-        return C::from_c128(out);
-    }
-    // The others are refused by `infer`.
+/// Sums of complex numbers, in double precision; other folds than these and products are refused by `infer`.
+fn partial_complex<C: Cpx>(_: Fold, x: &[C]) -> Partial {
+    let wide = |z: &C| z.convert::<Complex<f64>>();
+    Complex::new(partial_sums(x, |z| wide(z).re), partial_sums(x, |z| wide(z).im)).to_bytes()
+}
+
+fn finish_complex<C: Cpx>(_: Fold, partials: Each<Partial>) -> C {
     let (mut re, mut im) = (Compensated::default(), Compensated::default());
-    tiles(&mut |x| {
-        let wide = |z: &C| z.convert::<Complex<f64>>();
-        re.add(partial_sums(x, |z| wide(z).re));
-        im.add(partial_sums(x, |z| wide(z).im));
+    partials(&mut |part| {
+        let part = <Complex<f64> as Element>::from_bytes(&part);
+        re.add(part.re);
+        im.add(part.im);
     });
     C::from_c128(Complex::new(re.total(), im.total()))
 }
 
+fn product_of_complex<C: Cpx>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[C]))) -> C {
+    let mut out = Complex::new(1.0, 0.0);
+    tiles(&mut |x| out = x.iter().fold(out, |a, b| complex::mul(a, b.convert())));
+    C::from_c128(out)
+}
+
 macro_rules! reduce {
-    ($fold:ident: $($type:ty)+) => {$(
+    ($partial:ident $finish:ident $product:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
-            fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[$type]))) -> $type { $fold(fold, tiles) }
+            fn partial(fold: Fold, x: &[$type]) -> Partial { $partial(fold, x) }
+            fn finish(fold: Fold, partials: Each<Partial>) -> $type { $finish(fold, partials) }
+            fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[$type]))) -> $type {
+                if !fold.has_partials() {
+                    return $product(tiles);
+                }
+                Self::finish(fold, &mut |add| tiles(&mut |x| add(Self::partial(fold, x))))
+            }
         }
     )+};
 }
-reduce! { fold_int: i8 i16 i32 i64 u8 u16 u32 u64 }
-reduce! { fold_float: bf16 f16 f32 f64 }
-reduce! { fold_complex: Complex<f32> Complex<f64> }
+reduce! { partial_int finish_int product_of_ints: i8 i16 i32 i64 u8 u16 u32 u64 }
+reduce! { partial_float finish_float product_of_floats: bf16 f16 f32 f64 }
+reduce! { partial_complex finish_complex product_of_complex: Complex<f32> Complex<f64> }
 
 /// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
 pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {

@@ -80,6 +80,40 @@ impl<'a> Memory<'a> {
         (lent, bytes)
     }
 
+    /// As [`lend_all`](Memory::lend_all), as streams that are numbered: first those to read, then those to write. Operand
+    /// `i` may be result `j`, byte for byte, if `in_place(i, j)`.
+    ///
+    /// # Panics
+    /// As [`lend`](Memory::lend).
+    pub fn streams<'s>(
+        &'s mut self, reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, redirect: &[(usize, usize)],
+        in_place: impl Fn(usize, usize) -> bool,
+    ) -> Streams<'s> {
+        let mut streams = Vec::with_capacity(reads.len() + writes.len());
+        let targets = || writes.clone().map(|span| (redirected(span.buffer, redirect), &span.range)).enumerate();
+        for (i, span) in reads.enumerate() {
+            let buffer = redirected(span.buffer, redirect);
+            let Buffer { pointer, len, .. } = self.buffers[buffer];
+            assert!(inside(&span.range, len), "span outside of its buffer");
+            let mut alone = true;
+            for (j, (_, range)) in targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range))) {
+                assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
+                alone = false;
+            }
+            let pointer = pointer.wrapping_add(span.range.start);
+            streams.push(Stream { pointer, len: span.range.len(), writable: false, alone });
+        }
+        for (i, span) in writes.clone().enumerate() {
+            let (buffer, range) = self.target(span, redirect);
+            let apart = targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
+            assert!(apart, "a step writes the same bytes twice");
+            let pointer = self.buffers[buffer].pointer.wrapping_add(range.start);
+            streams.push(Stream { pointer, len: range.len(), writable: true, alone: false });
+        }
+        Streams { streams, borrow: PhantomData }
+    }
+
     /// Where a span is that is to be written.
     fn target(&self, write: &Span, redirect: &[(usize, usize)]) -> Target {
         let target = redirected(write.buffer, redirect);
@@ -96,6 +130,53 @@ impl<'a> Memory<'a> {
             lent.readable(read);
         }
         lent
+    }
+}
+
+/// Values in memory that threads read and write, each elements of its own.
+pub struct Streams<'s> {
+    streams: Vec<Stream>,
+    borrow: PhantomData<&'s mut [u8]>,
+}
+
+// SAFETY: the pointers are to memory that is borrowed for 's. Whoever makes slices of them ([`super::frame`]) sees to it
+// that threads write different elements, and read none that another writes.
+unsafe impl Sync for Streams<'_> {}
+
+impl Streams<'_> {
+    /// The stream with that number.
+    pub(super) fn get(&self, number: usize) -> &Stream {
+        &self.streams[number]
+    }
+}
+
+/// One value in memory.
+pub(super) struct Stream {
+    pointer: *mut u8,
+    len: usize,
+    writable: bool,
+    alone: bool,
+}
+
+impl Stream {
+    /// Where it starts.
+    pub(super) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// Its bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it may be written.
+    pub(super) fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Whether nothing writes where it is.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone
     }
 }
 
@@ -161,6 +242,10 @@ fn redirected(buffer: usize, redirect: &[(usize, usize)]) -> usize {
 
 fn inside(range: &Range<usize>, len: usize) -> bool {
     range.start <= range.end && range.end <= len
+}
+
+fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>)) -> bool {
+    a == b && !disjoint(in_a, in_b)
 }
 
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {

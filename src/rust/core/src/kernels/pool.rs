@@ -58,6 +58,20 @@ pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, work: usize, piece: i
     }
 }
 
+/// Calls `piece(i)` for all `i` below `count`, on all threads if `shared`.
+pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Send + Sync) {
+    let pool = if shared && count > 1 { pool() } else { None };
+    match pool {
+        Some(pool) => pool.scope(|scope| {
+            let piece = &piece;
+            for i in 0..count {
+                scope.spawn(move |_| piece(i));
+            }
+        }),
+        None => (0..count).for_each(piece),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

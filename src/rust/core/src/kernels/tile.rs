@@ -63,16 +63,21 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
         return scratch;
     }
     scratch.resize(range.len(), T::default());
-    runs(x.shape, x.layout, range, |at, first, stride, len| match stride {
-        0 => scratch[at..at + len].fill(data[first]),
-        1 => scratch[at..at + len].copy_from_slice(&data[first..first + len]),
+    gather(data, x.shape, x.layout, range, scratch);
+    scratch
+}
+
+/// Copies the elements `range` of a value that lies in `data`.
+pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
+    runs(shape, layout, range, |at, first, stride, len| match stride {
+        0 => out[at..at + len].fill(data[first]),
+        1 => out[at..at + len].copy_from_slice(&data[first..first + len]),
         _ => {
-            for (i, slot) in scratch[at..at + len].iter_mut().enumerate() {
+            for (i, slot) in out[at..at + len].iter_mut().enumerate() {
                 *slot = data[(first as isize + i as isize * stride) as usize];
             }
         }
     });
-    scratch
 }
 
 /// Elements of a piece of work: a whole number of tiles, large enough to be worth handing to a thread.

@@ -9,6 +9,7 @@ use crate::dtype::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
+use crate::kernels::frame::Kernel;
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -332,6 +333,10 @@ impl Binary {
 
     pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map2(T::tile(self).expect("infer accepts what has a tile"), x, y, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of2(T::tile(self).expect("infer accepts what has a tile")))
     }
 }
 

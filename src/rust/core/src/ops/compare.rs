@@ -3,7 +3,9 @@
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
+use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 
 macro_rules! compare_ops {
@@ -36,7 +38,7 @@ macro_rules! compare_ops {
 
             fn tile<T: Element>(self) -> fn(&[T], &[T], &mut [Bool]) {
                 match self { $(Compare::$name =>
-                    |x, y, out| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() }
+                    |x, y, out| wide(|| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() })
                 ),+ }
             }
         }
@@ -79,5 +81,9 @@ impl Compare {
 
     pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map2(self.tile::<T>(), x, y, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of2(self.tile::<T>()))
     }
 }

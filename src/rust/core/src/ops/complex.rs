@@ -7,6 +7,7 @@ use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use num_complex::Complex;
@@ -116,6 +117,13 @@ impl Part {
             _ => tile::map1(self.tile::<Complex<f64>>(), x, out),
         }
     }
+
+    pub(super) fn kernel(self, from: DType) -> Kernel {
+        match from {
+            DType::C64 => Kernel::of1(self.tile::<Complex<f32>>()),
+            _ => Kernel::of1(self.tile::<Complex<f64>>()),
+        }
+    }
 }
 
 /// A complex number from its real and imaginary part: `c64` from `f32`, `c128` from `f64`. Ambiguous if both parts are.
@@ -144,6 +152,13 @@ impl MakeComplex {
         match out.dtype {
             DType::C64 => tile::map2(join::<Complex<f32>>, re, im, out),
             _ => tile::map2(join::<Complex<f64>>, re, im, out),
+        }
+    }
+
+    pub(super) fn kernel(self, from: DType) -> Kernel {
+        match from {
+            DType::F32 => Kernel::of2(join::<Complex<f32>>),
+            _ => Kernel::of2(join::<Complex<f64>>),
         }
     }
 }

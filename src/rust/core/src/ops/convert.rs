@@ -7,7 +7,9 @@ use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::memory::AlignedBytes;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
+use crate::kernels::wide::wide;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -46,12 +48,18 @@ impl Convert {
     pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => dispatch!(self.dtype, U => tile::map1::<T, U>(convert, x, out)))
     }
+
+    pub(super) fn kernel(&self, from: DType) -> Kernel {
+        dispatch!(from, T => dispatch!(self.dtype, U => Kernel::of1::<T, U>(convert)))
+    }
 }
 
 fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
-    for (out, x) in out.iter_mut().zip(x) {
-        *out = x.convert();
-    }
+    wide(|| {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = x.convert();
+        }
+    });
 }
 
 /// The same bits as elements of another dtype, low bits first.

@@ -28,6 +28,7 @@ mod spell_floats;
 mod spell_parts;
 mod spell_random;
 pub mod ternary;
+mod tiles;
 pub mod unary;
 pub mod update;
 

@@ -4,6 +4,7 @@ use super::spell::{self, Spelling, Spelling1};
 use super::Row;
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -92,5 +93,9 @@ impl Predicate {
 
     pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map1(T::tile(self), x, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of1(T::tile(self)))
     }
 }

@@ -8,6 +8,7 @@ use super::{written, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::fold::{reduce, Fold};
+use crate::kernels::frame::{finish, Kernel};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal, View, ViewMut};
 use num_complex::Complex;
@@ -127,5 +128,23 @@ impl Reduction {
 
     pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
+    }
+
+    /// The number of elements that make one of the result, if these lie side by side in a dense operand and can be folded
+    /// tile by tile.
+    pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
+        let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
+        let segment = shape.iter().take(self.axes.len()).product();
+        (leading && self.fold.has_partials() && segment > 0).then_some(segment)
+    }
+
+    /// Its kernel on tiles of operands of this dtype.
+    pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
+    }
+
+    /// Makes elements of what its kernel made of `parts` tiles each.
+    pub(crate) fn finish(&self, dtype: DType, partials: &[u8], parts: usize, out: &mut [u8]) {
+        dispatch!(dtype, T => finish::<T>(self.fold, partials, parts, out))
     }
 }

@@ -6,7 +6,9 @@ use super::derive::Var;
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile::{self, TILE};
+use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// An elementwise op of three operands.
@@ -83,12 +85,21 @@ impl Ternary {
             Ternary::Clamp => tile::map3::<T, T>(clamp, x, out),
         })
     }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => match self {
+            Ternary::Select => Kernel::of3::<Bool, T>(select),
+            Ternary::Clamp => Kernel::of3::<T, T>(clamp),
+        })
+    }
 }
 
 fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
-    for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = if x.get() { y } else { z };
-    }
+    wide(|| {
+        for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            *out = if x.get() { y } else { z };
+        }
+    });
 }
 
 // The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN, -0 is below 0,

@@ -7,6 +7,7 @@ use super::{spell_complex as complexes, spell_floats as floats, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
+use crate::kernels::frame::Kernel;
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -307,6 +308,10 @@ impl Unary {
 
     pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => tile::map1(T::tile(self).expect("infer accepts what has a tile"), x, out))
+    }
+
+    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+        dispatch!(dtype, T => Kernel::of1(T::tile(self).expect("infer accepts what has a tile")))
     }
 }
 

@@ -1,0 +1,354 @@
+//! Which nodes are computed together.
+//!
+//! A *unit* is what is done at one time: a node by itself, or a group of elementwise nodes on equally many elements, which
+//! go tile by tile from the inputs of the group to its outputs. What is used in its group alone is never in memory.
+//!
+//! Units stand in an order of execution from the start. A node goes to a unit in which, or before which, all is made that
+//! it reads; so no order can become circular. A second walk, backwards, moves a node to the group of those who read it if
+//! its first place only meant that its result had to be kept.
+//!
+//! A reduction of elements that lie side by side closes a group: it folds the tiles as they are made, in the order and
+//! with the partial results that it has alone.
+//!
+//! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
+//! each group that reads it, and by itself if anything else does.
+
+use super::views::Views;
+use crate::dtype::DType;
+use crate::graph::{Def, Value};
+use crate::kernels::tile::TILE;
+use crate::ops::{Graph, Op};
+use std::collections::HashMap;
+
+/// Values in memory that a group may read. Beyond this many a processor no longer fetches ahead for each.
+const MAX_STREAMS: usize = 16;
+
+/// Nodes of a group.
+const MAX_NODES: usize = 400;
+
+/// Groups that are tried for a node, the last first.
+const TRIES: usize = 4;
+
+/// How many units back a node may go to join a group of large values: what it makes is in memory from then on.
+const NEAR: usize = 4;
+
+/// Elements from which a reduction by itself is run as a program on tiles, so that threads can share it.
+const SHARED_REDUCTION: usize = 1 << 17;
+
+/// What is done at one time.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The nodes, in the order of the graph.
+    pub nodes: Vec<usize>,
+    /// How it runs if it is a group; else it is one node.
+    pub group: Option<Group>,
+}
+
+/// A group's elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Their number.
+    pub len: usize,
+    /// Those that a reduction makes one of.
+    pub segment: Option<usize>,
+}
+
+/// The units of a graph, in order, and who reads what.
+#[derive(Debug)]
+pub struct Units {
+    /// The units.
+    pub units: Vec<Unit>,
+    /// For each value, the unit that makes it, if it is the result of a node of one.
+    pub made: Vec<Option<usize>>,
+    /// For each root, whether it must be in memory: it is an output, or read outside of the group that makes it.
+    pub kept: Vec<bool>,
+}
+
+/// How a node can take part in a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// A view, which no unit makes.
+    View,
+    /// One value everywhere, or counting: can be made in any group.
+    Source,
+    /// Each element from those in its place, on this many elements.
+    Element(usize),
+    /// One element from each segment: number of elements, and of those in a segment.
+    Fold(usize, usize),
+    /// No part.
+    Alone,
+}
+
+/// Dtypes of a node's operands.
+pub fn dtypes(graph: &Graph, operands: &[Value]) -> Vec<DType> {
+    operands.iter().map(|&v| graph.aval(v).dtype).collect()
+}
+
+fn role(graph: &Graph, views: &Views, node: usize) -> Role {
+    let node = &graph.nodes()[node];
+    let &[result] = node.results.as_slice() else { return Role::Alone };
+    if views.is_view(result) {
+        return Role::View;
+    }
+    let size = |v: Value| graph.aval(v).shape.size();
+    match &node.op {
+        Op::Fill(_) | Op::Iota(_) if size(result) > 0 => Role::Source,
+        Op::Reduction(op) => match op.segment(&graph.aval(node.operands[0]).shape) {
+            Some(segment) if size(node.operands[0]) > 0 => Role::Fold(size(node.operands[0]), segment),
+            _ => Role::Alone,
+        },
+        op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
+            Role::Element(size(result))
+        }
+        _ => Role::Alone,
+    }
+}
+
+/// Cuts a graph into units.
+pub fn partition(graph: &Graph, views: &Views) -> Units {
+    let roles: Vec<Role> = (0..graph.nodes().len()).map(|node| role(graph, views, node)).collect();
+    let mut is_output = vec![false; graph.values().count()];
+    graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
+    let mut planner = Planner {
+        graph,
+        views,
+        roles: &roles,
+        unit_of: vec![usize::MAX; roles.len()],
+        drafts: vec![],
+        by_len: HashMap::new(),
+        readers: vec![],
+        is_output,
+    };
+    for node in 0..roles.len() {
+        planner.put(node);
+    }
+    if planner.drafts.iter().filter(|d| d.group.is_some()).count() > 1 {
+        planner.find_readers();
+        for node in (0..roles.len()).rev() {
+            planner.sink(node);
+        }
+    }
+    planner.finish()
+}
+
+#[derive(Default)]
+struct Draft {
+    nodes: Vec<usize>,
+    group: Option<Group>,
+    /// Roots that are read from memory, as far as is known.
+    reads: Vec<Value>,
+}
+
+struct Planner<'a> {
+    graph: &'a Graph,
+    views: &'a Views,
+    roles: &'a [Role],
+    unit_of: Vec<usize>,
+    drafts: Vec<Draft>,
+    by_len: HashMap<usize, Vec<usize>>,
+    /// For each node, those that read its results or views of these.
+    readers: Vec<Vec<usize>>,
+    /// For each value, whether it or a view of it is an output.
+    is_output: Vec<bool>,
+}
+
+impl Planner<'_> {
+    /// The node that makes a root.
+    fn maker(&self, root: Value) -> Option<usize> {
+        match self.graph.def(root) {
+            Def::Result(node, _) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Whether a group makes this operand itself, from nothing.
+    fn is_source(&self, operand: Value) -> bool {
+        let root = self.views.root(operand);
+        let Some(node) = self.maker(root) else { return false };
+        let counts = matches!(self.graph.nodes()[node].op, Op::Iota(_));
+        self.roles[node] == Role::Source && (!counts || self.views.is_whole(operand))
+    }
+
+    /// The first unit in which a node could be that reads this operand on `len` elements.
+    fn available(&self, operand: Value, len: usize) -> usize {
+        let Some(node) = self.maker(self.views.root(operand)) else { return 0 };
+        // What is made from nothing can be made at any time.
+        if self.roles[node] == Role::Source {
+            return 0;
+        }
+        let in_register = self.views.is_whole(operand) && self.roles[node] == Role::Element(len);
+        self.unit_of[node] + usize::from(!in_register)
+    }
+
+    /// The unit of an operand, if it is `unit` and the operand is in one of its registers.
+    fn is_in(&self, operand: Value, unit: usize) -> bool {
+        self.maker(self.views.root(operand)).is_some_and(|node| self.unit_of[node] == unit)
+    }
+
+    fn put(&mut self, node: usize) {
+        let (len, segment) = match self.roles[node] {
+            Role::View | Role::Source => return,
+            Role::Alone => return self.open(node, None),
+            Role::Element(len) => (len, None),
+            Role::Fold(len, segment) => (len, Some(segment)),
+        };
+        let operands = &self.graph.nodes()[node].operands;
+        let first = operands.iter().map(|&v| self.available(v, len)).max().unwrap_or(0);
+        let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
+        let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
+        // The group that makes an operand, else one that reads the same; small ones are put together to save steps.
+        let near = |unit: &usize| {
+            let shares = |&v: &Value| self.is_in(v, *unit) || self.drafts[*unit].reads.contains(&self.views.root(v));
+            len <= TILE || (unit + NEAR >= self.drafts.len() && operands.iter().any(shares))
+        };
+        let alike = |unit: &usize| self.drafts.get(*unit).and_then(|d| d.group).is_some_and(|group| group.len == len);
+        let made_by = Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
+        let fits = |unit: &usize| self.fits(node, *unit, segment);
+        match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
+            Some(unit) => self.join(node, unit, segment),
+            None => self.open(node, Some(Group { len, segment })),
+        }
+    }
+
+    /// What a node would read from memory in this unit and no other node of it does.
+    fn new_reads(&self, node: usize, unit: usize) -> Vec<Value> {
+        let mut reads: Vec<Value> = Vec::new();
+        for &operand in &self.graph.nodes()[node].operands {
+            let root = self.views.root(operand);
+            let known = self.drafts[unit].reads.contains(&root) || reads.contains(&root);
+            if !known && !self.is_source(operand) && !self.is_in(operand, unit) && !self.views.is_one(operand) {
+                reads.push(root);
+            }
+        }
+        reads
+    }
+
+    fn fits(&self, node: usize, unit: usize, segment: Option<usize>) -> bool {
+        let draft = &self.drafts[unit];
+        let Some(group) = draft.group else { return false };
+        let same = segment.is_none() || group.segment.is_none() || segment == group.segment;
+        same && draft.nodes.len() < MAX_NODES && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
+    }
+
+    fn open(&mut self, node: usize, group: Option<Group>) {
+        let unit = self.drafts.len();
+        self.drafts.push(Draft { group, ..Draft::default() });
+        if let Some(group) = group {
+            self.by_len.entry(group.len).or_default().push(unit);
+        }
+        self.join(node, unit, None);
+    }
+
+    fn join(&mut self, node: usize, unit: usize, segment: Option<usize>) {
+        let reads = self.new_reads(node, unit);
+        self.unit_of[node] = unit;
+        let draft = &mut self.drafts[unit];
+        draft.reads.extend(reads);
+        draft.nodes.push(node);
+        if let Some(group) = &mut draft.group {
+            group.segment = group.segment.or(segment);
+        }
+    }
+
+    fn find_readers(&mut self) {
+        self.readers = vec![vec![]; self.unit_of.len()];
+        for (number, node) in self.graph.nodes().iter().enumerate() {
+            for &v in &node.operands {
+                if let (Some(maker), false) = (self.maker(self.views.root(v)), self.roles[number] == Role::View) {
+                    self.readers[maker].push(number);
+                }
+            }
+        }
+    }
+
+    /// Moves a node to the first group that reads it, if nothing in its own does and its operands are in memory anyway.
+    fn sink(&mut self, node: usize) {
+        let (Role::Element(len), from) = (self.roles[node], self.unit_of[node]) else { return };
+        let result = self.graph.nodes()[node].results[0];
+        if self.is_output[result.index()] {
+            return;
+        }
+        let Some(to) = self.readers[node].iter().map(|&reader| self.unit_of[reader]).min() else { return };
+        let alike = self.drafts[to].group.is_some_and(|group| group.len == len);
+        if to <= from || !alike || !self.fits(node, to, None) {
+            return;
+        }
+        let nodes = self.graph.nodes();
+        let whole = |&&reader: &&usize| {
+            let reads = nodes[reader].operands.iter().filter(|&&v| self.views.root(v) == result);
+            self.unit_of[reader] != to || reads.into_iter().all(|&v| self.views.is_whole(v))
+        };
+        let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v);
+        if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
+            return;
+        }
+        let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
+        if self.new_reads(node, to).len() > 1 + usize::from(only) {
+            return;
+        }
+        self.drafts[from].nodes.retain(|&n| n != node);
+        self.join(node, to, None);
+        self.drafts[to].reads.retain(|&root| root != result);
+    }
+
+    fn finish(self) -> Units {
+        let Planner { graph, views, roles, drafts, .. } = self;
+        let mut kept = self.is_output;
+        // A group of one node is that node, but for reductions that threads can share.
+        let is_group = |draft: &Draft| {
+            let shared = |&node: &usize| matches!(roles[node], Role::Fold(len, _) if len >= SHARED_REDUCTION);
+            draft.nodes.len() > 1 || draft.nodes.first().is_some_and(shared)
+        };
+        let grouped: Vec<bool> = drafts.iter().map(|d| d.group.is_some() && is_group(d)).collect();
+        let unit_of = &self.unit_of;
+        // What is made from nothing and must be in memory is made before the first unit that reads it there.
+        let mut sources: Vec<Vec<usize>> = vec![vec![]; drafts.len() + 1];
+        let mut first_use: HashMap<usize, usize> = HashMap::new();
+        for (number, node) in graph.nodes().iter().enumerate() {
+            if roles[number] == Role::Source && kept[node.results[0].index()] {
+                first_use.insert(number, drafts.len());
+            }
+            if roles[number] == Role::View {
+                continue;
+            }
+            let own = unit_of[number];
+            for &v in &node.operands {
+                let root = views.root(v);
+                let Def::Result(made, _) = graph.def(root) else { continue };
+                let source = roles[made] == Role::Source;
+                let counts = matches!(graph.nodes()[made].op, Op::Iota(_));
+                let inside = if source { !counts || views.is_whole(v) } else { unit_of[made] == own };
+                if grouped.get(own) == Some(&true) && inside {
+                    continue;
+                }
+                kept[root.index()] = true;
+                if source {
+                    let first = first_use.entry(made).or_insert(own);
+                    *first = own.min(*first);
+                }
+            }
+        }
+        for (node, unit) in first_use {
+            sources[unit].push(node);
+        }
+        let mut made = vec![None; kept.len()];
+        let mut units: Vec<Unit> = Vec::with_capacity(drafts.len());
+        let mut emit = |nodes: Vec<usize>, group| {
+            for result in nodes.iter().flat_map(|&n| &graph.nodes()[n].results) {
+                made[result.index()] = Some(units.len());
+            }
+            units.push(Unit { nodes, group });
+        };
+        let drafts = drafts.into_iter().zip(grouped).map(Some).chain([None]);
+        for (mut sources, draft) in sources.into_iter().zip(drafts) {
+            sources.sort_unstable();
+            sources.into_iter().for_each(|node| emit(vec![node], None));
+            let Some((mut draft, grouped)) = draft else { break };
+            draft.nodes.sort_unstable();
+            if !draft.nodes.is_empty() {
+                emit(draft.nodes, draft.group.filter(|_| grouped));
+            }
+        }
+        Units { units, made, kept }
+    }
+}

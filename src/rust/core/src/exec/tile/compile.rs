@@ -1,0 +1,342 @@
+//! From the nodes of a group to its instructions.
+
+use super::{cut, pieces, Folded, Load, Program};
+use crate::dtype::{dispatch, DType};
+use crate::exec::group::{dtypes, Group};
+use crate::exec::plan::Place;
+use crate::exec::views::Views;
+use crate::graph::{Def, Value};
+use crate::kernels::fold::PARTIAL;
+use crate::kernels::frame::{Code, Instruction, Kernel, Slot};
+use crate::kernels::window::by_width;
+use crate::ops::{Graph, Op};
+use crate::shape::Shape;
+use crate::tensor::{Aval, Layout};
+use std::collections::HashMap;
+
+/// A result that is kept: the root, whether it is stored late, and its number among the results of the step.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// The value.
+    pub root: Value,
+    /// Whether its place may be that of an operand.
+    pub late: bool,
+}
+
+/// A compiled group: the program, and the values that it reads from memory, where they are, in order.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The program.
+    pub program: Program,
+    /// What it reads.
+    pub operands: Vec<(Aval, Place)>,
+    /// Bytes of partial results, one buffer for each reduction that needs one: these are results of the step after those
+    /// that are kept.
+    pub partials: Vec<usize>,
+}
+
+/// Where a value is while the program is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Home {
+    /// Among the operands.
+    Operand(usize),
+    /// Among the results.
+    Result(usize),
+    /// In a register that is not yet chosen, or that holds one value for ever.
+    Register,
+}
+
+/// A value of the program.
+struct Virtual {
+    home: Home,
+    /// Bytes of an element.
+    width: usize,
+    /// The last instruction that reads it; never freed if it is a constant.
+    last: usize,
+    constant: bool,
+}
+
+/// An instruction before registers are chosen.
+struct Draft {
+    make: Box<dyn FnOnce() -> Kernel>,
+    operands: Vec<usize>,
+    result: usize,
+}
+
+struct Compiler<'a> {
+    graph: &'a Graph,
+    views: &'a Views,
+    place: &'a dyn Fn(Value) -> Place,
+    group: Group,
+    values: Vec<Virtual>,
+    /// What is known of values of the graph, by root, and of operands in other layouts, by value.
+    known: HashMap<(Value, bool), usize>,
+    operands: Vec<(Aval, Place)>,
+    loads: Vec<Load>,
+    before: Vec<Draft>,
+    each: Vec<Draft>,
+}
+
+/// Compiles the nodes of a group. `place` says where values are that it reads from memory.
+pub fn compile(
+    graph: &Graph, views: &Views, nodes: &[usize], group: Group, kept: &[Kept], place: &dyn Fn(Value) -> Place,
+) -> Compiled {
+    let mut compiler = Compiler {
+        graph,
+        views,
+        place,
+        group,
+        values: vec![],
+        known: HashMap::new(),
+        operands: vec![],
+        loads: vec![],
+        before: vec![],
+        each: vec![],
+    };
+    let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
+    let mut stores = vec![];
+    // Segments that are longer than a tile leave partial results.
+    let whole = cut(group.len, group.segment, 0);
+    for &number in nodes {
+        let node = &graph.nodes()[number];
+        let result = node.results[0];
+        names.push(node.op.row().name);
+        let mut operands: Vec<usize> = node.operands.iter().map(|&v| compiler.operand(v)).collect();
+        if matches!(node.op, Op::Reduction(_)) {
+            operands[0] = compiler.spread(operands[0]);
+        }
+        let from = dtypes(graph, &node.operands);
+        picoseconds += group.len * node.op.picoseconds(&from);
+        let number = kept.iter().position(|k| k.root == result);
+        let home = match (&node.op, number) {
+            (Op::Reduction(op), Some(number)) if whole.parts() > 1 => {
+                let partial = kept.len() + partials.len();
+                partials.push(whole.tiles() * PARTIAL);
+                folds.push(Folded { op: op.clone(), dtype: from[0], partials: partial, result: number });
+                Home::Result(partial)
+            }
+            (_, Some(number)) if !kept[number].late => Home::Result(number),
+            _ => Home::Register,
+        };
+        let width = graph.aval(result).dtype.bytes();
+        let value = compiler.value(home, width);
+        compiler.known.insert((result, true), value);
+        let op = node.op.clone();
+        compiler.each.push(Draft { make: Box::new(move || kernel(&op, &from)), operands, result: value });
+        if let (Some(number), Home::Register) = (number, home) {
+            stores.push((value, number, width));
+        }
+    }
+    for (value, number, width) in stores {
+        let result = compiler.value(Home::Result(number), width);
+        compiler.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
+    }
+    let late = kept.iter().map(|k| k.late).chain(partials.iter().map(|_| false)).collect();
+    let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
+    let streams = operands.len();
+    for (aval, load) in operands.iter().map(|(aval, _)| aval).zip(&loads) {
+        picoseconds += group.len * if *load == Load::Gather { 1_000 } else { 25 * aval.dtype.bytes() };
+    }
+    let code = compiler.assemble(streams);
+    Compiled { program: Program { code, loads, late, folds, pieces: pieces(picoseconds), names }, operands, partials }
+}
+
+fn kernel(op: &Op, from: &[DType]) -> Kernel {
+    match op {
+        Op::Reduction(op) => op.kernel(from[0]),
+        op => op.kernel(from).expect("groups have nodes with kernels"),
+    }
+}
+
+fn copy(width: usize) -> Kernel {
+    by_width!(Width(width), T => Kernel::copy::<T>())
+}
+
+/// Stands for a dtype where only its width counts.
+struct Width(usize);
+
+impl Width {
+    fn bytes(&self) -> usize {
+        self.0
+    }
+}
+
+impl Compiler<'_> {
+    fn value(&mut self, home: Home, width: usize) -> usize {
+        self.values.push(Virtual { home, width, last: 0, constant: false });
+        self.values.len() - 1
+    }
+
+    fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
+        let value = self.value(Home::Register, width);
+        self.values[value].constant = true;
+        self.before.push(Draft { make: Box::new(make), operands, result: value });
+        value
+    }
+
+    /// A value of which there are whole tiles.
+    fn spread(&mut self, value: usize) -> usize {
+        let Virtual { width, constant, .. } = self.values[value];
+        if !constant {
+            return value;
+        }
+        let result = self.value(Home::Register, width);
+        self.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
+        result
+    }
+
+    /// The value of the program that is this operand.
+    fn operand(&mut self, v: Value) -> usize {
+        let (root, whole) = (self.views.root(v), self.views.is_whole(v));
+        let key = if whole { (root, true) } else { (v, false) };
+        if let Some(&value) = self.known.get(&key) {
+            return value;
+        }
+        let value = self.source(root, whole).unwrap_or_else(|| self.load(v));
+        self.known.insert(key, value);
+        value
+    }
+
+    /// A value that is made from nothing, here.
+    fn source(&mut self, root: Value, whole: bool) -> Option<usize> {
+        let Def::Result(node, _) = self.graph.def(root) else { return None };
+        match &self.graph.nodes()[node].op {
+            Op::Fill(op) => {
+                let value = op.value;
+                let make = move || dispatch!(value.dtype(), T => Kernel::fill::<T>(value));
+                Some(self.constant(value.dtype().bytes(), vec![], make))
+            }
+            Op::Iota(op) if whole => {
+                let (start, dtype) = (op.start, op.dtype);
+                let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
+                let result = self.value(Home::Register, dtype.bytes());
+                let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
+                self.each.push(Draft { make: Box::new(make), operands: vec![], result });
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+
+    /// A value that is read from memory.
+    fn load(&mut self, v: Value) -> usize {
+        let aval = self.graph.aval(v).clone();
+        let (mut place, dtype) = ((self.place)(v), aval.dtype);
+        let (shape, layout) = merged(&aval.shape, &place.layout);
+        let number = self.operands.len();
+        let stream = self.value(Home::Operand(number), dtype.bytes());
+        let load = match (&*shape, layout.strides.as_slice()) {
+            ([], _) if aval.shape.size() > 1 => Load::Splat,
+            ([], _) | ([_], [1]) => Load::Direct,
+            _ => Load::Gather,
+        };
+        let value = match load {
+            Load::Direct => {
+                let start = place.span.range.start + layout.offset * dtype.bytes();
+                place.span.range = start..start + aval.bytes();
+                stream
+            }
+            Load::Splat => {
+                let element = layout.offset;
+                let make = move || by_width!(dtype, T => Kernel::splat::<T>(element));
+                self.constant(dtype.bytes(), vec![stream], make)
+            }
+            Load::Gather => {
+                let result = self.value(Home::Register, dtype.bytes());
+                let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
+                self.each.push(Draft { make: Box::new(make), operands: vec![stream], result });
+                result
+            }
+        };
+        self.operands.push((aval, place));
+        self.loads.push(load);
+        value
+    }
+
+    /// Chooses registers and makes the instructions.
+    fn assemble(mut self, streams: usize) -> Code {
+        for (at, draft) in self.each.iter().enumerate() {
+            // A result that nobody reads has its register for one instruction.
+            for &value in draft.operands.iter().chain([&draft.result]) {
+                self.values[value].last = at;
+            }
+        }
+        // Registers are numbered by width; the free ones are those that were left last.
+        let mut registers: Vec<Option<usize>> = vec![None; self.values.len()];
+        let (mut counts, mut free) = ([0usize; 17], vec![Vec::new(); 17]);
+        let mut take = |width: usize, free: &mut Vec<Vec<usize>>| {
+            free[width].pop().unwrap_or_else(|| {
+                counts[width] += 1;
+                counts[width] - 1
+            })
+        };
+        // How long constants are does not depend on registers.
+        let repeats = cut(self.group.len, self.group.segment, 0).constant();
+        let mut constants = 0;
+        for draft in &self.before {
+            registers[draft.result] = Some(constants);
+            constants += (repeats * self.values[draft.result].width).next_multiple_of(64);
+        }
+        for (at, draft) in self.each.iter().enumerate() {
+            let result = &self.values[draft.result];
+            // A kernel never writes what it reads, so operands are freed after.
+            if result.home == Home::Register {
+                registers[draft.result] = Some(take(result.width, &mut free));
+            }
+            let mut read = [draft.operands.as_slice(), &[draft.result]].concat();
+            read.sort_unstable();
+            read.dedup();
+            for value in read {
+                let Virtual { last, width, constant, .. } = self.values[value];
+                if let (true, false, Some(register)) = (last == at, constant, registers[value]) {
+                    free[width].push(register);
+                }
+            }
+        }
+        let width = counts.iter().enumerate().map(|(width, count)| width * count).sum();
+        let cut = cut(self.group.len, self.group.segment, width);
+        // A cache line apart, so that equal places of two registers do not share their low address bits.
+        let bytes = |width: usize| (cut.longest() * width).next_multiple_of(64) + 64;
+        let mut starts = [0; 18];
+        for width in 0..17 {
+            starts[width + 1] = starts[width] + counts[width] * bytes(width);
+        }
+        let values = &self.values;
+        let slot = |value: usize| match (values[value].home, registers[value]) {
+            (Home::Operand(i), _) => Slot::Stream(i),
+            (Home::Result(i), _) => Slot::Stream(streams + i),
+            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(starts[17] + start),
+            (Home::Register, register) => {
+                let width = values[value].width;
+                Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
+            }
+        };
+        let make = |drafts: Vec<Draft>| -> Vec<Instruction> {
+            let instruction = |draft: Draft| {
+                let mut operands = [Slot::Register(0); 3];
+                operands.iter_mut().zip(&draft.operands).for_each(|(operand, &value)| *operand = slot(value));
+                Instruction { kernel: (draft.make)(), operands, result: slot(draft.result) }
+            };
+            drafts.into_iter().map(instruction).collect()
+        };
+        let (before, each) = (make(self.before), make(self.each));
+        Code { before, each, registers: starts[17] + constants, cut }
+    }
+}
+
+/// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and an element that
+/// is repeated everywhere has none.
+fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
+    let mut lines: Vec<(usize, isize)> = Vec::new();
+    for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1) {
+        match lines.last_mut() {
+            Some((n, s)) if *s * *n as isize == stride => *n *= size,
+            _ => lines.push((size, stride)),
+        }
+    }
+    if lines.iter().all(|&(_, stride)| stride == 0) {
+        lines.clear();
+    }
+    let (sizes, strides) = lines.into_iter().unzip();
+    (Shape::try_new(sizes).expect("as many elements as before"), Layout { strides, offset: layout.offset })
+}

@@ -1,0 +1,117 @@
+//! Groups of nodes as programs on tiles: what is loaded, what is computed, what is stored.
+//!
+//! Dense operands are read where they are; others are gathered into a register, a tile at a time; one element everywhere
+//! is filled into a register once. The last reader of a register frees it. Results that are kept are made where they are
+//! to be, unless that place is an operand's: then they are made in a register and stored when the tile is done.
+
+mod compile;
+
+pub use compile::{compile, Compiled, Kept};
+
+use super::plan::Step;
+use crate::kernels::frame::{Code, Cut, CONSTANT};
+use crate::kernels::memory::Memory;
+use crate::kernels::tile::TILE;
+use crate::ops::Reduction;
+
+/// About how long a program takes that is worth handing to other threads, in picoseconds; and a piece of it.
+const SHARED_FROM: usize = 150_000_000;
+const PIECE: usize = 40_000_000;
+
+/// Pieces that a program is cut into, at most.
+const MAX_PIECES: usize = 256;
+
+/// A group, ready to run. Its operands and results are those of its step, in order.
+#[derive(Debug)]
+pub struct Program {
+    code: Code,
+    /// How each operand is read.
+    loads: Vec<Load>,
+    /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.
+    late: Vec<bool>,
+    /// Reductions whose segments are many tiles: fold, dtype of the operand, numbers of the results with the partial results and
+    /// with the whole ones.
+    folds: Vec<Folded>,
+    pieces: usize,
+    /// Names of the ops, in order.
+    names: Vec<&'static str>,
+}
+
+/// How an operand reaches the registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Load {
+    /// Its tiles are windows of memory.
+    Direct,
+    /// Its tiles are gathered.
+    Gather,
+    /// It is one element.
+    Splat,
+}
+
+/// A reduction that is finished after the last tile.
+#[derive(Debug)]
+struct Folded {
+    op: Reduction,
+    dtype: crate::dtype::DType,
+    partials: usize,
+    result: usize,
+}
+
+impl Program {
+    /// Runs it.
+    pub fn run(&self, step: &Step, memory: &mut Memory, redirect: &[(usize, usize)]) {
+        let reads = step.operands.iter().map(|(_, place)| &place.span);
+        let writes = step.results.iter().map(|(_, span)| span);
+        let in_place = |i: usize, j: usize| self.loads[i] == Load::Direct && self.late[j];
+        self.code.run(&memory.streams(reads, writes, redirect, in_place), self.pieces);
+        for fold in &self.folds {
+            let partials = &step.results[fold.partials].1;
+            let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, redirect);
+            fold.op.finish(fold.dtype, lent.read(partials), self.code.cut.parts(), out);
+        }
+    }
+
+    /// Names of its ops, in the order in which they run.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    /// How its operands are read.
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
+    /// Bytes of its registers.
+    pub fn registers(&self) -> usize {
+        self.code.registers
+    }
+
+    /// Instructions for each tile.
+    pub fn instructions(&self) -> usize {
+        self.code.each.len()
+    }
+
+    /// Elements of a tile, and their number in all.
+    pub fn tiles(&self) -> (usize, usize) {
+        (self.code.cut.longest(), self.code.cut.len)
+    }
+}
+
+/// Pieces for the threads: few enough that each is worth it.
+fn pieces(picoseconds: usize) -> usize {
+    if picoseconds < SHARED_FROM { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
+}
+
+/// The tiles of a program that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
+/// that all stay in the cache; but those of a reduction are what they are.
+fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
+    /// Of a first-level cache of 32 KiB, the rest is for operands and results.
+    const CACHE: usize = 24 << 10;
+    // Never shorter than constants are.
+    const _: () = assert!(CONSTANT <= TILE / 4);
+    let mut tile = TILE;
+    while segment.is_none() && tile > TILE / 4 && tile * width > CACHE {
+        tile /= 2;
+    }
+    Cut { len, segment: segment.unwrap_or(len), tile }
+}

@@ -1,0 +1,66 @@
+//! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's buffer, with a
+//! layout of their own, and cost nothing.
+
+use crate::graph::Value;
+use crate::ops::Graph;
+use crate::tensor::Layout;
+
+/// Where all values of a graph lie relative to others.
+#[derive(Debug)]
+pub struct Views {
+    roots: Vec<Value>,
+    layouts: Vec<Option<Layout>>,
+    whole: Vec<bool>,
+    one: Vec<bool>,
+}
+
+impl Views {
+    /// Finds the views in a graph. Their layouts depend on shapes alone.
+    pub fn of(graph: &Graph) -> Views {
+        let roots: Vec<Value> = graph.values().collect();
+        let count = roots.len();
+        let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count], one: vec![] };
+        views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
+        for node in graph.nodes() {
+            let &[operand] = node.operands.as_slice() else { continue };
+            let (from, result) = (graph.aval(operand), node.results[0]);
+            let own = views.layout(graph, operand);
+            let to = graph.aval(result);
+            let Some(layout) = node.op.as_view(&from.shape, &own, to) else { continue };
+            let root = views.root(operand);
+            views.roots[result.index()] = root;
+            views.whole[result.index()] = layout.offset == 0
+                && layout.is_dense(&to.shape)
+                && to.shape.size() == graph.aval(root).shape.size();
+            let repeats = layout.strides.iter().zip(to.shape.iter()).all(|(&stride, &size)| stride == 0 || size == 1);
+            views.one[result.index()] = views.one[root.index()] || repeats;
+            views.layouts[result.index()] = Some(layout);
+        }
+        views
+    }
+
+    /// The value in whose buffer it lies; itself unless it is a view.
+    pub fn root(&self, value: Value) -> Value {
+        self.roots[value.index()]
+    }
+
+    /// Whether it is a view of another value.
+    pub fn is_view(&self, value: Value) -> bool {
+        self.root(value) != value
+    }
+
+    /// Whether it is all of its root, in the same order; the root itself is.
+    pub fn is_whole(&self, value: Value) -> bool {
+        self.whole[value.index()]
+    }
+
+    /// Whether it is one element, once or often.
+    pub fn is_one(&self, value: Value) -> bool {
+        self.one[value.index()]
+    }
+
+    /// Its layout in the buffer of its root.
+    pub fn layout(&self, graph: &Graph, value: Value) -> Layout {
+        self.layouts[value.index()].clone().unwrap_or_else(|| Layout::dense(&graph.aval(value).shape))
+    }
+}

@@ -1,0 +1,34 @@
+//! Loops compiled for the vectors that this processor has, chosen when it runs.
+//!
+//! The instructions do the same arithmetic on more elements at once: nothing is contracted or reordered, so that all give
+//! the same bits.
+
+/// Runs a loop in the widest form that the processor has. Worth it for loops that the compiler turns into vectors.
+#[inline]
+pub fn wide<R>(run: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions.
+        return unsafe { avx2(run) };
+    }
+    run()
+}
+
+/// What is inlined here is compiled with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_run_once() {
+        let mut runs = 0;
+        assert_eq!(wide(|| { runs += 1; 7 }), 7);
+        assert_eq!(runs, 1);
+    }
+}

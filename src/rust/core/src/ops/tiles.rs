@@ -1,0 +1,62 @@
+//! Ops that compute element by element: their kernels on one tile, as instructions of a tile program, and what these cost.
+
+use super::{Binary, Op, Unary};
+use crate::dtype::DType;
+use crate::kernels::frame::Kernel;
+use crate::kernels::window::by_width;
+
+impl Op {
+    /// Whether each element of the result is made of those of the operands that are in its place.
+    pub(crate) fn is_elementwise(&self, from: &[DType]) -> bool {
+        match self {
+            Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Ternary(_) => true,
+            Op::Part(_) | Op::Complex(_) | Op::Convert(_) => true,
+            Op::BitcastConvert(to) => to.dtype.bytes() == from[0].bytes(),
+            _ => false,
+        }
+    }
+
+    /// The kernel of an elementwise op on operands of these dtypes. It is the one that [`Op::eval`] runs.
+    pub(crate) fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        Some(match self {
+            Op::Unary(op) => op.kernel(from[0]),
+            Op::Predicate(op) => op.kernel(from[0]),
+            Op::Binary(op) => op.kernel(from[0]),
+            Op::Compare(op) => op.kernel(from[0]),
+            Op::Part(op) => op.kernel(from[0]),
+            Op::Complex(op) => op.kernel(from[0]),
+            Op::Ternary(op) => op.kernel(from[1]),
+            Op::Convert(op) => op.kernel(from[0]),
+            Op::BitcastConvert(_) => by_width!(from[0], T => Kernel::copy::<T>()),
+            _ => return None,
+        })
+    }
+
+    /// About how long its kernel takes for an element, in picoseconds.
+    pub(crate) fn picoseconds(&self, from: &[DType]) -> usize {
+        const SIMPLE: usize = 300;
+        const DIVISION: usize = 1_000;
+        const FUNCTION: usize = 5_000;
+        const SPECIAL: usize = 30_000;
+        let inexact = from.iter().any(|d| d.is_float() || d.is_complex());
+        let one = match self {
+            Op::Unary(op) => match op {
+                Unary::negate | Unary::abs | Unary::conj | Unary::not | Unary::stop_gradient => SIMPLE,
+                Unary::sqrt | Unary::rsqrt | Unary::sign | Unary::popcnt => DIVISION,
+                Unary::floor | Unary::ceiling | Unary::trunc | Unary::round_nearest_even => DIVISION,
+                Unary::lgamma | Unary::digamma | Unary::erf_inv => SPECIAL,
+                _ => FUNCTION,
+            },
+            Op::Binary(op) => match op {
+                Binary::add | Binary::sub | Binary::mul | Binary::and | Binary::or | Binary::xor => SIMPLE,
+                Binary::polygamma => 4 * SPECIAL,
+                Binary::pow | Binary::atan2 if inexact => 2 * FUNCTION,
+                _ => DIVISION,
+            },
+            Op::Part(_) => DIVISION,
+            _ => SIMPLE,
+        };
+        let half = from.iter().any(|d| matches!(d, DType::BF16 | DType::F16));
+        if half { one + 2 * DIVISION } else { one }
+    }
+}

@@ -1,0 +1,369 @@
+//! Groups of elementwise nodes beside what random programs cover (`programs.rs`): what goes into one step, and that sizes,
+//! places and threads change no bit.
+
+mod common;
+
+use anvil_core::dtype::DType;
+use anvil_core::exec::Executable;
+use anvil_core::graph::Value;
+use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::kernels::tile::TILE;
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, Convert, Fill, Graph, Iota, Op, Reduction, StaticSlice, Ternary, Transpose, Unary,
+};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
+use common::{disagreement, random_tensor, Rng};
+
+fn shape(sizes: &[usize]) -> Shape {
+    Shape::try_new(sizes.to_vec()).unwrap()
+}
+
+fn input(b: &mut Builder, dtype: DType, sizes: &[usize]) -> Value {
+    b.input(Aval::known(dtype, shape(sizes)))
+}
+
+fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
+    b.node1(Op::Unary(op), &[x]).unwrap()
+}
+
+fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
+    b.node1(Op::Binary(op), &[x, y]).unwrap()
+}
+
+fn convert(b: &mut Builder, dtype: DType, x: Value) -> Value {
+    b.node1(Op::Convert(Convert { dtype, ambiguous: false }), &[x]).unwrap()
+}
+
+fn broadcast(b: &mut Builder, x: Value, sizes: &[usize], axes: &[usize]) -> Value {
+    let axes = axes.iter().copied().map(Axis).collect();
+    b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape(sizes), axes }), &[x]).unwrap()
+}
+
+fn reduce(b: &mut Builder, fold: Fold, x: Value, axes: &[usize]) -> Value {
+    let axes = axes.iter().copied().map(Axis).collect();
+    b.node1(Op::Reduction(Reduction { fold, axes, drop: true }), &[x]).unwrap()
+}
+
+fn transpose(b: &mut Builder, x: Value) -> Value {
+    b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).unwrap()
+}
+
+fn number(b: &mut Builder, dtype: DType, x: f64, sizes: &[usize]) -> Value {
+    let literal = b.literal(Literal::new(x).convert(dtype), false);
+    broadcast(b, literal, sizes, &[])
+}
+
+/// Holds a program to the reference, with every input given away and with none; gives the text of its plan.
+fn agrees(graph: &Graph, seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+    let all: Vec<usize> = (0..inputs.len()).collect();
+    for donated in [&all[..], &[]] {
+        if let Some(what) = disagreement(graph, &inputs, &[], donated) {
+            panic!("{what}\n{graph}\n{}", Executable::compile(graph, donated).unwrap().describe());
+        }
+    }
+    Executable::compile(graph, &[]).unwrap().describe()
+}
+
+fn steps(text: &str) -> usize {
+    text.lines().count() - 1
+}
+
+/// Lengths around those of tiles and of the pieces that threads get.
+const LENGTHS: [usize; 8] = [0, 1, 2, TILE - 1, TILE, TILE + 1, 3 * TILE + 5, 200_003];
+
+#[test]
+fn a_chain_is_one_step_at_any_length() {
+    for n in LENGTHS {
+        let mut b = Builder::default();
+        let (x, w, c) = (input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n]));
+        let y = binary(&mut b, Binary::mul, x, w);
+        let y = binary(&mut b, Binary::add, y, c);
+        let y = unary(&mut b, Unary::tanh, y);
+        let text = agrees(&b.finish(vec![y]), n as u64 + 1);
+        assert_eq!(steps(&text), if n == 0 { 3 } else { 1 }, "{text}");
+    }
+}
+
+#[test]
+fn scalars_are_one_step() {
+    let mut b = Builder::default();
+    let (x, y) = (input(&mut b, DType::F64, &[]), input(&mut b, DType::F64, &[1]));
+    let a = unary(&mut b, Unary::exp, x);
+    let c = unary(&mut b, Unary::sin, y);
+    let one = broadcast(&mut b, a, &[1], &[]);
+    let z = binary(&mut b, Binary::add, one, c);
+    let text = agrees(&b.finish(vec![z, a]), 2);
+    assert_eq!(steps(&text), 1, "{text}");
+}
+
+#[test]
+fn broadcasts_transposes_and_slices_are_read_in_the_group() {
+    for (rows, columns) in [(1, 1), (3, 5), (40, 70), (TILE + 3, 3), (2, 700), (1, 9), (9, 1)] {
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F64, &[rows, columns]);
+        let (r, c) = (input(&mut b, DType::F64, &[columns]), input(&mut b, DType::F64, &[rows]));
+        let t = input(&mut b, DType::F64, &[columns, rows]);
+        let wide = input(&mut b, DType::F64, &[rows, 2 * columns]);
+        let s = input(&mut b, DType::F64, &[]);
+        let operands = [
+            broadcast(&mut b, r, &[rows, columns], &[1]),
+            broadcast(&mut b, c, &[rows, columns], &[0]),
+            transpose(&mut b, t),
+            b.node1(Op::StaticSlice(StaticSlice { start: vec![0, 0], limit: vec![rows, 2 * columns], stride: vec![1, 2] }), &[wide])
+                .unwrap(),
+            b.node1(Op::StaticSlice(StaticSlice { start: vec![0, columns], limit: vec![rows, 2 * columns], stride: vec![1, 1] }), &[
+                wide,
+            ])
+            .unwrap(),
+            broadcast(&mut b, s, &[rows, columns], &[]),
+        ];
+        let y = operands.into_iter().fold(x, |y, v| binary(&mut b, Binary::sub, y, v));
+        let text = agrees(&b.finish(vec![y]), rows as u64);
+        assert_eq!(steps(&text), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_broadcast_in_the_middle_is_made_before_it_is_repeated() {
+    let mut b = Builder::default();
+    let (x, r) = (input(&mut b, DType::F32, &[30, 50]), input(&mut b, DType::F32, &[50]));
+    let r = unary(&mut b, Unary::exp, r);
+    let r = unary(&mut b, Unary::sin, r);
+    let r = broadcast(&mut b, r, &[30, 50], &[1]);
+    let y = binary(&mut b, Binary::mul, x, r);
+    let y = unary(&mut b, Unary::cos, y);
+    let text = agrees(&b.finish(vec![y]), 3);
+    assert_eq!(steps(&text), 2, "{text}");
+}
+
+#[test]
+fn reductions_close_groups() {
+    let all = [Fold::Sum, Fold::Max, Fold::Min];
+    for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::C64] {
+        for n in [1, 7, TILE, 2 * TILE + 9, 400_001] {
+            let mut b = Builder::default();
+            let (x, y) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[n]));
+            let z = binary(&mut b, Binary::mul, x, y);
+            let folds = if dtype.is_complex() { &all[..1] } else { &all };
+            let mut outputs: Vec<Value> = folds.iter().map(|&fold| reduce(&mut b, fold, z, &[0])).collect();
+            outputs.push(reduce(&mut b, Fold::Sum, x, &[0]));
+            let text = agrees(&b.finish(outputs), n as u64);
+            assert_eq!(steps(&text), 1, "{text}");
+        }
+    }
+}
+
+#[test]
+fn reductions_of_columns_close_groups() {
+    for (rows, columns) in [(1, 5), (3, 1000), (TILE, 3), (TILE - 1, 4), (TILE + 1, 4), (5000, 7), (600, 300)] {
+        let mut b = Builder::default();
+        let (x, y) = (input(&mut b, DType::F32, &[rows, columns]), input(&mut b, DType::F32, &[rows, columns]));
+        let z = binary(&mut b, Binary::sub, x, y);
+        let z = binary(&mut b, Binary::mul, z, z);
+        let (sum, max) = (reduce(&mut b, Fold::Sum, z, &[0]), reduce(&mut b, Fold::Max, z, &[0]));
+        let text = agrees(&b.finish(vec![sum, max, z]), rows as u64);
+        assert_eq!(steps(&text), 1, "{text}");
+    }
+}
+
+#[test]
+fn products_and_rows_are_steps_of_their_own() {
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[300, 20]);
+    let y = unary(&mut b, Unary::abs, x);
+    let y = unary(&mut b, Unary::sqrt, y);
+    let outputs = vec![reduce(&mut b, Fold::Prod, y, &[0]), reduce(&mut b, Fold::Sum, y, &[1])];
+    let text = agrees(&b.finish(outputs), 5);
+    assert_eq!(steps(&text), 3, "{text}");
+}
+
+/// How often an op is run by a plan.
+fn count(text: &str, op: &str) -> usize {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| *word == op).count()
+}
+
+#[test]
+fn nothing_transcendental_is_computed_twice() {
+    // One exponential with readers in three groups, in reductions, and among the outputs.
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[60, 40]);
+    let e = unary(&mut b, Unary::exp, x);
+    let s = reduce(&mut b, Fold::Sum, e, &[1]);
+    let l = unary(&mut b, Unary::log, s);
+    let l = broadcast(&mut b, l, &[60, 40], &[0]);
+    let y = binary(&mut b, Binary::div, e, l);
+    let t = transpose(&mut b, e);
+    let z = unary(&mut b, Unary::tanh, t);
+    let z = binary(&mut b, Binary::mul, z, t);
+    let w = binary(&mut b, Binary::add, e, x);
+    let w = unary(&mut b, Unary::sin, w);
+    let text = agrees(&b.finish(vec![y, z, w, e]), 6);
+    for op in ["exp", "log", "tanh", "sin"] {
+        assert_eq!(count(&text, op), 1, "{op}: {text}");
+    }
+}
+
+#[test]
+fn a_value_is_an_output_and_read_inside() {
+    for n in LENGTHS {
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F32, &[n]);
+        let a = unary(&mut b, Unary::negate, x);
+        let c = binary(&mut b, Binary::add, a, x);
+        let d = binary(&mut b, Binary::mul, c, a);
+        agrees(&b.finish(vec![a, c, d, a]), n as u64 + 9);
+    }
+}
+
+#[test]
+fn dtypes_mix() {
+    for n in [1, 10, 2 * TILE + 3] {
+        let mut b = Builder::default();
+        let (i, h) = (input(&mut b, DType::I32, &[n]), input(&mut b, DType::F16, &[n]));
+        let (x, z) = (input(&mut b, DType::F64, &[n]), input(&mut b, DType::C128, &[n]));
+        let i64 = convert(&mut b, DType::F64, i);
+        let h64 = convert(&mut b, DType::F64, h);
+        let y = binary(&mut b, Binary::add, i64, h64);
+        let larger = b.node1(Op::Compare(Compare::gt), &[y, x]).unwrap();
+        let y = b.node1(Op::Ternary(Ternary::Select), &[larger, y, x]).unwrap();
+        let small = convert(&mut b, DType::I8, y);
+        let c = convert(&mut b, DType::C128, y);
+        let c = binary(&mut b, Binary::mul, c, z);
+        let h2 = binary(&mut b, Binary::mul, h, h);
+        let h2 = binary(&mut b, Binary::add, h2, h);
+        let any = reduce(&mut b, Fold::Any, larger, &[0]);
+        let text = agrees(&b.finish(vec![small, c, h2, any, larger]), n as u64);
+        assert_eq!(steps(&text), 1, "{text}");
+    }
+}
+
+#[test]
+fn counting_and_filling_need_no_memory() {
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F32, &[50, 60]);
+    let iota = Iota { axis: Axis(1), dtype: DType::F32, shape: shape(&[50, 60]), start: -3, ambiguous: false };
+    let i = b.node1(Op::Iota(iota), &[]).unwrap();
+    let fill = Fill { value: Literal::new(2.5f32), shape: shape(&[50, 60]), ambiguous: false };
+    let f = b.node1(Op::Fill(fill), &[]).unwrap();
+    let y = binary(&mut b, Binary::mul, x, i);
+    let y = binary(&mut b, Binary::add, y, f);
+    let t = transpose(&mut b, f);
+    let z = transpose(&mut b, y);
+    let z = binary(&mut b, Binary::sub, z, t);
+    let z = unary(&mut b, Unary::abs, z);
+    let text = agrees(&b.finish(vec![y, z]), 4);
+    assert_eq!((steps(&text), count(&text, "fill"), count(&text, "iota")), (2, 0, 0), "{text}");
+    // An output is made by itself, and what is counted in another order too.
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F32, &[60, 50]);
+    let iota = Iota { axis: Axis(0), dtype: DType::F32, shape: shape(&[50, 60]), start: 1, ambiguous: false };
+    let i = b.node1(Op::Iota(iota), &[]).unwrap();
+    let t = transpose(&mut b, i);
+    let y = binary(&mut b, Binary::mul, x, t);
+    let y = unary(&mut b, Unary::sin, y);
+    let u = unary(&mut b, Unary::cos, i);
+    let u = unary(&mut b, Unary::exp, u);
+    agrees(&b.finish(vec![y, i, u]), 5);
+}
+
+#[test]
+fn long_chains_and_many_live_values() {
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[3000]);
+    let mut y = x;
+    for i in 0..1000 {
+        let c = number(&mut b, DType::F64, 1.0 + f64::from(i) / 1000.0, &[3000]);
+        y = binary(&mut b, if i % 3 == 0 { Binary::max } else { Binary::sub }, y, c);
+    }
+    let text = agrees(&b.finish(vec![y]), 1);
+    assert!(steps(&text) <= 4, "{text}");
+    // 200 values of which each is read again at the end: far more than the cache holds.
+    for n in [5, TILE, 5 * TILE + 1] {
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F64, &[n]);
+        let mut values = vec![x];
+        for _ in 0..200 {
+            let last = *values.last().unwrap();
+            values.push(unary(&mut b, if values.len() % 2 == 0 { Unary::negate } else { Unary::cos }, last));
+        }
+        let y = values.into_iter().rev().reduce(|x, y| binary(&mut b, Binary::sub, x, y)).unwrap();
+        agrees(&b.finish(vec![y]), 2);
+    }
+}
+
+#[test]
+fn inputs_that_are_given_away_are_written_over() {
+    for n in [1, TILE + 1, 200_003] {
+        // Two outputs in the places of two inputs that both read, crosswise.
+        let mut b = Builder::default();
+        let (x, y) = (input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n]));
+        let (s, d) = (binary(&mut b, Binary::add, x, y), binary(&mut b, Binary::sub, x, y));
+        let graph = b.finish(vec![d, s]);
+        agrees(&graph, n as u64);
+        let executable = Executable::compile(&graph, &[0, 1]).unwrap();
+        assert_eq!(executable.donations(), [Some(0), Some(1)]);
+        assert_eq!((executable.scratch_bytes(), steps(&executable.describe())), (0, 1), "{}", executable.describe());
+    }
+    // Read in another order too, or by a reduction of other tiles: then not.
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F32, &[40, 40]);
+    let t = transpose(&mut b, x);
+    let y = binary(&mut b, Binary::add, x, t);
+    let y = unary(&mut b, Unary::sin, y);
+    agrees(&b.finish(vec![y]), 8);
+}
+
+#[test]
+fn large_values_that_die_are_written_over() {
+    let n = 100_000;
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[2, n / 2]);
+    let mut y = x;
+    for _ in 0..4 {
+        // Row sums need all of it in memory.
+        let s = reduce(&mut b, Fold::Sum, y, &[1]);
+        let s = broadcast(&mut b, s, &[2, n / 2], &[0]);
+        y = binary(&mut b, Binary::sub, y, s);
+        y = unary(&mut b, Unary::negate, y);
+    }
+    let graph = b.finish(vec![y]);
+    let text = agrees(&graph, 3);
+    let executable = Executable::compile(&graph, &[]).unwrap();
+    assert!(executable.scratch_bytes() < 8 * n + 1000, "{text}");
+}
+
+#[test]
+fn values_are_made_near_to_their_readers() {
+    // Each is read by a step of its own; all at once they would be 40 times the input.
+    let n = 100;
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &[n, n]);
+    let mut total = input(&mut b, DType::F64, &[n]);
+    for i in 0..40 {
+        let c = number(&mut b, DType::F64, f64::from(i), &[n, n]);
+        let y = binary(&mut b, Binary::mul, x, c);
+        let y = unary(&mut b, Unary::sin, y);
+        let s = reduce(&mut b, Fold::Sum, y, &[1]);
+        total = binary(&mut b, Binary::add, total, s);
+    }
+    let graph = b.finish(vec![total]);
+    let text = agrees(&graph, 1);
+    let executable = Executable::compile(&graph, &[]).unwrap();
+    assert!(executable.scratch_bytes() < 6 * 8 * n * n, "{text}");
+}
+
+#[test]
+fn plans_describe_themselves() {
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F32, &[2000]);
+    let y = unary(&mut b, Unary::exp, x);
+    let s = reduce(&mut b, Fold::Sum, y, &[0]);
+    let text = agrees(&b.finish(vec![s]), 1);
+    let want = "1. group of 2000 elements (exp, reduce_sum; 2 instructions on tiles of 1024, 4160 B of registers): \
+                reads 8000 B, writes 36 B\n1 step, 8000 B read, 36 B written, 64 B of scratch memory\n";
+    assert_eq!(text, want);
+}
