@@ -36,6 +36,7 @@ mod info;
 mod jit;
 mod mixer;
 mod op;
+mod plan;
 mod printing;
 mod program;
 mod rules;
@@ -107,6 +108,7 @@ entry! {
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);
+    rs_plan(graph, donated) scope => plan::plan(graph, donated, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

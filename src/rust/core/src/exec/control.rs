@@ -77,6 +77,36 @@ impl Control {
         })
     }
 
+    /// Name of the op.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Control::If(_) => "if",
+            Control::While(..) => "while",
+            Control::Scan(..) => "scan",
+            Control::Scatter(_) => "scatter",
+        }
+    }
+
+    /// The programs inside of it, with what they are to it.
+    pub fn programs(&self) -> Vec<(&'static str, &Executable)> {
+        match self {
+            Control::If([yes, no]) => vec![("true", yes), ("false", no)],
+            Control::While(cond, body, _) => vec![("cond", cond), ("body", body)],
+            Control::Scan(body, ..) => vec![("body", body)],
+            Control::Scatter(combiner) => vec![("update", combiner.program())],
+        }
+    }
+
+    /// Bytes that it keeps beside operands and results.
+    pub fn scratch_bytes(&self) -> usize {
+        let own: usize = match self {
+            Control::If(_) | Control::Scatter(_) => 0,
+            Control::While(_, _, carried) => carried.bytes(),
+            Control::Scan(_, op, carried, slices) => carried.bytes() + slices.bytes(op),
+        };
+        own + self.programs().iter().map(|(_, program)| program.scratch_bytes()).sum::<usize>()
+    }
+
     /// Runs it on dense operands. Returns whether it ran to the end.
     pub fn run(&self, operands: &[View], results: &mut [ViewMut], poll: Poll) -> bool {
         if let Control::Scatter(combiner) = self {
@@ -160,6 +190,11 @@ impl Control {
 }
 
 impl Slices {
+    fn bytes(&self, op: &Scan) -> usize {
+        let stacked: usize = self.written.iter().map(|slice| op.length * slice.bytes()).sum();
+        stacked + self.read.iter().map(Aval::bytes).sum::<usize>()
+    }
+
     fn allocate(&self, op: &Scan) -> Vec<AlignedBytes> {
         let stacked = self.written.iter().map(|slice| AlignedBytes::zeroed(op.length * slice.bytes()));
         buffers(self.read.iter()).into_iter().chain(stacked).collect()
@@ -167,6 +202,11 @@ impl Slices {
 }
 
 impl Carried {
+    fn bytes(&self) -> usize {
+        // Not while a loop runs: then its program asks nobody.
+        self.0.try_borrow().map_or(0, |state| state.iter().flatten().map(|buffer| buffer.as_slice().len()).sum())
+    }
+
     /// Repeats `step(before, after)` on the state until it says how it ended; the last state goes to `results`.
     fn with(
         &self, init: &[&[u8]], results: &mut [ViewMut],

@@ -3,7 +3,7 @@
 //! runs the plan's steps without allocating values.
 
 pub mod control;
-mod describe;
+pub mod describe;
 mod group;
 pub mod plan;
 pub mod reference;

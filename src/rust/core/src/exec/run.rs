@@ -1,6 +1,5 @@
 //! Runs a plan.
 
-use super::describe::describe;
 use super::plan::{plan, Action, Plan, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
@@ -52,15 +51,18 @@ impl Executable {
         &self.plan.donations
     }
 
-    /// Bytes of memory beside inputs, constants and outputs.
-    pub fn scratch_bytes(&self) -> usize {
-        self.plan.arena
+    /// The plan.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
-    /// The steps of the program as text: what is computed together, what is read and written, how many bytes that is, and
-    /// how much scratch memory it takes.
-    pub fn describe(&self) -> String {
-        describe(&self.plan)
+    /// Bytes of memory beside inputs, constants and outputs, with those of the programs in loops and branches.
+    pub fn scratch_bytes(&self) -> usize {
+        let inside = self.plan.steps.iter().map(|step| match &step.action {
+            Action::Control(control) => control.scratch_bytes(),
+            _ => 0,
+        });
+        self.plan.arena + inside.sum::<usize>()
     }
 
     /// Types of the outputs.

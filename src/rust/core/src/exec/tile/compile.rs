@@ -1,6 +1,6 @@
 //! From the nodes of a group to its instructions.
 
-use super::{cut, pieces, Folded, Load, Program};
+use super::{cut, Folded, Load, Program};
 use crate::dtype::{dispatch, DType};
 use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
@@ -138,7 +138,7 @@ pub fn compile(
         picoseconds += group.len * if *load == Load::Gather { 1_000 } else { 25 * aval.dtype.bytes() };
     }
     let code = compiler.assemble(streams);
-    Compiled { program: Program { code, loads, late, folds, pieces: pieces(picoseconds), names }, operands, partials }
+    Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
 }
 
 fn kernel(op: &Op, from: &[DType]) -> Kernel {

@@ -32,7 +32,8 @@ pub struct Program {
     /// Reductions whose segments are many tiles: fold, dtype of the operand, numbers of the results with the partial results and
     /// with the whole ones.
     folds: Vec<Folded>,
-    pieces: usize,
+    /// Estimated time on one core.
+    picoseconds: usize,
     /// Names of the ops, in order.
     names: Vec<&'static str>,
 }
@@ -63,7 +64,7 @@ impl Program {
         let reads = step.operands.iter().map(|(_, place)| &place.span);
         let writes = step.results.iter().map(|(_, span)| span);
         let in_place = |i: usize, j: usize| self.loads[i] == Load::Direct && self.late[j];
-        self.code.run(&memory.streams(reads, writes, redirect, in_place), self.pieces);
+        self.code.run(&memory.streams(reads, writes, redirect, in_place), self.pieces());
         for fold in &self.folds {
             let partials = &step.results[fold.partials].1;
             let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, redirect);
@@ -81,14 +82,14 @@ impl Program {
         &self.loads
     }
 
-    /// Bytes of its registers.
-    pub fn registers(&self) -> usize {
-        self.code.registers
+    /// Estimated time on one core, in picoseconds.
+    pub fn picoseconds(&self) -> usize {
+        self.picoseconds
     }
 
-    /// Instructions for each tile.
-    pub fn instructions(&self) -> usize {
-        self.code.each.len()
+    /// Pieces that threads share.
+    pub fn pieces(&self) -> usize {
+        pieces(self.picoseconds)
     }
 
     /// Elements of a tile, and their number in all.
