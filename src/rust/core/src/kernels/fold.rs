@@ -2,7 +2,7 @@
 //! complex numbers in pairs of f64; sums carry a correction.
 //!
 //! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a tile is
-//! folded into part `i % LANES`, and the parts into one, two by two. So a result depends on the values and their order only:
+//! folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result depends on the values and their order only:
 //! not on how they lie in memory, not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
 use super::scalar::{maximum, minimum};
@@ -12,6 +12,7 @@ use super::complex;
 use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
 use half::{bf16, f16};
 use num_complex::Complex;
+use std::marker::PhantomData;
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -39,6 +40,9 @@ pub const PARTIAL: usize = 16;
 /// Parts in which a tile is folded. More would not be faster, as memory is what is waited for.
 pub const LANES: usize = 8;
 
+/// Parts that are left when the others are folded into them.
+const HALVES: [usize; 3] = [LANES / 2, LANES / 4, LANES / 8];
+
 /// Gives pieces of work to the function that it is called with, in order.
 pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
 
@@ -63,13 +67,13 @@ pub trait Reduce: Element {
         Self::steps(fold, Last(partials))
     }
 
-    /// Folds one tile.
-    fn partial(fold: Fold, x: &[Self]) -> Partial {
-        Self::steps(fold, One(x))
+    /// Folds one tile, into a [`Partial`], or into the result if there is no other.
+    fn tile<O: Made>(fold: Fold, x: &[Self]) -> O {
+        Self::steps(fold, One(x, PhantomData))
     }
 
-    /// Folds one tile for each element of `out`, with the bits of [`partial`](Reduce::partial).
-    fn partials(fold: Fold, x: &[Self], rows: Rows, out: &mut [Partial]) {
+    /// Folds one tile for each element of `out`, with the bits of [`tile`](Reduce::tile).
+    fn tiles<O: Made>(fold: Fold, x: &[Self], rows: Rows, out: &mut [O]) {
         Self::steps(fold, Many { x, rows, out })
     }
 }
@@ -85,17 +89,35 @@ pub trait Work<T> {
     ) -> Self::Made;
 }
 
-/// A tile of one result.
-struct One<'a, T>(&'a [T]);
+/// What an accumulator becomes: a partial result, or the result itself.
+pub trait Made: Sized {
+    /// It.
+    fn made<A: Element>(acc: A) -> Self;
+}
 
-impl<T: Element> Work<T> for One<'_, T> {
-    type Made = Partial;
+impl Made for Partial {
+    fn made<A: Element>(acc: A) -> Partial {
+        acc.to_bytes()
+    }
+}
+
+impl<T: Element> Made for T {
+    fn made<A: Element>(acc: A) -> T {
+        acc.convert()
+    }
+}
+
+/// A tile of one result.
+struct One<'a, T, O>(&'a [T], PhantomData<O>);
+
+impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
+    type Made = O;
     fn run<A: Element>(
         self, any: bool, start: A, step: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
-    ) -> Partial {
+    ) -> O {
         wide(|| {
             if any {
-                return self.0.iter().fold(start, |a, &x| step(a, x));
+                return O::made(self.0.iter().fold(start, |a, &x| step(a, x)));
             }
             let mut lanes = [start; LANES];
             let chunks = self.0.chunks_exact(LANES);
@@ -107,16 +129,14 @@ impl<T: Element> Work<T> for One<'_, T> {
             for (a, &x) in lanes.iter_mut().zip(rest) {
                 *a = step(*a, x);
             }
-            joined(|lane| lanes[lane], join)
+            for half in HALVES {
+                for lane in 0..half {
+                    lanes[lane] = join(lanes[lane], lanes[lane + half]);
+                }
+            }
+            O::made(lanes[0])
         })
-        .to_bytes()
     }
-}
-
-/// The lanes, joined two by two.
-#[inline(always)]
-fn joined<A>(lane: impl Fn(usize) -> A, join: impl Fn(A, A) -> A) -> A {
-    join(join(join(lane(0), lane(1)), join(lane(2), lane(3))), join(join(lane(4), lane(5)), join(lane(6), lane(7))))
 }
 
 /// What was made of all tiles.
@@ -134,17 +154,17 @@ impl<T: Element> Work<T> for Last<'_> {
 }
 
 /// Tiles of several results.
-struct Many<'a, T> {
+struct Many<'a, T, O> {
     x: &'a [T],
     rows: Rows<'a>,
-    out: &'a mut [Partial],
+    out: &'a mut [O],
 }
 
 /// Results from which a lane is made after the other; of fewer, all are one run where the elements of one place follow those
 /// of the one before.
 const LONG: usize = 512;
 
-impl<T: Element> Work<T> for Many<'_, T> {
+impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
     type Made = ();
     fn run<A: Element>(
         self, _: bool, start: A, step: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
@@ -164,12 +184,12 @@ impl<T: Element> Work<T> for Many<'_, T> {
                 runs(acc, self.x, stride, (lane..places.len()).step_by(LANES).map(at), step);
             }
         }
-        wide(|| {
-            for (i, out) in self.out.iter_mut().enumerate() {
-                let lane = |lane: usize| if lane < lanes { acc[lane * len + i] } else { start };
-                *out = joined(lane, join).to_bytes();
-            }
-        });
+        // A part that has no elements would change nothing.
+        for half in HALVES {
+            let (low, high) = acc.split_at_mut((half * len).min(lanes * len));
+            wide(|| low.iter_mut().zip(&*high).for_each(|(a, &b)| *a = join(*a, b)));
+        }
+        wide(|| self.out.iter_mut().zip(&acc).for_each(|(out, &a)| *out = O::made(a)));
     }
 }
 

@@ -6,6 +6,7 @@
 //! same places of the cache if they stayed there.
 
 use super::pool;
+use super::wide::wide;
 use crate::dtype::Element;
 use crate::tensor::View;
 use std::mem::size_of;
@@ -87,12 +88,32 @@ fn transpose<T: Element>(data: &[T], first: isize, [row, column]: [Dim; 2], buff
                 let at = first + (i + line) as isize * row.from + j as isize;
                 buffer[..run].copy_from_slice(&data[at as usize..][..run]);
             }
-            for c in 0..run {
-                let out = &mut out[i + (j + c) * column.to..][..lines];
-                for (out, buffer) in out.iter_mut().zip(buffer.chunks_exact(RUN)) {
-                    *out = buffer[c];
+            for c in (0..run).step_by(SQUARE) {
+                for r in (0..lines).step_by(SQUARE) {
+                    let out = &mut out[i + r + (j + c) * column.to..];
+                    square(&buffer[r * RUN + c..], out, column.to, [(lines - r).min(SQUARE), (run - c).min(SQUARE)]);
                 }
             }
+        }
+    }
+}
+
+/// Elements on a side of a block that is transposed in registers.
+const SQUARE: usize = 8;
+
+/// Transposes a block of lines that are [`RUN`] apart, of these sizes.
+fn square<T: Element>(buffer: &[T], out: &mut [T], to: usize, [lines, run]: [usize; 2]) {
+    if lines == SQUARE && run == SQUARE {
+        return wide(|| {
+            let rows: [[T; SQUARE]; SQUARE] = std::array::from_fn(|r| std::array::from_fn(|c| buffer[r * RUN + c]));
+            for c in 0..SQUARE {
+                out[c * to..][..SQUARE].copy_from_slice(&std::array::from_fn::<T, SQUARE, _>(|r| rows[r][c]));
+            }
+        });
+    }
+    for c in 0..run {
+        for (r, out) in out[c * to..][..lines].iter_mut().enumerate() {
+            *out = buffer[r * RUN + c];
         }
     }
 }

@@ -4,7 +4,7 @@
 //! folded one by one; else those of many results that are neighbours are folded together, column after column, so that
 //! memory is read along its lines, once. Tiles are shared between threads, whichever result they belong to.
 
-use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
+use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
 use super::tile::{runs, tile, TILE};
 use super::{cast, pool};
 use crate::shape::{Axis, Shape};
@@ -12,7 +12,7 @@ use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
 /// Elements that lie side by side from which a result is folded by itself.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Results that are folded together, at most: their accumulators stay in the second-level cache.
 const TOGETHER: usize = 1024;
@@ -41,7 +41,7 @@ fn part(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, L
 
 impl<T: Reduce> Plan<'_, T> {
     /// Folds one tile of some results.
-    fn tile(&self, tile_of: Range<usize>, results: Range<usize>, out: &mut [Partial]) {
+    fn tile<O: Made>(&self, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
         let (shape, layout) = &self.reduced;
         let mut places = Vec::new();
         if !self.lines {
@@ -56,13 +56,13 @@ impl<T: Reduce> Plan<'_, T> {
             if !self.lines {
                 let rows = |i: usize| Rows { first: first as isize + (i * TOGETHER) as isize * stride, stride, places: &places };
                 let blocks = out.chunks_mut(TOGETHER).enumerate();
-                return blocks.for_each(|(i, out)| T::partials(self.fold, self.data, rows(i), out));
+                return blocks.for_each(|(i, out)| T::tiles(self.fold, self.data, rows(i), out));
             }
             let mut layout = layout.clone();
             for (i, out) in out.iter_mut().enumerate() {
                 layout.offset = (first as isize + i as isize * stride) as usize;
                 let x = View { dtype: T::DTYPE, shape, layout: &layout, data: cast::bytes(self.data) };
-                *out = T::partial(self.fold, tile(&x, tile_of.clone(), &mut scratch));
+                *out = T::tile(self.fold, tile(&x, tile_of.clone(), &mut scratch));
             }
         });
     }
@@ -86,33 +86,29 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     if count == 1 {
         let piece = PIECE / n;
-        return pool::for_each_chunk(out, piece, work, |i, out| {
-            let mut first = i * piece;
-            let mut partials = vec![[0; PARTIAL]; out.len().min(TOGETHER)];
-            for out in out.chunks_mut(TOGETHER) {
-                plan.tile(range(0), first..first + out.len(), &mut partials[..out.len()]);
-                for (out, &partial) in out.iter_mut().zip(&partials) {
-                    *out = T::finish(fold, &mut |add| add(partial));
-                }
-                first += out.len();
-            }
-        });
+        return pool::for_each_chunk(out, piece, work, |i, out| plan.tile(range(0), i * piece..i * piece + out.len(), out));
     }
-    // All results of the first tile, then all of the second.
-    let mut partials = vec![[0; PARTIAL]; count * results];
-    let piece = PIECE / TILE;
+    // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
+    let (mut partials, piece, inner) = (vec![[0; PARTIAL]; count * results], PIECE / TILE, if lines { count } else { results });
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;
         while !partials.is_empty() {
-            let (number, first) = (at / results, at % results);
-            let len = partials.len().min(results - first);
-            let (now, later) = partials.split_at_mut(len);
-            plan.tile(range(number), first..first + len, now);
-            (partials, at) = (later, at + len);
+            let (outer, first) = (at / inner, at % inner);
+            let (now, later) = partials.split_at_mut(partials.len().min(inner - first));
+            at += now.len();
+            if lines {
+                let numbers = now.iter_mut().zip(first..);
+                numbers.for_each(|(out, number)| plan.tile(range(number), outer..outer + 1, std::slice::from_mut(out)));
+            } else {
+                plan.tile(range(outer), first..first + now.len(), now);
+            }
+            partials = later;
         }
     });
+    let (from, step) = if lines { (count, 1) } else { (1, results) };
     for (i, out) in out.iter_mut().enumerate() {
-        *out = T::finish(fold, &mut |add| partials[i..].iter().step_by(results).copied().for_each(add));
+        let own = partials[i * from..].iter().step_by(step).take(count);
+        *out = T::finish(fold, &mut |add| own.clone().copied().for_each(add));
     }
 }
 
