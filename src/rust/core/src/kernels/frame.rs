@@ -8,9 +8,10 @@
 //! threads have tiles of their own.
 
 use super::cast;
-use super::fold::{Fold, Partial, Reduce, PARTIAL};
+use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Streams};
 use super::pool;
+use super::reduce::LINE;
 use super::tile::gather;
 use crate::dtype::Element;
 use crate::shape::Shape;
@@ -176,22 +177,26 @@ impl Kernel {
     /// Folds the segments of the tile into elements of a stream that has one for each segment; or, if a segment is many
     /// tiles, the tile into its [`Partial`], one for each tile.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
+        let places: [isize; LINE] = std::array::from_fn(|i| i as isize);
         Kernel(Box::new(move |frame, [x, ..], out| {
             let (segment, parts) = (frame.cut.segment, frame.cut.parts());
             let x = frame.source::<T>(x).bytes;
             if parts > 1 {
                 let out = frame.window(out, frame.tile * PARTIAL, PARTIAL);
                 let (x, out) = frame.lend([x], out);
-                out.copy_from_slice(&T::partial(fold, cast::slice(x[0])));
+                out.copy_from_slice(&T::tile::<Partial>(fold, cast::slice(x[0])));
                 return;
             }
             let size = size_of::<T>();
             let segments = frame.range.start / segment..frame.range.end / segment;
             let out = frame.window(out, segments.start * size, segments.len() * size);
             let (x, out) = frame.lend([x], out);
-            for (x, out) in cast::slice::<T>(x[0]).chunks(segment).zip(cast::slice_mut::<T>(out)) {
-                *out = T::finish(fold, &mut |add| add(T::partial(fold, x)));
+            let (x, out) = (cast::slice::<T>(x[0]), cast::slice_mut::<T>(out));
+            if segment >= LINE {
+                return x.chunks(segment).zip(out).for_each(|(x, out)| *out = T::tile(fold, x));
             }
+            let rows = Rows { first: 0, stride: segment as isize, places: &places[..segment] };
+            T::tiles(fold, x, rows, out);
         }))
     }
 }

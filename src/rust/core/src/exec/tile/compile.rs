@@ -327,13 +327,7 @@ impl Compiler<'_> {
 /// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and an element that
 /// is repeated everywhere has none.
 fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
-    let mut lines: Vec<(usize, isize)> = Vec::new();
-    for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1) {
-        match lines.last_mut() {
-            Some((n, s)) if *s * *n as isize == stride => *n *= size,
-            _ => lines.push((size, stride)),
-        }
-    }
+    let mut lines = layout.lines(shape, 0..shape.rank());
     if lines.iter().all(|&(_, stride)| stride == 0) {
         lines.clear();
     }
