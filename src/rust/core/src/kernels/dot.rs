@@ -85,6 +85,9 @@ impl Dot for Bool {
 /// Columns of the result in a piece of work: enough to keep a thread busy and to fill the blocks of the product kernels.
 const COLUMNS: usize = 128;
 
+/// About how long a multiplication with its addition takes, in picoseconds.
+const STEP: usize = 50;
+
 /// Products of a batch of column-major matrices: `lhs [m, k, b]`, `rhs [k, n, b]`, `out [b, m, n]`.
 pub fn batched<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [u8]) {
     let out = cast::slice_mut::<T>(out);
@@ -93,7 +96,7 @@ pub fn batched<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut
     }
     // Pieces are runs of columns of the result, which lie in one line for all of the batch.
     let column = b * m;
-    pool::for_each_chunk(out, COLUMNS * column, b * m * k * n, |piece, out| {
+    pool::for_each_chunk(out, COLUMNS * column, (b * m * k * n).saturating_mul(STEP), |piece, out| {
         let (first, columns) = (piece * COLUMNS, out.len() / column);
         for i in 0..b {
             let r = &rhs[i * k * n + first * k..][..columns * k];
@@ -131,7 +134,7 @@ mod tests {
         let [b, m, k, n] = [2, 70, 90, 300];
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n >= pool::PARALLEL_FROM && n > COLUMNS);
+        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS);
         let mut out = vec![0.0; b * m * n];
         batched(&lhs, &rhs, [b, m, k, n], cast::bytes_mut(&mut out));
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

@@ -11,6 +11,7 @@ pub mod pool;
 pub mod random;
 pub mod scalar;
 pub mod special;
+pub mod threads;
 pub mod tile;
 pub mod wide;
 pub mod window;
