@@ -84,44 +84,54 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
     abort_arg("inline_limit", "a whole number, at least 0", describe(inline_limit))
   }
   sharding <- check_sharding(sharding)
-  spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
-  if (!is.null(spec)) f <- spec[[1L]]
-  args <- list(...)
-  names <- argument_names(f, args)
-  names(args) <- names
-  check_taken(f, names)
-  if (holds_tracer(args)) {
-    expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
-    abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
-  }
-  static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
-  places <- argument_places(names)[!static]
-  Map(check_data, args[!static], places)
-
-  # The leaves of the arguments by number, to find those that `donate` and `sharding` speak of.
-  count <- 0L
-  leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
-  donated <- integer(count)
-  donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
-  names(leaves) <- places
-  split <- split_inputs(sharding, args[!static], leaves)
-
+  taken <- take_arguments(f, list(...), "Export the function outside of `jit()`.")
+  split <- split_inputs(sharding, taken$traced, taken$leaves)
   call <- user_frame(1L)$call
-  trace <- function() {
-    withCallingHandlers(
-      trace_call(f, args, !static, name = "the function given to stablehlo()"),
-      error = function(e) say_left_out(e, f, names, call)
-    )
-  }
-  graph <- if (is.null(spec)) trace() else promoted_as(spec, trace())
+  graph <- trace_taken(taken, "the function given to stablehlo()", call)
   mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
-  out <- .Call(anvil_stablehlo, graph, donated, mesh, split, as.double(inline_limit))
-  inputs <- typed(out[[3L]], leaf_paths(setNames(args[!static], places)))
+  out <- .Call(anvil_stablehlo, graph, taken$donated, mesh, split, as.double(inline_limit))
+  inputs <- typed(out[[3L]], leaf_paths(taken$traced))
   outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
   x <- structure(list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo")
   x$text <- paste0(legend(x), out[[1L]])
   if (identical(target, "tpu")) check_tpu(x)
   x
+}
+
+# The arguments for which a function, jitted or not, shall be traced: which are static, the numbers of the leaves of the
+# others (by place), which of these are donated. `advice` is for one who gives traced values.
+take_arguments <- function(f, args, advice) {
+  spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
+  if (!is.null(spec)) f <- spec[[1L]]
+  names <- argument_names(f, args)
+  names(args) <- names
+  check_taken(f, names)
+  if (holds_tracer(args)) {
+    expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
+    abort_arg("...", expected, "a traced value", advice)
+  }
+  static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
+  places <- argument_places(names)[!static]
+  Map(check_data, args[!static], places)
+  count <- 0L
+  leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
+  donated <- integer(count)
+  donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
+  list(
+    f = f, spec = spec, args = args, static = static, traced = setNames(args[!static], places),
+    leaves = setNames(leaves, places), donated = donated
+  )
+}
+
+# The graph for arguments from take_arguments(), by the function's own rules of promotion if it has some.
+trace_taken <- function(taken, name, call) {
+  trace <- function() {
+    withCallingHandlers(
+      trace_call(taken$f, taken$args, !taken$static, name = name),
+      error = function(e) say_left_out(e, taken$f, names(taken$args), call)
+    )
+  }
+  if (is.null(taken$spec)) trace() else promoted_as(taken$spec, trace())
 }
 
 # Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an

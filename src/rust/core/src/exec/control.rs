@@ -77,6 +77,20 @@ impl Control {
         })
     }
 
+    /// Bytes that it holds beside its operands and results.
+    pub fn bytes(&self) -> usize {
+        let buffers = |x: &[AlignedBytes]| x.iter().map(AlignedBytes::len).sum::<usize>();
+        let carried = |x: &Carried| x.0.borrow().iter().map(|state| buffers(state)).sum::<usize>();
+        match self {
+            Control::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
+            Control::While(cond, body, state) => cond.held_bytes() + body.held_bytes() + carried(state),
+            Control::Scan(body, _, state, slices) => {
+                body.held_bytes() + carried(state) + buffers(&slices.buffers.borrow())
+            }
+            Control::Scatter(combiner) => combiner.bytes(),
+        }
+    }
+
     /// Runs it on dense operands. Returns whether it ran to the end.
     pub fn run(&self, operands: &[View], results: &mut [ViewMut], poll: Poll) -> bool {
         if let Control::Scatter(combiner) = self {

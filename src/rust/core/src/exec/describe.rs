@@ -33,7 +33,8 @@ fn bytes_read(step: &Step) -> usize {
     step.operands.iter().enumerate().map(operand).sum()
 }
 
-fn what(step: &Step) -> String {
+/// What a step does, in words.
+pub(super) fn what(step: &Step) -> String {
     match &step.action {
         Action::Apply(op) => op.name().to_string(),
         Action::Copy => "copy".to_string(),

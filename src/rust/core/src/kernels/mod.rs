@@ -1,5 +1,6 @@
 //! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
 
+pub mod blocks;
 pub mod cast;
 pub mod complex;
 pub mod dot;

@@ -76,6 +76,11 @@ impl Program {
         &self.names
     }
 
+    /// Whether it is worth sharing between threads.
+    pub fn is_shared(&self) -> bool {
+        self.pieces > 1
+    }
+
     /// How its operands are read.
     pub fn loads(&self) -> &[Load] {
         &self.loads
