@@ -100,23 +100,25 @@ fn class(len: usize) -> Option<usize> {
     len.checked_next_multiple_of(unit).filter(|&size| size <= isize::MAX as usize - HUGE)
 }
 
-/// Asks for huge pages.
+/// Asks for huge pages where whole ones lie in these bytes, which were just allocated.
 #[cfg(target_os = "linux")]
-fn advise(start: *mut u8, size: usize) {
+pub(super) fn advise(start: *mut u8, size: usize) {
     use std::ffi::{c_int, c_void};
     extern "C" {
         fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int;
     }
     const MADV_HUGEPAGE: c_int = 14;
-    if size >= HUGE {
-        // SAFETY: whole pages of a block that was just allocated; the advice changes no byte. That it is not taken, where
-        // there are no huge pages, is no error.
-        unsafe { madvise(start.cast(), size / HUGE * HUGE, MADV_HUGEPAGE) };
+    let first = start.wrapping_add(start.align_offset(HUGE));
+    let end = (start as usize + size) / HUGE * HUGE;
+    if end > first as usize {
+        // SAFETY: whole pages of memory of the caller's; the advice changes no byte. That it is not taken, where there are no
+        // huge pages, is no error.
+        unsafe { madvise(first.cast(), end - first as usize, MADV_HUGEPAGE) };
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise(_start: *mut u8, _size: usize) {}
+pub(super) fn advise(_start: *mut u8, _size: usize) {}
 
 /// Bytes of memory that this process may use: of the machine, or of its control group.
 fn memory() -> usize {
