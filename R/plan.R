@@ -1,8 +1,7 @@
-#' What a program does, and the memory that it needs
+#' What a program does, step by step
 #'
 #' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over memory; which
 #' run alone; what loops and branches hold; how many bytes are read and written, and about how long that takes.
-#' `memory_plan()` says how many bytes the program needs while it runs.
 #'
 #' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody reads. A *group*
 #' is a run of elementwise operations, often with a sum or another reduction at its end, that goes over its elements in
@@ -27,26 +26,22 @@
 #'   * `in_place`: whether a result is made in the memory of an operand;
 #'   * `microseconds`, estimated;
 #'   * `threads`: whether the step is large enough to be shared by threads.
-#'
-#'   `memory_plan()`: numbers of bytes, a vector of class `AnvilMemoryPlan`: `inputs` with captured tensors; `outputs`; `donated`,
-#'   those of the outputs that take over the memory of a donated input; `scratch` for what is computed on the way; and
-#'   `peak`, `inputs + outputs - donated + scratch`, the most that is there at a time. Threads need some kilobytes each beside it.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
-#' @seealso [graph_text()] for the operations themselves, [cache_info()] for the programs of a jitted function.
+#' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of a jitted function.
 #' @examples
 #' standardise <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
 #' explain_plan(standardise, nv_abstract("f32", 1e6))
-#' memory_plan(standardise, nv_abstract("f32", 1e6))
 #'
 #' newton <- function(x) nv_for(20L, x, function(i, z) z - (z * z - x) / (2 * z))
 #' explain_plan(newton, nv_abstract("f64", 100))
 #' @export
 explain_plan <- function(f, ...) {
-  plan <- plan_of(f, list(...), "explain_plan()")
-  numbers <- matrix(plan[[5L]], ncol = 7L, byrow = TRUE)
-  out <- data.frame(step = plan[[2L]], kind = plan[[3L]])
-  out$ops <- strsplit(plan[[4L]], ",", fixed = TRUE)
+  example <- trace_example(match_function(f), list(...), "explain_plan()", "Ask outside of `jit()`.")
+  plan <- .Call(anvil_plan, example$graph, example$donated)
+  numbers <- matrix(plan[[4L]], ncol = 7L, byrow = TRUE)
+  out <- data.frame(step = plan[[1L]], kind = plan[[2L]])
+  out$ops <- strsplit(plan[[3L]], ",", fixed = TRUE)
   out$elements <- numbers[, 1L]
   out$tile <- ifelse(numbers[, 2L] > 0, numbers[, 2L], NA)
   out$read <- numbers[, 4L]
@@ -54,20 +49,7 @@ explain_plan <- function(f, ...) {
   out$in_place <- numbers[, 3L] == 1
   out$microseconds <- numbers[, 6L]
   out$threads <- numbers[, 7L] > 1
-  structure(out, class = c("AnvilPlan", "data.frame"), scratch = plan[[6L]][4L])
-}
-
-#' @rdname explain_plan
-#' @export
-memory_plan <- function(f, ...) {
-  needs <- setNames(plan_of(f, list(...), "memory_plan()")[[6L]], c("inputs", "outputs", "donated", "scratch"))
-  peak <- needs[["inputs"]] + needs[["outputs"]] - needs[["donated"]] + needs[["scratch"]]
-  structure(c(needs, peak = peak), class = "AnvilMemoryPlan")
-}
-
-plan_of <- function(f, args, where) {
-  example <- trace_example(match_function(f), args, where, "Ask outside of `jit()`.")
-  .Call(anvil_plan, example$graph, example$donated)
+  structure(out, class = c("AnvilPlan", "data.frame"), scratch = plan[[5L]])
 }
 
 #' @rdname explain_plan
@@ -79,8 +61,8 @@ print.AnvilPlan <- function(x, ...) {
   }
   own <- !grepl(".", x$step, fixed = TRUE)
   cat(
-    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", bytes(sum(x$read[own])), " read, ",
-    bytes(sum(x$written[own])), " written", if (!is.null(attr(x, "scratch"))) paste0(", ", bytes(attr(x, "scratch")), " of scratch memory"),
+    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])), " read, ",
+    format_bytes(sum(x$written[own])), " written", if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
     "\n", sep = ""
   )
   width <- max(40L, getOption("width"))
@@ -98,7 +80,7 @@ print.AnvilPlan <- function(x, ...) {
       x$kind[i]
     }
     costs <- paste0(
-      bytes(x$read[i]), " read, ", bytes(x$written[i]), " written", if (x$in_place[i]) " in place", ", ",
+      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written", if (x$in_place[i]) " in place", ", ",
       duration(x$microseconds[i]), if (x$threads[i]) ", shared by threads"
     )
     if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
@@ -107,16 +89,6 @@ print.AnvilPlan <- function(x, ...) {
     cat(paste0(indent, c(number, rep(blank, length(lines) - 1L)), lines, "\n"), sep = "")
     cat(indent, blank, costs, "\n", sep = "")
   }
-  invisible(x)
-}
-
-#' @rdname explain_plan
-#' @export
-print.AnvilMemoryPlan <- function(x, ...) {
-  cat("<AnvilMemoryPlan> ", bytes(x[["peak"]]), " at most\n", sep = "")
-  size <- format(vapply(unclass(x)[c("inputs", "outputs", "scratch")], bytes, ""), justify = "right")
-  note <- if (x[["donated"]] > 0) paste0(" (", bytes(x[["donated"]]), " of them in the memory of donated inputs)") else ""
-  cat(paste0("  ", c("inputs ", "outputs", "scratch"), "  ", size, c("", note, ""), "\n"), sep = "")
   invisible(x)
 }
 
@@ -129,8 +101,6 @@ tally <- function(names) {
 count_of <- function(n, noun) {
   paste0(format(n, big.mark = ",", scientific = FALSE, trim = TRUE), " ", noun, if (n != 1) "s")
 }
-
-bytes <- function(n) format(structure(n, class = "object_size"), units = "auto", standard = "SI")
 
 duration <- function(microseconds) {
   if (microseconds < 1e3) return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))

@@ -53,32 +53,6 @@ test_that("a program without steps has a plan", {
   expect_identical(sum(zero$written), 0)
 })
 
-test_that("memory is counted by what it is for", {
-  needs <- memory_plan(function(x, y) sum(x %*% y), nv_abstract("f64", c(100, 50)), nv_abstract("f64", c(50, 20)))
-  expect_s3_class(needs, "AnvilMemoryPlan")
-  expect_identical(needs[["inputs"]], 8 * (100 * 50 + 50 * 20))
-  expect_identical(needs[["outputs"]], 8)
-  # The product, in whole cache lines.
-  expect_gte(needs[["scratch"]], 8 * 100 * 20)
-  expect_lte(needs[["scratch"]], 8 * 100 * 20 + 4096)
-  expect_identical(needs[["peak"]], needs[["inputs"]] + needs[["outputs"]] + needs[["scratch"]])
-  expect_output(print(needs), "<AnvilMemoryPlan> 6[0-9.]+ kB at most\n  inputs +48 kB\n  outputs +8 B\n  scratch +1[67]")
-})
-
-test_that("donation and captured tensors count", {
-  w <- nv_fill(1, 1000)
-  step <- jit(function(x) x * 2 + w, donate = "x")
-  needs <- memory_plan(step, nv_abstract("f32", 1000))
-  expect_identical(needs[c("inputs", "outputs", "donated", "peak")], c(inputs = 8000, outputs = 4000, donated = 4000, peak = 8000) + c(0, 0, 0, needs[["scratch"]]))
-  expect_output(print(needs), "4 kB of them in the memory of donated inputs")
-})
-
-test_that("loops count both states", {
-  needs <- memory_plan(function(x) nv_for(3L, x, function(i, z) z * 2), nv_abstract("f64", 1e5))
-  expect_gte(needs[["scratch"]], 1e5 * 8)
-  expect_lte(needs[["scratch"]], 3 * 1e5 * 8 + 1e4)
-})
-
 test_that("what is no program is refused with the user's call", {
   for (ask in list(explain_plan, memory_plan)) {
     expect_error(ask(3), class = "anvil_error_arg")

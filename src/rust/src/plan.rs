@@ -1,14 +1,14 @@
 //! Plans of traced functions, for people.
 
 use crate::ffi::*;
-use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::jit;
 use anvil_core::exec::{describe::Line, Executable};
 
-/// The plan of a traced function: `list(text, places, kinds, ops, numbers, needs)`. `donated` is a flag for each input. `ops`
+/// The plan of a traced function: `list(places, kinds, ops, numbers, scratch)`. `donated` is a flag for each input. `ops`
 /// are names with a comma between them. `numbers` has, line after line, elements, elements of a tile, whether a result is
-/// made in place, bytes read and written, estimated microseconds, pieces for threads. `needs` are the bytes of inputs,
-/// outputs, those of them that are donated inputs, and scratch memory.
+/// made in place, bytes read and written, estimated microseconds, pieces for threads. `scratch` is
+/// the bytes of temporary values.
 pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let given: Vec<usize> = ints(donated).iter().enumerate().filter(|(_, &flag)| flag == 1).map(|(i, _)| i).collect();
@@ -18,7 +18,6 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     let places = strings(&|line| line.place.clone())?;
     let kinds = strings(&|line| line.kind.clone())?;
     let ops = strings(&|line| line.ops.join(","))?;
-    let text = r_string(&executable.describe(), scope)?;
     let numbers: Vec<f64> = lines
         .iter()
         .flat_map(|line| {
@@ -26,16 +25,16 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
             counts.map(|n| n as f64).into_iter().chain([line.picoseconds as f64 / 1e6, line.pieces as f64])
         })
         .collect();
-    let needs = executable.needs();
-    let needs = [needs.inputs, needs.outputs, needs.donated, needs.scratch].map(|n| n as f64);
+    let needs = executable.memory_plan();
+    let scratch = [(needs.scratch + needs.regions) as f64];
     // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by the scope, and
     // each vector is as long as what is copied into it.
     let out = protected(|| unsafe {
-        let out = Rf_protect(Rf_allocVector(VECSXP, 6));
-        for (slot, x) in [text, places, kinds, ops].into_iter().enumerate() {
+        let out = Rf_protect(Rf_allocVector(VECSXP, 5));
+        for (slot, x) in [places, kinds, ops].into_iter().enumerate() {
             SET_VECTOR_ELT(out, slot as Length, x);
         }
-        for (slot, from) in [(4, &numbers[..]), (5, &needs[..])] {
+        for (slot, from) in [(3, &numbers[..]), (4, &scratch[..])] {
             let x = Rf_allocVector(REALSXP, from.len() as Length);
             SET_VECTOR_ELT(out, slot, x);
             std::ptr::copy_nonoverlapping(from.as_ptr(), REAL(x), from.len());

@@ -97,14 +97,18 @@ impl Control {
         }
     }
 
-    /// Bytes that it keeps beside operands and results.
-    pub fn scratch_bytes(&self) -> usize {
-        let own: usize = match self {
-            Control::If(_) | Control::Scatter(_) => 0,
-            Control::While(_, _, carried) => carried.bytes(),
-            Control::Scan(_, op, carried, slices) => carried.bytes() + slices.bytes(op),
-        };
-        own + self.programs().iter().map(|(_, program)| program.scratch_bytes()).sum::<usize>()
+    /// Bytes that it holds beside its operands and results.
+    pub fn bytes(&self) -> usize {
+        let buffers = |x: &[AlignedBytes]| x.iter().map(AlignedBytes::len).sum::<usize>();
+        let carried = |x: &Carried| x.0.borrow().iter().map(|state| buffers(state)).sum::<usize>();
+        match self {
+            Control::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
+            Control::While(cond, body, state) => cond.held_bytes() + body.held_bytes() + carried(state),
+            Control::Scan(body, _, state, slices) => {
+                body.held_bytes() + carried(state) + buffers(&slices.buffers.borrow())
+            }
+            Control::Scatter(combiner) => combiner.bytes(),
+        }
     }
 
     /// Runs it on dense operands. Returns whether it ran to the end.
@@ -190,11 +194,6 @@ impl Control {
 }
 
 impl Slices {
-    fn bytes(&self, op: &Scan) -> usize {
-        let stacked: usize = self.written.iter().map(|slice| op.length * slice.bytes()).sum();
-        stacked + self.read.iter().map(Aval::bytes).sum::<usize>()
-    }
-
     fn allocate(&self, op: &Scan) -> Vec<AlignedBytes> {
         let stacked = self.written.iter().map(|slice| AlignedBytes::zeroed(op.length * slice.bytes()));
         buffers(self.read.iter()).into_iter().chain(stacked).collect()
@@ -202,11 +201,6 @@ impl Slices {
 }
 
 impl Carried {
-    fn bytes(&self) -> usize {
-        // Not while a loop runs: then its program asks nobody.
-        self.0.try_borrow().map_or(0, |state| state.iter().flatten().map(|buffer| buffer.as_slice().len()).sum())
-    }
-
     /// Repeats `step(before, after)` on the state until it says how it ended; the last state goes to `results`.
     fn with(
         &self, init: &[&[u8]], results: &mut [ViewMut],

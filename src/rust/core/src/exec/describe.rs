@@ -40,45 +40,12 @@ pub struct Line {
     pub pieces: usize,
 }
 
-/// Bytes that a program needs while it runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Needs {
-    /// Inputs and captured tensors.
-    pub inputs: usize,
-    /// Outputs, all of them.
-    pub outputs: usize,
-    /// Those of the outputs that take over the memory of a donated input.
-    pub donated: usize,
-    /// Results of steps that other steps read, with what loops and branches need.
-    pub scratch: usize,
-}
-
-impl Needs {
-    /// Bytes at the time when all of it is there.
-    pub fn peak(&self) -> usize {
-        self.inputs + self.outputs - self.donated + self.scratch
-    }
-}
-
 impl Executable {
     /// The steps of the program in order, those inside of loops and branches after the step that runs them.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = vec![];
         write(self.plan(), "", &mut lines);
         lines
-    }
-
-    /// The memory that the program needs.
-    pub fn needs(&self) -> Needs {
-        let bytes = |values: &[crate::graph::Value]| values.iter().map(|&v| self.graph().aval(v).bytes()).sum::<usize>();
-        let (graph, donations) = (self.graph(), self.donations());
-        let given = graph.outputs().iter().zip(donations).filter(|(_, donation)| donation.is_some());
-        Needs {
-            inputs: bytes(graph.inputs()) + bytes(graph.constants()),
-            outputs: bytes(graph.outputs()),
-            donated: given.map(|(&v, _)| graph.aval(v).bytes()).sum(),
-            scratch: self.scratch_bytes(),
-        }
     }
 
     /// The steps of the program as text, a line each, and a last one with the sums.
@@ -88,21 +55,33 @@ impl Executable {
         let own = || lines.iter().filter(|line| !line.place.contains('.'));
         let steps = if own().count() == 1 { "1 step".into() } else { format!("{} steps", own().count()) };
         let (read, written) = own().fold((0, 0), |(read, written), line| (read + line.read, written + line.written));
-        let scratch = amount(self.scratch_bytes());
+        let scratch = amount(self.held_bytes());
         text += &format!("{steps}, {} read, {} written, {scratch} of scratch memory\n", amount(read), amount(written));
         text
     }
 }
 
+impl Line {
+    /// What is done, in words.
+    fn what(&self) -> String {
+        if self.kind != "group" {
+            return self.kind.clone();
+        }
+        format!("group of {} elements in tiles of {}: {}", self.elements, self.tile, self.ops.join(", "))
+    }
+}
+
+/// What a step does, in words.
+pub(super) fn what(step: &Step) -> String {
+    line(step, String::new()).what()
+}
+
 impl std::fmt::Display for Line {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let depth = self.place.matches('.').count();
-        write!(f, "{:indent$}{}. {}", "", self.place, self.kind, indent = 2 * depth)?;
+        write!(f, "{:indent$}{}. {}", "", self.place, self.what(), indent = 2 * depth)?;
         if self.kind == "program" {
             return Ok(());
-        }
-        if self.kind == "group" {
-            write!(f, " of {} elements in tiles of {}: {}", self.elements, self.tile, self.ops.join(", "))?;
         }
         write!(f, "; reads {}, writes {}", amount(self.read), amount(self.written))?;
         if self.in_place {

@@ -1,8 +1,10 @@
 //! Runs a plan.
 
+use super::memory_plan::{self, MemoryPlan};
 use super::plan::{plan, Action, Plan, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
+use crate::graph::{Def, Value};
 use crate::kernels::memory::{AlignedBytes, Lent, Memory, Span};
 use crate::kernels::tile;
 use crate::ops::Graph;
@@ -25,6 +27,7 @@ pub enum Output<'a> {
 pub struct Executable {
     graph: Graph,
     plan: Plan,
+    may_share: bool,
     // Kept between runs, so that a warm call allocates nothing of the program's size.
     arena: RefCell<AlignedBytes>,
 }
@@ -38,7 +41,8 @@ impl Executable {
         graph.verify()?;
         let graph = passes::optimise(graph)?;
         let plan = plan(&graph, donated)?;
-        Ok(Executable { graph, plan, arena: RefCell::default() })
+        let may_share = plan.steps.iter().any(may_share);
+        Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -56,13 +60,39 @@ impl Executable {
         &self.plan
     }
 
-    /// Bytes of memory beside inputs, constants and outputs, with those of the programs in loops and branches.
+    /// Bytes of temporary values, without what branches and loops hold.
     pub fn scratch_bytes(&self) -> usize {
-        let inside = self.plan.steps.iter().map(|step| match &step.action {
-            Action::Control(control) => control.scratch_bytes(),
-            _ => 0,
-        });
-        self.plan.arena + inside.sum::<usize>()
+        self.plan.arena
+    }
+
+    /// As [`scratch_bytes`](Executable::scratch_bytes), with what branches and loops hold.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.plan.arena + memory_plan::regions(&self.plan)
+    }
+
+    /// What memory a run takes.
+    pub fn memory_plan(&self) -> MemoryPlan {
+        let graph = &self.graph;
+        let bytes = |v: &Value| graph.aval(*v).bytes();
+        let own = |(&v, donation): (&Value, &Option<usize>)| {
+            let is_made = donation.is_none() && !matches!(graph.def(v), Def::Input(_));
+            if is_made { bytes(&v) } else { 0 }
+        };
+        MemoryPlan {
+            inputs: graph.inputs().iter().map(bytes).sum(),
+            constants: self.plan.literals.len() + graph.constants().iter().map(bytes).sum::<usize>(),
+            outputs: graph.outputs().iter().zip(&self.plan.donations).map(own).sum(),
+            scratch: self.plan.arena,
+            regions: memory_plan::regions(&self.plan),
+            steps: memory_plan::steps(&self.plan),
+        }
+    }
+
+    /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand elements, or
+    /// repeats something.
+    pub fn may_share(&self) -> bool {
+        self.may_share
+    }
     }
 
     /// Types of the outputs.
@@ -125,6 +155,20 @@ impl Executable {
             }
         }
         true
+    }
+}
+
+/// See [`Executable::may_share`].
+fn may_share(step: &Step) -> bool {
+    /// Fewer elements than the cheapest work has that is worth sharing, and than a product of matrices.
+    const FEW: usize = 1 << 11;
+    match &step.action {
+        Action::Control(_) => true,
+        Action::Tiles(program) => program.is_shared(),
+        Action::Apply(_) | Action::Copy => {
+            let made = step.results.iter().map(|(aval, _)| aval.shape.size());
+            step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= FEW
+        }
     }
 }
 

@@ -233,6 +233,9 @@ impl Dot for Bool {
 /// Columns of the result in a piece of work: enough to keep a thread busy and to fill the blocks of the product kernels.
 const COLUMNS: usize = 128;
 
+/// About how long a multiplication with its addition takes, in picoseconds.
+const STEP: usize = 50;
+
 /// Rows of the result in a piece of work, where it has too few columns to be shared by these.
 const ROWS: usize = 1024;
 
@@ -279,7 +282,7 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
     let (down, across) = (m.div_ceil(rows), n.div_ceil(COLUMNS));
     // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
     let all = Block::new(out, [b * m, n], [1, b * m]);
-    pool::for_each_piece(down * across, b * m * k * n >= pool::PARALLEL_FROM, |piece| {
+    pool::for_each_piece(down * across, (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING, |piece| {
         let (i, j) = (piece % down * rows, piece / down * COLUMNS);
         let sizes = [rows.min(m - i), k, COLUMNS.min(n - j)];
         for number in 0..b {
@@ -305,7 +308,7 @@ fn in_parts<T: Dot, S: Element + Add<Output = S>>(
 ) -> bool {
     let count = k.div_ceil(DEPTH);
     let mut parts = zeroed::<T>(count * m * n);
-    pool::for_each_chunk(&mut parts, m * n, m * k * n, |i, part| {
+    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(STEP), |i, part| {
         let start = i * DEPTH;
         let sizes = [m, DEPTH.min(k - start), n];
         T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(part, [m, sizes[2]], [1, m]));
@@ -353,7 +356,7 @@ mod tests {
         let [b, m, k, n] = [2, 70, 90, 300];
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n >= pool::PARALLEL_FROM && n > COLUMNS);
+        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

@@ -25,6 +25,9 @@ pub fn matvec<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F
     if x.len() < SHORT { product::<F, 1>(matrix, x, out) } else { product::<F, L>(matrix, x, out) }
 }
 
+/// About how long an element of the matrix takes, in picoseconds: it is read from memory once.
+const ELEMENT: usize = 200;
+
 fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     let (k, m) = (x.len(), out.len());
     if k == 0 || m == 0 {
@@ -33,12 +36,12 @@ fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) 
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(k);
     if k <= TILE {
         let piece = PIECE * (TILE / k);
-        return pool::for_each_chunk(out, piece, k * m, |i, out| tile::<F, L>(matrix, x, 0..k, i * piece, out));
+        return pool::for_each_chunk(out, piece, (k * m).saturating_mul(ELEMENT), |i, out| tile::<F, L>(matrix, x, 0..k, i * piece, out));
     }
     // All rows of the first tile, then all of the second.
     let count = k.div_ceil(TILE);
     let mut sums = vec![F::of(0.0); count * m];
-    pool::for_each_chunk(&mut sums, PIECE.min(m), k * m, |i, mut sums| {
+    pool::for_each_chunk(&mut sums, PIECE.min(m), (k * m).saturating_mul(ELEMENT), |i, mut sums| {
         let mut at = i * PIECE.min(m);
         while !sums.is_empty() {
             let (number, first) = (at / m, at % m);

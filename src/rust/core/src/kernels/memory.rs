@@ -268,6 +268,7 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     if out.try_reserve_exact(n).is_err() {
         std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
     }
+    super::blocks::advise(out.as_mut_ptr().cast(), n * std::mem::size_of::<T>());
     out.resize(n, T::default());
     out
 }

@@ -1,5 +1,6 @@
 //! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
 
+pub mod blocks;
 pub mod cast;
 pub mod complex;
 pub mod dot;
@@ -14,6 +15,7 @@ pub mod random;
 pub mod reduce;
 pub mod scalar;
 pub mod special;
+pub mod threads;
 pub mod tile;
 pub mod wide;
 pub mod window;

@@ -28,6 +28,9 @@ struct Dim {
     to: usize,
 }
 
+/// About how long an element takes that moves, in picoseconds.
+const ELEMENT: usize = 500;
+
 /// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns whether it did.
 pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     let (mut dims, mut to) = (Vec::new(), 1);
@@ -45,7 +48,7 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     let below = dims[cut].to;
     let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(dims[cut].size);
     let step = if cut + 1 == dims.len() { step } else { dims[cut].size };
-    pool::for_each_chunk(out, below * step, out.len(), |piece, out| {
+    pool::for_each_chunk(out, below * step, out.len().saturating_mul(ELEMENT), |piece, out| {
         // Where the chunk starts in the operand: it starts with whole lower dimensions.
         let (mut rest, mut first) = (piece * step, x.layout.offset as isize);
         for dim in &dims[cut..] {

@@ -68,6 +68,9 @@ impl<T: Reduce> Plan<'_, T> {
     }
 }
 
+/// About how long an element takes that is read from memory and folded, in picoseconds.
+const ELEMENT: usize = 200;
+
 /// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
 pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
     let out = cast::slice_mut::<T>(out.data);
@@ -82,7 +85,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
         _ => out.len() == 1,
     };
     let plan = Plan { fold, data: cast::slice::<T>(x.data), kept: part(x, of(false), x.layout.offset), reduced, lines };
-    let (count, results, work) = (n.div_ceil(TILE), out.len(), n * out.len());
+    let (count, results, work) = (n.div_ceil(TILE), out.len(), (n * out.len()).saturating_mul(ELEMENT));
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     if count == 1 {
         let piece = PIECE / n;

@@ -85,12 +85,15 @@ pub fn gather_run<T: Element>(data: &[T], first: isize, stride: isize, out: &mut
     }
 }
 
-/// Elements of a piece of work: a whole number of tiles, large enough to be worth handing to a thread.
-const PIECE: usize = 64 * TILE;
+/// Elements of a piece of work: a whole number of tiles, of some microseconds.
+const PIECE: usize = 16 * TILE;
+
+/// About how long the cheapest kernel takes for an element, in picoseconds.
+const ELEMENT: usize = 500;
 
 /// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)` makes one.
 fn pieces<U: Element>(out: &mut [U], tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync) {
-    let work = out.len();
+    let work = out.len() * ELEMENT;
     pool::for_each_chunk(out, PIECE, work, |i, piece| {
         let start = i * PIECE;
         let ranges = tiles(piece.len()).map(|r| start + r.start..start + r.end);

@@ -11,12 +11,12 @@ pub use compile::{compile, Compiled, Kept};
 use super::plan::Step;
 use crate::kernels::frame::{Code, Cut, CONSTANT};
 use crate::kernels::memory::Memory;
+use crate::kernels::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::Reduction;
 
-/// About how long a program takes that is worth handing to other threads, in picoseconds; and a piece of it.
-const SHARED_FROM: usize = 150_000_000;
-const PIECE: usize = 40_000_000;
+/// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same time.
+const PIECE: usize = WORTH_SHARING / 3;
 
 /// Pieces that a program is cut into, at most.
 const MAX_PIECES: usize = 256;
@@ -77,6 +77,11 @@ impl Program {
         &self.names
     }
 
+    /// Whether it is worth sharing between threads.
+    pub fn is_shared(&self) -> bool {
+        self.pieces > 1
+    }
+
     /// How its operands are read.
     pub fn loads(&self) -> &[Load] {
         &self.loads
@@ -98,9 +103,9 @@ impl Program {
     }
 }
 
-/// Pieces for the threads: few enough that each is worth it.
+/// Pieces for the threads.
 fn pieces(picoseconds: usize) -> usize {
-    if picoseconds < SHARED_FROM { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
+    if picoseconds < WORTH_SHARING { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
 }
 
 /// The tiles of a program that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
