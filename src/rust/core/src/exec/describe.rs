@@ -41,7 +41,7 @@ fn what(step: &Step) -> String {
         Action::Tiles(program) => {
             let (tile, len) = program.tiles();
             let names = program.names().join(", ");
-            let (instructions, registers) = (program.instructions(), amount(program.registers()));
+            let (instructions, registers) = (program.instructions(), amount(program.scratch().iter().sum()));
             let place = if step.results.iter().any(|(_, span)| in_place(step, span)) { ", in place" } else { "" };
             format!("group of {len} elements ({names}; {instructions} instructions on tiles of {tile}, {registers} of registers{place})")
         }

@@ -32,9 +32,6 @@ const TRIES: usize = 4;
 /// How many units back a node may go to join a group of large values: what it makes is in memory from then on.
 const NEAR: usize = 4;
 
-/// Elements from which a reduction by itself is run as a program on tiles, so that threads can share it.
-const SHARED_REDUCTION: usize = 1 << 17;
-
 /// What is done at one time.
 #[derive(Clone, Debug)]
 pub struct Unit {
@@ -294,12 +291,7 @@ impl Planner<'_> {
     fn finish(self) -> Units {
         let Planner { graph, views, roles, drafts, .. } = self;
         let mut kept = self.is_output;
-        // A group of one node is that node, but for reductions that threads can share.
-        let is_group = |draft: &Draft| {
-            let shared = |&node: &usize| matches!(roles[node], Role::Fold(len, _) if len >= SHARED_REDUCTION);
-            draft.nodes.len() > 1 || draft.nodes.first().is_some_and(shared)
-        };
-        let grouped: Vec<bool> = drafts.iter().map(|d| d.group.is_some() && is_group(d)).collect();
+        let grouped: Vec<bool> = drafts.iter().map(|d| d.group.is_some() && !d.nodes.is_empty()).collect();
         let unit_of = &self.unit_of;
         // What is made from nothing and must be in memory is made before the first unit that reads it there.
         let mut sources: Vec<Vec<usize>> = vec![vec![]; drafts.len() + 1];

@@ -305,7 +305,7 @@ impl Compiler<'_> {
         let slot = |value: usize| match (values[value].home, registers[value]) {
             (Home::Operand(i), _) => Slot::Stream(i),
             (Home::Result(i), _) => Slot::Stream(streams + i),
-            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(starts[17] + start),
+            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(start),
             (Home::Register, register) => {
                 let width = values[value].width;
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
@@ -320,7 +320,7 @@ impl Compiler<'_> {
             drafts.into_iter().map(instruction).collect()
         };
         let (before, each) = (make(self.before), make(self.each));
-        Code { before, each, registers: starts[17] + constants, cut }
+        Code { before, each, registers: starts[17], constants, cut }
     }
 }
 
