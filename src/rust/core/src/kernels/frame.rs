@@ -11,7 +11,7 @@ use super::cast;
 use super::fold::{Fold, Partial, Reduce, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
 use super::pool;
-use super::tile::gather;
+use super::tile::{gather, TILE};
 use crate::dtype::Element;
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
@@ -54,6 +54,11 @@ impl Cut {
         self.longest().min(CONSTANT)
     }
 
+    /// Segments of the longest tile; one if a segment is many tiles.
+    fn folded(&self) -> usize {
+        (self.longest() / self.segment).max(1)
+    }
+
     /// Elements of the longest tile.
     pub fn longest(&self) -> usize {
         if self.parts() > 1 { self.tile } else { (self.segments() * self.segment).min(self.len) }
@@ -93,7 +98,7 @@ enum Extent {
     Unused,
     /// The elements of the tile, of so many bytes each.
     Tile(usize),
-    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a [`Partial`] for each.
+    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a [`Partial`] for each tile.
     Fold(usize),
     /// All of a stream that no instruction writes.
     Whole,
@@ -180,8 +185,8 @@ impl Kernel {
         Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
     }
 
-    /// Folds the segments of the tile into elements of a stream that has one for each segment; or, if a segment is many
-    /// tiles, the tile into its [`Partial`], one for each tile.
+    /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into its
+    /// [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let x = w.read::<T>(0);
@@ -190,10 +195,21 @@ impl Kernel {
             }
             let segment = w.cut.segment;
             for (x, out) in x.chunks(segment).zip(w.folded::<T>(x.len() / segment)) {
-                *out = T::finish(fold, &mut |add| add(T::partial(fold, x)));
+                *out = T::finish(fold, &mut |add| x.chunks(TILE).for_each(|part| add(T::partial(fold, part))));
             }
         });
         Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: Extent::Fold(size_of::<T>()) }
+    }
+
+    /// Repeats what segments were folded into, each for all elements of its segment.
+    pub fn repeat<T: Element>() -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let (segment, out) = (w.cut.segment, w.write::<T>());
+            let folded = w.slice::<T>(0, out.len() / segment);
+            out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
+        });
+        let folded = Extent::Fold(size_of::<T>());
+        Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 }
 
@@ -217,6 +233,9 @@ pub struct Instruction {
     pub operands: [Slot; 3],
     /// Where its result goes.
     pub result: Slot,
+    /// Whether it works on what segments were folded into: on an element for each segment of the tile, which is a number of
+    /// whole ones.
+    pub folded: bool,
 }
 
 /// A program on tiles.
@@ -335,9 +354,10 @@ impl<'c, 'a> Bound<'c, 'a> {
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
         let range = cut.range(tile);
-        let fold = if cut.parts() > 1 { tile } else { range.start / cut.segment };
+        let many = cut.parts() > 1;
+        let folds = if many { tile..tile + 1 } else { range.start / cut.segment..range.end / cut.segment };
         for instruction in code {
-            instruction.run(cut, &range, fold);
+            instruction.run(cut, if instruction.folded { &folds } else { &range }, folds.start);
         }
     }
 }
@@ -398,6 +418,8 @@ struct Resolved<'c> {
     part: usize,
     /// Copies of a constant, if it fills one.
     copies: Option<usize>,
+    /// As of the instruction.
+    folded: bool,
 }
 
 impl Resolved<'_> {
@@ -420,11 +442,12 @@ impl Room<'_> {
         code.map(|instruction| self.instruction(instruction)).collect()
     }
 
-    fn instruction<'c>(&self, Instruction { kernel, operands, result }: &'c Instruction) -> Resolved<'c> {
-        let (write, written) = self.place(*result, kernel.write, true);
+    fn instruction<'c>(&self, Instruction { kernel, operands, result, folded }: &'c Instruction) -> Resolved<'c> {
+        assert!(!folded || self.cut.parts() == 1, "no tile has what a part of a segment is folded into");
+        let (write, written) = self.place(*result, kernel.write, *folded, true);
         let mut whole = 0;
         let reads = [0, 1, 2].map(|i| {
-            let (place, bytes) = self.place(operands[i], kernel.reads[i], false);
+            let (place, bytes) = self.place(operands[i], kernel.reads[i], *folded, false);
             assert!(bytes.1 == 0 || bytes.apart(&written), "an instruction writes what it reads");
             if kernel.reads[i] == Extent::Whole {
                 assert!(i == 0, "only the first operand is read whole");
@@ -435,11 +458,13 @@ impl Room<'_> {
         let is_constant = |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
         let part = if (0..3).any(is_constant) { self.cut.constant() } else { usize::MAX };
         let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.cut.constant());
-        Resolved { kernel: &*kernel.run, reads, write, whole, part, copies }
+        Resolved { kernel: &*kernel.run, reads, write, whole, part, copies, folded: *folded }
     }
 
     /// Where a slot is, and all the bytes that an instruction may touch of it.
-    fn place(&self, slot: Slot, extent: Extent, write: bool) -> (Place, Bytes) {
+    fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Place, Bytes) {
+        let segments = self.cut.len / self.cut.segment;
+        let (len, longest) = if folded { (segments, self.cut.folded()) } else { (self.cut.len, self.cut.longest()) };
         let fixed = |bytes: Bytes| (Place { start: bytes.0, by_tile: 0, by_part: 0, by_fold: 0 }, bytes);
         let stream = |i: usize, needed: usize| {
             let stream = self.streams.get(i);
@@ -452,18 +477,21 @@ impl Room<'_> {
             (Extent::Tile(size), Slot::Constant(at)) if !write => fixed(self.constants.part(at, self.cut.constant() * size)),
             (Extent::Constant(size), Slot::Constant(at)) => fixed(self.constants.part(at, self.cut.constant() * size)),
             (Extent::Tile(size), Slot::Register(at)) => {
-                let (place, bytes) = fixed(self.registers.part(at, self.cut.longest() * size));
+                let (place, bytes) = fixed(self.registers.part(at, longest * size));
                 (Place { by_part: size, ..place }, bytes)
             }
             (Extent::Tile(size), Slot::Stream(i)) => {
-                let (place, bytes) = stream(i, self.cut.len * size);
+                let (place, bytes) = stream(i, len * size);
                 (Place { by_tile: size, by_part: size, ..place }, bytes)
             }
             (Extent::Fold(size), Slot::Stream(i)) => {
                 let many = self.cut.parts() > 1;
-                let (count, size) = if many { (self.cut.tiles(), PARTIAL) } else { (self.cut.len / self.cut.segment, size) };
+                let (count, size) = if many { (self.cut.tiles(), PARTIAL) } else { (segments, size) };
                 let (place, bytes) = stream(i, count * size);
                 (Place { by_fold: size, ..place }, bytes)
+            }
+            (Extent::Fold(size), Slot::Register(at)) if self.cut.parts() == 1 => {
+                fixed(self.registers.part(at, self.cut.folded() * size))
             }
             (Extent::Whole, Slot::Stream(i)) => {
                 assert!(self.streams.get(i).is_alone(), "a stream is written while all of it is read");

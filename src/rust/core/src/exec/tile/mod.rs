@@ -8,6 +8,7 @@ mod compile;
 
 pub use compile::{compile, Compiled, Kept};
 
+use super::group::Group;
 use super::plan::Step;
 use crate::kernels::frame::{Bound, Code, Cut, CONSTANT};
 use crate::kernels::memory::{Memory, Span};
@@ -122,9 +123,9 @@ fn pieces(picoseconds: usize) -> usize {
     if picoseconds < SHARED_FROM { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
 }
 
-/// The tiles of a program that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
+/// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
 /// that all stay in the cache; but those of a reduction are what they are.
-fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
+fn cut(Group { len, segment, rows }: Group, width: usize) -> Cut {
     /// Of a first-level cache of 32 KiB, the rest is for operands and results.
     const CACHE: usize = 24 << 10;
     // Never shorter than constants are.
@@ -133,5 +134,6 @@ fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
     while segment.is_none() && tile > TILE / 4 && tile * width > CACHE {
         tile /= 2;
     }
-    Cut { len, segment: segment.unwrap_or(len), tile }
+    let segment = segment.unwrap_or(len);
+    Cut { len, segment, tile: if rows { segment.max(tile) } else { tile } }
 }
