@@ -14,8 +14,8 @@ use std::mem::size_of;
 /// Elements that are read side by side.
 const RUN: usize = 64;
 
-/// Bytes that are written side by side, at least: two lines of memory.
-const LINE: usize = 128;
+/// Bytes that are written side by side, at most.
+const LINE: usize = 512;
 
 /// Elements of a piece of work for a thread, at least.
 const PIECE: usize = 1 << 16;
