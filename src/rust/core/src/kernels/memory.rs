@@ -264,7 +264,7 @@ pub struct OutOfMemory {
 /// # Panics
 /// With [`OutOfMemory`] if it cannot be had.
 pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
-    let mut out = Vec::new();
+    let mut out: Vec<T> = Vec::new();
     if out.try_reserve_exact(n).is_err() {
         std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
     }
