@@ -13,7 +13,7 @@
 #'
 #' Threads have a few kilobytes each beside this, and ops such as products of matrices pieces that stay in the cache.
 #'
-#' Results from about 4 MB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
+#' Results from about 16 MB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
 #' has. It comes back when R's garbage collector finds that nothing refers to a result; anvil has R look when enough may have
 #' gathered. `gc()` has it look at once.
 #'

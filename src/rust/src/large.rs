@@ -12,8 +12,9 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Bytes from which a result is in a block. Smaller memory comes back from the C library's allocator with its pages.
-const LARGE: usize = 4 << 20;
+/// Bytes from which a result is in a block. The C library keeps smaller memory when it is freed, and hands it out again with
+/// its pages; larger memory it gets from the system each time (`M_MMAP_THRESHOLD` of mallopt(3), at most 32 MiB).
+const LARGE: usize = 16 << 20;
 
 /// R's type of a class; it is passed by value.
 #[repr(C)]
@@ -185,14 +186,14 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// # Safety
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
-    if BALANCE.with_borrow(|balance| balance.is_due(bytes)) {
-        // SAFETY: by the caller; nothing is borrowed.
-        unsafe { collect() };
+    let mut block = Block::kept(bytes);
+    if block.is_none() && !BALANCE.with_borrow(|balance| balance.is_due(bytes)) {
+        block = Block::new(bytes);
     }
-    let block = match Block::new(bytes) {
+    let block = match block {
         Some(block) => block,
         None => {
-            // SAFETY: as above.
+            // SAFETY: by the caller; nothing is borrowed.
             unsafe { collect() };
             Block::new(bytes)?
         }

@@ -9,7 +9,7 @@
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where blocks begin.
 const LINE: usize = 64;
@@ -17,18 +17,18 @@ const LINE: usize = 64;
 /// Where blocks begin that are at least so long.
 const HUGE: usize = 2 << 20;
 
-/// Of the machine's memory, the part that may be kept in blocks that nobody uses, and the part that may be garbage before a
-/// collection is asked for: one in so many.
+/// Of the machine's memory, the part that may be kept in blocks that nobody uses, and the part that may be garbage at most:
+/// one in so many.
 const SHARE: usize = 8;
 
 /// Memory of a machine that does not say how much it has.
 const UNKNOWN: usize = 4 << 30;
 
-/// Bytes that are handed out before a collection is asked for, at least.
+/// Bytes that may be garbage before a collection is asked for, at least.
 const FLOOR: usize = 256 << 20;
 
-/// Bytes for which new pages cost as much as a second of collecting, times ten: then collections take a tenth of the time.
-const BYTES_PER_SECOND: f64 = 5e9 * 10.0;
+/// Collections shall take one part in so many of the time.
+const RARE: u32 = 10;
 
 /// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when dropped.
 #[derive(Debug)]
@@ -44,8 +44,13 @@ unsafe impl Send for Block {}
 impl Block {
     /// A block of at least `len` bytes; `None` if there is no such memory.
     pub fn new(len: usize) -> Option<Block> {
+        Block::kept(len).or_else(|| Block::fresh(class(len)?))
+    }
+
+    /// As [`new`](Block::new), but only if one is kept that was used before.
+    pub fn kept(len: usize) -> Option<Block> {
         let size = class(len)?;
-        with_store(|store| store.take(size)).or_else(|| Block::fresh(size))
+        with_store(|store| store.take(size))
     }
 
     fn fresh(size: usize) -> Option<Block> {
@@ -187,7 +192,8 @@ impl Store {
     }
 }
 
-/// Bytes that were handed out, so that R can be asked for a collection in time.
+/// Bytes that were handed out, so that R can be asked for a collection in time: when memory would have to be new though
+/// enough of what is out may be garbage. How much that is grows as long as collections take much of the time.
 #[derive(Debug)]
 pub struct Balance {
     /// Bytes that are out.
@@ -196,17 +202,19 @@ pub struct Balance {
     used: usize,
     /// How much may be garbage.
     allowed: usize,
+    /// When the last collection was over.
+    last: Option<Instant>,
 }
 
 impl Balance {
     /// Nothing is out.
     pub const fn new() -> Balance {
-        Balance { out: 0, used: 0, allowed: FLOOR }
+        Balance { out: 0, used: 0, allowed: FLOOR, last: None }
     }
 
-    /// Whether garbage should be collected before `bytes` more are handed out.
+    /// Whether garbage should be collected before `bytes` of new memory are handed out.
     pub fn is_due(&self, bytes: usize) -> bool {
-        self.out + bytes > self.used + self.allowed
+        self.out + bytes > self.used + self.allowed.min(memory() / SHARE)
     }
 
     /// Bytes were handed out.
@@ -220,11 +228,13 @@ impl Balance {
         self.used = self.used.min(self.out);
     }
 
-    /// A collection is over that took so long. The longer it took, and the less it found, the later is the next.
+    /// A collection that was asked for is over; it took so long.
     pub fn collected(&mut self, took: Duration) {
         with_store(Store::grow_old).into_iter().for_each(Block::free);
         self.used = self.out;
-        self.allowed = allowance(took, self.used, memory());
+        let pause = self.last.map(|last| last.elapsed().saturating_sub(took));
+        self.allowed = next_allowance(self.allowed, took, pause).min(memory() / SHARE);
+        self.last = Some(Instant::now());
     }
 }
 
@@ -234,10 +244,13 @@ impl Default for Balance {
     }
 }
 
-/// How much may be garbage after a collection that took so long, and left so much.
-fn allowance(took: Duration, used: usize, memory: usize) -> usize {
-    let worth = (took.as_secs_f64() * BYTES_PER_SECOND) as usize;
-    worth.max(used / 2).min(memory / SHARE).max(FLOOR.min(memory / SHARE))
+/// How much may be garbage after a collection that took so long, so long after the one before.
+fn next_allowance(allowed: usize, took: Duration, pause: Option<Duration>) -> usize {
+    match pause {
+        Some(pause) if pause < took * RARE => allowed + allowed / 2,
+        Some(pause) if pause > took * RARE * RARE => (allowed / 2).max(FLOOR),
+        _ => allowed,
+    }
 }
 
 #[cfg(test)]
@@ -319,10 +332,11 @@ mod tests {
         assert!(!balance.is_due(1));
         balance.remove(FLOOR);
         assert!(!balance.is_due(FLOOR));
-        let gigabyte = 1 << 30;
-        assert_eq!(allowance(Duration::from_millis(10), 0, 64 * gigabyte), 500_000_000);
-        assert_eq!(allowance(Duration::from_secs(1), 0, 64 * gigabyte), 8 * gigabyte);
-        assert_eq!(allowance(Duration::ZERO, 4 * gigabyte, 64 * gigabyte), 2 * gigabyte);
-        assert_eq!(allowance(Duration::ZERO, 0, gigabyte), gigabyte / 8);
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(next_allowance(FLOOR, second, None), FLOOR);
+        assert_eq!(next_allowance(FLOOR, second, Some(second)), FLOOR / 2 * 3);
+        assert_eq!(next_allowance(4 * FLOOR, second, Some(minute)), 4 * FLOOR);
+        assert_eq!(next_allowance(4 * FLOOR, second, Some(2 * minute)), 2 * FLOOR);
+        assert_eq!(next_allowance(FLOOR, second, Some(2 * minute)), FLOOR);
     }
 }
