@@ -304,7 +304,9 @@ impl Code {
 pub struct Bound<'c, 'a> {
     code: &'c Code,
     streams: Streams<'a>,
-    before: Vec<Resolved<'c>>,
+    /// What changes from one run to the next of that which is run before the first tile; and the first tile.
+    first: Vec<(&'c Run, Window<'c>)>,
+    /// For other tiles.
     each: Vec<Resolved<'c>>,
     /// Of the memory that it lies in.
     address: usize,
@@ -335,7 +337,12 @@ impl<'c, 'a> Bound<'c, 'a> {
         let once = room.resolve(code.before.iter().filter(|instruction| !changes(instruction)));
         // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
         unsafe { run(&once, &code.cut, 0..1) };
-        Bound { address: memory.address(), code, streams, before, each, pieces }
+        let mut first = Vec::new();
+        let tile = Tile::new(&code.cut, 0);
+        for instruction in before.iter().chain(&each) {
+            instruction.windows(&code.cut, &tile, |window| first.push((instruction.kernel, window)));
+        }
+        Bound { address: memory.address(), code, streams, first, each, pieces }
     }
 
     /// Runs it.
@@ -347,11 +354,14 @@ impl<'c, 'a> Bound<'c, 'a> {
         if self.pieces > 1 {
             return self.code.run(&self.streams, self.pieces);
         }
-        // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
-        // exclusively; all addresses were checked when they were bound.
-        unsafe {
-            run(&self.before, &self.code.cut, 0..1);
-            run(&self.each, &self.code.cut, 0..self.code.cut.tiles());
+        for (kernel, window) in &self.first {
+            kernel(window);
+        }
+        let tiles = self.code.cut.tiles();
+        if tiles > 1 {
+            // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
+            // exclusively; all addresses were checked when they were bound. So too for the first tile.
+            unsafe { run(&self.each, &self.code.cut, 1..tiles) };
         }
     }
 }
@@ -363,12 +373,25 @@ impl<'c, 'a> Bound<'c, 'a> {
 /// the registers.
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
-        let range = cut.range(tile);
-        let many = cut.parts() > 1;
-        let folds = if many { tile..tile + 1 } else { range.start / cut.segment..range.end / cut.segment };
+        let tile = Tile::new(cut, tile);
         for instruction in code {
-            instruction.run(cut, if instruction.folded { &folds } else { &range }, folds.start);
+            instruction.windows(cut, &tile, |window| (instruction.kernel)(&window));
         }
+    }
+}
+
+/// The elements of a tile and its segments; if a segment is many tiles, the tile counts as one.
+struct Tile {
+    elements: Range<usize>,
+    segments: Range<usize>,
+}
+
+impl Tile {
+    fn new(cut: &Cut, tile: usize) -> Tile {
+        let elements = cut.range(tile);
+        let segment = cut.segment;
+        let segments = if cut.parts() > 1 { tile..tile + 1 } else { elements.start / segment..elements.end / segment };
+        Tile { elements, segments }
     }
 }
 
@@ -432,15 +455,19 @@ struct Resolved<'c> {
     folded: bool,
 }
 
-impl Resolved<'_> {
-    fn run(&self, cut: &Cut, range: &Range<usize>, fold: usize) {
+impl<'c> Resolved<'c> {
+    /// What its kernel is called with for a tile: once, or for each part.
+    #[inline]
+    fn windows<'w>(&self, cut: &'w Cut, Tile { elements, segments }: &Tile, mut call: impl FnMut(Window<'w>)) {
+        let (range, fold) = (if self.folded { segments } else { elements }, segments.start);
         let n = self.copies.unwrap_or(range.len());
         let mut at = 0;
         while at < n {
             let len = (n - at).min(self.part);
-            let reads = [0, 1, 2].map(|i| self.reads[i].at(range.start, at, fold).cast_const());
-            let write = self.write.at(range.start, at, fold);
-            (self.kernel)(&Window { reads, write, whole: self.whole, start: range.start + at, len, cut });
+            let [x, y, z] = &self.reads;
+            let place = |place: &Place| place.at(range.start, at, fold).cast_const();
+            let (reads, write) = ([place(x), place(y), place(z)], self.write.at(range.start, at, fold));
+            call(Window { reads, write, whole: self.whole, start: range.start + at, len, cut });
             at += len;
         }
     }
