@@ -76,7 +76,10 @@ fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     let mut y = positive_lgamma::<V, SHORT>(V::select(is_below, V::of(1.0) + size, size));
     if V::any(is_below) {
         let (sine, _) = sine_of_half_turns(from_whole(size).abs());
-        let pole = V::select(sine.same(zero), infinity, V::of(c::LOG_PI[0]) - log_of::<V, false>(sine));
+        // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits left.
+        let is_next = size.lt(V::of(1e-20));
+        let log = log_of::<V, false>(V::select(is_next, size, sine));
+        let pole = V::select(sine.same(zero), infinity, V::select(is_next, zero, V::of(c::LOG_PI[0])) - log);
         y = V::select(is_below, pole - y, y);
     }
     x.keep_nan(V::select(x.same(zero) | size.same(infinity), infinity, y))
