@@ -135,6 +135,89 @@ def series(function, skip, power, at_zero):
     return quotient
 
 
+def erf_inv(w):
+    """`y / x` where `x = erf(y)` and `w = -log(1 - x^2)`."""
+    if w < mpf(10) ** -25:
+        return mpmath.sqrt(mpmath.pi) / 2
+    with mpmath.workdps(90):
+        complement = mpmath.exp(-w) / (1 + mpmath.sqrt(1 - mpmath.exp(-w)))
+        y = mpmath.erfinv(1 - complement) if complement > 0.1 else mpmath.sqrt(w) * 0.9
+        step = mpf(1)
+        while abs(step) > mpf(10) ** -60:
+            left = mpmath.erfc(y)
+            step = mpmath.log(left / complement) * left * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(y * y)
+            y += step
+        return +y / (1 - complement)
+
+
+def special_functions():
+    far = lambda t: 4 * (1 + t) / (1 - t)
+    scaled = lambda t: (1 + 2 * far(t)) * mpmath.exp(far(t) ** 2) * mpmath.erfc(far(t))
+    what = "`(1 + 2 x) e^(x^2) erfc(x)` in powers of `(x - 4) / (x + 4)` for `0 <= x <= 28`"
+    constant("ERFC", what + ", for doubles", scaled, lambda t: 1 / scaled(t), -1, mpf("0.75"), 22)
+    constant("ERFC_SHORT", "As `ERFC`, for singles computed as doubles", scaled, lambda t: 1 / scaled(t), -1, mpf("0.75"), 12)
+
+    half = mpf("2.5")
+    near = remembered(lambda t: erf_inv(t + half))
+    what = "`erf_inv(x) / x` in powers of `w - 2.5` for `w = -log(1 - x^2)` up to 5"
+    constant("ERF_INV", what + ", for doubles", near, lambda t: 1 / near(t), -half, half, 21)
+    constant("ERF_INV_SHORT", "As `ERF_INV`, for singles computed as doubles", near, lambda t: 1 / near(t), -half, half, 11)
+
+    def far(name, what, low, high, middle, degree):
+        middle = mpf(middle)
+        f = remembered(lambda t: erf_inv((t + middle) ** 2))
+        constant(name, what, f, lambda t: 1 / f(t), low - middle, high - middle, degree)
+
+    root = mpmath.sqrt(5) * mpf("0.999")
+    far("ERF_INV_FAR", "`erf_inv(x) / x` in powers of `r - 3.1` for the root `r` of that `w` up to 3.75", root, mpf("3.75"), "3.1", 20)
+    far("ERF_INV_END", "`erf_inv(x) / x` in powers of `r - 5` for the root `r` of that `w` from 3.75", mpf("3.75"), mpf("6.07"), "5", 20)
+    far("ERF_INV_FAR_SHORT", "As `ERF_INV_FAR` in powers of `r - 3.2` up to 4.1, for singles computed as doubles", root, mpf("4.1"),
+        "3.2", 11)
+
+    gamma = mpmath.euler
+    one = lambda s: mpmath.loggamma(1 + s) / s if abs(s) > mpf(10) ** -25 else -gamma
+    two = lambda s: mpmath.loggamma(2 + s) / s if abs(s) > mpf(10) ** -25 else 1 - gamma
+    for name, degree, whom in [("", 20, "doubles"), ("_SHORT", 11, "singles computed as doubles")]:
+        constant("LGAMMA_ONE" + name, f"`lgamma(1 + s) / s` for `-1/4 <= s <= 1/2`, for {whom}", one, lambda s: 1 / one(s),
+                 mpf(-1) / 4, mpf(1) / 2, degree)
+        constant("LGAMMA_TWO" + name, f"`lgamma(2 + s) / s` for `|s| <= 1/2`, for {whom}", two, lambda s: 1 / two(s),
+                 mpf(-1) / 2, mpf(1) / 2, degree)
+
+    def stirling(u):
+        if u < mpf(10) ** -25:
+            return mpf(1) / 12
+        with mpmath.workdps(120):
+            x = 1 / mpmath.sqrt(u)
+            return x * (mpmath.loggamma(x) - (x - mpf(1) / 2) * mpmath.log(x) + x - mpmath.log(2 * mpmath.pi) / 2)
+
+    weight = lambda u: mpmath.sqrt(u) / mpmath.loggamma(1 / mpmath.sqrt(u)) if u > mpf(10) ** -25 else mpf(10) ** -25
+    what = "`x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2)` in powers of `x^-2` for `x >= 8.5`"
+    constant("LGAMMA_FAR", what + ", for doubles", stirling, weight, 0, 1 / mpf("8.5") ** 2, 4)
+    constant("LGAMMA_FAR_SHORT", "As `LGAMMA_FAR`, for singles computed as doubles", stirling, weight, 0, 1 / mpf("8.5") ** 2, 1)
+
+    zero = mpmath.findroot(mpmath.digamma, mpf("1.4616"))
+    root = lambda t: t + mpf(3) / 2 - zero
+    quotient = lambda t: mpmath.digamma(t + mpf(3) / 2) / root(t) if abs(root(t)) > mpf(10) ** -25 else mpmath.psi(1, zero)
+    what = "`digamma(x)` over the distance from its zero, in powers of `x - 3/2` for `1 <= x <= 2`"
+    constant("DIGAMMA", what + ", for doubles", quotient, lambda t: 1 / quotient(t), mpf(-1) / 2, mpf(1) / 2, 21)
+    constant("DIGAMMA_SHORT", "As `DIGAMMA`, for singles computed as doubles", quotient, lambda t: 1 / quotient(t), mpf(-1) / 2, mpf(1) / 2, 11)
+
+    def series(u):
+        if u < mpf(10) ** -25:
+            return mpf(1) / 12
+        with mpmath.workdps(120):
+            x = 1 / mpmath.sqrt(u)
+            return (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x)) / u
+
+    weight = lambda u: u / mpmath.digamma(1 / mpmath.sqrt(u)) if u > mpf(10) ** -25 else mpf(10) ** -50
+    what = "`x^2 (log(x) - 1/(2 x) - digamma(x))` in powers of `x^-2` for `x >= 8`"
+    constant("DIGAMMA_FAR", what + ", for doubles", series, weight, 0, mpf(1) / 64, 5)
+    constant("DIGAMMA_FAR_SHORT", "As `DIGAMMA_FAR`, for singles computed as doubles", series, weight, 0, mpf(1) / 64, 1)
+    parts("DIGAMMA_ZERO", "The zero of `digamma(x)` less 1", zero - 1, [53, 53])
+    parts("LOG_PI", "`log(pi)`", mpmath.log(mpmath.pi), [53])
+    parts("HALF_LOG_2_PI", "`log(2 pi)/2`", mpmath.log(2 * mpmath.pi) / 2, [53])
+
+
 def main():
     one = mpf(1)
     half_ln2 = mpmath.log(2) / 2 * mpf("1.0001")
@@ -202,6 +285,7 @@ def main():
     weight = lambda u: mpmath.erfc(1 + u)
     constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
              0, 3, 7, single)
+    special_functions()
     constant("CBRT", "Cube root on [1, 2], where iteration begins", mpmath.cbrt, lambda x: 1 / mpmath.cbrt(x), 1, 2, 4)
 
     parts("LN2", "`log(2)`", ln2, [42, 53])

@@ -92,6 +92,11 @@ fn main() {
     row!("acosh", ACOSH, |x| libm::acosh(x.into()) as f32, libm::acosh, (1.0, 10.0));
     row!("atanh", ATANH, |x| libm::atanh(x.into()) as f32, libm::atanh, (-1.0, 1.0));
     row!("erf", ERF, |x| libm::erf(x.into()) as f32, libm::erf, (-4.0, 4.0));
+    row!("erfc", ERFC, |x| libm::erfc(x.into()) as f32, libm::erfc, (-4.0, 6.0));
+    row!("erf_inv", ERF_INV, |_| f32::NAN, |_| f64::NAN, (-1.0, 1.0));
+    row!("lgamma", LGAMMA, |x| libm::lgamma(x.into()) as f32, libm::lgamma, (0.0, 20.0));
+    row!("lgamma, below", LGAMMA, |x| libm::lgamma(x.into()) as f32, libm::lgamma, (-20.0, 0.0));
+    row!("digamma", DIGAMMA, |_| f32::NAN, |_| f64::NAN, (0.0, 20.0));
     row!("sqrt", SQRT, f32::sqrt, f64::sqrt, (0.0, 100.0));
     row!("rsqrt", RSQRT, |x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt(), (0.01, 100.0));
     row!("cbrt", CBRT, f32::cbrt, f64::cbrt, wide);

@@ -54,6 +54,7 @@ const ULP: &[(&str, f64)] = &[
     ("polygamma", 2.0),
     ("sin", 3.0),
     ("sinh", 3.0),
+    ("softplus", 2.0),
 ];
 
 fn floats(dtype: DType, bytes: &[u8]) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Coefficients of the error functions and the gamma function, constant first.
 //!
 //! # Sources
-//! FreeBSD's `s_erf.c` and `e_lgamma_r.c` (by way of the crate libm), which the kernels use too.
+//! FreeBSD's `s_erf.c` and `e_lgamma_r.c` (by way of the crate libm), but for the last two.
 
 // ---- erfc: up to 0.84375, 1.25, 1 / 0.35 and 28 ----
 
@@ -108,3 +108,21 @@ pub const LGAMMA_SERIES: [f64; 6] = [
 ];
 /// See there.
 pub const LGAMMA_CONSTANT: f64 = 0.4189385332046727;
+
+// ---- digamma ----
+
+/// `digamma(x)` over the distance from its zero, on [1, 2], in powers of `x - 3/2`; relative error 7e-17. By interpolation
+/// at Chebyshev nodes: `tests/testdata/special/generate.py coefficients`.
+pub const DIGAMMA_OVER_ROOT: [f64; 22] = [
+    0.951055876031833, -0.4236274212814605, 0.2405424842407742, -0.14840492305390884, 0.09498872445494122,
+    -0.061922133273064534, 0.04076083381242074, -0.02697579675613825, 0.0179072524394512, -0.011908218001568644,
+    0.007926944646403797, -0.005279964873257405, 0.003519006401502276, -0.002345267632540769, 0.0015566317474486838,
+    -0.0010376374098418604, 0.0007233266279287554, -0.0004821990530566789, 0.0002272331660987376,
+    -0.00015148586836773365, 0.00025968482126430747, -0.00017312261802727394,
+];
+
+/// Bernoulli numbers `B_2k / 2k`, k from 1: DLMF 5.11.2.
+pub const DIGAMMA_SERIES: [f64; 8] = [
+    1.0 / 12.0, -1.0 / 120.0, 1.0 / 252.0, -1.0 / 240.0, 1.0 / 132.0, -691.0 / 32760.0, 1.0 / 12.0,
+    -3617.0 / 8160.0,
+];

@@ -8,7 +8,6 @@ use super::spell_coefficients::*;
 use super::spell_complex::{first_quadrant, signed};
 use super::{Binary, Unary};
 use crate::dtype::DType;
-use crate::kernels::special::{DIGAMMA_OVER_ROOT, DIGAMMA_SERIES};
 use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E};
 
 /// `x` as `m * 2^e`, with `m` between the roots of 1/2 and of 2; both as floats. Special values go to `m`.
@@ -148,7 +147,7 @@ pub(super) fn cosh<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
 /// Complementary error function, by a rational function in each of four ranges.
 ///
 /// # Sources
-/// FreeBSD's `s_erf.c`, which the kernel uses too.
+/// FreeBSD's `s_erf.c`.
 pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     in_double(x, |x| {
         let a = size(x);
@@ -176,7 +175,11 @@ pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// As `kernels::special::erf_inv`: a rational start, then one step of Halley's method.
+/// A rational start of relative error 3e-7, then one step of Halley's method (third order) on `erf(y) - x`, or on
+/// `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the result hangs on it.
+///
+/// # Sources
+/// Start: interpolation at Chebyshev nodes, `tests/testdata/special/generate.py coefficients`.
 pub(super) fn erf_inv<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     in_double(x, |x| {
         let a = size(x);
@@ -212,7 +215,7 @@ fn sin_pi<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
 /// Logarithm of the absolute value of the gamma function, by a polynomial in each of several ranges.
 ///
 /// # Sources
-/// FreeBSD's `e_lgamma_r.c`, which the kernel uses too.
+/// FreeBSD's `e_lgamma_r.c`.
 pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     in_double(x, |x| {
         let a = size(x);
@@ -260,7 +263,10 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// As `kernels::special::digamma`.
+/// By recurrence to a polynomial on [1, 2], and by the asymptotic series.
+///
+/// # Sources
+/// DLMF 5.5.2 (recurrence), 5.5.4 (reflection), 5.11.2 (asymptotic series).
 pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     // The zero of digamma in two parts, less 1.
     const ZERO: f64 = 0.46163214496836236;

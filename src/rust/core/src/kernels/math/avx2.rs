@@ -37,13 +37,6 @@ impl Lanes for F32x8 {
     const LANES: usize = 8;
     const DOUBLE: bool = false;
     #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 8];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(f64::from(*x)) as f32);
-        Self::load(&lanes)
-    }
-    #[inline(always)]
     fn load(x: &[f32]) -> Self {
         assert!(x.len() >= 8);
         // SAFETY: there are 8 elements to read, aligned or not.
@@ -84,13 +77,6 @@ impl Lanes for F64x4 {
     type Mask = Mask64;
     const LANES: usize = 4;
     const DOUBLE: bool = true;
-    #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 4];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(*x));
-        Self::load(&lanes)
-    }
     #[inline(always)]
     fn load(x: &[f64]) -> Self {
         assert!(x.len() >= 4);

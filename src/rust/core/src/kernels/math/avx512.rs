@@ -55,13 +55,6 @@ impl Lanes for F32x16 {
     const LANES: usize = 16;
     const DOUBLE: bool = false;
     #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 16];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(f64::from(*x)) as f32);
-        Self::load(&lanes)
-    }
-    #[inline(always)]
     fn load(x: &[f32]) -> Self {
         assert!(x.len() >= 16);
         // SAFETY: there are 16 elements to read, aligned or not.
@@ -102,13 +95,6 @@ impl Lanes for F64x8 {
     type Mask = Mask<u8>;
     const LANES: usize = 8;
     const DOUBLE: bool = true;
-    #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 8];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(*x));
-        Self::load(&lanes)
-    }
     #[inline(always)]
     fn load(x: &[f64]) -> Self {
         assert!(x.len() >= 8);

@@ -1,8 +1,9 @@
-//! The error function. Coefficients: `tests/testdata/math/fit.py`.
+//! Error functions. Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
-use super::exp::exp_near;
-use super::lanes::{polynomial, Lanes};
+use super::exp::{exp2_short, exp_near, exp_of_sum};
+use super::lanes::{horner, polynomial, Lanes, Singles};
+use super::log::log_of;
 
 /// Error function: `x` times a polynomial up to 1, and `1 - e^-Q(x)` with a polynomial `Q` beyond. Less than 1 ulp.
 #[inline(always)]
@@ -17,4 +18,88 @@ pub(super) fn erf<V: Lanes>(x: V) -> V {
     let q = if V::DOUBLE { polynomial(large, &c::ERF_TAIL) } else { polynomial(large, &c::ERF_TAIL_SINGLE) };
     let large = one - exp_near(q.negate());
     x.keep_nan(V::select(size.lt(one), small, large).copysign(x))
+}
+
+/// `e^(-x^2)` times a function that hardly changes, which is a polynomial in `(x - 4) / (x + 4)` over `1 + 2 x`; of
+/// negative numbers what is left of 2. `SHORT`: good enough for singles.
+#[inline(always)]
+fn erfc_of<V: Lanes, const SHORT: bool>(x: V) -> V {
+    // Beyond, the result is 0 or 2.
+    let size = x.abs().min(V::of(if SHORT { 12.0 } else { 28.0 }));
+    let four = V::of(4.0);
+    let t = (size - four) / (size + four);
+    let p = if SHORT { polynomial(t, &c::ERFC_SHORT) } else { polynomial(t, &c::ERFC) };
+    let p = p / (size + size + V::of(1.0));
+    let square = size * size;
+    let y = if SHORT {
+        p * exp2_short(square * V::of(-std::f64::consts::LOG2_E))
+    } else {
+        let lost = size.mul_add(size, square.negate());
+        let (power, n) = exp_of_sum(square.negate(), lost.negate());
+        let y = p * power;
+        // Up to here results are normal numbers.
+        if V::any(V::of(26.0).lt(size)) { y.scale(n) } else { y * n.power_of_two() }
+    };
+    let y = V::select(x.lt(V::of(0.0)), V::of(2.0) - y, y);
+    // Near 0 that would be the rounding of a number above 1, twice.
+    let is_small = size.lt(V::of(0.5));
+    if !SHORT && V::any(is_small) {
+        let small = x.mul_add(polynomial(x * x, &c::ERF), x);
+        return x.keep_nan(V::select(is_small, V::of(1.0) - small, y));
+    }
+    x.keep_nan(y)
+}
+
+/// Complementary error function. Less than 4 ulp.
+#[inline(always)]
+pub(super) fn erfc<V: Lanes>(x: V) -> V {
+    erfc_of::<V, false>(x)
+}
+
+/// As [`erfc`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn erfc_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(erfc_of::<_, true>(low), erfc_of::<_, true>(high))
+}
+
+/// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010, Approximating the
+/// erfinv function). `SHORT`: good enough for singles.
+#[inline(always)]
+fn erf_inv_of<V: Lanes, const SHORT: bool>(x: V) -> V {
+    let one = V::of(1.0);
+    let size = x.abs();
+    let w = log_of::<V, SHORT>((one - size) * (one + size)).negate();
+    let t = w - V::of(2.5);
+    let p = if SHORT { polynomial(t, &c::ERF_INV_SHORT) } else { polynomial(t, &c::ERF_INV) };
+    let is_near = size.lt(V::of(NEAR_ONE));
+    if V::any(!is_near) {
+        let root = w.sqrt();
+        let far = if SHORT {
+            horner(root - V::of(3.2), &c::ERF_INV_FAR_SHORT)
+        } else {
+            let far = horner(root - V::of(3.1), &c::ERF_INV_FAR);
+            V::select(root.lt(V::of(3.75)), far, horner(root - V::of(5.0), &c::ERF_INV_END))
+        };
+        let y = V::select(is_near, p, far) * x;
+        let y = V::select(size.same(one), x * V::of(f64::INFINITY), y);
+        return x.keep_nan(V::select(one.lt(size), V::of(f64::NAN), y));
+    }
+    p * x
+}
+
+/// The root of `1 - e^-5`, rounded down.
+const NEAR_ONE: f64 = 0.9966;
+
+/// Inverse of the error function. Less than 3 ulp.
+#[inline(always)]
+pub(super) fn erf_inv<V: Lanes>(x: V) -> V {
+    erf_inv_of::<V, false>(x)
+}
+
+/// As [`erf_inv`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn erf_inv_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(erf_inv_of::<_, true>(low), erf_inv_of::<_, true>(high))
 }

@@ -4,7 +4,7 @@
 //! its two sides are carried with the parts that their rounding lost. Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
-use super::lanes::{fast_two_sum, polynomial, two_sum, Lanes};
+use super::lanes::{fast_two_sum, horner, polynomial, two_sum, Lanes};
 
 /// `x = n log(2) + r + rest` with `|r| <= log(2)/2` and `rest` below the last place of `r`.
 struct Reduced<V> {
@@ -213,4 +213,13 @@ pub(super) fn exp_of_sum<V: Lanes>(x: V, low: V) -> (V, V) {
     let bend = bend(r);
     // `e^r low` is what `low` adds: it may be 2^-43.
     (V::of(1.0) + (r + (bend + low.mul_add(r + bend, low))), n)
+}
+
+/// `2^x` with a relative error of 2^-30, for doubles up to 1000 in size: good enough for singles.
+#[inline(always)]
+pub(super) fn exp2_short<V: Lanes>(x: V) -> V {
+    let (n, bits) = x.whole();
+    let r = x - n;
+    let y = V::of(1.0) + r * r.mul_add(horner(r, &c::EXP2_SHORT), V::of(std::f64::consts::LN_2));
+    y.add_bits(bits.shl(V::FRACTION))
 }

@@ -65,9 +65,6 @@ pub(super) trait Lanes:
     /// Bits shifted down by a constant; zeros enter.
     fn shr(self, by: u32) -> Self;
 
-    /// A function of one double of every lane, rounded; for what is rare.
-    fn each(self, f: fn(f64) -> f64) -> Self;
-
     // ---- made of these
 
     /// Number of bits.
@@ -144,10 +141,14 @@ pub(super) trait Lanes:
     }
 }
 
+/// A vector of doubles.
+pub(super) trait Doubles: Lanes<Scalar = f64> {}
+impl<V: Lanes<Scalar = f64>> Doubles for V {}
+
 /// Singles that can be computed on as doubles.
 pub(super) trait Singles: Lanes {
     /// As many doubles, in as many vectors as they need.
-    type Double: Lanes;
+    type Double: Doubles;
     /// The lanes in order: the first half, the second half.
     fn widen(self) -> (Self::Double, Self::Double);
     /// Each rounded once.

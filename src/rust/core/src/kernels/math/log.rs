@@ -80,6 +80,21 @@ pub(super) fn log<V: Lanes>(x: V) -> V {
     any_log!(x, plain_log)
 }
 
+/// Natural logarithm with a relative error of 2^-30, of positive normal doubles: singles are no others.
+#[inline(always)]
+fn log_short<V: Lanes>(x: V) -> V {
+    let (k, f) = split(x);
+    let s = f / (V::of(2.0) + f);
+    let z = s * s;
+    k.mul_add(V::of(std::f64::consts::LN_2), s.mul_add(z * horner(z, &c::LOG_SHORT), s + s))
+}
+
+/// Natural logarithm as doubles need it, or as singles that are computed as doubles do.
+#[inline(always)]
+pub(super) fn log_of<V: Lanes, const SHORT: bool>(x: V) -> V {
+    if SHORT { log_short(x) } else { log(x) }
+}
+
 /// `log(1 + f)` in two parts.
 #[inline(always)]
 fn log_parts<V: Lanes>(f: V) -> (V, V) {
@@ -255,16 +270,8 @@ pub(super) fn pow_single<V: Singles>(x: V, y: V) -> V {
 
 #[inline(always)]
 fn pow_short<V: Lanes>(x: V, y: V) -> V {
-    // A single is never a subnormal double.
-    let (k, f) = split(x.abs());
-    let s = f / (V::of(2.0) + f);
-    let z = s * s;
-    let log = k.mul_add(V::of(std::f64::consts::LN_2), s.mul_add(z * horner(z, &c::LOG_SHORT), s + s));
-    let exponent = (y * log * V::of(std::f64::consts::LOG2_E)).max(V::of(-170.0)).min(V::of(140.0));
-    let (n, bits) = exponent.whole();
-    let r = exponent - n;
-    let power = V::of(1.0) + r * r.mul_add(horner(r, &c::EXP2_SHORT), V::of(std::f64::consts::LN_2));
-    let power = power.add_bits(bits.shl(V::FRACTION));
+    let exponent = (y * log_short(x.abs()) * V::of(std::f64::consts::LOG2_E)).max(V::of(-170.0)).min(V::of(140.0));
+    let power = exp::exp2_short(exponent);
     let is_plain = V::of(0.0).lt(x) & x.lt(V::of(f64::INFINITY)) & y.abs().lt(V::of(f64::INFINITY));
     if V::any(!is_plain) {
         return power_at_edges(x, y, power);

@@ -19,6 +19,7 @@ mod avx512;
 mod coefficients;
 mod error;
 mod exp;
+mod gamma;
 mod inverse;
 mod lanes;
 mod log;
@@ -29,7 +30,7 @@ mod root;
 mod trigonometry;
 
 use crate::dtype::{Element, Float};
-use lanes::{Lanes, Singles};
+use lanes::{Doubles, Singles};
 use std::sync::OnceLock;
 
 // ---- levels
@@ -154,6 +155,13 @@ macro_rules! computed {
 computed! { f32 single }
 computed! { f64 double }
 
+/// A function of one number.
+pub fn single<F: Computed>(kernel: &Kernel1, x: F) -> F {
+    let mut out = [F::default()];
+    F::map(kernel, &[x], &mut out);
+    out[0]
+}
+
 /// A function of one pair.
 pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
     let mut out = [F::default()];
@@ -190,13 +198,13 @@ pub fn map2_halves<H: Element>(kernel: &Kernel2, x: &[H], y: &[H], out: &mut [H]
 /// A function of one float, over the lanes of any level.
 trait Map1 {
     fn single<V: Singles>(x: V) -> V;
-    fn double<V: Lanes>(x: V) -> V;
+    fn double<V: Doubles>(x: V) -> V;
 }
 
 /// A function of two floats, over the lanes of any level.
 trait Map2 {
     fn single<V: Singles>(x: V, y: V) -> V;
-    fn double<V: Lanes>(x: V, y: V) -> V;
+    fn double<V: Doubles>(x: V, y: V) -> V;
 }
 
 /// A loop over slices, vector by vector. The last elements are filled up with copies of the first of them.
@@ -205,20 +213,24 @@ macro_rules! vector_loop {
         #[inline(always)]
         fn $name<M: $map, V: $lanes<Scalar = $scalar>>($($x: &[$scalar]),+, out: &mut [$scalar]) {
             let mut at = 0;
-            while at + V::LANES <= out.len() {
-                M::$width($(V::load(&$x[at..at + V::LANES])),+).store(&mut out[at..at + V::LANES]);
-                at += V::LANES;
-            }
-            if at < out.len() {
+            // One call of the function, for whole vectors and the rest alike: twice its code is twice the time to compile it.
+            while at < out.len() {
                 let rest = out.len() - at;
-                $(
+                let y = M::$width($(if rest >= V::LANES {
+                    V::load(&$x[at..at + V::LANES])
+                } else {
                     let mut last = [$x[at]; MOST_LANES];
                     last[..rest].copy_from_slice(&$x[at..]);
-                    let $x = V::load(&last);
-                )+
-                let mut last = [0.0; MOST_LANES];
-                M::$width($($x),+).store(&mut last);
-                out[at..].copy_from_slice(&last[..rest]);
+                    V::load(&last)
+                }),+);
+                if rest >= V::LANES {
+                    y.store(&mut out[at..at + V::LANES]);
+                } else {
+                    let mut last = [0.0; MOST_LANES];
+                    y.store(&mut last);
+                    out[at..].copy_from_slice(&last[..rest]);
+                }
+                at += V::LANES;
             }
         }
     };
@@ -226,9 +238,9 @@ macro_rules! vector_loop {
 /// The largest number of lanes of any level.
 const MOST_LANES: usize = 16;
 vector_loop! { singles1, Map1, Singles, single, f32, x }
-vector_loop! { doubles1, Map1, Lanes, double, f64, x }
+vector_loop! { doubles1, Map1, Doubles, double, f64, x }
 vector_loop! { singles2, Map2, Singles, single, f32, x, y }
-vector_loop! { doubles2, Map2, Lanes, double, f64, x, y }
+vector_loop! { doubles2, Map2, Doubles, double, f64, x, y }
 
 /// The loops, compiled for one level; to be called only where that is there.
 macro_rules! level {
@@ -291,7 +303,7 @@ macro_rules! kernels {
                         $single(x)
                     }
                     #[inline(always)]
-                    fn double<V: Lanes>(x: V) -> V {
+                    fn double<V: Doubles>(x: V) -> V {
                         $double(x)
                     }
                 }
@@ -308,7 +320,7 @@ macro_rules! kernels {
                         $single2(x, y)
                     }
                     #[inline(always)]
-                    fn double<V: Lanes>(x: V, y: V) -> V {
+                    fn double<V: Doubles>(x: V, y: V) -> V {
                         $double2(x, y)
                     }
                 }
@@ -370,6 +382,14 @@ kernels! {
     ATANH inverse::atanh_single, inverse::atanh;
     /// Error function.
     ERF error::erf, error::erf;
+    /// Complementary error function.
+    ERFC error::erfc_single, error::erfc;
+    /// Inverse of the error function.
+    ERF_INV error::erf_inv_single, error::erf_inv;
+    /// Logarithm of the absolute value of the gamma function.
+    LGAMMA gamma::lgamma_single, gamma::lgamma;
+    /// Derivative of that logarithm.
+    DIGAMMA gamma::digamma_single, gamma::digamma;
     two:
     /// `x^y`.
     POW log::pow_single, log::pow;

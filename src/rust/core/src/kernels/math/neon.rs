@@ -32,13 +32,6 @@ impl Lanes for F32x4 {
     const LANES: usize = 4;
     const DOUBLE: bool = false;
     #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 4];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(f64::from(*x)) as f32);
-        Self::load(&lanes)
-    }
-    #[inline(always)]
     fn load(x: &[f32]) -> Self {
         assert!(x.len() >= 4);
         // SAFETY: there are 4 elements to read, aligned or not.
@@ -77,13 +70,6 @@ impl Lanes for F64x2 {
     type Mask = Mask64;
     const LANES: usize = 2;
     const DOUBLE: bool = true;
-    #[inline(always)]
-    fn each(self, f: fn(f64) -> f64) -> Self {
-        let mut lanes = [0.0; 2];
-        self.store(&mut lanes);
-        lanes.iter_mut().for_each(|x| *x = f(*x));
-        Self::load(&lanes)
-    }
     #[inline(always)]
     fn load(x: &[f64]) -> Self {
         assert!(x.len() >= 2);

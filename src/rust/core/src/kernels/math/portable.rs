@@ -11,10 +11,6 @@ pub(super) struct F32x8([f32; 8]);
 #[derive(Clone, Copy)]
 pub(super) struct F64x4([f64; 4]);
 
-/// One double, for what is rare.
-#[derive(Clone, Copy)]
-pub(super) struct F64x1([f64; 1]);
-
 /// Truth values.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<const N: usize>([bool; N]);
@@ -174,10 +170,6 @@ macro_rules! lanes {
                 out[..$n].copy_from_slice(&self.0);
             }
             #[inline(always)]
-            fn each(self, f: fn(f64) -> f64) -> Self {
-                Self(self.0.map(|x| f(x as f64) as $scalar))
-            }
-            #[inline(always)]
             fn mul_add(self, y: Self, z: Self) -> Self {
                 Self($fused(self.0, y.0, z.0))
             }
@@ -246,7 +238,6 @@ macro_rules! lanes {
 }
 lanes! { F32x8, 8, f32, u32, false, fused32 }
 lanes! { F64x4, 4, f64, u64, true, fused64 }
-lanes! { F64x1, 1, f64, u64, true, fused64 }
 
 impl Singles for F32x8 {
     type Double = F64x4;

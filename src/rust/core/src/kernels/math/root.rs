@@ -16,7 +16,12 @@ pub(super) fn sqrt<V: Lanes>(x: V) -> V {
 /// Reciprocal square root. Less than 2 ulp.
 #[inline(always)]
 pub(super) fn rsqrt<V: Lanes>(x: V) -> V {
-    V::of(1.0) / sqrt(x)
+    let y = V::of(1.0) / x.sqrt();
+    // Last, since a compiler may give a NaN that goes through arithmetic any sign.
+    if V::any(!V::of(0.0).le(x)) {
+        return x.keep_nan(V::select(x.lt(V::of(0.0)), V::of(f64::NAN), y));
+    }
+    y
 }
 
 /// Cube root of a positive normal number: that of its fraction by a polynomial and two steps of Newton's and Halley's

@@ -4,8 +4,8 @@
 //! (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
-use super::lanes::{horner, polynomial, two_sum, Lanes, Singles};
-use super::portable::F64x1;
+use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles};
+use super::MOST_LANES;
 
 /// Largest argument of the quick reduction.
 const FAR: f64 = 1099511627776.0;
@@ -44,6 +44,18 @@ fn cosine<V: Lanes>(r: V, low: V) -> V {
     high + (lost + (z * z).mul_add(polynomial(z, &c::COS), (r * low).negate()))
 }
 
+/// Sine and cosine of `pi x`, for `x` from 0 to 1/2.
+#[inline(always)]
+pub(super) fn sine_of_half_turns<V: Lanes>(x: V) -> (V, V) {
+    let is_steep = V::of(0.25).lt(x);
+    let x = V::select(is_steep, V::of(0.5) - x, x);
+    let pi = V::of(c::PI[0]);
+    let r = x * pi;
+    let low = x.mul_add(pi, r.negate()) + x * V::of(c::PI[1]);
+    let (sine, cosine) = (sine(r, low), cosine(r, low));
+    (V::select(is_steep, cosine, sine), V::select(is_steep, sine, cosine))
+}
+
 /// Whether the lowest bit is set.
 #[inline(always)]
 fn is_odd<V: Lanes>(bits: V) -> V::Mask {
@@ -64,8 +76,12 @@ fn ratio<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
     V::select(is_odd, cosine.negate(), sine) / V::select(is_odd, sine, cosine)
 }
 
-/// As [`reduce`], beyond it: also the number of quarters modulo 4.
-fn reduce_far(x: f64) -> (F64x1, F64x1, F64x1) {
+/// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and what is left, in two parts. All bits
+/// are 0 of what is not far, and of infinities.
+fn quarters_far(x: f64) -> (f64, f64, f64) {
+    if !(x.is_finite() && x.abs() > 1.0) {
+        return (0.0, 0.0, 0.0);
+    }
     let bits = x.abs().to_bits();
     let exponent = (bits >> 52) as i64 - 1075;
     let fraction = (bits & ((1 << 52) - 1)) | (1 << 52);
@@ -95,106 +111,99 @@ fn reduce_far(x: f64) -> (F64x1, F64x1, F64x1) {
     let unit = f64::from_bits((1023 - 126 - u64::from(zeros)) << 52);
     let part = ((top >> 75) as f64 * unit * 2f64.powi(75), (top << 53 >> 75) as f64 * unit * 2f64.powi(22));
     let sign = if is_negative != (x < 0.0) { -1.0 } else { 1.0 };
-    let (high, low) = (F64x1::of(sign * part.0), F64x1::of(sign * part.1));
-    let r = high * F64x1::of(c::PI_2[0]);
-    let lost = high.mul_add(F64x1::of(c::PI_2[0]), r.negate());
-    let low = low.mul_add(F64x1::of(c::PI_2[0]), high.mul_add(F64x1::of(c::PI_2[1]), lost));
     let quarters = if x < 0.0 { 4 - quarters as u64 } else { quarters as u64 };
-    (F64x1::of_bits(quarters), r, low)
+    (f64::from_bits(quarters), sign * part.0, sign * part.1)
 }
 
-fn value(x: F64x1) -> f64 {
-    let mut out = [0.0];
-    x.store(&mut out);
-    out[0]
-}
-
-/// A function of large arguments: NaN of infinite ones.
-macro_rules! far {
-    ($name:ident, |$bits:ident, $sine:ident, $cosine:ident| $value:expr) => {
-        fn $name(x: f64) -> f64 {
-            // What is not far is not asked for.
-            if !(x.is_finite() && x.abs() > 1.0) {
-                return f64::NAN;
-            }
-            let ($bits, r, low) = reduce_far(x);
-            let ($sine, $cosine) = (sine(r, low), cosine(r, low));
-            value($value)
-        }
-    };
-}
-far! { sin_far, |bits, sine, cosine| in_quadrant(bits, sine, cosine) }
-far! { cos_far, |bits, sine, cosine| in_quadrant(bits.add_bits(F64x1::of_bits(1)), sine, cosine) }
-far! { tan_far, |bits, sine, cosine| ratio(bits, sine, cosine) }
-
-/// `y`, but `far` where the argument is large, and NaN where that is NaN.
+/// As [`reduce`], beyond it.
 #[inline(always)]
-fn anywhere<V: Lanes>(x: V, y: V, far: fn(f64) -> f64) -> V {
+fn reduce_far<V: Doubles>(x: V) -> (V, V, V) {
+    let (mut lanes, mut bits) = ([0.0; MOST_LANES], [0.0; MOST_LANES]);
+    let (mut high, mut low) = (lanes, lanes);
+    x.store(&mut lanes);
+    for i in 0..V::LANES {
+        (bits[i], high[i], low[i]) = quarters_far(lanes[i]);
+    }
+    let (high, low) = (V::load(&high), V::load(&low));
+    let (r, lost) = two_product(high, V::of(c::PI_2[0]));
+    (V::load(&bits), r, low.mul_add(V::of(c::PI_2[0]), high.mul_add(V::of(c::PI_2[1]), lost)))
+}
+
+/// A function of what `near` makes of `x`, or [`reduce_far`]; NaN of infinities.
+#[inline(always)]
+fn anywhere<V: Doubles>(x: V, near: impl Fn(V) -> (V, V, V), value: impl Fn(V, V, V) -> V) -> V {
+    let (bits, r, low) = near(x);
     let is_near = x.abs().le(V::of(FAR));
     if V::any(!is_near) {
-        return x.keep_nan(V::select(is_near, y, x.each(far)));
+        let far = reduce_far(x);
+        let y = value(V::select(is_near, bits, far.0), V::select(is_near, r, far.1), V::select(is_near, low, far.2));
+        return x.keep_nan(V::select(x.abs().lt(V::of(f64::INFINITY)), y, V::of(f64::NAN)));
     }
-    y
+    value(bits, r, low)
 }
 
 /// Sine. Less than 1 ulp.
 #[inline(always)]
-pub(super) fn sin<V: Lanes>(x: V) -> V {
-    let (bits, r, low) = reduce(x);
-    let y = in_quadrant(bits, sine(r, low), cosine(r, low));
+pub(super) fn sin<V: Doubles>(x: V) -> V {
+    let y = anywhere(x, reduce, |bits, r, low| in_quadrant(bits, sine(r, low), cosine(r, low)));
     // Of -0 the reduction makes 0.
-    let y = V::select(x.same(V::of(0.0)), x, y);
-    anywhere(x, y, sin_far)
+    V::select(x.same(V::of(0.0)), x, y)
 }
 
 /// Cosine. Less than 1 ulp.
 #[inline(always)]
-pub(super) fn cos<V: Lanes>(x: V) -> V {
-    let (bits, r, low) = reduce(x);
-    let y = in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low));
-    anywhere(x, y, cos_far)
+pub(super) fn cos<V: Doubles>(x: V) -> V {
+    anywhere(x, reduce, |bits, r, low| in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low)))
 }
 
 /// Tangent. Less than 2 ulp.
 #[inline(always)]
-pub(super) fn tan<V: Lanes>(x: V) -> V {
-    let (bits, r, low) = reduce(x);
-    let y = ratio(bits, sine(r, low), cosine(r, low));
-    let y = V::select(x.same(V::of(0.0)), x, y);
-    anywhere(x, y, tan_far)
+pub(super) fn tan<V: Doubles>(x: V) -> V {
+    let y = anywhere(x, reduce, |bits, r, low| ratio(bits, sine(r, low), cosine(r, low)));
+    V::select(x.same(V::of(0.0)), x, y)
 }
 
-/// As [`reduce`], good enough for singles: sine and cosine of `r` too.
+/// As [`reduce`], good enough for singles.
 #[inline(always)]
 fn reduce_short<V: Lanes>(x: V) -> (V, V, V) {
     let magic = V::of(6755399441055744.0);
     let bits = x.mul_add(V::of(std::f64::consts::FRAC_2_PI), magic);
     let n = bits - magic;
-    let r = n.neg_mul_add(V::of(c::PI_2[1]), n.neg_mul_add(V::of(c::PI_2[0]), x));
+    (bits, n.neg_mul_add(V::of(c::PI_2[1]), n.neg_mul_add(V::of(c::PI_2[0]), x)), V::of(0.0))
+}
+
+/// As [`sine`] and [`cosine`], good enough for singles.
+#[inline(always)]
+fn both_short<V: Lanes>(r: V) -> (V, V) {
     let z = r * r;
     let sine = (z * r).mul_add(horner(z, &c::SIN_SHORT), r);
-    let cosine = (z * z).mul_add(horner(z, &c::COS_SHORT), z.neg_mul_add(V::of(0.5), V::of(1.0)));
-    (bits, sine, cosine)
+    (sine, (z * z).mul_add(horner(z, &c::COS_SHORT), z.neg_mul_add(V::of(0.5), V::of(1.0))))
 }
 
 #[inline(always)]
-fn sin_short<V: Lanes>(x: V) -> V {
-    let (bits, sine, cosine) = reduce_short(x);
-    let y = V::select(x.same(V::of(0.0)), x, in_quadrant(bits, sine, cosine));
-    anywhere(x, y, sin_far)
+fn sin_short<V: Doubles>(x: V) -> V {
+    let y = anywhere(x, reduce_short, |bits, r, _| {
+        let (sine, cosine) = both_short(r);
+        in_quadrant(bits, sine, cosine)
+    });
+    V::select(x.same(V::of(0.0)), x, y)
 }
 
 #[inline(always)]
-fn cos_short<V: Lanes>(x: V) -> V {
-    let (bits, sine, cosine) = reduce_short(x);
-    anywhere(x, in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine), cos_far)
+fn cos_short<V: Doubles>(x: V) -> V {
+    anywhere(x, reduce_short, |bits, r, _| {
+        let (sine, cosine) = both_short(r);
+        in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine)
+    })
 }
 
 #[inline(always)]
-fn tan_short<V: Lanes>(x: V) -> V {
-    let (bits, sine, cosine) = reduce_short(x);
-    let y = V::select(x.same(V::of(0.0)), x, ratio(bits, sine, cosine));
-    anywhere(x, y, tan_far)
+fn tan_short<V: Doubles>(x: V) -> V {
+    let y = anywhere(x, reduce_short, |bits, r, _| {
+        let (sine, cosine) = both_short(r);
+        ratio(bits, sine, cosine)
+    });
+    V::select(x.same(V::of(0.0)), x, y)
 }
 
 /// As [`sin`], for singles computed as doubles. Less than 0.51 ulp.

@@ -1,0 +1,167 @@
+//! The gamma function's logarithm and that one's derivative. Coefficients: `tests/testdata/math/fit.py`.
+//!
+//! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is fitted, negative
+//! ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good enough for singles, computed as
+//! doubles.
+
+use super::coefficients as c;
+use super::lanes::{polynomial, Lanes, Singles};
+use super::log::log_of;
+use super::trigonometry::sine_of_half_turns;
+
+/// Polynomial whose coefficients are the first ones where true, else the second ones.
+#[inline(always)]
+fn either<V: Lanes, const N: usize>(mask: V::Mask, x: V, first: &[f64; N], second: &[f64; N]) -> V {
+    let coefficient = |i: usize| V::select(mask, V::of(first[i]), V::of(second[i]));
+    let square = x * x;
+    // As `polynomial` does.
+    let mut sums = [coefficient(N - 1), coefficient(N - 2)];
+    for i in (0..N - 2).rev() {
+        let sum = &mut sums[(N - 1 - i) % 2];
+        *sum = sum.mul_add(square, coefficient(i));
+    }
+    let [even, odd] = if N % 2 == 1 { sums } else { [sums[1], sums[0]] };
+    odd.mul_add(x, even)
+}
+
+/// Logarithm of the gamma function of a number that is not negative.
+#[inline(always)]
+fn positive_lgamma<V: Lanes, const SHORT: bool>(x: V) -> V {
+    let (one, half) = (V::of(1.0), V::of(0.5));
+    let is_small = x.lt(V::of(0.75));
+    let is_far = V::of(8.5).le(x);
+    // gamma(x) = gamma(y) product, with y from 1.5 to 2.5. All the differences are exact.
+    let (mut y, mut product) = (x, one);
+    if V::any(V::of(2.5).le(x) & !is_far) {
+        for _ in 0..6 {
+            let is_more = V::of(2.5).le(y);
+            y = V::select(is_more, y - one, y);
+            product = V::select(is_more, product * y, product);
+        }
+    }
+    let log = log_of::<V, SHORT>(V::select(is_small | is_far, x, product));
+    // That of 1 + s or 2 + s, by which it is exact at 1 and 2; below 3/4 it is that of the number after, less a logarithm.
+    let is_below_half = x.lt(half);
+    let s = V::select(is_below_half, x, V::select(x.lt(V::of(1.5)), x, y) - V::select(x.lt(V::of(1.5)), one, V::of(2.0)));
+    let is_one = is_below_half | (x.lt(V::of(1.5)) & !is_small);
+    let p = if SHORT {
+        either(is_one, s, &c::LGAMMA_ONE_SHORT, &c::LGAMMA_TWO_SHORT)
+    } else {
+        either(is_one, s, &c::LGAMMA_ONE, &c::LGAMMA_TWO)
+    };
+    let near = s.mul_add(p, V::select(is_small, log.negate(), log));
+    if !V::any(is_far) {
+        return near;
+    }
+    let inverse = one / x;
+    let u = inverse * inverse;
+    let series = if SHORT { polynomial(u, &c::LGAMMA_FAR_SHORT) } else { polynomial(u, &c::LGAMMA_FAR) };
+    let rest = inverse.mul_add(series, V::of(c::HALF_LOG_2_PI[0] - 0.5));
+    V::select(is_far, (x - half).mul_add(log - one, rest), near)
+}
+
+/// The distance of a number that is not negative from the nearest whole one; 0 of infinity.
+#[inline(always)]
+fn from_whole<V: Lanes>(size: V) -> V {
+    let large = V::of(4503599627370496.0);
+    let nearest = (size + large) - large;
+    V::select(size.lt(large), size - nearest, V::of(0.0))
+}
+
+#[inline(always)]
+fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
+    let (zero, infinity) = (V::of(0.0), V::of(f64::INFINITY));
+    let is_below = x.lt(zero);
+    let size = x.abs();
+    let mut y = positive_lgamma::<V, SHORT>(V::select(is_below, V::of(1.0) + size, size));
+    if V::any(is_below) {
+        let (sine, _) = sine_of_half_turns(from_whole(size).abs());
+        // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits left.
+        let is_next = size.lt(V::of(1e-20));
+        let log = log_of::<V, false>(V::select(is_next, size, sine));
+        let pole = V::select(sine.same(zero), infinity, V::select(is_next, zero, V::of(c::LOG_PI[0])) - log);
+        y = V::select(is_below, pole - y, y);
+    }
+    x.keep_nan(V::select(x.same(zero) | size.same(infinity), infinity, y))
+}
+
+/// Logarithm of the absolute value of the gamma function. Less than 3 ulp; of negative numbers, where it has irrational
+/// zeros, 3 ulp of the largest of 1, the result and `lgamma(1 - x)`.
+#[inline(always)]
+pub(super) fn lgamma<V: Lanes>(x: V) -> V {
+    lgamma_of::<V, false>(x)
+}
+
+/// As [`lgamma`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn lgamma_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(lgamma_of::<_, true>(low), lgamma_of::<_, true>(high))
+}
+
+/// Derivative of [`positive_lgamma`] at a positive number.
+#[inline(always)]
+fn positive_digamma<V: Lanes, const SHORT: bool>(x: V) -> V {
+    let (one, zero) = (V::of(1.0), V::of(0.0));
+    let is_small = x.lt(one);
+    let is_far = V::of(8.0).le(x);
+    // digamma(x) = digamma(1 + y) + over / under, with y from 0 to 1. All the differences are exact.
+    let mut y = V::select(is_small, x, x - one);
+    let mut over = V::select(is_small, V::of(-1.0), zero);
+    let mut under = V::select(is_small, x, one);
+    if V::any(V::of(2.0).lt(x) & !is_far) {
+        for _ in 0..6 {
+            let is_more = one.lt(y);
+            over = V::select(is_more, over.mul_add(y, under), over);
+            under = V::select(is_more, under * y, under);
+            y = V::select(is_more, y - one, y);
+        }
+    }
+    let t = y - V::of(0.5);
+    let p = if SHORT { polynomial(t, &c::DIGAMMA_SHORT) } else { polynomial(t, &c::DIGAMMA) };
+    // Near the zero its second part counts.
+    let from_zero = (y - V::of(c::DIGAMMA_ZERO[0])) - V::of(c::DIGAMMA_ZERO[1]);
+    let near = from_zero.mul_add(p, over / under);
+    if !V::any(is_far) {
+        return near;
+    }
+    let inverse = one / x;
+    let u = inverse * inverse;
+    let series = if SHORT { polynomial(u, &c::DIGAMMA_FAR_SHORT) } else { polynomial(u, &c::DIGAMMA_FAR) };
+    let far = log_of::<V, SHORT>(x) - V::of(0.5).mul_add(inverse, u * series);
+    V::select(is_far, V::select(x.same(V::of(f64::INFINITY)), x, far), near)
+}
+
+#[inline(always)]
+fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
+    let zero = V::of(0.0);
+    let is_below = x.lt(zero);
+    let size = x.abs();
+    let mut y = positive_digamma::<V, SHORT>(V::select(is_below, V::of(1.0) + size, size));
+    if V::any(!zero.lt(x)) {
+        let from_pole = from_whole(size);
+        let distance = from_pole.abs();
+        let (sine, cosine) = sine_of_half_turns(distance);
+        // Next to a pole the quotient of the two is as good as this, which needs no more digits than there are.
+        let is_next = distance.lt(V::of(1e-9));
+        let pole = V::select(is_next, V::of(1.0), V::of(c::PI[0]) * cosine) / V::select(is_next, distance, sine);
+        // Above a whole number in size is below it.
+        y = V::select(is_below, y + pole.copysign(from_pole), y);
+        y = V::select(x.same(zero) | (is_below & distance.same(zero)), V::of(f64::NAN), y);
+    }
+    x.keep_nan(y)
+}
+
+/// Derivative of [`lgamma`]. Less than 4 ulp, also near its zero at 1.46; of negative numbers 4 ulp of the largest of 1, the
+/// result and `digamma(1 - x)`.
+#[inline(always)]
+pub(super) fn digamma<V: Lanes>(x: V) -> V {
+    digamma_of::<V, false>(x)
+}
+
+/// As [`digamma`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn digamma_single<V: Singles>(x: V) -> V {
+    let (low, high) = x.widen();
+    V::narrow(digamma_of::<_, true>(low), digamma_of::<_, true>(high))
+}
