@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test doc generate install build check crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
+.PHONY: all demo test doc generate install build check valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -21,7 +21,8 @@ help:
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
-	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file"
+	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
+	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
 	@echo "make clean      remove everything that was built"
 
 deps-build deps-test deps-doc:
@@ -54,6 +55,9 @@ check: deps-test
 
 crosscheck: deps-build
 	@sh tools/crosscheck.sh $(PROGRAMS)
+
+valgrind: deps-build
+	@sh tools/valgrind.sh $(PROGRAMS)
 
 crosscheck-values: deps-build
 	@sh tools/crosscheck.sh values

@@ -5,7 +5,8 @@
 #'
 #' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
 #' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()], [promotion_rules()].
-#' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()].
+#' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()],
+#'   [memory_plan()], [num_threads()].
 #' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
 #'
 #' @section Errors:
@@ -32,7 +33,8 @@
 #'
 #' @section Options:
 #' `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters), `anvil.print_max_rows_slice` (as
-#' `anvil.print_max_rows`): limits of printed tensors; -1 is without limit.
+#' `anvil.print_max_rows`): limits of printed tensors; -1 is without limit. `anvil.threads` (all processors that the process
+#' may use): see [num_threads()]. `anvil.promotion_rules` (anvil's own): see [with_promotion_rules()].
 #'
 #' @keywords internal
 #' @useDynLib anvil, .registration = TRUE

@@ -84,63 +84,16 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
     abort_arg("inline_limit", "a whole number, at least 0", describe(inline_limit))
   }
   sharding <- check_sharding(sharding)
-  spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
-  if (!is.null(spec)) f <- spec[[1L]]
-  args <- list(...)
-  names <- argument_names(f, args)
-  names(args) <- names
-  check_taken(f, names)
-  if (holds_tracer(args)) {
-    expected <- "tensors, abstract tensors, R numbers, or what `f` takes beside them"
-    abort_arg("...", expected, "a traced value", "Export the function outside of `jit()`.")
-  }
-  static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
-  places <- argument_places(names)[!static]
-  Map(check_data, args[!static], places)
-
-  # The leaves of the arguments by number, to find those that `donate` and `sharding` speak of.
-  count <- 0L
-  leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
-  donated <- integer(count)
-  donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
-  names(leaves) <- places
-  split <- split_inputs(sharding, args[!static], leaves)
-
-  call <- user_frame(1L)$call
-  trace <- function() {
-    withCallingHandlers(
-      trace_call(f, args, !static, name = "the function given to stablehlo()"),
-      error = function(e) say_left_out(e, f, names, call)
-    )
-  }
-  graph <- if (is.null(spec)) trace() else promoted_as(spec, trace())
+  example <- trace_example(f, list(...), "stablehlo()", "Export the function outside of `jit()`.")
+  split <- split_inputs(sharding, example$args, example$leaves)
   mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
-  out <- .Call(anvil_stablehlo, graph, donated, mesh, split, as.double(inline_limit))
-  inputs <- typed(out[[3L]], leaf_paths(setNames(args[!static], places)))
+  out <- .Call(anvil_stablehlo, example$graph, example$donated, mesh, split, as.double(inline_limit))
+  inputs <- typed(out[[3L]], leaf_paths(setNames(example$args, names(example$leaves))))
   outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
   x <- structure(list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo")
   x$text <- paste0(legend(x), out[[1L]])
   if (identical(target, "tpu")) check_tpu(x)
   x
-}
-
-# Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an
-# error says what they could be.
-is_data <- function(x) {
-  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x)
-}
-
-# Names of arguments; ..1 and so on for those that have none.
-argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(names), recycle0 = TRUE), names)
-
-# Arguments that the function does not take. R would say so of a call that is not the user's.
-check_taken <- function(f, names) {
-  formals <- names(formals(args(f)))
-  if (is.null(formals) || "..." %in% formals) return()
-  extra <- if (length(names) > length(formals)) names == "" else is.na(pmatch(names, formals))
-  if (!any(extra)) return()
-  what <- paste0("arguments of `f` (", paste(formals, collapse = ", "), ")")
-  abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
 }
 
 # Calls `see(leaf, place)` for what is in a list, or is none.
@@ -157,24 +110,6 @@ check_data <- function(x, place) {
     hint <- "Make it a tensor with `nv_tensor()`, or an array with `array()`."
     abort_arg(place, "a tensor, an R number, logical or array, or a list of these", describe(x), hint)
   })
-}
-
-# R's error for an argument that was left out and is needed, in terms of the user's call.
-say_left_out <- function(e, f, names, call) {
-  if (inherits(e, "anvil_error")) return()
-  for (name in setdiff(names(formals(args(f))), c(names, "..."))) {
-    missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
-    if (!identical(conditionMessage(e), missing)) next
-    expected <- "given, since `f` uses it"
-    abort(
-      "anvil_error_arg",
-      paste0(
-        "`", name, "` must be ", expected, ", not left out.\n",
-        "i Give a value, or for a tensor its type: `", name, " = nv_abstract(\"f32\", c(2, 3))`."
-      ),
-      arg = name, expected = expected, got = "left out", call = call
-    )
-  }
 }
 
 # Places of the leaves of a list of arguments, as texts.

@@ -120,6 +120,22 @@ write_report <- function(path, about, notes, rows, colds, gaps, plot) {
   ), path)
 }
 
+# The medians and ratios as a table that the performance vignette reads.
+write_figures <- function(path, about, rows) {
+  of <- function(values, name) if (name %in% names(values)) signif(values[[name]], 4L) else NA_real_
+  column <- function(get) vapply(rows, get, if (is.character(get(rows[[1L]]))) "" else 0)
+  out <- data.frame(
+    group = column(function(row) row$group), what = column(function(row) row$what), dtype = column(function(row) row$dtype),
+    size = column(function(row) row$size)
+  )
+  for (name in names(systems)) out[[name]] <- column(function(row) of(row$medians, name))
+  for (name in names(systems)[-1L]) out[[paste0("ratio_", name)]] <- column(function(row) of(row$ratios, name))
+  out$target <- column(function(row) row$target)
+  writeLines(c("# Written by `make bench`: do not edit by hand. Medians in seconds, ratios of anvil's time to theirs.",
+    paste0("# ", names(about), ": ", about)), path)
+  suppressWarnings(utils::write.table(out, path, append = TRUE, sep = ",", row.names = FALSE, na = ""))
+}
+
 # Ratios to JAX with their quartiles on a logarithmic scale, and the targets; NULL where this R cannot draw SVG.
 draw_ratios <- function(path, rows) {
   rows <- Filter(function(row) "jax" %in% names(row$ratios), rows)

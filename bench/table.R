@@ -2,7 +2,7 @@
 # calls them, next to JAX, NumPy, PyTorch and base R; results are compared before anything is timed. Nothing here can
 # fail for being slow.
 #
-#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md and bench/RESULTS.svg
+#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, its plot, and vignettes/performance.csv
 #   Rscript bench/table.R quick             some rows at small sizes, to the console only
 #   Rscript bench/table.R quick exp matmul  these alone
 #
@@ -142,5 +142,6 @@ section("Gaps", gaps, "none")
 if (!quick && !length(chosen)) {
   plot <- draw_ratios(file.path(bench_folder, "RESULTS.svg"), rows)
   write_report(file.path(bench_folder, "RESULTS.md"), about, notes, rows, colds, gaps, plot)
-  cat("\nWritten: bench/RESULTS.md", if (!is.null(plot)) " and bench/RESULTS.svg", "\n", sep = "")
+  if (length(rows)) write_figures(file.path(dirname(bench_folder), "vignettes", "performance.csv"), about, rows)
+  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv", if (!is.null(plot)) ", bench/RESULTS.svg", "\n", sep = "")
 }

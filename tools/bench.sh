@@ -2,7 +2,7 @@
 # Measures: one call and promotion, then the table of workloads next to JAX, NumPy, PyTorch and base R.
 #   sh tools/bench.sh           all of it, and writes bench/RESULTS.md
 #   sh tools/bench.sh quick     a part of the table, to the console only, within 3 minutes
-# Where no Python with a peer can be made, its columns stay empty. ANVIL_PYTHON names a Python to use instead.
+# Where no Python with a peer can be made, its columns stay empty. TORCH=1 gets PyTorch, too. ANVIL_PYTHON names a Python to use instead.
 # ANVIL_BENCH_START is the Unix time at which the 3 minutes began.
 cd "$(dirname "$0")/.." || exit 1
 . tools/rust-path.sh
@@ -11,18 +11,10 @@ start=${ANVIL_BENCH_START:-$(date +%s)}
 peers() { # seconds
   if test -n "${ANVIL_PYTHON}"; then return; fi
   sh tools/python-env.sh "$1" || return
-  # PyTorch as a wheel without GPU code, from where the project has them: the usual one takes gigabytes.
-  if test "$2" = "torch" && ! .python/bin/python -c 'import torch' 2> /dev/null; then
+  # Only if asked for: where pip is not told of wheels without GPU code, PyTorch takes gigabytes.
+  if test "$2" = "torch" && test -n "${TORCH}" && ! .python/bin/python -c 'import torch' 2> /dev/null; then
     echo "getting PyTorch"
-    .python/bin/pip install --quiet --disable-pip-version-check --timeout 15 --retries 0 \
-      --index-url https://download.pytorch.org/whl/cpu torch > .python/log 2>&1 & job=$!
-    waited=0
-    while kill -0 "${job}" 2> /dev/null && test "${waited}" -lt 300; do
-      sleep 1
-      waited=$((waited + 1))
-    done
-    kill "${job}" 2> /dev/null && echo "no PyTorch within 300 seconds"
-    wait "${job}" 2> /dev/null
+    .python/bin/pip install --quiet --disable-pip-version-check torch > .python/log 2>&1 || tail -n 1 .python/log
   fi
 }
 

@@ -3,6 +3,7 @@
 #   sh tools/install-deps.sh build   what installing anvil takes
 #   sh tools/install-deps.sh test    and its tests, vignettes and R CMD check
 #   sh tools/install-deps.sh doc     and its help pages
+#   sh tools/install-deps.sh valgrind   and valgrind
 #   sh tools/install-deps.sh python  and a Python of its own to compare with
 # It looks for commands and R packages, not for Debian packages: R may come from anywhere.
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +24,7 @@ packages=""
 if test "$1" = "test"; then packages="testthat knitr rmarkdown bit64 callr"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "test"; then need pandoc pandoc; fi
+if test "$1" = "valgrind"; then need valgrind valgrind; fi
 if test "$1" = "python" && ! python3 -c 'import ensurepip, venv' 2> /dev/null; then missing="${missing} python3-venv"; fi
 if test -n "${packages}"; then
   absent=${packages}

@@ -34,13 +34,17 @@ mod ffi;
 mod guard;
 mod info;
 mod jit;
+mod large;
+mod memory;
 mod mixer;
 mod op;
+mod plan;
 mod printing;
 mod program;
 mod rules;
 mod subset;
 mod tensor;
+mod threads;
 mod trace;
 mod transform;
 mod tree;
@@ -107,6 +111,9 @@ entry! {
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);
+    rs_plan(graph, donated) scope => plan::plan(graph, donated, scope);
+    rs_memory_plan(graph, donated) scope => memory::plan(graph, donated, scope);
+    rs_threads() scope => threads::in_force(scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
@@ -212,5 +219,6 @@ unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: 
             table = table.add(1);
         }
         extendr_api::register_call_methods(info, metadata);
+        large::initialise(info.cast());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ffi::*;
 use crate::printing;
+use crate::threads;
 use crate::guard::{check_interrupt, protected, Outcome, Scope};
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
@@ -33,6 +34,9 @@ impl Program {
     /// A jump if memory cannot be had or the user interrupts; outputs are dropped then, donated inputs are as before
     /// unless the run had begun.
     pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
+        if self.executable.may_share() {
+            threads::follow()?;
+        }
         let donations = self.donations(leaves);
         let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
         let constants: Vec<Record> = self.constants.iter().map(|&x| Record::read(x)).collect::<Result<_, _>>()?;

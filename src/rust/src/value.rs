@@ -7,6 +7,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome};
+use crate::large;
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::{Error, Result};
 use anvil_core::kernels::cast;
@@ -38,6 +39,7 @@ struct Globals {
     tracer_class: Fixed,
     operands: Fixed,
     rules: Fixed,
+    threads: Fixed,
     s4: bool,
 }
 
@@ -106,10 +108,10 @@ pub fn initialise(s4: bool) -> Outcome<()> {
             Rf_unprotect(1);
         }
         Rf_unprotect(1);
-        let symbols = [c"operands", c"anvil.promotion_rules"].map(|name| Rf_install(name.as_ptr()));
+        let symbols = [c"operands", c"anvil.promotion_rules", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
         (all, class, tracer_class, symbols)
     })?;
-    let (all, class, tracer_class, [operands, rules]) = made;
+    let (all, class, tracer_class, [operands, rules, threads]) = made;
     let templates: Vec<[Fixed; 2]> =
         (0..DType::ALL.len()).map(|i| [Fixed(element(all, 2 * i)), Fixed(element(all, 2 * i + 1))]).collect();
     // SAFETY: character vectors made above, with at least one element each.
@@ -123,6 +125,7 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         tracer_class: Fixed(tracer_class),
         operands: Fixed(operands),
         rules: Fixed(rules),
+        threads: Fixed(threads),
         s4,
     };
     GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
@@ -132,6 +135,11 @@ pub fn initialise(s4: bool) -> Outcome<()> {
 /// The option that names the rules of promotion.
 pub fn rules_symbol() -> SEXP {
     globals().rules.0
+}
+
+/// The option that says how many threads there shall be.
+pub fn threads_symbol() -> SEXP {
+    globals().threads.0
 }
 
 /// Whether values carry the S4 bit.
@@ -289,10 +297,10 @@ impl Record {
         bytes(self.data, align_of(self.dtype))
     }
 
-    /// Whether nothing but the record refers to its vector, which is an ordinary one, aligned for its elements.
+    /// Whether nothing but the record refers to its vector, which is an ordinary or a large one, aligned for its elements.
     pub fn is_exclusive(&self) -> bool {
-        // SAFETY: reads the header; a vector that is not an ALTREP one has its elements at hand.
-        let plain = unsafe { anvil_references(self.data) <= 1 && ALTREP(self.data) == 0 };
+        // SAFETY: reads the header; a vector that is not an ALTREP one, or is one of ours, has its elements at hand.
+        let plain = unsafe { anvil_references(self.data) <= 1 && (ALTREP(self.data) == 0 || large::is_large(self.data)) };
         // SAFETY: as above.
         plain && unsafe { pointer(self.data) }.align_offset(align_of(self.dtype)) == 0
     }
@@ -354,8 +362,8 @@ fn byte_len(x: SEXP) -> usize {
     len(x) * unit
 }
 
-/// The elements. They may be written if the vector is not an ALTREP one; one that is, such as a wrapper, is expanded for
-/// reading and not copied.
+/// The elements. They may be written if the vector is not an ALTREP one, or is a large one of ours; another, such as a
+/// wrapper, is expanded for reading and not copied.
 ///
 /// # Safety
 /// `x` is a logical, integer, double, complex or raw vector; may jump if it is an ALTREP one.
@@ -503,7 +511,7 @@ pub unsafe fn new_record(aval: &Aval) -> SEXP {
         SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
         let kind = storage(aval.dtype);
         let unit = if kind == RAWSXP { aval.dtype.bytes() } else { 1 };
-        let data = Rf_allocVector(kind, (aval.shape.size() * unit) as Length);
+        let data = large::new_vector(kind, aval.shape.size() * unit);
         SET_VECTOR_ELT(record, DATA as Length, data);
         Rf_unprotect(1);
         record

@@ -214,6 +214,22 @@ fn outer(d: DType, n: usize) -> Graph {
     p.finish(vec![v])
 }
 
+/// The softmax of columns.
+fn softmax(d: DType, n: usize) -> Graph {
+    let rows = (n as f64).sqrt() as usize;
+    let mut p = Program::new(d, &[rows, n / rows]);
+    let x = p.input();
+    let spread = Op::BroadcastInDim(BroadcastInDim { shape: p.shape.clone(), axes: vec![Axis(1)] });
+    let max = p.apply(Op::Reduction(Reduction { fold: Fold::Max, axes: vec![Axis(0)], drop: true }), &[x]);
+    let max = p.apply(spread.clone(), &[max]);
+    let e = p.sub(x, max);
+    let e = p.unary(Unary::exp, e);
+    let sum = p.sum(e, vec![Axis(0)]);
+    let sum = p.apply(spread, &[sum]);
+    let y = p.div(e, sum);
+    p.finish(vec![y])
+}
+
 /// A loop of `n` repetitions on four scalars.
 fn scalar_loop(d: DType, n: usize) -> Graph {
     let scalar = || Program::new(d, &one(0));
@@ -296,7 +312,7 @@ fn compile_time(nodes: usize) -> f64 {
 }
 
 type Make = fn(DType, usize) -> Graph;
-const PROGRAMS: [(&str, Make); 11] = [
+const PROGRAMS: [(&str, Make); 12] = [
     ("axpb", axpb),
     ("chain10", chain10),
     ("tanh(x*w+b)", tanh_affine),
@@ -308,6 +324,7 @@ const PROGRAMS: [(&str, Make); 11] = [
     ("black-scholes", black_scholes),
     ("ifelse of i32", mixed),
     ("x + row + column", outer),
+    ("softmax of columns", softmax),
 ];
 
 fn main() {

@@ -127,6 +127,18 @@ impl Layout {
         let dense = shape.strides();
         (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
     }
+
+    /// Sizes and strides of some dimensions, those joined that lie in one line; those of one element are left out.
+    pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
+        let mut lines: Vec<(usize, isize)> = Vec::new();
+        for (size, stride) in axes.map(|i| (shape[i], self.strides[i])).filter(|&(size, _)| size != 1) {
+            match lines.last_mut() {
+                Some((n, s)) if *s * *n as isize == stride => *n *= size,
+                _ => lines.push((size, stride)),
+            }
+        }
+        lines
+    }
 }
 
 /// A value in memory, for reading.

@@ -181,6 +181,99 @@ fn products_and_rows_are_steps_of_their_own() {
     assert_eq!(steps(&text), 3, "{text}");
 }
 
+/// A reduction over the first dimension, repeated along it.
+fn repeated(b: &mut Builder, fold: Fold, x: Value, sizes: &[usize]) -> (Value, Value) {
+    let folded = reduce(b, fold, x, &[0]);
+    (folded, broadcast(b, folded, sizes, &(1..sizes.len()).collect::<Vec<_>>()))
+}
+
+/// A softmax, with the logarithm of its sums.
+fn softmax(b: &mut Builder, x: Value, sizes: &[usize]) -> Vec<Value> {
+    let (max, spread) = repeated(b, Fold::Max, x, sizes);
+    let e = binary(b, Binary::sub, x, spread);
+    let e = unary(b, Unary::exp, e);
+    let (sum, spread) = repeated(b, Fold::Sum, e, sizes);
+    let (y, log) = (binary(b, Binary::div, e, spread), unary(b, Unary::log, sum));
+    vec![y, binary(b, Binary::add, log, max)]
+}
+
+/// Segments shorter than the longest that is computed on as a whole, as long, and longer.
+const SEGMENTS: [(usize, usize); 9] =
+    [(1, 7), (2, 5), (7, 1), (300, 40), (TILE, 3), (TILE + 3, 5), (2, 4000), (1 << 14, 2), ((1 << 14) + 1, 2)];
+
+fn is_row(segment: usize) -> bool {
+    (2..=1 << 14).contains(&segment)
+}
+
+#[test]
+fn what_segments_are_folded_into_is_computed_on_and_repeated_in_the_group() {
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        for (segment, count) in SEGMENTS {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, &[segment, count]);
+            let outputs = softmax(&mut b, x, &[segment, count]);
+            let text = agrees(&b.finish(outputs), segment as u64);
+            assert_eq!(steps(&text) == 1, is_row(segment), "{segment} x {count}: {text}");
+        }
+    }
+}
+
+#[test]
+fn normalised_layers_are_one_step() {
+    for (segment, count) in SEGMENTS {
+        let sizes = [segment, count];
+        let mut b = Builder::default();
+        let (x, scale) = (input(&mut b, DType::F32, &sizes), input(&mut b, DType::F32, &[count]));
+        let shift = input(&mut b, DType::F32, &[segment]);
+        let n = number(&mut b, DType::F32, segment as f64, &[count]);
+        let sum = reduce(&mut b, Fold::Sum, x, &[0]);
+        let mean = binary(&mut b, Binary::div, sum, n);
+        let spread = broadcast(&mut b, mean, &sizes, &[1]);
+        let d = binary(&mut b, Binary::sub, x, spread);
+        let square = binary(&mut b, Binary::mul, d, d);
+        let sum = reduce(&mut b, Fold::Sum, square, &[0]);
+        let variance = binary(&mut b, Binary::div, sum, n);
+        let factor = unary(&mut b, Unary::rsqrt, variance);
+        // Values of one element for each segment that are in memory, and that are outputs too.
+        let factor = binary(&mut b, Binary::mul, factor, scale);
+        let spread = broadcast(&mut b, factor, &sizes, &[1]);
+        let y = binary(&mut b, Binary::mul, d, spread);
+        let shift = broadcast(&mut b, shift, &sizes, &[0]);
+        let y = binary(&mut b, Binary::add, y, shift);
+        let text = agrees(&b.finish(vec![y, variance, mean]), 3);
+        assert_eq!(steps(&text) == 1, is_row(segment), "{segment} x {count}: {text}");
+    }
+}
+
+#[test]
+fn segments_of_other_dimensions_are_not_mixed() {
+    // Sums by columns, by slices, and of all, each read by the elements; and sums read in another order.
+    let sizes = [6, 6, 6];
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F64, &sizes);
+    let spread: Vec<Value> = [vec![0], vec![0, 1], vec![0, 1, 2], vec![1]]
+        .into_iter()
+        .map(|axes| {
+            let rest: Vec<usize> = (0..3).filter(|i| !axes.contains(i)).collect();
+            let sum = reduce(&mut b, Fold::Sum, x, &axes);
+            broadcast(&mut b, sum, &sizes, &rest)
+        })
+        .collect();
+    let sum = reduce(&mut b, Fold::Max, x, &[0]);
+    let turned = transpose(&mut b, sum);
+    let turned = broadcast(&mut b, turned, &sizes, &[1, 2]);
+    let first = broadcast(&mut b, sum, &sizes, &[0, 1]);
+    let mut outputs = vec![];
+    let mut y = x;
+    for v in spread.into_iter().chain([turned, first]) {
+        y = binary(&mut b, Binary::sub, y, v);
+        outputs.push(reduce(&mut b, Fold::Sum, y, &[0]));
+        outputs.push(reduce(&mut b, Fold::Sum, y, &[0, 1]));
+    }
+    outputs.push(y);
+    agrees(&b.finish(outputs), 8);
+}
+
 /// How often an op is run by a plan.
 fn count(text: &str, op: &str) -> usize {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| *word == op).count()

@@ -245,8 +245,10 @@ fn rust_files_begin_with_their_purpose() {
 fn unsafe_code_is_confined_and_justified() {
     let mut findings = Vec::new();
     for source in sources().iter().filter(|s| s.ends_with("rs")) {
-        let allowed =
-            source.name.starts_with("src/rust/core/src/kernels/") || source.name.starts_with("src/rust/src/");
+        // An allocator cannot be counted without being one.
+        let allowed = ["src/rust/core/src/kernels/", "src/rust/src/", "src/rust/core/tests/memory.rs"]
+            .iter()
+            .any(|place| source.name.starts_with(place));
         let lines: Vec<&str> = source.text.lines().collect();
         let code = code(&source.text);
         for (number, line) in code.lines().enumerate() {

@@ -123,19 +123,27 @@ impl Element for Bool {
 macro_rules! number {
     ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr;)+) => {$(
         impl Element for $type {
+            #[inline]
             fn convert<T: Element>(self) -> T { T::$from(self as $via) }
+            #[inline]
             fn from_bool(x: bool) -> $type { x as u8 as $type }
+            #[inline]
             fn from_i64(x: i64) -> $type { x as $type }
+            #[inline]
             fn from_u64(x: u64) -> $type { x as $type }
+            #[inline]
             fn from_f32(x: f32) -> $type { x as $type }
+            #[inline]
             fn from_f64(x: f64) -> $type { x as $type }
             fn lt(self, y: $type) -> bool { self < y }
             fn le(self, y: $type) -> bool { self <= y }
+            #[inline]
             fn to_bytes(self) -> [u8; 16] {
                 let mut out = [0; 16];
                 out[..size_of::<$type>()].copy_from_slice(&self.to_ne_bytes());
                 out
             }
+            #[inline]
             fn from_bytes(bytes: &[u8]) -> $type {
                 <$type>::from_ne_bytes(bytes[..size_of::<$type>()].try_into().expect("as many as an element has"))
             }
@@ -190,15 +198,23 @@ pub(crate) fn odd_whole(x: i128) -> f32 {
 macro_rules! half {
     ($($type:ident)+) => {$(
         impl Element for $type {
+            #[inline]
             fn convert<T: Element>(self) -> T { T::from_f32(self.to_f32()) }
+            #[inline]
             fn from_bool(x: bool) -> $type { if x { $type::ONE } else { $type::ZERO } }
+            #[inline]
             fn from_i64(x: i64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            #[inline]
             fn from_u64(x: u64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            #[inline]
             fn from_f32(x: f32) -> $type { $type::from_f32(x) }
+            #[inline]
             fn from_f64(x: f64) -> $type { $type::from_f32(odd(x)) }
             fn lt(self, y: $type) -> bool { self < y }
             fn le(self, y: $type) -> bool { self <= y }
+            #[inline]
             fn to_bytes(self) -> [u8; 16] { self.to_bits().to_bytes() }
+            #[inline]
             fn from_bytes(bytes: &[u8]) -> $type { $type::from_bits(<u16 as Element>::from_bytes(bytes)) }
             const LOWEST: $type = $type::NEG_INFINITY;
             const HIGHEST: $type = $type::INFINITY;
@@ -210,15 +226,23 @@ half! { bf16 f16 }
 macro_rules! complex {
     ($($part:ident)+) => {$(
         impl Element for Complex<$part> {
+            #[inline]
             fn convert<T: Element>(self) -> T { T::from_c128(Complex::new(self.re.into(), self.im.into())) }
+            #[inline]
             fn from_bool(x: bool) -> Self { <$part>::from_bool(x).into() }
+            #[inline]
             fn from_i64(x: i64) -> Self { <$part>::from_i64(x).into() }
+            #[inline]
             fn from_u64(x: u64) -> Self { <$part>::from_u64(x).into() }
+            #[inline]
             fn from_f32(x: f32) -> Self { <$part>::from_f32(x).into() }
+            #[inline]
             fn from_f64(x: f64) -> Self { <$part>::from_f64(x).into() }
+            #[inline]
             fn from_c128(x: Complex<f64>) -> Self { Complex::new(x.re as $part, x.im as $part) }
             fn lt(self, _: Self) -> bool { false }
             fn le(self, _: Self) -> bool { false }
+            #[inline]
             fn to_bytes(self) -> [u8; 16] {
                 let mut out = [0; 16];
                 let part = size_of::<$part>();
@@ -226,6 +250,7 @@ macro_rules! complex {
                 out[part..2 * part].copy_from_slice(&self.im.to_ne_bytes());
                 out
             }
+            #[inline]
             fn from_bytes(bytes: &[u8]) -> Self {
                 let part = size_of::<$part>();
                 Complex::new(<$part as Element>::from_bytes(bytes), <$part as Element>::from_bytes(&bytes[part..]))
@@ -331,8 +356,10 @@ macro_rules! int {
             const BITS: u32 = <$type>::BITS;
             const SIGNED: bool = $is_signed;
             const ONES: $type = !0;
+            #[inline]
             fn wrapping_add(self, y: $type) -> $type { <$type>::wrapping_add(self, y) }
             fn wrapping_sub(self, y: $type) -> $type { <$type>::wrapping_sub(self, y) }
+            #[inline]
             fn wrapping_mul(self, y: $type) -> $type { <$type>::wrapping_mul(self, y) }
             fn wrapping_neg(self) -> $type { <$type>::wrapping_neg(self) }
             fn quotient(self, y: $type) -> $type { if y == 0 { !0 } else { self.wrapping_div(y) } }
@@ -410,6 +437,7 @@ macro_rules! real {
     ($($type:ident $wide:ident;)+) => {$(
         impl Real for $type {
             type Wide = $wide;
+            #[inline]
             fn sign_bit(self) -> bool { self.is_sign_negative() }
         }
     )+};
@@ -429,12 +457,16 @@ macro_rules! float {
             $(#[doc = $doc] fn $method(self) -> Self;)+
         }
         impl Float for f32 {
+            #[inline]
             fn of(x: f64) -> f32 { x as f32 }
+            #[inline]
             fn f64(self) -> f64 { self as f64 }
             $(fn $method(self) -> f32 { f32::$method(self) })+
         }
         impl Float for f64 {
+            #[inline]
             fn of(x: f64) -> f64 { x }
+            #[inline]
             fn f64(self) -> f64 { self }
             $(fn $method(self) -> f64 { f64::$method(self) })+
         }

@@ -1,12 +1,14 @@
 //! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is read while the
 //! other is written; nothing is allocated while a loop runs.
 
-use super::run::{Executable, Output};
+use super::run::{Executable, Output, Scratch};
 use super::scatter::Combiner;
-use crate::dtype::dispatch;
+use crate::dtype::{dispatch, DType};
 use crate::error::Result;
-use crate::kernels::memory::AlignedBytes;
-use crate::kernels::tile;
+use crate::graph::Value;
+use crate::kernels::memory::{AlignedBytes, Memory};
+use crate::kernels::window::by_width;
+use crate::kernels::{cast, tile};
 use crate::ops::{Op, Region, Scan};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
@@ -18,31 +20,37 @@ pub enum Control {
     If([Executable; 2]),
     /// Condition, body, number of values that are carried.
     While(Box<Executable>, Box<Executable>, Carried),
-    /// Body, the op, slices that are read and written.
-    Scan(Box<Executable>, Scan, Carried, Slices),
+    /// Body, the op, what is carried.
+    Scan(Box<Executable>, Scan, Carried),
     /// A scatter by a function.
     Scatter(Box<Combiner>),
 }
 
-/// The two buffers of each value that is carried.
-#[derive(Debug, Default)]
-pub struct Carried(RefCell<[Vec<AlignedBytes>; 2]>);
-
-/// Slices of the values that a scan goes along, and of those that it stacks, with their types; and what was stacked so
-/// far, slice after slice.
+/// The memory of a loop.
 #[derive(Debug)]
-pub struct Slices {
-    read: Vec<Aval>,
-    written: Vec<Aval>,
-    buffers: RefCell<Vec<AlignedBytes>>,
+pub struct Carried {
+    /// Types of the values that are carried, of slices that are read, and of slices that are written.
+    types: [Vec<Aval>; 3],
+    /// Registers and constants of its programs.
+    scratch: [usize; 2],
+    buffers: RefCell<Buffers>,
+}
+
+/// The buffers of a loop, kept from one run to the next.
+#[derive(Debug, Default)]
+struct Buffers {
+    /// Two for each value that is carried.
+    state: [Vec<AlignedBytes>; 2],
+    /// One for each slice that is read or written.
+    read: Vec<AlignedBytes>,
+    written: Vec<AlignedBytes>,
+    scratch: AlignedBytes,
+    /// For each value that is stacked, slice after slice.
+    stacked: Vec<AlignedBytes>,
 }
 
 /// Says whether to stop, told how many elements were made.
 type Poll<'a> = &'a mut dyn FnMut(usize) -> bool;
-
-fn buffers<'a>(avals: impl Iterator<Item = &'a Aval>) -> Vec<AlignedBytes> {
-    avals.map(|aval| AlignedBytes::zeroed(aval.bytes())).collect()
-}
 
 impl Control {
     /// Compiles an op with regions; `None` for other ops.
@@ -50,24 +58,24 @@ impl Control {
     /// # Errors
     /// Those of [`Executable::compile`].
     pub fn compile(op: &Op) -> Result<Option<Control>> {
-        let program = |region: &Region| Executable::compile(region, &[]);
-        let carried = |region: &Region, n: usize| {
-            let avals = || region.inputs()[..n].iter().map(|&v| region.aval(v));
-            Carried(RefCell::new([buffers(avals()), buffers(avals())]))
-        };
+        let program = |region: &Region| Executable::compile(region, &[]).map(Box::new);
+        let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
         Ok(match op {
-            Op::If(op) => Some(Control::If([program(&op.branches[0])?, program(&op.branches[1])?])),
+            Op::If(op) => Some(Control::If([*program(&op.branches[0])?, *program(&op.branches[1])?])),
             Op::While(op) => {
-                let state = carried(&op.body, op.carried);
-                Some(Control::While(Box::new(program(&op.cond)?), Box::new(program(&op.body)?), state))
+                let (cond, body) = (program(&op.cond)?, program(&op.body)?);
+                let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
+                // Each for both directions.
+                let carried = Carried::new(types, 0, &[&cond, &cond, &body, &body]);
+                Some(Control::While(cond, body, carried))
             }
             Op::Scan(op) => {
-                let types = |values: &[crate::graph::Value]| values.iter().map(|&v| op.body.aval(v).clone()).collect::<Vec<_>>();
-                let read = types(&op.body.inputs()[op.carried..op.carried + op.sliced]);
-                let written = types(&op.body.outputs()[op.carried..]);
-                let slices = Slices { read, written, buffers: RefCell::default() };
-                slices.buffers.replace(slices.allocate(op));
-                Some(Control::Scan(Box::new(program(&op.body)?), op.clone(), carried(&op.body, op.carried), slices))
+                let body = program(&op.body)?;
+                let (state, rest) = op.body.inputs().split_at(op.carried);
+                let of = |values: &[Value]| types(&op.body, values);
+                let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
+                let carried = Carried::new(types, op.length, &[&body, &body]);
+                Some(Control::Scan(body, op.clone(), carried))
             }
             Op::Scatter(op) => match op.region() {
                 Some(region) => Some(Control::Scatter(Box::new(Combiner::compile(op, region)?))),
@@ -75,6 +83,36 @@ impl Control {
             },
             _ => None,
         })
+    }
+
+    /// Name of the op.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Control::If(_) => "if",
+            Control::While(..) => "while",
+            Control::Scan(..) => "scan",
+            Control::Scatter(_) => "scatter",
+        }
+    }
+
+    /// The programs inside of it, with what they are to it.
+    pub fn programs(&self) -> Vec<(&'static str, &Executable)> {
+        match self {
+            Control::If([yes, no]) => vec![("true", yes), ("false", no)],
+            Control::While(cond, body, _) => vec![("cond", cond), ("body", body)],
+            Control::Scan(body, ..) => vec![("body", body)],
+            Control::Scatter(combiner) => vec![("update", combiner.program())],
+        }
+    }
+
+    /// Bytes that it holds beside its operands and results.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Control::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
+            Control::While(cond, body, carried) => cond.held_bytes() + body.held_bytes() + carried.bytes(),
+            Control::Scan(body, _, carried) => body.held_bytes() + carried.bytes(),
+            Control::Scatter(combiner) => combiner.bytes(),
+        }
     }
 
     /// Runs it on dense operands. Returns whether it ran to the end.
@@ -95,125 +133,181 @@ impl Control {
                 branch.run_each(inputs.iter().copied(), results, poll)
             }
             Control::While(cond, body, carried) => {
-                let n = results.len();
-                let (state, rest) = operands.split_at(n);
-                let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
-                carried.with(state, results, |before, after| {
-                    let mut go_on = [0];
-                    if poll(1) || !run(cond, before, for_cond.iter().copied(), std::iter::once(&mut go_on[..]), poll) {
-                        return Some(false);
-                    }
-                    if go_on[0] == 0 {
-                        return Some(true);
-                    }
-                    let after = after.iter_mut().map(AlignedBytes::as_mut_slice);
-                    (!run(body, before, for_body.iter().copied(), after, poll)).then_some(false)
-                })
+                carried.with(results.len(), |buffers| repeat_while([cond, body], carried, buffers, operands, results, poll))
             }
-            Control::Scan(body, op, carried, slices) => {
-                let (state, rest) = operands.split_at(op.carried);
-                let (sliced, rest) = rest.split_at(op.sliced);
-                let (last, stacked) = results.split_at_mut(op.carried);
-                let mut own;
-                let mut borrowed = slices.buffers.try_borrow_mut().ok();
-                let memory: &mut Vec<AlignedBytes> = match borrowed.as_deref_mut() {
-                    Some(memory) => memory,
-                    None => {
-                        own = slices.allocate(op);
-                        &mut own
-                    }
-                };
-                let (read, written) = memory.split_at_mut(op.sliced);
-                let mut step = 0;
-                let done = carried.with(state, last, |before, after| {
-                    if step == op.length {
-                        return Some(true);
-                    }
-                    let at = if op.reverse { op.length - 1 - step } else { step };
-                    step += 1;
-                    if poll(1) {
-                        return Some(false);
-                    }
-                    for ((aval, source), target) in slices.read.iter().zip(sliced).zip(read.iter_mut()) {
-                        copy_slice(aval, op.length, at, source, target.as_mut_slice());
-                    }
-                    let inputs = read.iter().map(AlignedBytes::as_slice).chain(rest.iter().copied());
-                    let stacked = slices.written.iter().zip(written.iter_mut());
-                    let stacked = stacked
-                        .map(|(aval, all)| &mut all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]);
-                    let outputs = after.iter_mut().map(AlignedBytes::as_mut_slice).chain(stacked);
-                    (!run(body, before, inputs, outputs, poll)).then_some(false)
-                });
-                // Slice after slice lies the new dimension last; in the result it is the first.
-                for ((aval, all), out) in slices.written.iter().zip(written).zip(stacked) {
-                    let slice = aval.shape.strides();
-                    let mut strides = vec![aval.shape.size() as isize];
-                    strides.extend(slice.iter().map(|&s| s as isize));
-                    let layout = Layout { strides, offset: 0 };
-                    let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
-                    dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
-                }
-                done
+            Control::Scan(body, op, carried) => {
+                carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results, poll))
             }
         }
-    }
-}
-
-impl Slices {
-    fn allocate(&self, op: &Scan) -> Vec<AlignedBytes> {
-        let stacked = self.written.iter().map(|slice| AlignedBytes::zeroed(op.length * slice.bytes()));
-        buffers(self.read.iter()).into_iter().chain(stacked).collect()
     }
 }
 
 impl Carried {
-    /// Repeats `step(before, after)` on the state until it says how it ended; the last state goes to `results`.
-    fn with(
-        &self, init: &[&[u8]], results: &mut [ViewMut],
-        mut step: impl FnMut(&[AlignedBytes], &mut [AlignedBytes]) -> Option<bool>,
-    ) -> bool {
-        // A loop inside itself, by way of an interrupt handler of R, gets buffers of its own.
-        let mut own;
-        let mut borrowed = self.0.try_borrow_mut().ok();
-        let state: &mut [Vec<AlignedBytes>; 2] = match borrowed.as_deref_mut() {
-            Some(state) => state,
-            None => {
-                let new = || init.iter().map(|x| AlignedBytes::zeroed(x.len())).collect();
-                own = [new(), new()];
-                &mut own
-            }
-        };
-        for (buffer, bytes) in state[0].iter_mut().zip(init) {
-            buffer.as_mut_slice().copy_from_slice(bytes);
+    fn bytes(&self) -> usize {
+        let Buffers { state: [before, after], read, written, scratch, stacked } = &*self.buffers.borrow();
+        let lists = [before, after, read, written, stacked];
+        scratch.len() + lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>()
+    }
+
+    fn new(types: [Vec<Aval>; 3], length: usize, programs: &[&Executable]) -> Carried {
+        let carried = Carried { types, scratch: Scratch::bytes(programs), buffers: RefCell::default() };
+        carried.buffers.replace(carried.allocate(length));
+        carried
+    }
+
+    fn allocate(&self, length: usize) -> Buffers {
+        let zeroed = |types: &[Aval], n: usize| types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect();
+        let [state, read, written] = &self.types;
+        Buffers {
+            state: [zeroed(state, 1), zeroed(state, 1)],
+            read: zeroed(read, 1),
+            written: zeroed(written, 1),
+            scratch: AlignedBytes::zeroed(self.scratch[1]),
+            stacked: zeroed(written, length),
         }
-        let done = loop {
-            let [before, after] = &mut *state;
-            if let Some(done) = step(before, after) {
-                break done;
-            }
-            state.swap(0, 1);
-        };
-        for (buffer, out) in state[0].iter().zip(results) {
-            out.data.copy_from_slice(buffer.as_slice());
+    }
+
+    /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of R, gets some of
+    /// its own.
+    fn with(&self, length: usize, run: impl FnOnce(&mut Buffers) -> bool) -> bool {
+        match self.buffers.try_borrow_mut() {
+            Ok(mut buffers) => run(&mut buffers),
+            Err(_) => run(&mut self.allocate(length)),
         }
-        done
     }
 }
 
-/// One slice along the first dimension, dense.
-fn copy_slice(slice: &Aval, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
-    let strides: Vec<isize> = slice.shape.strides().iter().map(|&s| (s * length) as isize).collect();
-    let layout = Layout { strides, offset: at };
-    let view = View { dtype: slice.dtype, shape: &slice.shape, layout: &layout, data: source };
-    dispatch!(slice.dtype, T => {
-        tile::copy::<T>(&view, &mut ViewMut { dtype: slice.dtype, shape: &slice.shape, data: target });
-    });
+/// The buffers of a loop in memory, by their numbers.
+struct Numbers {
+    state: [Vec<usize>; 2],
+    scratch: Scratch,
 }
 
-/// Runs the body of a loop on a state and the rest of its inputs.
-fn run<'a>(
-    program: &Executable, state: &'a [AlignedBytes], rest: impl Iterator<Item = &'a [u8]>,
-    outputs: impl Iterator<Item = &'a mut [u8]>, poll: Poll,
+/// Sets the state to what it is at first, and puts it into memory with scratch memory of `registers` bytes of registers.
+fn enter<'a>(
+    memory: &mut Memory<'a>, state: &'a mut [Vec<AlignedBytes>; 2], scratch: &'a mut AlignedBytes, registers: usize,
+    init: &[&[u8]],
+) -> Numbers {
+    let [first, second] = state;
+    first.iter_mut().zip(init).for_each(|(buffer, bytes)| buffer.as_mut_slice().copy_from_slice(bytes));
+    let state = [first, second].map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
+    let buffer = memory.add_write(scratch.as_mut_slice());
+    Numbers { state, scratch: Scratch { buffer, taken: registers } }
+}
+
+/// Puts into memory what a program has beside inputs and outputs.
+fn own<'a>(memory: &mut Memory<'a>, program: &'a Executable, arena: &'a mut AlignedBytes) -> [usize; 2] {
+    arena.reserve(program.scratch_bytes());
+    [memory.add_write(arena.as_mut_slice()), memory.add_read(program.literals())]
+}
+
+/// Calls `run` with the arena of a program; with another one if the program is running.
+fn with_arena<R>(program: &Executable, run: impl FnOnce(&mut AlignedBytes) -> R) -> R {
+    match program.arena.try_borrow_mut() {
+        Ok(mut arena) => run(&mut arena),
+        Err(_) => run(&mut AlignedBytes::default()),
+    }
+}
+
+fn add_reads<'a>(memory: &mut Memory<'a>, values: &[&'a [u8]]) -> Vec<usize> {
+    values.iter().map(|x| memory.add_read(x)).collect()
+}
+
+/// Copies the last state to the results.
+fn leave(memory: &Memory, state: &[usize], results: &mut [ViewMut]) {
+    state.iter().zip(results).for_each(|(&buffer, out)| out.data.copy_from_slice(memory.bytes(buffer)));
+}
+
+fn repeat_while(
+    [cond, body]: [&Executable; 2], carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]],
+    results: &mut [ViewMut], poll: Poll,
 ) -> bool {
-    program.run_each(state.iter().map(AlignedBytes::as_slice).chain(rest), outputs.map(Output::Fresh), poll)
+    let n = results.len();
+    let (init, rest) = operands.split_at(n);
+    let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
+    let Buffers { state, scratch, .. } = buffers;
+    with_arena(cond, |cond_arena| with_arena(body, |body_arena| {
+        let mut go_on = [0];
+        let mut memory = Memory::with_capacity(2 * n + rest.len() + 6);
+        let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
+        let test = memory.add_write(&mut go_on);
+        let (of_cond, of_body) = (own(&mut memory, cond, cond_arena), own(&mut memory, body, body_arena));
+        let (for_cond, for_body) = (add_reads(&mut memory, for_cond), add_reads(&mut memory, for_body));
+        // One after the other, from one state to the other and back.
+        let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
+            let tested = [&of_cond, &state[from][..], &for_cond, &[test]].concat();
+            let repeated = [&of_body, &state[from][..], &for_body, &state[to]].concat();
+            (cond.repeated(&mut memory, tested, &mut scratch), body.repeated(&mut memory, repeated, &mut scratch))
+        });
+        let mut turn = 0;
+        loop {
+            let (cond, body) = &mut turns[turn];
+            if poll(1) || !cond.run(&mut memory, poll) {
+                return false;
+            }
+            if memory.bytes(test)[0] == 0 {
+                break;
+            }
+            if !body.run(&mut memory, poll) {
+                return false;
+            }
+            turn = 1 - turn;
+        }
+        leave(&memory, &state[turn], results);
+        true
+    }))
+}
+
+fn scan(
+    body: &Executable, op: &Scan, carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]], results: &mut [ViewMut],
+    poll: Poll,
+) -> bool {
+    let (init, rest) = operands.split_at(op.carried);
+    let (sliced, rest) = rest.split_at(op.sliced);
+    let (last, stacks) = results.split_at_mut(op.carried);
+    let [_, read_types, written_types] = &carried.types;
+    let Buffers { state, read, written, scratch, stacked } = buffers;
+    let done = with_arena(body, |arena| {
+        let mut memory = Memory::with_capacity(2 * op.carried + sliced.len() + rest.len() + written.len() + 3);
+        let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
+        let of_body = own(&mut memory, body, arena);
+        let read: Vec<usize> = read.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect();
+        let written: Vec<usize> = written.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect();
+        let rest = add_reads(&mut memory, rest);
+        let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
+            let names = [&of_body, &state[from][..], &read, &rest, &state[to], &written].concat();
+            body.repeated(&mut memory, names, &mut scratch)
+        });
+        for step in 0..op.length {
+            let at = if op.reverse { op.length - 1 - step } else { step };
+            for ((aval, source), &buffer) in read_types.iter().zip(sliced).zip(&read) {
+                copy_slice(aval.dtype, op.length, at, source, memory.bytes_mut(buffer));
+            }
+            if poll(1) || !turns[step % 2].run(&mut memory, poll) {
+                return false;
+            }
+            for ((aval, all), &buffer) in written_types.iter().zip(stacked.iter_mut()).zip(&written) {
+                all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()].copy_from_slice(memory.bytes(buffer));
+            }
+        }
+        leave(&memory, &state[op.length % 2], last);
+        true
+    });
+    // Slice after slice lies the new dimension last; in the result it is the first.
+    for ((aval, all), out) in written_types.iter().zip(stacked).zip(stacks) {
+        let mut strides = vec![aval.shape.size() as isize];
+        strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
+        let layout = Layout { strides, offset: 0 };
+        let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
+        dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
+    }
+    done
+}
+
+/// One slice along the first dimension, dense.
+fn copy_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
+    by_width!(dtype, T => {
+        let source = cast::slice::<T>(source).iter().skip(at).step_by(length);
+        cast::slice_mut::<T>(target).iter_mut().zip(source).for_each(|(out, &x)| *out = x);
+    });
 }

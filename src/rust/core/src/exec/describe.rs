@@ -1,56 +1,164 @@
-//! The text of a plan: its steps, what is computed together, and how many bytes move.
+//! What a plan does, for people: its steps, what is computed together, how many bytes move, about how long it takes, and
+//! the memory that it needs.
 
-use super::plan::{Action, Plan, Step, ARENA};
+use super::plan::{Action, Plan, Place, Step, ARENA};
+use super::run::Executable;
 use super::tile::Load;
 use crate::graph::Operation;
-use std::fmt::Write;
+use crate::kernels::memory::Span;
+use crate::ops::Op;
+use crate::tensor::Aval;
 
-/// One line for each step, and a last one with the sums.
-pub fn describe(plan: &Plan) -> String {
-    let mut text = String::new();
-    let (mut read, mut written) = (0, 0);
-    for (number, step) in plan.steps.iter().enumerate() {
-        let (from, to) = (bytes_read(step), step.results.iter().map(|(_, span)| span.range.len()).sum::<usize>());
-        read += from;
-        written += to;
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}. {}: reads {}, writes {}", number + 1, what(step), amount(from), amount(to));
-    }
-    let steps = if plan.steps.len() == 1 { "1 step".into() } else { format!("{} steps", plan.steps.len()) };
-    let _ = writeln!(text, "{steps}, {} read, {} written, {} of scratch memory", amount(read), amount(written), amount(plan.arena));
-    text
+/// Picoseconds for a byte that is read or written by an op that runs alone: 12 GB/s, what one core moves from and to memory.
+const BYTE: usize = 80;
+
+/// Picoseconds for a multiplication with an addition of a dense product, in doubles: one core at 40 GFLOP/s.
+const PRODUCT: usize = 50;
+
+/// One step of a plan, or a program inside of one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// Where it is: `2`, or `2.body.1` for the first step of the body of a loop that is step 2.
+    pub place: String,
+    /// What it is: `group`, `copy`, the op's name for one that runs alone, or `program` for the part of a branch or loop.
+    pub kind: String,
+    /// Names of the ops, in order.
+    pub ops: Vec<&'static str>,
+    /// Elements that the step goes over.
+    pub elements: usize,
+    /// Elements of a tile; 0 for a step that is not a group.
+    pub tile: usize,
+    /// Whether a result is made where an operand was.
+    pub in_place: bool,
+    /// Bytes read from memory, once for each operand; an element that is repeated is one.
+    pub read: usize,
+    /// Bytes written to memory.
+    pub written: usize,
+    /// Estimated time in picoseconds on one core; of a loop that of one repetition, of a branch that of its slower side.
+    pub picoseconds: usize,
+    /// Number of pieces that threads share, at most; 1 for what stays on one core.
+    pub pieces: usize,
 }
 
-/// Bytes that a step reads: an element that is repeated is one.
-fn bytes_read(step: &Step) -> usize {
+impl Executable {
+    /// The steps of the program in order, those inside of loops and branches after the step that runs them.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![];
+        write(self.plan(), "", &mut lines);
+        lines
+    }
+
+    /// The steps of the program as text, a line each, and a last one with the sums.
+    pub fn describe(&self) -> String {
+        let lines = self.lines();
+        let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let own = || lines.iter().filter(|line| !line.place.contains('.'));
+        let steps = if own().count() == 1 { "1 step".into() } else { format!("{} steps", own().count()) };
+        let (read, written) = own().fold((0, 0), |(read, written), line| (read + line.read, written + line.written));
+        let scratch = amount(self.held_bytes());
+        text += &format!("{steps}, {} read, {} written, {scratch} of scratch memory\n", amount(read), amount(written));
+        text
+    }
+}
+
+impl Line {
+    /// What is done, in words.
+    fn what(&self) -> String {
+        if self.kind != "group" {
+            return self.kind.clone();
+        }
+        format!("group of {} elements in tiles of {}: {}", self.elements, self.tile, self.ops.join(", "))
+    }
+}
+
+/// What a step does, in words.
+pub(super) fn what(step: &Step) -> String {
+    line(step, String::new()).what()
+}
+
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let depth = self.place.matches('.').count();
+        write!(f, "{:indent$}{}. {}", "", self.place, self.what(), indent = 2 * depth)?;
+        if self.kind == "program" {
+            return Ok(());
+        }
+        write!(f, "; reads {}, writes {}", amount(self.read), amount(self.written))?;
+        if self.in_place {
+            f.write_str(" in place")?;
+        }
+        Ok(())
+    }
+}
+
+fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
+    for (number, step) in plan.steps.iter().enumerate() {
+        let place = format!("{inside}{}", number + 1);
+        let at = lines.len();
+        lines.push(line(step, place.clone()));
+        let Action::Control(control) = &step.action else { continue };
+        let mut slowest = 0;
+        let programs = control.programs();
+        for (name, program) in &programs {
+            let inside = format!("{place}.{name}");
+            let first = lines.len();
+            let header = Line { place: inside.clone(), kind: "program".into(), ..lines[at].clone() };
+            lines.push(Line { ops: vec![], elements: 0, tile: 0, read: 0, written: 0, in_place: false, ..header });
+            write(program.plan(), &format!("{inside}."), lines);
+            let own = |line: &&Line| line.place.matches('.').count() == inside.matches('.').count() + 1;
+            let sum: usize = lines[first + 1..].iter().filter(own).map(|line| line.picoseconds).sum();
+            lines[first].picoseconds = sum;
+            // One side of a branch runs; condition and body of a loop both do.
+            slowest = if lines[at].kind == "if" { sum.max(slowest) } else { sum + slowest };
+        }
+        lines[at].picoseconds += slowest;
+    }
+}
+
+fn line(step: &Step, place: String) -> Line {
     let loads: &[Load] = if let Action::Tiles(program) = &step.action { program.loads() } else { &[] };
-    let operand = |(i, (aval, place)): (usize, &(crate::tensor::Aval, super::plan::Place))| {
+    let operand = |(i, (aval, place)): (usize, &(Aval, Place))| {
         if loads.get(i) == Some(&Load::Splat) {
             return aval.dtype.bytes();
         }
         aval.bytes().min(place.span.range.len())
     };
-    step.operands.iter().enumerate().map(operand).sum()
-}
-
-fn what(step: &Step) -> String {
+    let read = step.operands.iter().enumerate().map(operand).sum();
+    let written = step.results.iter().map(|(_, span)| span.range.len()).sum();
+    let size = |values: &mut dyn Iterator<Item = &Aval>| values.map(|aval| aval.shape.size()).max().unwrap_or(0);
+    let elements = size(&mut step.results.iter().map(|(aval, _)| aval)).max(size(&mut step.operands.iter().map(|(aval, _)| aval)));
+    let lies = |span: &Span| step.operands.iter().any(|(_, place)| place.span == *span);
+    let in_place = step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
+    let moved = BYTE * (read + written);
+    let one = Line { place, kind: String::new(), ops: vec![], elements, tile: 0, in_place, read, written, picoseconds: moved, pieces: 1 };
     match &step.action {
-        Action::Apply(op) => op.name().to_string(),
-        Action::Copy => "copy".to_string(),
-        Action::Control(_) => "branch or loop".to_string(),
-        Action::Tiles(program) => {
-            let (tile, len) = program.tiles();
-            let names = program.names().join(", ");
-            let (instructions, registers) = (program.instructions(), amount(program.registers()));
-            let place = if step.results.iter().any(|(_, span)| in_place(step, span)) { ", in place" } else { "" };
-            format!("group of {len} elements ({names}; {instructions} instructions on tiles of {tile}, {registers} of registers{place})")
+        Action::Copy => Line { kind: "copy".into(), ..one },
+        // What it carries is copied once; its programs are added to this.
+        Action::Control(control) => Line { kind: control.name().into(), ..one },
+        Action::Apply(op) => {
+            let computed = match op {
+                Op::DotGeneral(op) => {
+                    let (lhs, out) = (&step.operands[0].0.shape, &step.results[0].0.shape);
+                    PRODUCT * out.size() * op.contracting[0].iter().map(|axis| lhs[axis.0]).product::<usize>()
+                }
+                op if !step.operands.is_empty() => {
+                    let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();
+                    elements * op.picoseconds(&from)
+                }
+                _ => 0,
+            };
+            Line { kind: op.name().into(), ops: vec![op.name()], picoseconds: moved.max(computed), ..one }
         }
+        Action::Tiles(program) => Line {
+            kind: "group".into(),
+            ops: program.names().to_vec(),
+            elements: program.tiles().1,
+            tile: program.tiles().0,
+            picoseconds: program.picoseconds(),
+            pieces: program.pieces(),
+            ..one
+        },
     }
-}
-
-/// Whether a result lies where an operand does, in the arena; that of a donated input is known only when it is given.
-fn in_place(step: &Step, span: &crate::kernels::memory::Span) -> bool {
-    span.buffer == ARENA && step.operands.iter().any(|(_, place)| place.span == *span)
 }
 
 fn amount(bytes: usize) -> String {

@@ -7,8 +7,10 @@
 //! it reads; so no order can become circular. A second walk, backwards, moves a node to the group of those who read it if
 //! its first place only meant that its result had to be kept.
 //!
-//! A reduction of elements that lie side by side closes a group: it folds the tiles as they are made, in the order and
-//! with the partial results that it has alone.
+//! A reduction of elements that lie side by side is part of a group: it folds the tiles as they are made, in the order and
+//! with the partial results that it has alone. If its segments are short enough for a tile to be whole ones (`rows`), then
+//! what they are folded into is in a register too: it can be computed on there, an element for each segment, and be
+//! repeated for the elements of the segments, in the same group. So a softmax or a variance is read and written once.
 //!
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
 //! each group that reads it, and by itself if anything else does.
@@ -32,8 +34,8 @@ const TRIES: usize = 4;
 /// How many units back a node may go to join a group of large values: what it makes is in memory from then on.
 const NEAR: usize = 4;
 
-/// Elements from which a reduction by itself is run as a program on tiles, so that threads can share it.
-const SHARED_REDUCTION: usize = 1 << 17;
+/// Elements of a segment, at most, for tiles to be whole segments: beyond this they leave the second-level cache.
+const MAX_ROW: usize = 1 << 14;
 
 /// What is done at one time.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub struct Group {
     pub len: usize,
     /// Those that a reduction makes one of.
     pub segment: Option<usize>,
+    /// Whether what they are made into is read in the group: tiles are whole segments then.
+    pub rows: bool,
 }
 
 /// The units of a graph, in order, and who reads what.
@@ -176,8 +180,37 @@ impl Planner<'_> {
         if self.roles[node] == Role::Source {
             return 0;
         }
-        let in_register = self.views.is_whole(operand) && self.roles[node] == Role::Element(len);
-        self.unit_of[node] + usize::from(!in_register)
+        let alike = self.drafts[self.unit_of[node]].group.is_some_and(|group| group.len == len);
+        let in_register = self.views.is_whole(operand) && self.roles[node] == Role::Element(len) && alike;
+        self.unit_of[node] + usize::from(!in_register && !self.is_repeated(operand, len))
+    }
+
+    /// The segment of a group that folds segments into this value, if its tiles can be whole ones.
+    fn row(&self, root: Value) -> Option<usize> {
+        let group = self.drafts.get(self.unit_of[self.maker(root)?])?.group?;
+        let segment = group.segment.filter(|segment| (2..=MAX_ROW).contains(segment))?;
+        (self.graph.aval(root).shape.size() * segment == group.len).then_some(segment)
+    }
+
+    /// Whether an operand of a node on `len` elements is what the segments of a group of as many were folded into, each
+    /// repeated for its elements.
+    fn is_repeated(&self, operand: Value, len: usize) -> bool {
+        let segment = self.row(self.views.root(operand)).filter(|_| self.graph.aval(operand).shape.size() == len);
+        segment.is_some_and(|segment| self.views.repeats(self.graph, operand, segment))
+    }
+
+    /// The group that folds segments into what this node computes on, an element for each segment, if the node can be done
+    /// there.
+    fn row_of(&self, node: usize) -> Option<usize> {
+        let operands = &self.graph.nodes()[node].operands;
+        let there = |&v: &Value| {
+            let root = self.views.root(v);
+            self.row(root).filter(|_| self.views.is_whole(v)).and(self.maker(root)).map(|maker| self.unit_of[maker])
+        };
+        let unit = operands.iter().filter_map(there).max()?;
+        let in_time = |v: &Value| there(v) == Some(unit) || self.available(*v, 0) <= unit;
+        let near = self.drafts[unit].group.is_some_and(|group| group.len <= TILE) || unit + NEAR >= self.drafts.len();
+        (near && operands.iter().all(in_time) && self.fits(node, unit, None)).then_some(unit)
     }
 
     /// The unit of an operand, if it is `unit` and the operand is in one of its registers.
@@ -192,6 +225,9 @@ impl Planner<'_> {
             Role::Element(len) => (len, None),
             Role::Fold(len, segment) => (len, Some(segment)),
         };
+        if let (None, Some(unit)) = (segment, self.row_of(node)) {
+            return self.join(node, unit, None);
+        }
         let operands = &self.graph.nodes()[node].operands;
         let first = operands.iter().map(|&v| self.available(v, len)).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
@@ -206,7 +242,7 @@ impl Planner<'_> {
         let fits = |unit: &usize| self.fits(node, *unit, segment);
         match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
             Some(unit) => self.join(node, unit, segment),
-            None => self.open(node, Some(Group { len, segment })),
+            None => self.open(node, Some(Group { len, segment, rows: false })),
         }
     }
 
@@ -241,12 +277,15 @@ impl Planner<'_> {
 
     fn join(&mut self, node: usize, unit: usize, segment: Option<usize>) {
         let reads = self.new_reads(node, unit);
+        let folded = |&v: &Value| self.is_in(v, unit) && self.row(self.views.root(v)).is_some();
+        let rows = self.graph.nodes()[node].operands.iter().any(folded);
         self.unit_of[node] = unit;
         let draft = &mut self.drafts[unit];
         draft.reads.extend(reads);
         draft.nodes.push(node);
         if let Some(group) = &mut draft.group {
             group.segment = group.segment.or(segment);
+            group.rows |= rows;
         }
     }
 
@@ -294,12 +333,7 @@ impl Planner<'_> {
     fn finish(self) -> Units {
         let Planner { graph, views, roles, drafts, .. } = self;
         let mut kept = self.is_output;
-        // A group of one node is that node, but for reductions that threads can share.
-        let is_group = |draft: &Draft| {
-            let shared = |&node: &usize| matches!(roles[node], Role::Fold(len, _) if len >= SHARED_REDUCTION);
-            draft.nodes.len() > 1 || draft.nodes.first().is_some_and(shared)
-        };
-        let grouped: Vec<bool> = drafts.iter().map(|d| d.group.is_some() && is_group(d)).collect();
+        let grouped: Vec<bool> = drafts.iter().map(|d| d.group.is_some() && !d.nodes.is_empty()).collect();
         let unit_of = &self.unit_of;
         // What is made from nothing and must be in memory is made before the first unit that reads it there.
         let mut sources: Vec<Vec<usize>> = vec![vec![]; drafts.len() + 1];

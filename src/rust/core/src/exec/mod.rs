@@ -3,8 +3,9 @@
 //! runs the plan's steps without allocating values.
 
 pub mod control;
-mod describe;
+pub mod describe;
 mod group;
+mod memory_plan;
 pub mod plan;
 pub mod reference;
 mod run;
@@ -12,4 +13,5 @@ mod scatter;
 mod tile;
 mod views;
 
+pub use memory_plan::MemoryPlan;
 pub use run::{Executable, Output};

@@ -1,9 +1,12 @@
 //! Runs a plan.
 
-use super::describe::describe;
-use super::plan::{plan, Action, Plan, Step};
+use super::memory_plan::{self, MemoryPlan};
+use super::plan::{plan, Action, Plan, Step, INPUTS};
+use super::tile::Program;
 use crate::dtype::dispatch;
 use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::kernels::frame::Bound;
 use crate::kernels::memory::{AlignedBytes, Lent, Memory, Span};
 use crate::kernels::tile;
 use crate::ops::Graph;
@@ -26,8 +29,9 @@ pub enum Output<'a> {
 pub struct Executable {
     graph: Graph,
     plan: Plan,
+    may_share: bool,
     // Kept between runs, so that a warm call allocates nothing of the program's size.
-    arena: RefCell<AlignedBytes>,
+    pub(super) arena: RefCell<AlignedBytes>,
 }
 
 impl Executable {
@@ -39,7 +43,8 @@ impl Executable {
         graph.verify()?;
         let graph = passes::optimise(graph)?;
         let plan = plan(&graph, donated)?;
-        Ok(Executable { graph, plan, arena: RefCell::default() })
+        let may_share = plan.steps.iter().any(may_share);
+        Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -52,15 +57,43 @@ impl Executable {
         &self.plan.donations
     }
 
-    /// Bytes of memory beside inputs, constants and outputs.
+    /// The plan.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Bytes of temporary values, without what branches and loops hold.
     pub fn scratch_bytes(&self) -> usize {
         self.plan.arena
     }
 
-    /// The steps of the program as text: what is computed together, what is read and written, how many bytes that is, and
-    /// how much scratch memory it takes.
-    pub fn describe(&self) -> String {
-        describe(&self.plan)
+    /// As [`scratch_bytes`](Executable::scratch_bytes), with what branches and loops hold.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.plan.arena + memory_plan::regions(&self.plan)
+    }
+
+    /// What memory a run takes.
+    pub fn memory_plan(&self) -> MemoryPlan {
+        let graph = &self.graph;
+        let bytes = |v: &Value| graph.aval(*v).bytes();
+        let own = |(&v, donation): (&Value, &Option<usize>)| {
+            let is_made = donation.is_none() && !matches!(graph.def(v), Def::Input(_));
+            if is_made { bytes(&v) } else { 0 }
+        };
+        MemoryPlan {
+            inputs: graph.inputs().iter().map(bytes).sum(),
+            constants: self.plan.literals.len() + graph.constants().iter().map(bytes).sum::<usize>(),
+            outputs: graph.outputs().iter().zip(&self.plan.donations).map(own).sum(),
+            scratch: self.plan.arena,
+            regions: memory_plan::regions(&self.plan),
+            steps: memory_plan::steps(&self.plan),
+        }
+    }
+
+    /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand elements, or
+    /// repeats something.
+    pub fn may_share(&self) -> bool {
+        self.may_share
     }
 
     /// Types of the outputs.
@@ -100,25 +133,25 @@ impl Executable {
         for bytes in inputs {
             memory.add_read(bytes);
         }
-        // A donated buffer is one buffer under two numbers: spans on the input are redirected to the output.
-        let (mut redirect, mut unused) = (Vec::new(), Vec::new());
+        let (mut names, mut unused): (Vec<usize>, _) = ((0..2 + buffers).collect(), Vec::new());
         for output in outputs {
             match output {
                 Output::Fresh(bytes) => {
                     memory.add_write(bytes);
                 }
                 Output::Unused => unused.push(memory.add_read(&[])),
-                Output::Donated(bytes, input) => redirect.push((super::plan::INPUTS + input, memory.add_write(bytes))),
+                // One buffer under two numbers.
+                Output::Donated(bytes, input) => names[INPUTS + input] = memory.add_write(bytes),
             }
         }
         for step in &self.plan.steps {
             if step.results.iter().all(|(_, span)| unused.contains(&span.buffer)) {
                 continue;
             }
-            if poll(step.results.iter().map(|(aval, _)| aval.shape.size()).sum()) {
+            if poll(work(step)) {
                 return false;
             }
-            if !apply(step, &mut memory, &redirect, poll) {
+            if !apply(step, &mut memory, &names, poll) {
                 return false;
             }
         }
@@ -126,12 +159,135 @@ impl Executable {
     }
 }
 
+/// See [`Executable::may_share`].
+fn may_share(step: &Step) -> bool {
+    /// Fewer elements than the cheapest work has that is worth sharing, and than a product of matrices.
+    const FEW: usize = 1 << 11;
+    match &step.action {
+        Action::Control(_) => true,
+        Action::Tiles(program) => program.is_shared(),
+        Action::Apply(_) | Action::Copy => {
+            let made = step.results.iter().map(|(aval, _)| aval.shape.size());
+            step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= FEW
+        }
+    }
+}
+
+/// Elements that a step makes.
+fn work(step: &Step) -> usize {
+    step.results.iter().map(|(aval, _)| aval.shape.size()).sum()
+}
+
+/// A program whose values stay where they are while it runs again and again: the body of a loop. What can be looked up or
+/// checked once is.
+pub(super) struct Repeated<'e, 'a> {
+    steps: Vec<Prepared<'e, 'a>>,
+    /// For each buffer of the program, its number in the memory.
+    names: Vec<usize>,
+}
+
+/// A step of it.
+struct Prepared<'e, 'a> {
+    step: &'e Step,
+    work: usize,
+    how: How<'e, 'a>,
+}
+
+enum How<'e, 'a> {
+    Tiles(Bound<'e, 'a>, &'e Program),
+    /// A copy of bytes as they lie.
+    Move,
+    Other,
+}
+
+/// Scratch memory of repeated programs: a buffer, and the bytes of it that are taken, first by registers, which all share.
+pub(super) struct Scratch {
+    pub buffer: usize,
+    pub taken: usize,
+}
+
+impl Scratch {
+    /// Bytes of scratch memory that these programs need: registers, which they share, and all.
+    pub fn bytes(programs: &[&Executable]) -> [usize; 2] {
+        let (mut registers, mut constants) = (0, 0);
+        for step in programs.iter().flat_map(|program| &program.plan.steps) {
+            if let Action::Tiles(program) = &step.action {
+                let [shared, own] = program.scratch();
+                registers = shared.next_multiple_of(64).max(registers);
+                constants += own.next_multiple_of(64);
+            }
+        }
+        [registers, registers + constants]
+    }
+
+    fn take(&mut self, [registers, constants]: [usize; 2]) -> [Span; 2] {
+        let own = self.taken..self.taken + constants;
+        self.taken += constants.next_multiple_of(64);
+        [0..registers, own].map(|range| Span { buffer: self.buffer, range })
+    }
+}
+
+impl Executable {
+    /// Its literals, to be read where it is repeated.
+    pub(super) fn literals(&self) -> &[u8] {
+        self.plan.literals.as_slice()
+    }
+
+    /// Prepares it to be run often. `names` are the numbers of its buffers in the memory: arena, literals, inputs, outputs.
+    pub(super) fn repeated<'e, 'a>(
+        &'e self, memory: &mut Memory<'a>, names: Vec<usize>, scratch: &mut Scratch,
+    ) -> Repeated<'e, 'a> {
+        let prepare = |step: &'e Step| {
+            let how = match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
+                (Action::Tiles(program), ..) => {
+                    let [registers, constants] = scratch.take(program.scratch());
+                    How::Tiles(program.bind(step, memory, &names, [&registers, &constants]), program)
+                }
+                (Action::Copy, [(aval, from)], [(_, to)])
+                    if from.layout.is_dense(&aval.shape) && from.layout.offset == 0 && from.span.range.len() == to.range.len() =>
+                {
+                    How::Move
+                }
+                _ => How::Other,
+            };
+            Prepared { step, work: work(step), how }
+        };
+        Repeated { steps: self.plan.steps.iter().map(prepare).collect(), names }
+    }
+}
+
+impl<'a> Repeated<'_, 'a> {
+    /// Runs it once. Returns whether it ran to its end.
+    pub fn run(&mut self, memory: &mut Memory<'a>, poll: &mut dyn FnMut(usize) -> bool) -> bool {
+        for Prepared { step, work, how } in &mut self.steps {
+            if poll(*work) {
+                return false;
+            }
+            match how {
+                How::Tiles(bound, program) => {
+                    bound.run(memory);
+                    program.finish(step, memory, &self.names);
+                }
+                How::Move => {
+                    let from = &step.operands[0].1.span;
+                    let (lent, out) = memory.lend(std::iter::once(from), &step.results[0].1, &self.names);
+                    out.copy_from_slice(lent.read(from));
+                }
+                How::Other => {
+                    if !apply(step, memory, &self.names, poll) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
 /// Does one step. Returns whether it came to its end.
-fn apply(
-    step: &Step, memory: &mut Memory, redirect: &[(usize, usize)], poll: &mut dyn FnMut(usize) -> bool,
-) -> bool {
+fn apply(step: &Step, memory: &mut Memory, names: &[usize], poll: &mut dyn FnMut(usize) -> bool) -> bool {
     if let Action::Tiles(program) = &step.action {
-        program.run(step, memory, redirect);
+        program.run(step, memory, names);
         return true;
     }
     let reads = step.operands.iter().map(|(_, place)| &place.span);
@@ -141,7 +297,7 @@ fn apply(
     }
     if let (Action::Apply(_) | Action::Copy, [(aval, span)]) = (&step.action, step.results.as_slice()) {
         // The usual one result and few operands need no vectors.
-        let (lent, data) = memory.lend(reads, span, redirect);
+        let (lent, data) = memory.lend(reads, span, names);
         let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
         let view = |i| view(step, &lent, i);
         match (&step.action, step.operands.len()) {
@@ -154,7 +310,7 @@ fn apply(
         return true;
     }
     let spans: Vec<&Span> = step.results.iter().map(|(_, span)| span).collect();
-    let (lent, data) = memory.lend_all(reads, &spans, redirect);
+    let (lent, data) = memory.lend_all(reads, &spans, names);
     let results = step.results.iter().zip(data);
     let mut results: Vec<ViewMut> =
         results.map(|((aval, _), data)| ViewMut { dtype: aval.dtype, shape: &aval.shape, data }).collect();

@@ -54,6 +54,17 @@ impl Combiner {
         Ok(Combiner { op: op.clone(), one: Executable::compile(region, &[])?, many, buffers })
     }
 
+    /// The program of one element and one update.
+    pub fn program(&self) -> &Executable {
+        &self.one
+    }
+
+    /// Bytes that it holds beside its operands and results.
+    pub fn bytes(&self) -> usize {
+        let buffers: usize = self.buffers.borrow().iter().map(AlignedBytes::len).sum();
+        buffers + self.one.held_bytes() + self.many.iter().map(Executable::held_bytes).sum::<usize>()
+    }
+
     /// Runs it on dense operands. Returns whether it ran to the end.
     pub fn run(&self, operands: &[View], out: &mut ViewMut, poll: Poll) -> bool {
         // A scatter inside itself, by way of an interrupt handler of R, gets buffers of its own.

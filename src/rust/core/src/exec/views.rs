@@ -59,6 +59,22 @@ impl Views {
         self.one[value.index()]
     }
 
+    /// Whether it is all of its root, in order, with each element repeated `segment` times side by side.
+    pub fn repeats(&self, graph: &Graph, value: Value, segment: usize) -> bool {
+        let (Some(layout), shape) = (&self.layouts[value.index()], &graph.aval(value).shape) else { return false };
+        let (mut seen, mut root) = (1, 1);
+        let in_place = shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1).all(|(&size, &stride)| {
+            let within = seen < segment;
+            let wanted = if within { 0 } else { root };
+            seen *= size;
+            root *= if within { 1 } else { size as isize };
+            // No dimension reaches beyond the segment that begins in it.
+            stride == wanted && (!within || seen <= segment)
+        });
+        let whole = self.root(value);
+        in_place && layout.offset == 0 && root as usize == graph.aval(whole).shape.size() && seen == segment * root as usize
+    }
+
     /// Its layout in the buffer of its root.
     pub fn layout(&self, graph: &Graph, value: Value) -> Layout {
         self.layouts[value.index()].clone().unwrap_or_else(|| Layout::dense(&graph.aval(value).shape))

@@ -1,49 +1,187 @@
-//! Dense products of matrices.
+//! Dense products of matrices, which are read where they lie: transposed ones are not copied.
+//!
+//! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix and a vector
+//! have a kernel of their own ([`super::matvec`]); where sums are long and results few, parts of the sums are products,
+//! added in double precision; all others are cut into blocks of the result.
 
+use super::matvec::matvec;
 use super::memory::zeroed;
+use super::wide::wide;
 use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
-use ndarray::linalg::general_mat_mul;
 use half::{bf16, f16};
+use matrixmultiply::CGemmOption::Standard;
 use num_complex::Complex;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+use std::marker::PhantomData;
+use std::ops::{Add, Range};
+
+/// A matrix that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a, T> {
+    /// Where its elements are.
+    pub data: &'a [T],
+    /// Place of the first.
+    pub first: usize,
+    /// Distance of rows, and of columns.
+    pub strides: [isize; 2],
+}
+
+impl<'a, T: Copy> Matrix<'a, T> {
+    /// The column-major matrix of `rows` rows in `data`.
+    pub fn dense(data: &'a [T], rows: usize) -> Self {
+        Matrix { data, first: 0, strides: [1, rows as isize] }
+    }
+
+    /// Place of an element.
+    pub fn at(&self, row: usize, column: usize) -> usize {
+        let [i, j] = self.strides;
+        (self.first as isize + row as isize * i + column as isize * j) as usize
+    }
+
+    fn get(&self, row: usize, column: usize) -> T {
+        self.data[self.at(row, column)]
+    }
+
+    /// The part of it from a row and a column on.
+    fn from(&self, row: usize, column: usize) -> Self {
+        Matrix { first: self.at(row, column), ..*self }
+    }
+
+    fn transposed(&self) -> Self {
+        Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
+    }
+
+    /// Pointer to its first element, of which `rows` by `columns` elements may be read.
+    ///
+    /// # Panics
+    /// If one of these is outside of the data.
+    fn pointer(&self, rows: usize, columns: usize) -> *const T {
+        let spans = [(rows, self.strides[0]), (columns, self.strides[1])].map(|(n, s)| (n as isize - 1) * s);
+        let low = self.first as isize + spans.iter().map(|&s| s.min(0)).sum::<isize>();
+        let high = self.first as isize + spans.iter().map(|&s| s.max(0)).sum::<isize>();
+        assert!(low >= 0 && (high as usize) < self.data.len(), "a matrix outside of its data");
+        self.data[self.first..].as_ptr()
+    }
+}
+
+/// A block of a matrix that is written. Blocks that exist at the same time have no element in common.
+pub struct Block<'a, T> {
+    pointer: *mut T,
+    sizes: [usize; 2],
+    strides: [usize; 2],
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: a block is an exclusive borrow of its elements.
+unsafe impl<T: Send> Send for Block<'_, T> {}
+// SAFETY: of a shared block only parts can be written, which are kept apart by those who take them.
+unsafe impl<T: Sync> Sync for Block<'_, T> {}
+
+impl<T> Block<'_, T> {
+    /// The matrix of these sizes in `data`; its elements have different places.
+    fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
+        let last = (0..2).map(|i| (sizes[i] - 1) * strides[i]).sum::<usize>();
+        assert!(last < data.len(), "a matrix outside of its data");
+        Block { pointer: data.as_mut_ptr(), sizes, strides, borrow: PhantomData }
+    }
+
+    /// Every `step`-th row, from row `first` on, of some columns.
+    ///
+    /// # Safety
+    /// No other block that has an element in common with it is there as long as it is.
+    unsafe fn part(&self, first: usize, step: usize, rows: usize, columns: Range<usize>) -> Block<'_, T> {
+        assert!(first + (rows - 1) * step < self.sizes[0] && columns.end <= self.sizes[1], "a block outside of its matrix");
+        let [i, j] = self.strides;
+        let pointer = self.pointer.wrapping_add(first * i + columns.start * j);
+        Block { pointer, sizes: [rows, columns.len()], strides: [step * i, j], borrow: PhantomData }
+    }
+
+    fn set(&mut self, row: usize, column: usize, x: T) {
+        assert!(row < self.sizes[0] && column < self.sizes[1], "an element outside of its block");
+        let at = row * self.strides[0] + column * self.strides[1];
+        // SAFETY: an element of the block, which is borrowed exclusively.
+        unsafe { self.pointer.add(at).write(x) }
+    }
+}
 
 /// Element types with a matrix product.
 pub trait Dot: Element {
-    /// `out = lhs * rhs` for column-major `lhs [m, k]`, `rhs [k, n]`; element `(i, j)` of the result goes to
-    /// `out[offset + (i + j * m) * stride]`.
-    fn dot(lhs: &[Self], rhs: &[Self], sizes: [usize; 3], out: &mut [Self], offset: usize, stride: usize);
+    /// `out = lhs * rhs` for `lhs [m, k]`, `rhs [k, n]`, none of these 0.
+    fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>);
+
+    /// `out = matrix * x`, if there is a kernel for it.
+    fn vector(_matrix: Matrix<Self>, _x: &[Self], _out: &mut [Self]) -> bool {
+        false
+    }
+
+    /// The column-major product, if its sums may be made in parts.
+    fn parts(_lhs: Matrix<Self>, _rhs: Matrix<Self>, _sizes: [usize; 3], _out: &mut [Self]) -> bool {
+        false
+    }
 }
 
-// The `matrixmultiply` kernels behind ndarray choose AVX2 and FMA at run time.
+// The kernels of `matrixmultiply` choose AVX2 and FMA at run time.
 macro_rules! dot_float {
-    ($($type:ty)+) => {$(
+    ($($type:ident $gemm:ident $line:literal;)+) => {$(
         impl Dot for $type {
-            fn dot(lhs: &[$type], rhs: &[$type], [m, k, n]: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
-                let whole = "slices hold the whole matrices";
-                let lhs = ArrayView2::from_shape((m, k).f(), lhs).expect(whole);
-                let rhs = ArrayView2::from_shape((k, n).f(), rhs).expect(whole);
-                let place = (m, n).strides((stride, m * stride));
-                let mut out = ArrayViewMut2::from_shape(place, &mut out[offset..]).expect(whole);
-                let (zero, one) = (<$type>::from_bool(false), <$type>::from_bool(true));
-                general_mat_mul(one, &lhs, &rhs, zero, &mut out);
+            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, [m, k, n]: [usize; 3], out: Block<$type>) {
+                let ([ra, ca], [rb, cb], [rc, cc]) = (lhs.strides, rhs.strides, out.strides.map(|s| s as isize));
+                let (a, b, c) = (lhs.pointer(m, k), rhs.pointer(k, n), out.pointer);
+                assert!(out.sizes == [m, n], "a result of other sizes");
+                // SAFETY: all elements are inside of what the operands and the result borrow, as `pointer` checks.
+                unsafe { matrixmultiply::$gemm(m, k, n, 1.0, a, ra, ca, b, rb, cb, 0.0, c, rc, cc) }
+            }
+            fn vector(matrix: Matrix<$type>, x: &[$type], out: &mut [$type]) -> bool {
+                matvec::<$type, $line>(matrix, x, out);
+                true
+            }
+            fn parts(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
+                in_parts::<$type, f64>(lhs, rhs, sizes, out)
             }
         }
     )+};
 }
-dot_float! { f32 f64 Complex<f32> Complex<f64> }
+dot_float! { f32 sgemm 16; f64 dgemm 8; }
+
+macro_rules! dot_complex {
+    ($($part:ident $gemm:ident;)+) => {$(
+        impl Dot for Complex<$part> {
+            fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, [m, k, n]: [usize; 3], out: Block<Self>) {
+                let ([ra, ca], [rb, cb], [rc, cc]) = (lhs.strides, rhs.strides, out.strides.map(|s| s as isize));
+                // A complex number is its two parts, in order.
+                let (a, b) = (lhs.pointer(m, k).cast(), rhs.pointer(k, n).cast());
+                let c = out.pointer.cast();
+                assert!(out.sizes == [m, n], "a result of other sizes");
+                let (zero, one) = ([0.0; 2], [1.0, 0.0]);
+                // SAFETY: all elements are inside of what the operands and the result borrow, as `pointer` checks.
+                unsafe {
+                    matrixmultiply::$gemm(
+                        Standard, Standard, m, k, n, one, a, ra, ca, b, rb, cb, zero, c, rc, cc,
+                    )
+                }
+            }
+            fn parts(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: &mut [Self]) -> bool {
+                in_parts::<Self, Complex<f64>>(lhs, rhs, sizes, out)
+            }
+        }
+    )+};
+}
+dot_complex! { f32 cgemm; f64 zgemm; }
 
 // 16-bit floats multiply as f32, and round each element of the result once.
 macro_rules! dot_half {
     ($($type:ty)+) => {$(
         impl Dot for $type {
-            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
-                let wide = |x: &[$type]| x.iter().map(|v| v.to_f32()).collect::<Vec<f32>>();
-                let [m, _, n] = sizes;
-                let mut product = zeroed::<f32>(m * n);
-                f32::dot(&wide(lhs), &wide(rhs), sizes, &mut product, 0, 1);
-                for (i, v) in product.into_iter().enumerate() {
-                    out[offset + i * stride] = <$type>::from_f32(v);
+            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, [m, k, n]: [usize; 3], mut out: Block<$type>) {
+                let wide = |x: Matrix<$type>, rows: usize, columns: usize| {
+                    let column = |j: usize| (0..rows).map(move |i| x.get(i, j).to_f32());
+                    (0..columns).flat_map(column).collect::<Vec<f32>>()
+                };
+                let (lhs, rhs, mut product) = (wide(lhs, m, k), wide(rhs, k, n), zeroed::<f32>(m * n));
+                let block = Block::new(&mut product, [m, n], [1, m]);
+                f32::dot(Matrix::dense(&lhs, m), Matrix::dense(&rhs, k), [m, k, n], block);
+                for (at, x) in product.into_iter().enumerate() {
+                    out.set(at % m, at / m, <$type>::from_f32(x));
                 }
             }
         }
@@ -51,23 +189,33 @@ macro_rules! dot_half {
 }
 dot_half! { bf16 f16 }
 
+/// Products of which the order makes no difference.
 fn dot_plain<T: Element>(
-    lhs: &[T], rhs: &[T], [m, k, n]: [usize; 3], out: &mut [T], offset: usize, stride: usize, step: fn(T, T, T) -> T,
+    lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], mut out: Block<T>, step: impl Fn(T, T, T) -> T + Copy,
 ) {
+    // Columns that lie in one line, so that the loop over rows becomes vectors.
+    let (mut dense, mut lhs) = (Vec::new(), lhs);
+    if lhs.strides[0] != 1 {
+        dense.extend((0..k).flat_map(|l| (0..m).map(move |i| lhs.get(i, l))));
+        lhs = Matrix::dense(&dense, m);
+    }
+    let mut sums = vec![T::default(); m];
     for j in 0..n {
-        for i in 0..m {
-            let sum = (0..k).fold(T::default(), |sum, l| step(sum, lhs[i + l * m], rhs[l + j * k]));
-            out[offset + (i + j * m) * stride] = sum;
+        sums.fill(T::default());
+        for l in 0..k {
+            let (column, y) = (&lhs.data[lhs.at(0, l)..][..m], rhs.get(l, j));
+            wide(|| sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum = step(*sum, x, y)));
         }
+        sums.iter().enumerate().for_each(|(i, &sum)| out.set(i, j, sum));
     }
 }
 
 macro_rules! dot_int {
     ($($type:ty)+) => {$(
         impl Dot for $type {
-            fn dot(lhs: &[$type], rhs: &[$type], sizes: [usize; 3], out: &mut [$type], offset: usize, stride: usize) {
+            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: Block<$type>) {
                 let step = |sum: $type, x: $type, y| Int::wrapping_add(sum, Int::wrapping_mul(x, y));
-                dot_plain(lhs, rhs, sizes, out, offset, stride, step)
+                dot_plain(lhs, rhs, sizes, out, step)
             }
         }
     )+};
@@ -76,45 +224,122 @@ dot_int! { i8 i16 i32 i64 u8 u16 u32 u64 }
 
 impl Dot for Bool {
     // Sum and product of booleans are or and and, as in `nv_add()` and `nv_mul()`.
-    fn dot(lhs: &[Bool], rhs: &[Bool], sizes: [usize; 3], out: &mut [Bool], offset: usize, stride: usize) {
+    fn dot(lhs: Matrix<Bool>, rhs: Matrix<Bool>, sizes: [usize; 3], out: Block<Bool>) {
         let step = |sum: Bool, x: Bool, y: Bool| (sum.get() | (x.get() & y.get())).into();
-        dot_plain(lhs, rhs, sizes, out, offset, stride, step)
+        dot_plain(lhs, rhs, sizes, out, step)
     }
 }
 
 /// Columns of the result in a piece of work: enough to keep a thread busy and to fill the blocks of the product kernels.
 const COLUMNS: usize = 128;
 
-/// Products of a batch of column-major matrices: `lhs [m, k, b]`, `rhs [k, n, b]`, `out [b, m, n]`.
-pub fn batched<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [u8]) {
+/// About how long a multiplication with its addition takes, in picoseconds.
+const STEP: usize = 50;
+
+/// Rows of the result in a piece of work, where it has too few columns to be shared by these.
+const ROWS: usize = 1024;
+
+/// Products in a part of a long sum.
+const DEPTH: usize = 4096;
+
+/// Elements of a result whose sums are made in parts, at most.
+const FEW: usize = 1 << 14;
+
+/// Matrices of a batch: the first, and the distance from one to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a, T> {
+    /// The first.
+    pub first: Matrix<'a, T>,
+    /// From one to the next.
+    pub stride: isize,
+}
+
+impl<'a, T> Batch<'a, T> {
+    fn matrix(&self, number: usize) -> Matrix<'a, T> {
+        let Matrix { data, first, strides } = self.first;
+        Matrix { data, first: (first as isize + number as isize * self.stride) as usize, strides }
+    }
+}
+
+/// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`, column-major.
+pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [u8]) {
     let out = cast::slice_mut::<T>(out);
     if out.is_empty() {
         return;
     }
-    // Pieces are runs of columns of the result, which lie in one line for all of the batch.
-    let column = b * m;
-    pool::for_each_chunk(out, COLUMNS * column, b * m * k * n, |piece, out| {
-        let (first, columns) = (piece * COLUMNS, out.len() / column);
-        for i in 0..b {
-            let r = &rhs[i * k * n + first * k..][..columns * k];
-            T::dot(&lhs[i * m * k..][..m * k], r, [m, k, columns], out, i, b);
+    if k == 0 {
+        return out.fill(T::default());
+    }
+    if b == 1 {
+        let (lhs, rhs) = (lhs.first, rhs.first);
+        let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
+        let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
+        if by_column || by_row || (m * n <= FEW && k >= 2 * DEPTH && T::parts(lhs, rhs, [m, k, n], out)) {
+            return;
+        }
+    }
+    let rows = if n < 2 * COLUMNS { ROWS } else { m };
+    let (down, across) = (m.div_ceil(rows), n.div_ceil(COLUMNS));
+    // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
+    let all = Block::new(out, [b * m, n], [1, b * m]);
+    pool::for_each_piece(down * across, (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING, |piece| {
+        let (i, j) = (piece % down * rows, piece / down * COLUMNS);
+        let sizes = [rows.min(m - i), k, COLUMNS.min(n - j)];
+        for number in 0..b {
+            // SAFETY: pieces have no rows and columns in common, and products of a batch no rows of all.
+            let out = unsafe { all.part(number + i * b, b, sizes[0], j..j + sizes[2]) };
+            T::dot(lhs.matrix(number).from(i, 0), rhs.matrix(number).from(0, j), sizes, out);
         }
     });
+}
+
+/// The product with a vector, the first row of `x`, of `k` elements, if there is a kernel for it.
+fn times_vector<T: Dot>(matrix: Matrix<T>, x: Matrix<T>, k: usize, out: &mut [T]) -> bool {
+    let first = x.first;
+    if x.strides[1] == 1 {
+        return T::vector(matrix, &x.data[first..][..k], out);
+    }
+    T::vector(matrix, &(0..k).map(|j| x.get(0, j)).collect::<Vec<T>>(), out)
+}
+
+/// A product whose sums are long: of parts of the operands, added in order.
+fn in_parts<T: Dot, S: Element + Add<Output = S>>(
+    lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut [T],
+) -> bool {
+    let count = k.div_ceil(DEPTH);
+    let mut parts = zeroed::<T>(count * m * n);
+    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(STEP), |i, part| {
+        let start = i * DEPTH;
+        let sizes = [m, DEPTH.min(k - start), n];
+        T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(part, [m, sizes[2]], [1, m]));
+    });
+    let mut sums: Vec<S> = parts[..m * n].iter().map(|x| x.convert()).collect();
+    for part in parts[m * n..].chunks(m * n) {
+        sums.iter_mut().zip(part).for_each(|(sum, x)| *sum = *sum + x.convert());
+    }
+    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.convert());
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Products of dense matrices: `lhs [m, k, b]`, `rhs [k, n, b]`.
+    fn dense<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [T]) {
+        let batch = |data, rows, columns| Batch { first: Matrix::dense(data, rows), stride: (rows * columns) as isize };
+        batched(batch(lhs, m, k), batch(rhs, k, n), [b, m, k, n], cast::bytes_mut(out));
+    }
+
     #[test]
     fn products_agree_across_types() {
         let (lhs, rhs) = ([1i32, 2, 3, 4, 5, 6], [1i32, 0, 2, 0, 1, 1]);
         let mut want = [0i32; 4];
-        batched(&lhs, &rhs, [1, 2, 3, 2], cast::bytes_mut(&mut want));
+        dense(&lhs, &rhs, [1, 2, 3, 2], &mut want);
         assert_eq!(want, [11, 14, 8, 10]);
         let f = |x: &[i32]| x.iter().map(|&v| v as f32).collect::<Vec<_>>();
         let mut out = [0f32; 4];
-        batched(&f(&lhs), &f(&rhs), [1, 2, 3, 2], cast::bytes_mut(&mut out));
+        dense(&f(&lhs), &f(&rhs), [1, 2, 3, 2], &mut out);
         assert_eq!(out.to_vec(), f(&want));
     }
 
@@ -122,7 +347,7 @@ mod tests {
     fn batch_is_the_fastest_dimension_of_the_result() {
         let (lhs, rhs) = ([1.0f64, 2.0, 3.0, 4.0], [10.0f64, 20.0]);
         let mut out = [0.0f64; 4];
-        batched(&lhs, &rhs, [2, 2, 1, 1], cast::bytes_mut(&mut out));
+        dense(&lhs, &rhs, [2, 2, 1, 1], &mut out);
         assert_eq!(out, [10.0, 60.0, 20.0, 80.0]);
     }
 
@@ -131,9 +356,9 @@ mod tests {
         let [b, m, k, n] = [2, 70, 90, 300];
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n >= pool::PARALLEL_FROM && n > COLUMNS);
+        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS);
         let mut out = vec![0.0; b * m * n];
-        batched(&lhs, &rhs, [b, m, k, n], cast::bytes_mut(&mut out));
+        dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {
             let want: f64 = (0..k).map(|p| lhs[i * m * k + l + p * m] * rhs[i * k * n + p + j * k]).sum();
             // 90 products of numbers below 1/4, rounded in another order.
@@ -144,7 +369,7 @@ mod tests {
     #[test]
     fn an_empty_inner_dimension_gives_zeros() {
         let mut out = [7.0f64; 2];
-        batched::<f64>(&[], &[], [1, 2, 0, 1], cast::bytes_mut(&mut out));
+        dense::<f64>(&[], &[], [1, 2, 0, 1], &mut out);
         assert_eq!(out, [0.0, 0.0]);
     }
 }

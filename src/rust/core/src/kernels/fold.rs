@@ -1,18 +1,18 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32, those of
-//! complex numbers in pairs of f64; sums carry a correction, and chunk boundaries are fixed, so a result depends on the
-//! values and their order only.
+//! complex numbers in pairs of f64; sums carry a correction.
+//!
+//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a tile is
+//! folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result depends on the values and their order only:
+//! not on how they lie in memory, not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
 use super::scalar::{maximum, minimum};
-use super::tile::{tile, tiles};
+use super::tile::gather_run;
 use super::wide::wide;
-#[cfg(test)]
-use super::tile::TILE;
-use super::{cast, complex};
+use super::complex;
 use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
-use crate::shape::{Axis, Shape};
-use crate::tensor::{Layout, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
+use std::marker::PhantomData;
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,149 +31,272 @@ pub enum Fold {
     All,
 }
 
-/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums.
+/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums and products.
 pub type Partial = [u8; PARTIAL];
 
 /// Bytes of a [`Partial`].
 pub const PARTIAL: usize = 16;
 
+/// Parts in which a tile is folded. More would not be faster, as memory is what is waited for.
+pub const LANES: usize = 8;
+
+/// Parts that are left when the others are folded into them.
+const HALVES: [usize; 3] = [LANES / 2, LANES / 4, LANES / 8];
+
 /// Gives pieces of work to the function that it is called with, in order.
 pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
 
-/// An element type that can be reduced. A fold is made of tiles, each by itself, and then of what it made of these, in
-/// order: tiles may be folded by several threads, and the result has the same bits.
-pub trait Reduce: Element {
-    /// Folds one tile. Products are not made of parts.
-    fn partial(fold: Fold, x: &[Self]) -> Partial;
-
-    /// Folds what [`partial`](Reduce::partial) made of all tiles, in their order.
-    fn finish(fold: Fold, partials: Each<Partial>) -> Self;
-
-    /// Folds tiles of elements, in order, into one.
-    fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[Self]))) -> Self;
+/// Where the tiles of several results lie: element `j` of result `i` at `first + i * stride + places[j]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The first element of the first result.
+    pub first: isize,
+    /// From one result to the next.
+    pub stride: isize,
+    /// The elements of a tile, from the first of each result.
+    pub places: &'a [isize],
 }
 
-impl Fold {
-    /// Whether it can be made of tiles that were folded by themselves: a product takes one element after the other.
-    pub fn has_partials(self) -> bool {
-        self != Fold::Prod
+/// An element type that can be reduced.
+pub trait Reduce: Element {
+    /// Gives the fold's steps to the work.
+    fn steps<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
+
+    /// Folds what was made of all tiles, in their order.
+    fn finish(fold: Fold, partials: Each<Partial>) -> Self {
+        Self::steps(fold, Last(partials))
     }
+
+    /// Folds one tile, into a [`Partial`], or into the result if there is no other.
+    fn tile<O: Made>(fold: Fold, x: &[Self]) -> O {
+        Self::steps(fold, One(x, PhantomData))
+    }
+
+    /// Folds one tile for each element of `out`, with the bits of [`tile`](Reduce::tile).
+    fn tiles<O: Made>(fold: Fold, x: &[Self], rows: Rows, out: &mut [O]) {
+        Self::steps(fold, Many { x, rows, out })
+    }
+}
+
+/// What is done with the steps of a fold: accumulators start as `start`, `step` takes an element, `join` another
+/// accumulator. `any` says that the order makes no difference.
+pub trait Work<T> {
+    /// What comes out.
+    type Made;
+    /// Does it.
+    fn run<A: Element>(
+        self, any: bool, start: A, step: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
+    ) -> Self::Made;
+}
+
+/// What an accumulator becomes: a partial result, or the result itself.
+pub trait Made: Sized {
+    /// It.
+    fn made<A: Element>(acc: A) -> Self;
+}
+
+impl Made for Partial {
+    fn made<A: Element>(acc: A) -> Partial {
+        acc.to_bytes()
+    }
+}
+
+impl<T: Element> Made for T {
+    fn made<A: Element>(acc: A) -> T {
+        acc.convert()
+    }
+}
+
+/// A tile of one result.
+struct One<'a, T, O>(&'a [T], PhantomData<O>);
+
+impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
+    type Made = O;
+    fn run<A: Element>(
+        self, any: bool, start: A, step: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
+    ) -> O {
+        wide(|| {
+            if any {
+                return O::made(self.0.iter().fold(start, |a, &x| step(a, x)));
+            }
+            let mut lanes = [start; LANES];
+            let chunks = self.0.chunks_exact(LANES);
+            let rest = chunks.remainder();
+            for chunk in chunks {
+                // Of a length that the compiler knows, so that the parts stay in registers.
+                lanes = std::array::from_fn(|i| step(lanes[i], chunk[i]));
+            }
+            for (a, &x) in lanes.iter_mut().zip(rest) {
+                *a = step(*a, x);
+            }
+            for half in HALVES {
+                for lane in 0..half {
+                    lanes[lane] = join(lanes[lane], lanes[lane + half]);
+                }
+            }
+            O::made(lanes[0])
+        })
+    }
+}
+
+/// What was made of all tiles.
+struct Last<'a>(Each<'a, Partial>);
+
+impl<T: Element> Work<T> for Last<'_> {
+    type Made = T;
+    fn run<A: Element>(
+        self, _: bool, start: A, _: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
+    ) -> T {
+        let mut out = start;
+        (self.0)(&mut |part| out = join(out, A::from_bytes(&part)));
+        out.convert()
+    }
+}
+
+/// Tiles of several results.
+struct Many<'a, T, O> {
+    x: &'a [T],
+    rows: Rows<'a>,
+    out: &'a mut [O],
+}
+
+/// Results from which a lane is made after the other; of fewer, all are one run where the elements of one place follow those
+/// of the one before.
+const LONG: usize = 512;
+
+impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
+    type Made = ();
+    fn run<A: Element>(
+        self, _: bool, start: A, step: impl Fn(A, T) -> A + Copy, join: impl Fn(A, A) -> A + Copy,
+    ) {
+        let (len, Rows { first, stride, places }) = (self.out.len(), self.rows);
+        let lanes = places.len().min(LANES);
+        let mut acc = vec![start; lanes * len];
+        let at = |j: usize| first + places[j];
+        let side_by_side = || places.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
+        if stride == 1 && len < LONG && lanes == LANES && side_by_side() {
+            let whole = places.len() / LANES;
+            runs(&mut acc, self.x, 1, (0..whole).map(|i| at(i * LANES)), step);
+            let rest = &mut acc[..places.len() % LANES * len];
+            runs(rest, self.x, 1, (whole * LANES..places.len()).take(1).map(at), step);
+        } else {
+            for (lane, acc) in acc.chunks_exact_mut(len.max(1)).enumerate() {
+                runs(acc, self.x, stride, (lane..places.len()).step_by(LANES).map(at), step);
+            }
+        }
+        // A part that has no elements would change nothing.
+        for half in HALVES {
+            let (low, high) = acc.split_at_mut((half * len).min(lanes * len));
+            wide(|| low.iter_mut().zip(&*high).for_each(|(a, &b)| *a = join(*a, b)));
+        }
+        wide(|| self.out.iter_mut().zip(&acc).for_each(|(out, &a)| *out = O::made(a)));
+    }
+}
+
+/// Takes runs of elements, `stride` apart, into as many accumulators: four runs at a time, as accumulators are loaded and
+/// stored each time.
+fn runs<T: Element, A: Copy>(
+    acc: &mut [A], x: &[T], stride: isize, mut starts: impl Iterator<Item = isize>, step: impl Fn(A, T) -> A + Copy,
+) {
+    let n = acc.len();
+    let mut scratch = if stride == 1 { vec![] } else { vec![T::default(); 4 * n] };
+    loop {
+        let (mut four, mut count) = ([0; 4], 0);
+        for (slot, start) in four.iter_mut().zip(starts.by_ref()) {
+            (*slot, count) = (start, count + 1);
+        }
+        let run: [&[T]; 4] = if stride == 1 {
+            std::array::from_fn(|i| if i < count { &x[four[i] as usize..][..n] } else { &[][..] })
+        } else {
+            for (i, run) in scratch.chunks_exact_mut(n.max(1)).take(count).enumerate() {
+                gather_run(x, four[i], stride, run);
+            }
+            std::array::from_fn(|i| if i < count { &scratch[i * n..][..n] } else { &[][..] })
+        };
+        if count < 4 {
+            for run in &run[..count] {
+                wide(|| acc.iter_mut().zip(*run).for_each(|(a, &x)| *a = step(*a, x)));
+            }
+            return;
+        }
+        wide(|| {
+            let [b, c, d, e] = run;
+            for ((((a, &b), &c), &d), &e) in acc.iter_mut().zip(b).zip(c).zip(d).zip(e) {
+                *a = step(step(step(step(*a, b), c), d), e);
+            }
+        });
+    }
+}
+
+/// Whether the fold is of booleans that are true if any is.
+fn is_any(fold: Fold) -> bool {
+    matches!(fold, Fold::Any | Fold::Max | Fold::Sum)
 }
 
 impl Reduce for Bool {
-    fn partial(fold: Fold, x: &[Bool]) -> Partial {
-        // Sums and products of booleans are converted to integers before they get here.
-        let any = matches!(fold, Fold::Any | Fold::Max | Fold::Sum);
-        let out: Bool = if any { x.iter().any(|b| b.get()) } else { x.iter().all(|b| b.get()) }.into();
-        out.to_bytes()
-    }
-
-    fn finish(fold: Fold, partials: Each<Partial>) -> Bool {
-        let any = matches!(fold, Fold::Any | Fold::Max | Fold::Sum);
-        let mut out = !any;
-        partials(&mut |part| {
-            let part = Bool::from_bytes(&part).get();
-            out = if any { out | part } else { out & part };
-        });
-        out.into()
-    }
-
-    fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[Bool]))) -> Bool {
-        Self::finish(fold, &mut |add| tiles(&mut |x| add(Self::partial(fold, x))))
-    }
-}
-
-/// The value from which an integer fold starts, and its step.
-fn int_fold<I: Int>(fold: Fold) -> (I, fn(I, I) -> I) {
-    match fold {
-        Fold::Sum => (I::default(), I::wrapping_add),
-        Fold::Prod => (I::from_bool(true), I::wrapping_mul),
-        Fold::Max => (I::LOWEST, I::max),
-        Fold::Min => (I::HIGHEST, I::min),
-        Fold::Any => (I::default(), I::or),
-        Fold::All => (I::ONES, I::and),
-    }
-}
-
-fn partial_int<I: Int>(fold: Fold, x: &[I]) -> Partial {
-    // A loop for each, so that the compiler sees the step.
-    let out = match fold {
-        Fold::Sum => wide(|| x.iter().fold(I::default(), |a, &b| a.wrapping_add(b))),
-        Fold::Max => wide(|| x.iter().fold(I::LOWEST, |a, &b| a.max(b))),
-        Fold::Min => wide(|| x.iter().fold(I::HIGHEST, |a, &b| a.min(b))),
-        _ => {
-            let (start, step) = int_fold(fold);
-            x.iter().fold(start, |a, &b| step(a, b))
-        }
-    };
-    out.to_bytes()
-}
-
-fn finish_int<I: Int>(fold: Fold, partials: Each<Partial>) -> I {
-    let (mut out, step): (I, fn(I, I) -> I) = int_fold(fold);
-    partials(&mut |part| out = step(out, I::from_bytes(&part)));
-    out
-}
-
-fn product_of_ints<I: Int>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[I]))) -> I {
-    let mut out = I::from_bool(true);
-    tiles(&mut |x| out = x.iter().fold(out, |a, &b| a.wrapping_mul(b)));
-    out
-}
-
-fn partial_float<R: Real>(fold: Fold, x: &[R]) -> Partial {
-    match fold {
-        Fold::Max => x.iter().fold(R::LOWEST, |a, &b| maximum(a, b)).to_bytes(),
-        Fold::Min => x.iter().fold(R::HIGHEST, |a, &b| minimum(a, b)).to_bytes(),
-        _ => wide(|| partial_sums(x, |v| v.convert::<R::Wide>())).to_bytes(),
-    }
-}
-
-/// Sums have Neumaier's correction between tiles.
-///
-/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
-fn finish_float<R: Real>(fold: Fold, partials: Each<Partial>) -> R {
-    let mut extreme = |start: R, step: fn(R, R) -> R| {
-        let mut out = start;
-        partials(&mut |part| out = step(out, R::from_bytes(&part)));
-        out
-    };
-    match fold {
-        Fold::Max => extreme(R::LOWEST, maximum),
-        Fold::Min => extreme(R::HIGHEST, minimum),
-        _ => {
-            let mut sum = Compensated::<R::Wide>::default();
-            partials(&mut |part| sum.add(<R::Wide as Element>::from_bytes(&part)));
-            sum.total().convert()
+    // Sums and products of booleans are converted to integers before they get here.
+    fn steps<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
+        if is_any(fold) {
+            work.run(true, Bool::FALSE, |a, b: Bool| (a.get() | b.get()).into(), |a, b| (a.get() | b.get()).into())
+        } else {
+            work.run(true, Bool::TRUE, |a, b: Bool| (a.get() & b.get()).into(), |a, b| (a.get() & b.get()).into())
         }
     }
 }
 
-fn product_of_floats<R: Real>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[R]))) -> R {
-    let mut out = R::Wide::of(1.0);
-    tiles(&mut |x| out = x.iter().fold(out, |a, b| a * b.convert()));
-    out.convert()
+fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
+    match fold {
+        Fold::Sum => work.run(true, I::default(), I::wrapping_add, I::wrapping_add),
+        Fold::Prod => work.run(true, I::from_bool(true), I::wrapping_mul, I::wrapping_mul),
+        Fold::Max => work.run(true, I::LOWEST, I::max, I::max),
+        Fold::Min => work.run(true, I::HIGHEST, I::min, I::min),
+        Fold::Any => work.run(true, I::default(), I::or, I::or),
+        Fold::All => work.run(true, I::ONES, I::and, I::and),
+    }
 }
 
-/// Sum of what `value` gives for the elements of a tile, in eight partial sums.
-#[inline(always)]
-fn partial_sums<T, F: Float>(x: &[T], value: impl Fn(&T) -> F) -> F {
-    let mut partial = [F::of(-0.0); 8];
-    let chunks = x.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        // Of a length that the compiler knows, so that the partial sums stay in registers.
-        let values: [F; 8] = std::array::from_fn(|i| value(&chunk[i]));
-        partial = std::array::from_fn(|i| partial[i] + values[i]);
+fn steps_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
+    match fold {
+        Fold::Max => work.run(false, R::LOWEST, maximum, maximum),
+        Fold::Min => work.run(false, R::HIGHEST, minimum, minimum),
+        Fold::Prod => work.run(false, R::Wide::of(1.0), |a, x: R| a * x.convert(), |a, b| a * b),
+        _ => work.run(false, R::Wide::of(-0.0), |a, x: R| a + x.convert(), |a, b| a + b),
     }
-    for (p, v) in partial.iter_mut().zip(rest) {
-        *p = *p + value(v);
+}
+
+fn sum_of_floats<R: Real>(partials: Each<Partial>) -> R {
+    let mut sum = Compensated::<R::Wide>::default();
+    partials(&mut |part| sum.add(<R::Wide as Element>::from_bytes(&part)));
+    sum.total().convert()
+}
+
+/// Sums and products of complex numbers, in double precision; other folds are refused by `infer`.
+fn steps_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
+    match fold {
+        Fold::Prod => {
+            let one = Complex::new(1.0, 0.0);
+            work.run(false, one, |a, z: C| complex::mul(a, z.convert()), complex::mul)
+        }
+        _ => {
+            let zero = Complex::new(-0.0, -0.0);
+            work.run(false, zero, |a: Complex<f64>, z: C| a + z.convert::<Complex<f64>>(), |a, b| a + b)
+        }
     }
-    let [a, b, c, d, e, f, g, h] = partial;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
+    let (mut re, mut im) = (Compensated::default(), Compensated::default());
+    partials(&mut |part| {
+        let part = <Complex<f64> as Element>::from_bytes(&part);
+        re.add(part.re);
+        im.add(part.im);
+    });
+    C::from_c128(Complex::new(re.total(), im.total()))
 }
 
 /// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
+///
+/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
 #[derive(Default)]
 struct Compensated<F> {
     sum: F,
@@ -201,126 +324,21 @@ impl<F: Float> Compensated<F> {
     }
 }
 
-/// Sums of complex numbers, in double precision; other folds than these and products are refused by `infer`.
-fn partial_complex<C: Cpx>(_: Fold, x: &[C]) -> Partial {
-    let wide = |z: &C| z.convert::<Complex<f64>>();
-    Complex::new(partial_sums(x, |z| wide(z).re), partial_sums(x, |z| wide(z).im)).to_bytes()
-}
-
-fn finish_complex<C: Cpx>(_: Fold, partials: Each<Partial>) -> C {
-    let (mut re, mut im) = (Compensated::default(), Compensated::default());
-    partials(&mut |part| {
-        let part = <Complex<f64> as Element>::from_bytes(&part);
-        re.add(part.re);
-        im.add(part.im);
-    });
-    C::from_c128(Complex::new(re.total(), im.total()))
-}
-
-fn product_of_complex<C: Cpx>(tiles: &mut dyn FnMut(&mut dyn FnMut(&[C]))) -> C {
-    let mut out = Complex::new(1.0, 0.0);
-    tiles(&mut |x| out = x.iter().fold(out, |a, b| complex::mul(a, b.convert())));
-    C::from_c128(out)
-}
-
 macro_rules! reduce {
-    ($partial:ident $finish:ident $product:ident: $($type:ty)+) => {$(
+    ($steps:ident $sum:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
-            fn partial(fold: Fold, x: &[$type]) -> Partial { $partial(fold, x) }
-            fn finish(fold: Fold, partials: Each<Partial>) -> $type { $finish(fold, partials) }
-            fn fold(fold: Fold, tiles: &mut dyn FnMut(&mut dyn FnMut(&[$type]))) -> $type {
-                if !fold.has_partials() {
-                    return $product(tiles);
-                }
-                Self::finish(fold, &mut |add| tiles(&mut |x| add(Self::partial(fold, x))))
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn finish(fold: Fold, partials: Each<Partial>) -> $type {
+                if fold == Fold::Sum { $sum(partials) } else { Self::steps(fold, Last(partials)) }
             }
         }
     )+};
-}
-reduce! { partial_int finish_int product_of_ints: i8 i16 i32 i64 u8 u16 u32 u64 }
-reduce! { partial_float finish_float product_of_floats: bf16 f16 f32 f64 }
-reduce! { partial_complex finish_complex product_of_complex: Complex<f32> Complex<f64> }
-
-/// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
-pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
-    let kept: Vec<usize> = (0..x.shape.rank()).filter(|&i| !axes.contains(&Axis(i))).collect();
-    let pick = |ids: &mut dyn Iterator<Item = usize>| -> (Vec<usize>, Vec<isize>) {
-        ids.map(|i| (x.shape[i], x.layout.strides[i])).unzip()
-    };
-    let (inner_sizes, inner_strides) = pick(&mut axes.iter().map(|a| a.0));
-    let (outer_sizes, outer_strides) = pick(&mut kept.into_iter());
-    let inner_shape = Shape::try_new(inner_sizes).expect("part of an addressable shape");
-    let outer_shape = Shape::try_new(outer_sizes).expect("part of an addressable shape");
-    let outer = Layout { strides: outer_strides, offset: x.layout.offset };
-    let out = cast::slice_mut::<T>(out.data);
-    let n = inner_shape.size();
-    let mut scratch = Vec::new();
-    let mut layout = Layout { strides: inner_strides, offset: 0 };
-    super::tile::runs(&outer_shape, &outer, 0..out.len(), |at, first, stride, len| {
-        for i in 0..len {
-            layout.offset = (first as isize + i as isize * stride) as usize;
-            let view = View { dtype: x.dtype, shape: &inner_shape, layout: &layout, data: x.data };
-            out[at + i] = T::fold(fold, &mut |visit| {
-                for range in tiles(n) {
-                    visit(tile(&view, range, &mut scratch));
-                }
-            });
+    ($steps:ident: $($type:ty)+) => {$(
+        impl Reduce for $type {
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
         }
-    });
+    )+};
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dtype::{DType, HasDType};
-
-    fn run<T: Reduce>(fold: Fold, data: &[T], shape: Shape, axes: &[Axis]) -> Vec<T> {
-        let layout = Layout::dense(&shape);
-        let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(data) };
-        let out_shape = shape.without(axes);
-        let mut out = vec![T::default(); out_shape.size()];
-        reduce::<T>(fold, &x, axes, &mut ViewMut { dtype: T::DTYPE, shape: &out_shape, data: cast::bytes_mut(&mut out) });
-        out
-    }
-
-    #[test]
-    fn rows_and_columns() {
-        let x: Vec<i32> = (1..=6).collect();
-        assert_eq!(run(Fold::Sum, &x, [2, 3].into(), &[Axis(0)]), [3, 7, 11]);
-        assert_eq!(run(Fold::Sum, &x, [2, 3].into(), &[Axis(1)]), [9, 12]);
-        assert_eq!(run(Fold::Prod, &x, [2, 3].into(), &[Axis(0), Axis(1)]), [720]);
-        assert_eq!(run(Fold::Max, &x, [2, 3].into(), &[]), x);
-        assert_eq!(DType::I32, i32::DTYPE);
-    }
-
-    #[test]
-    fn empty_sets_give_the_identity() {
-        let of = |fold| run::<f32>(fold, &[], [0, 2].into(), &[Axis(0)]);
-        assert_eq!(of(Fold::Sum), [0.0, 0.0]);
-        assert_eq!(of(Fold::Prod), [1.0, 1.0]);
-        assert_eq!(of(Fold::Max), [f32::NEG_INFINITY; 2]);
-        assert_eq!(run::<i8>(Fold::Min, &[], [0].into(), &[Axis(0)]), [i8::MAX]);
-        assert_eq!(run::<f32>(Fold::Sum, &[], [2, 0].into(), &[Axis(0)]), [0f32; 0]);
-    }
-
-    #[test]
-    fn nan_and_infinity_reach_the_result() {
-        let of = |fold, x: &[f64]| run(fold, x, [3].into(), &[Axis(0)])[0];
-        assert!(of(Fold::Max, &[1.0, f64::NAN, 2.0]).is_nan());
-        assert!(of(Fold::Min, &[1.0, f64::NAN, 2.0]).is_nan());
-        assert_eq!(of(Fold::Sum, &[f64::INFINITY, 1.0, 2.0]), f64::INFINITY);
-        assert!(of(Fold::Sum, &[f64::INFINITY, f64::NEG_INFINITY, 2.0]).is_nan());
-    }
-
-    #[test]
-    fn long_sums_stay_exact() {
-        let n = 1 << 20;
-        let x: Vec<f32> = (0..n).map(|i| 0.1 + (i % 7) as f32).collect();
-        let exact: f64 = x.iter().map(|&v| v as f64).sum();
-        assert_eq!(run(Fold::Sum, &x, [n].into(), &[Axis(0)]), [exact as f32]);
-        // 1 is lost in every partial sum without the correction between tiles.
-        let mut y = vec![0.0f64; 3 * TILE];
-        (y[0], y[TILE], y[2 * TILE]) = (1e16, 1.0, -1e16);
-        assert_eq!(run(Fold::Sum, &y, [3 * TILE].into(), &[Axis(0)]), [1.0]);
-    }
-}
+reduce! { steps_int: i8 i16 i32 i64 u8 u16 u32 u64 }
+reduce! { steps_float sum_of_floats: bf16 f16 f32 f64 }
+reduce! { steps_complex sum_of_complex: Complex<f32> Complex<f64> }

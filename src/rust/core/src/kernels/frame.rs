@@ -8,16 +8,16 @@
 //! threads have tiles of their own.
 
 use super::cast;
-use super::fold::{Fold, Partial, Reduce, PARTIAL};
-use super::memory::{AlignedBytes, Streams};
+use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
+use super::memory::{AlignedBytes, Memory, Span, Streams};
 use super::pool;
-use super::tile::gather;
+use super::reduce::LINE;
+use super::tile::{gather, TILE};
 use crate::dtype::Element;
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::cell::RefCell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ops::Range;
 
@@ -55,6 +55,11 @@ impl Cut {
         self.longest().min(CONSTANT)
     }
 
+    /// Segments of the longest tile; one if a segment is many tiles.
+    fn folded(&self) -> usize {
+        (self.longest() / self.segment).max(1)
+    }
+
     /// Elements of the longest tile.
     pub fn longest(&self) -> usize {
         if self.parts() > 1 { self.tile } else { (self.segments() * self.segment).min(self.len) }
@@ -79,18 +84,37 @@ pub const CONSTANT: usize = 256;
 /// Where an operand or a result of an instruction is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// In scratch memory, from this byte on: one value, [`Cut::constant`] times.
+    /// Among the constants, from this byte on: one value, [`Cut::constant`] times.
     Constant(usize),
-    /// In scratch memory, from this byte on.
+    /// Among the registers, from this byte on.
     Register(usize),
     /// In the stream with that number.
     Stream(usize),
 }
 
-type Run = dyn Fn(&mut Frame, [Slot; 3], Slot) + Send + Sync;
+/// What an instruction touches of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Extent {
+    /// Nothing: the kernel has fewer operands.
+    Unused,
+    /// The elements of the tile, of so many bytes each.
+    Tile(usize),
+    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a [`Partial`] for each tile.
+    Fold(usize),
+    /// All of a stream that no instruction writes.
+    Whole,
+    /// All copies of a constant, of so many bytes each.
+    Constant(usize),
+}
+
+type Run = dyn Fn(&Window) + Send + Sync;
 
 /// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the three.
-pub struct Kernel(Box<Run>);
+pub struct Kernel {
+    run: Box<Run>,
+    reads: [Extent; 3],
+    write: Extent,
+}
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,32 +122,28 @@ impl fmt::Debug for Kernel {
     }
 }
 
+/// The tile of a value of elements of this type.
+fn tile_of<T>() -> Extent {
+    Extent::Tile(size_of::<T>())
+}
+
 impl Kernel {
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
-        Kernel(Box::new(move |frame, [x, ..], out| {
-            let (x, out) = (frame.source::<T>(x), frame.target::<U>(out));
-            frame.each([x], out, |[x], out| f(cast::slice(x), cast::slice_mut(out)));
-        }))
+        let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
+        Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: tile_of::<U>() }
     }
 
     /// A kernel of two operands.
     pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
-        Kernel(Box::new(move |frame, [x, y, _], out| {
-            let (x, y, out) = (frame.source::<T>(x), frame.source::<T>(y), frame.target::<U>(out));
-            frame.each([x, y], out, |[x, y], out| f(cast::slice(x), cast::slice(y), cast::slice_mut(out)));
-        }))
+        let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.read::<T>(1), w.write::<U>()));
+        Kernel { run, reads: [tile_of::<T>(), tile_of::<T>(), Extent::Unused], write: tile_of::<U>() }
     }
 
     /// A kernel of three operands, the first of its own dtype.
     pub fn of3<S: Element, T: Element>(f: impl Fn(&[S], &[T], &[T], &mut [T]) + Send + Sync + 'static) -> Kernel {
-        Kernel(Box::new(move |frame, [x, y, z], out| {
-            let (x, y, z) = (frame.source::<S>(x), frame.source::<T>(y), frame.source::<T>(z));
-            let out = frame.target::<T>(out);
-            frame.each([x, y, z], out, |[x, y, z], out| {
-                f(cast::slice(x), cast::slice(y), cast::slice(z), cast::slice_mut(out));
-            });
-        }))
+        let run = Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
+        Kernel { run, reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()], write: tile_of::<T>() }
     }
 
     /// Copies the operand.
@@ -133,66 +153,73 @@ impl Kernel {
 
     /// The tile of a stream of this shape and layout.
     pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
-        Kernel(Box::new(move |frame, [x, ..], out| {
-            let (x, out, range) = (frame.whole(x), frame.target::<T>(out), frame.range.clone());
-            let (x, out) = frame.lend([x], out);
-            gather::<T>(cast::slice(x[0]), &shape, &layout, range, cast::slice_mut(out));
-        }))
+        let run = Box::new(move |w: &Window| gather::<T>(w.whole(), &shape, &layout, w.range(), w.write()));
+        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
     pub fn splat<T: Element>(element: usize) -> Kernel {
-        Kernel(Box::new(move |frame, [x, ..], out| {
-            let (x, out) = (frame.whole(x), frame.constant::<T>(out));
-            let (x, out) = frame.lend([x], out);
-            cast::slice_mut::<T>(out).fill(cast::slice::<T>(x[0])[element]);
-        }))
+        let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>()[element]));
+        let write = Extent::Constant(size_of::<T>());
+        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
     }
 
     /// One value, as a constant. Runs before the first tile.
     pub fn fill<T: Element>(value: Literal) -> Kernel {
         let value: T = value.get();
-        Kernel(Box::new(move |frame, _, out| {
-            let out = frame.constant::<T>(out);
-            cast::slice_mut::<T>(frame.lend([], out).1).fill(value);
-        }))
+        let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
+        Kernel { run, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
     }
 
     /// Counts from `start`, up to `size` numbers, each repeated `stride` times.
     pub fn iota<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
-        Kernel(Box::new(move |frame, _, out| {
-            let (first, out) = (frame.range.start, frame.target::<T>(out));
-            let (mut repeat, mut at) = (first % stride, first / stride % size);
-            for out in cast::slice_mut::<T>(frame.lend([], out).1) {
+        let run = Box::new(move |w: &Window| {
+            let (mut repeat, mut at) = (w.start % stride, w.start / stride % size);
+            for out in w.write::<T>() {
                 *out = T::from_i64(start.wrapping_add(at as i64));
                 repeat += 1;
                 if repeat == stride {
                     (repeat, at) = (0, if at + 1 == size { 0 } else { at + 1 });
                 }
             }
-        }))
+        });
+        Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
     }
 
-    /// Folds the segments of the tile into elements of a stream that has one for each segment; or, if a segment is many
-    /// tiles, the tile into its [`Partial`], one for each tile.
+    /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into its
+    /// [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
-        Kernel(Box::new(move |frame, [x, ..], out| {
-            let (segment, parts) = (frame.cut.segment, frame.cut.parts());
-            let x = frame.source::<T>(x).bytes;
-            if parts > 1 {
-                let out = frame.window(out, frame.tile * PARTIAL, PARTIAL);
-                let (x, out) = frame.lend([x], out);
-                out.copy_from_slice(&T::partial(fold, cast::slice(x[0])));
-                return;
+        let places: [isize; LINE] = std::array::from_fn(|i| i as isize);
+        let run = Box::new(move |w: &Window| {
+            let x = w.read::<T>(0);
+            if w.cut.parts() > 1 {
+                return w.folded::<u8>(PARTIAL).copy_from_slice(&T::tile::<Partial>(fold, x));
             }
-            let size = size_of::<T>();
-            let segments = frame.range.start / segment..frame.range.end / segment;
-            let out = frame.window(out, segments.start * size, segments.len() * size);
-            let (x, out) = frame.lend([x], out);
-            for (x, out) in cast::slice::<T>(x[0]).chunks(segment).zip(cast::slice_mut::<T>(out)) {
-                *out = T::finish(fold, &mut |add| add(T::partial(fold, x)));
+            let segment = w.cut.segment;
+            let out = w.folded::<T>(x.len() / segment);
+            if segment < LINE {
+                return T::tiles(fold, x, Rows { first: 0, stride: segment as isize, places: &places[..segment] }, out);
             }
-        }))
+            for (x, out) in x.chunks(segment).zip(out) {
+                *out = if segment <= TILE {
+                    T::tile(fold, x)
+                } else {
+                    T::finish(fold, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
+                };
+            }
+        });
+        Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: Extent::Fold(size_of::<T>()) }
+    }
+
+    /// Repeats what segments were folded into, each for all elements of its segment.
+    pub fn repeat<T: Element>() -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let (segment, out) = (w.cut.segment, w.write::<T>());
+            let folded = w.slice::<T>(0, out.len() / segment);
+            out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
+        });
+        let folded = Extent::Fold(size_of::<T>());
+        Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 }
 
@@ -216,17 +243,22 @@ pub struct Instruction {
     pub operands: [Slot; 3],
     /// Where its result goes.
     pub result: Slot,
+    /// Whether it works on what segments were folded into: on an element for each segment of the tile, which is a number of
+    /// whole ones.
+    pub folded: bool,
 }
 
 /// A program on tiles.
 #[derive(Debug)]
 pub struct Code {
-    /// What is run before the first tile of a piece.
+    /// What is run before the first tile of a piece: what fills constants.
     pub before: Vec<Instruction>,
     /// What is run on each tile.
     pub each: Vec<Instruction>,
     /// Bytes of the registers.
     pub registers: usize,
+    /// Bytes of the constants.
+    pub constants: usize,
     /// The tiles.
     pub cut: Cut,
 }
@@ -253,32 +285,122 @@ impl Code {
         });
     }
 
-    fn piece(&self, streams: &Streams, registers: &mut AlignedBytes, tiles: Range<usize>) {
-        registers.reserve(self.registers);
-        let bytes = registers.as_mut_slice();
-        let registers = Bytes(bytes.as_mut_ptr(), bytes.len());
-        let mut frame = Frame { streams, registers, borrow: PhantomData, cut: &self.cut, tile: 0, range: 0..0 };
-        for instruction in &self.before {
-            (instruction.kernel.0)(&mut frame, instruction.operands, instruction.result);
-        }
-        for tile in tiles {
-            frame.tile = tile;
-            frame.range = self.cut.range(tile);
-            for instruction in &self.each {
-                (instruction.kernel.0)(&mut frame, instruction.operands, instruction.result);
-            }
+    fn piece(&self, streams: &Streams, scratch: &mut AlignedBytes, tiles: Range<usize>) {
+        scratch.reserve(self.registers + self.constants);
+        let (registers, constants) = scratch.as_mut_slice().split_at_mut(self.registers);
+        let room = Room { streams, registers: Bytes::of(registers), constants: Bytes::of(constants), cut: &self.cut };
+        let [before, each] = [&self.before, &self.each].map(|code| room.resolve(code.iter()));
+        // SAFETY: registers and constants are borrowed exclusively, and the streams' memory too for as long as they live.
+        // Another piece has other registers and is given other tiles.
+        unsafe {
+            run(&before, &self.cut, 0..1);
+            run(&each, &self.cut, tiles);
         }
     }
 }
 
-/// The registers of a thread, and the tile that is being made.
-pub struct Frame<'f> {
-    streams: &'f Streams<'f>,
+/// A program with the addresses of all that it reads and writes, to be run often. Constants that hold a number are filled
+/// when it is made.
+pub struct Bound<'c, 'a> {
+    code: &'c Code,
+    streams: Streams<'a>,
+    /// What changes from one run to the next of that which is run before the first tile; and the first tile.
+    first: Vec<(&'c Run, Window<'c>)>,
+    /// For other tiles.
+    each: Vec<Resolved<'c>>,
+    /// Of the memory that it lies in.
+    address: usize,
+    pieces: usize,
+}
+
+impl<'c, 'a> Bound<'c, 'a> {
+    /// Binds a program to values in memory, as [`Memory::streams`] does. Registers are in the first span of `scratch`,
+    /// which other programs may use too; constants in the second, which is its own.
+    ///
+    /// # Panics
+    /// As [`Code::run`] and [`Memory::streams`].
+    pub fn new<'s>(
+        code: &'c Code, pieces: usize, memory: &mut Memory<'a>, reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, names: &[usize],
+        in_place: impl Fn(usize, usize) -> bool, scratch: [&Span; 2],
+    ) -> Bound<'c, 'a> {
+        let streams = memory.resolve(reads, writes, names, in_place);
+        let identity: Vec<usize> = (0..=scratch[0].buffer.max(scratch[1].buffer)).collect();
+        let spare = memory.resolve([].iter(), scratch.into_iter(), &identity, |_, _| false);
+        let [registers, constants] = [0, 1].map(|i| Bytes(spare.get(i).pointer(), spare.get(i).len()));
+        // Scratch memory is nobody's value.
+        let apart = |i: usize| [registers, constants].iter().all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).len())));
+        assert!((0..streams.len()).all(apart), "a value lies in scratch memory");
+        let room = Room { streams: &streams, registers, constants, cut: &code.cut };
+        let changes = |instruction: &&Instruction| instruction.kernel.reads[0] != Extent::Unused;
+        let (before, each) = (room.resolve(code.before.iter().filter(changes)), room.resolve(code.each.iter()));
+        let once = room.resolve(code.before.iter().filter(|instruction| !changes(instruction)));
+        // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
+        unsafe { run(&once, &code.cut, 0..1) };
+        let mut first = Vec::new();
+        let tile = Tile::new(&code.cut, 0);
+        for instruction in before.iter().chain(&each) {
+            instruction.windows(&code.cut, &tile, |window| first.push((instruction.kernel, window)));
+        }
+        Bound { address: memory.address(), code, streams, first, each, pieces }
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// If `memory` is not the one that it is bound to.
+    pub fn run(&mut self, memory: &mut Memory<'a>) {
+        assert!(memory.address() == self.address, "a program is bound to other memory");
+        if self.pieces > 1 {
+            return self.code.run(&self.streams, self.pieces);
+        }
+        for (kernel, window) in &self.first {
+            kernel(window);
+        }
+        let tiles = self.code.cut.tiles();
+        if tiles > 1 {
+            // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
+            // exclusively; all addresses were checked when they were bound. So too for the first tile.
+            unsafe { run(&self.each, &self.code.cut, 1..tiles) };
+        }
+    }
+}
+
+/// Runs instructions on tiles.
+///
+/// # Safety
+/// What the instructions were resolved to is still there, and nothing else reads or writes the elements of these tiles, or
+/// the registers.
+unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
+    for tile in tiles {
+        let tile = Tile::new(cut, tile);
+        for instruction in code {
+            instruction.windows(cut, &tile, |window| (instruction.kernel)(&window));
+        }
+    }
+}
+
+/// The elements of a tile and its segments; if a segment is many tiles, the tile counts as one.
+struct Tile {
+    elements: Range<usize>,
+    segments: Range<usize>,
+}
+
+impl Tile {
+    fn new(cut: &Cut, tile: usize) -> Tile {
+        let elements = cut.range(tile);
+        let segment = cut.segment;
+        let segments = if cut.parts() > 1 { tile..tile + 1 } else { elements.start / segment..elements.end / segment };
+        Tile { elements, segments }
+    }
+}
+
+/// The memory of a program.
+struct Room<'r> {
+    streams: &'r Streams<'r>,
     registers: Bytes,
-    borrow: PhantomData<&'f mut [u8]>,
-    cut: &'f Cut,
-    tile: usize,
-    range: Range<usize>,
+    constants: Bytes,
+    cut: &'r Cut,
 }
 
 /// Bytes that an instruction reads, or writes.
@@ -286,110 +408,185 @@ pub struct Frame<'f> {
 struct Bytes(*mut u8, usize);
 
 impl Bytes {
+    fn of(bytes: &mut [u8]) -> Bytes {
+        Bytes(bytes.as_mut_ptr(), bytes.len())
+    }
+
     fn apart(&self, other: &Bytes) -> bool {
         let (a, b) = (self.0 as usize, other.0 as usize);
         a + self.1 <= b || b + other.1 <= a
     }
 
-    /// The elements `range`, of `size` bytes each.
-    fn part(&self, range: &Range<usize>, size: usize) -> Bytes {
-        assert!(range.end * size <= self.1, "part of a tile outside of it");
-        Bytes(self.0.wrapping_add(range.start * size), range.len() * size)
+    /// `len` bytes, from byte `at` on.
+    fn part(&self, at: usize, len: usize) -> Bytes {
+        assert!(at + len <= self.1, "a register outside of scratch memory");
+        Bytes(self.0.wrapping_add(at), len)
     }
 }
 
-/// An operand's bytes.
+/// Where the elements of a tile are: a start, and the bytes by which it moves with the first element of the tile, with the
+/// first element of a part of the tile, and with the first segment.
 #[derive(Clone, Copy)]
-struct Source {
-    bytes: Bytes,
-    /// Bytes of an element.
-    size: usize,
-    /// Whether the same elements serve all parts of a tile.
-    constant: bool,
+struct Place {
+    start: *mut u8,
+    by_tile: usize,
+    by_part: usize,
+    by_fold: usize,
 }
 
-impl Frame<'_> {
-    /// The tile of an operand.
-    fn source<T>(&self, slot: Slot) -> Source {
-        let (size, n) = (size_of::<T>(), self.range.len());
-        let bytes = match slot {
-            Slot::Constant(at) => self.register(at, self.cut.constant() * size),
-            Slot::Register(at) => self.register(at, n * size),
-            Slot::Stream(i) => self.part(i, self.range.start * size, n * size, false),
+impl Place {
+    fn at(&self, tile: usize, part: usize, fold: usize) -> *mut u8 {
+        self.start.wrapping_add(tile * self.by_tile + part * self.by_part + fold * self.by_fold)
+    }
+}
+
+/// An instruction with the places of what it reads and writes.
+struct Resolved<'c> {
+    kernel: &'c Run,
+    reads: [Place; 3],
+    write: Place,
+    /// Bytes of the first operand, if it is read whole.
+    whole: usize,
+    /// Elements that are done at one time: all of a tile, unless an operand is a constant.
+    part: usize,
+    /// Copies of a constant, if it fills one.
+    copies: Option<usize>,
+    /// As of the instruction.
+    folded: bool,
+}
+
+impl<'c> Resolved<'c> {
+    /// What its kernel is called with for a tile: once, or for each part.
+    #[inline]
+    fn windows<'w>(&self, cut: &'w Cut, Tile { elements, segments }: &Tile, mut call: impl FnMut(Window<'w>)) {
+        let (range, fold) = (if self.folded { segments } else { elements }, segments.start);
+        let n = self.copies.unwrap_or(range.len());
+        let mut at = 0;
+        while at < n {
+            let len = (n - at).min(self.part);
+            let [x, y, z] = &self.reads;
+            let place = |place: &Place| place.at(range.start, at, fold).cast_const();
+            let (reads, write) = ([place(x), place(y), place(z)], self.write.at(range.start, at, fold));
+            call(Window { reads, write, whole: self.whole, start: range.start + at, len, cut });
+            at += len;
+        }
+    }
+}
+
+impl Room<'_> {
+    /// Checks that instructions touch what is theirs, whatever the tile.
+    fn resolve<'c>(&self, code: impl Iterator<Item = &'c Instruction>) -> Vec<Resolved<'c>> {
+        code.map(|instruction| self.instruction(instruction)).collect()
+    }
+
+    fn instruction<'c>(&self, Instruction { kernel, operands, result, folded }: &'c Instruction) -> Resolved<'c> {
+        assert!(!folded || self.cut.parts() == 1, "no tile has what a part of a segment is folded into");
+        let (write, written) = self.place(*result, kernel.write, *folded, true);
+        let mut whole = 0;
+        let reads = [0, 1, 2].map(|i| {
+            let (place, bytes) = self.place(operands[i], kernel.reads[i], *folded, false);
+            assert!(bytes.1 == 0 || bytes.apart(&written), "an instruction writes what it reads");
+            if kernel.reads[i] == Extent::Whole {
+                assert!(i == 0, "only the first operand is read whole");
+                whole = bytes.1;
+            }
+            place
+        });
+        let is_constant = |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
+        let part = if (0..3).any(is_constant) { self.cut.constant() } else { usize::MAX };
+        let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.cut.constant());
+        Resolved { kernel: &*kernel.run, reads, write, whole, part, copies, folded: *folded }
+    }
+
+    /// Where a slot is, and all the bytes that an instruction may touch of it.
+    fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Place, Bytes) {
+        let segments = self.cut.len / self.cut.segment;
+        let (len, longest) = if folded { (segments, self.cut.folded()) } else { (self.cut.len, self.cut.longest()) };
+        let fixed = |bytes: Bytes| (Place { start: bytes.0, by_tile: 0, by_part: 0, by_fold: 0 }, bytes);
+        let stream = |i: usize, needed: usize| {
+            let stream = self.streams.get(i);
+            assert!(needed <= stream.len(), "a tile outside of its stream");
+            assert!(!write || stream.is_writable(), "a stream is read-only");
+            fixed(Bytes(stream.pointer(), stream.len()))
         };
-        Source { bytes, size, constant: matches!(slot, Slot::Constant(_)) }
-    }
-
-    /// The tile of a result.
-    fn target<T>(&self, slot: Slot) -> Bytes {
-        let (size, n) = (size_of::<T>(), self.range.len());
-        match slot {
-            Slot::Register(at) => self.register(at, n * size),
-            Slot::Stream(i) => self.part(i, self.range.start * size, n * size, true),
-            Slot::Constant(_) => panic!("a constant is written once"),
+        match (extent, slot) {
+            (Extent::Unused, _) => fixed(Bytes(std::ptr::NonNull::dangling().as_ptr(), 0)),
+            (Extent::Tile(size), Slot::Constant(at)) if !write => fixed(self.constants.part(at, self.cut.constant() * size)),
+            (Extent::Constant(size), Slot::Constant(at)) => fixed(self.constants.part(at, self.cut.constant() * size)),
+            (Extent::Tile(size), Slot::Register(at)) => {
+                let (place, bytes) = fixed(self.registers.part(at, longest * size));
+                (Place { by_part: size, ..place }, bytes)
+            }
+            (Extent::Tile(size), Slot::Stream(i)) => {
+                let (place, bytes) = stream(i, len * size);
+                (Place { by_tile: size, by_part: size, ..place }, bytes)
+            }
+            (Extent::Fold(size), Slot::Stream(i)) => {
+                let many = self.cut.parts() > 1;
+                let (count, size) = if many { (self.cut.tiles(), PARTIAL) } else { (segments, size) };
+                let (place, bytes) = stream(i, count * size);
+                (Place { by_fold: size, ..place }, bytes)
+            }
+            (Extent::Fold(size), Slot::Register(at)) if self.cut.parts() == 1 => {
+                fixed(self.registers.part(at, self.cut.folded() * size))
+            }
+            (Extent::Whole, Slot::Stream(i)) => {
+                assert!(self.streams.get(i).is_alone(), "a stream is written while all of it is read");
+                stream(i, 0)
+            }
+            _ => panic!("a kernel has no use for a slot of this kind"),
         }
     }
+}
 
-    /// A constant, to be filled.
-    fn constant<T>(&self, slot: Slot) -> Bytes {
-        let Slot::Constant(at) = slot else { panic!("not a constant") };
-        self.register(at, self.cut.constant() * size_of::<T>())
+/// What a kernel sees: where its operands and its result are, and which elements of the program these are. Kernels read
+/// and write just what their [`Extent`]s say.
+pub struct Window<'w> {
+    reads: [*const u8; 3],
+    write: *mut u8,
+    whole: usize,
+    start: usize,
+    len: usize,
+    cut: &'w Cut,
+}
+
+impl Window<'_> {
+    /// Which elements they are.
+    fn range(&self) -> Range<usize> {
+        self.start..self.start + self.len
     }
 
-    fn register(&self, at: usize, len: usize) -> Bytes {
-        assert!(at + len <= self.registers.1, "a register outside of scratch memory");
-        Bytes(self.registers.0.wrapping_add(at), len)
+    /// The elements of an operand.
+    fn read<T: Element>(&self, i: usize) -> &[T] {
+        self.slice(i, self.len)
     }
 
-    /// Calls a kernel on the tile, or on parts of it if an operand is a constant.
-    fn each<const N: usize>(&mut self, reads: [Source; N], write: Bytes, mut f: impl FnMut([&[u8]; N], &mut [u8])) {
-        let n = self.range.len();
-        if !reads.iter().any(|read| read.constant) {
-            let (reads, write) = self.lend(reads.map(|read| read.bytes), write);
-            return f(reads, write);
-        }
-        let (step, size) = (self.cut.constant(), write.1 / n);
-        for start in (0..n).step_by(step) {
-            let part = start..(start + step).min(n);
-            let first = 0..part.len();
-            let reads = reads.map(|read| read.bytes.part(if read.constant { &first } else { &part }, read.size));
-            let (reads, write) = self.lend(reads, write.part(&part, size));
-            f(reads, write);
-        }
+    /// All elements of the first operand.
+    fn whole<T: Element>(&self) -> &[T] {
+        self.slice(0, self.whole / size_of::<T>())
     }
 
-    /// All of a stream that no instruction writes.
-    fn whole(&self, slot: Slot) -> Bytes {
-        let Slot::Stream(i) = slot else { panic!("not a stream") };
-        let stream = self.streams.get(i);
-        assert!(stream.is_alone(), "a stream is written while all of it is read");
-        Bytes(stream.pointer(), stream.len())
+    fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
+        let pointer = self.reads[i].cast::<T>();
+        assert!(pointer.is_aligned(), "an operand is not aligned");
+        // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in memory that is
+        // borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
+        unsafe { std::slice::from_raw_parts(pointer, n) }
     }
 
-    /// Part of a stream to write that has other elements than the tile has.
-    fn window(&self, slot: Slot, start: usize, len: usize) -> Bytes {
-        let Slot::Stream(i) = slot else { panic!("not a stream") };
-        self.part(i, start, len, true)
+    /// The elements to make.
+    #[allow(clippy::mut_from_ref)]
+    fn write<T: Element>(&self) -> &mut [T] {
+        self.folded(self.len)
     }
 
-    fn part(&self, stream: usize, start: usize, len: usize, write: bool) -> Bytes {
-        let stream = self.streams.get(stream);
-        assert!(start + len <= stream.len(), "a tile outside of its stream");
-        assert!(!write || stream.is_writable(), "a stream is read-only");
-        Bytes(stream.pointer().wrapping_add(start), len)
-    }
-
-    /// Slices of what an instruction reads and of what it writes.
-    fn lend<const N: usize>(&mut self, reads: [Bytes; N], write: Bytes) -> ([&[u8]; N], &mut [u8]) {
-        assert!(reads.iter().all(|read| read.apart(&write)), "an instruction writes what it reads");
-        // SAFETY: all are inside of the registers or of a stream, which are borrowed for as long as the frame is, and what
-        // is written overlaps with nothing that is read here. Another frame has other registers; it is given other tiles
-        // and writes no element of a stream that this one reads or writes: windows of streams that may be written are of
-        // the tile alone, and a stream that is read beyond it is not written by any (`whole`).
-        unsafe {
-            let reads = reads.map(|Bytes(pointer, len)| std::slice::from_raw_parts(pointer.cast_const(), len));
-            (reads, std::slice::from_raw_parts_mut(write.0, write.1))
-        }
+    /// The elements to make, of which there are `n`. Kernels call this once.
+    #[allow(clippy::mut_from_ref)]
+    fn folded<T: Element>(&self, n: usize) -> &mut [T] {
+        let pointer = self.write.cast::<T>();
+        assert!(pointer.is_aligned(), "a result is not aligned");
+        // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by nobody.
+        unsafe { std::slice::from_raw_parts_mut(pointer, n) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Part of a buffer, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Number of the buffer, in the order of `add_*` calls.
+    /// Number of the buffer, as a program counts them.
     pub buffer: usize,
     /// Bytes within it.
     pub range: Range<usize>,
@@ -48,17 +48,17 @@ impl<'a> Memory<'a> {
         self.buffers.len() - 1
     }
 
-    /// Lends a span for writing, and others for reading. A span of a buffer that is named first in a pair of `redirect`
-    /// lies in the buffer named second.
+    /// Lends a span for writing, and others for reading. Buffers have the numbers that a program gives them: number `i` is
+    /// buffer `names[i]`.
     ///
     /// # Panics
     /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a plan that
     /// does this is wrong, and its result would be too.
     pub fn lend<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, write: &Span, redirect: &'s [(usize, usize)],
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, write: &Span, names: &'s [usize],
     ) -> (Lent<'s, 'a>, &'s mut [u8]) {
-        let target = self.target(write, redirect);
-        let lent = self.lent(reads, Targets::One(target), redirect);
+        let target = self.target(write, names);
+        let lent = self.lent(reads, Targets::One(target), names);
         let bytes = lent.writable(lent.targets.as_slice().first().expect("there is one"));
         (lent, bytes)
     }
@@ -68,14 +68,14 @@ impl<'a> Memory<'a> {
     /// # Panics
     /// As [`lend`](Memory::lend).
     pub fn lend_all<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, writes: &[&Span], redirect: &'s [(usize, usize)],
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, writes: &[&Span], names: &'s [usize],
     ) -> (Lent<'s, 'a>, Vec<&'s mut [u8]>) {
-        let targets: Vec<Target> = writes.iter().map(|write| self.target(write, redirect)).collect();
+        let targets: Vec<Target> = writes.iter().map(|write| self.target(write, names)).collect();
         for (i, (buffer, range)) in targets.iter().enumerate() {
             let apart = |(other, bytes): &Target| other != buffer || disjoint(bytes, range);
             assert!(targets[..i].iter().all(apart), "a step writes the same bytes twice");
         }
-        let lent = self.lent(reads, Targets::Many(targets), redirect);
+        let lent = self.lent(reads, Targets::Many(targets), names);
         let bytes = lent.targets.as_slice().iter().map(|target| lent.writable(target)).collect();
         (lent, bytes)
     }
@@ -87,13 +87,22 @@ impl<'a> Memory<'a> {
     /// As [`lend`](Memory::lend).
     pub fn streams<'s>(
         &'s mut self, reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, redirect: &[(usize, usize)],
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, names: &[usize],
         in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'s> {
+        self.resolve(reads, writes, names, in_place)
+    }
+
+    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them holds this
+    /// memory exclusively meanwhile ([`address`](Memory::address)).
+    pub(super) fn resolve<'s>(
+        &self, reads: impl ExactSizeIterator<Item = &'s Span>, writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        names: &[usize], in_place: impl Fn(usize, usize) -> bool,
+    ) -> Streams<'a> {
         let mut streams = Vec::with_capacity(reads.len() + writes.len());
-        let targets = || writes.clone().map(|span| (redirected(span.buffer, redirect), &span.range)).enumerate();
+        let targets = || writes.clone().map(|span| (names[span.buffer], &span.range)).enumerate();
         for (i, span) in reads.enumerate() {
-            let buffer = redirected(span.buffer, redirect);
+            let buffer = names[span.buffer];
             let Buffer { pointer, len, .. } = self.buffers[buffer];
             assert!(inside(&span.range, len), "span outside of its buffer");
             let mut alone = true;
@@ -105,7 +114,7 @@ impl<'a> Memory<'a> {
             streams.push(Stream { pointer, len: span.range.len(), writable: false, alone });
         }
         for (i, span) in writes.clone().enumerate() {
-            let (buffer, range) = self.target(span, redirect);
+            let (buffer, range) = self.target(span, names);
             let apart = targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
             assert!(apart, "a step writes the same bytes twice");
             let pointer = self.buffers[buffer].pointer.wrapping_add(range.start);
@@ -114,18 +123,41 @@ impl<'a> Memory<'a> {
         Streams { streams, borrow: PhantomData }
     }
 
+    /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were added.
+    pub(super) fn address(&self) -> usize {
+        self.buffers.as_ptr() as usize
+    }
+
+    /// The bytes of a buffer.
+    pub fn bytes(&self, buffer: usize) -> &[u8] {
+        let Buffer { pointer, len, .. } = self.buffers[buffer];
+        // SAFETY: the buffer is borrowed for longer than `&self`, during which nothing is lent for writing.
+        unsafe { std::slice::from_raw_parts(pointer.cast_const(), len) }
+    }
+
+    /// The bytes of a buffer, to be written.
+    ///
+    /// # Panics
+    /// If it is read-only.
+    pub fn bytes_mut(&mut self, buffer: usize) -> &mut [u8] {
+        let Buffer { pointer, len, writable } = self.buffers[buffer];
+        assert!(writable, "buffer {buffer} is read-only");
+        // SAFETY: the buffer is borrowed exclusively for longer than `&mut self`, during which nothing else is lent.
+        unsafe { std::slice::from_raw_parts_mut(pointer, len) }
+    }
+
     /// Where a span is that is to be written.
-    fn target(&self, write: &Span, redirect: &[(usize, usize)]) -> Target {
-        let target = redirected(write.buffer, redirect);
+    fn target(&self, write: &Span, names: &[usize]) -> Target {
+        let target = names[write.buffer];
         assert!(self.buffers[target].writable, "buffer {target} is read-only");
         assert!(inside(&write.range, self.buffers[target].len), "span outside of its buffer");
         (target, write.range.clone())
     }
 
     fn lent<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, targets: Targets, redirect: &'s [(usize, usize)],
+        &'s mut self, reads: impl Iterator<Item = &'s Span>, targets: Targets, names: &'s [usize],
     ) -> Lent<'s, 'a> {
-        let lent = Lent { memory: self, redirect, targets };
+        let lent = Lent { memory: self, names, targets };
         for read in reads {
             lent.readable(read);
         }
@@ -144,6 +176,11 @@ pub struct Streams<'s> {
 unsafe impl Sync for Streams<'_> {}
 
 impl Streams<'_> {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.streams.len()
+    }
+
     /// The stream with that number.
     pub(super) fn get(&self, number: usize) -> &Stream {
         &self.streams[number]
@@ -201,7 +238,7 @@ impl Targets {
 /// The spans that [`Memory::lend`] lent for reading.
 pub struct Lent<'s, 'a> {
     memory: &'s Memory<'a>,
-    redirect: &'s [(usize, usize)],
+    names: &'s [usize],
     targets: Targets,
 }
 
@@ -218,7 +255,7 @@ impl<'s> Lent<'s, '_> {
 
     /// Where a span starts that may be read.
     fn readable(&self, span: &Span) -> *mut u8 {
-        let buffer = redirected(span.buffer, self.redirect);
+        let buffer = self.names[span.buffer];
         let Buffer { pointer, len, .. } = self.memory.buffers[buffer];
         assert!(inside(&span.range, len), "span outside of its buffer");
         let apart = |(target, range): &Target| buffer != *target || disjoint(&span.range, range);
@@ -234,10 +271,6 @@ impl<'s> Lent<'s, '_> {
         // held by the result, so that nothing else is lent meanwhile.
         unsafe { std::slice::from_raw_parts_mut(self.memory.buffers[*buffer].pointer.add(range.start), range.len()) }
     }
-}
-
-fn redirected(buffer: usize, redirect: &[(usize, usize)]) -> usize {
-    redirect.iter().find(|(from, _)| *from == buffer).map_or(buffer, |&(_, to)| to)
 }
 
 fn inside(range: &Range<usize>, len: usize) -> bool {
@@ -264,10 +297,11 @@ pub struct OutOfMemory {
 /// # Panics
 /// With [`OutOfMemory`] if it cannot be had.
 pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
-    let mut out = Vec::new();
+    let mut out: Vec<T> = Vec::new();
     if out.try_reserve_exact(n).is_err() {
         std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
     }
+    super::blocks::advise(out.as_mut_ptr().cast(), n * std::mem::size_of::<T>());
     out.resize(n, T::default());
     out
 }
@@ -337,18 +371,19 @@ mod tests {
         memory.add_read(&read);
         memory.add_write(&mut write);
         let (a, b, target) = (span(0, 1..3), span(1, 0..2), span(1, 2..4));
-        let (lent, bytes) = memory.lend([&a, &b].into_iter(), &target, &[]);
+        let (lent, bytes) = memory.lend([&a, &b].into_iter(), &target, &[0, 1]);
         assert_eq!((lent.read(&a), lent.read(&b)), (&[2u8, 3][..], &[0u8, 0][..]));
         bytes.copy_from_slice(&[7, 8]);
-        // Buffer 9 stands for buffer 1.
-        let (all, none) = (span(9, 0..4), span(1, 0..0));
-        assert_eq!(memory.lend([&all].into_iter(), &none, &[(9, 1)]).0.read(&all), [0, 0, 7, 8]);
+        // Number 2 stands for buffer 1.
+        let names = [0, 1, 1];
+        let (all, none) = (span(2, 0..4), span(1, 0..0));
+        assert_eq!(memory.lend([&all].into_iter(), &none, &names).0.read(&all), [0, 0, 7, 8]);
         // Two targets at once.
-        let (first, last) = (span(1, 0..1), span(9, 3..4));
-        let (lent, mut targets) = memory.lend_all([&a].into_iter(), &[&first, &last], &[(9, 1)]);
+        let (first, last) = (span(1, 0..1), span(2, 3..4));
+        let (lent, mut targets) = memory.lend_all([&a].into_iter(), &[&first, &last], &names);
         targets[1].copy_from_slice(&lent.read(&a)[1..]);
         targets[0].copy_from_slice(&[5]);
-        assert_eq!(memory.lend([&all].into_iter(), &none, &[(9, 1)]).0.read(&all), [5, 0, 7, 3]);
+        assert_eq!(memory.lend([&all].into_iter(), &none, &names).0.read(&all), [5, 0, 7, 3]);
     }
 
     #[test]
@@ -357,7 +392,7 @@ mod tests {
         let mut write = [0u8; 4];
         let mut memory = Memory::with_capacity(1);
         memory.add_write(&mut write);
-        memory.lend_all([].into_iter(), &[&span(0, 0..3), &span(0, 2..4)], &[]);
+        memory.lend_all([].into_iter(), &[&span(0, 0..3), &span(0, 2..4)], &[0]);
     }
 
     #[test]
@@ -368,13 +403,13 @@ mod tests {
             memory.add_read(&read);
             memory.add_write(&mut write);
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let (lent, _) = memory.lend(reads.iter(), &target, &[(7, 1)]);
+                let (lent, _) = memory.lend(reads.iter(), &target, &[0, 1, 1]);
                 later.map(|span| lent.read(&span).len());
             }))
             .is_err()
         };
         assert!(refused(&[span(1, 0..3)], span(1, 2..4), None));
-        assert!(refused(&[span(7, 0..3)], span(1, 2..4), None));
+        assert!(refused(&[span(2, 0..3)], span(1, 2..4), None));
         assert!(refused(&[], span(1, 2..4), Some(span(1, 3..4))));
         assert!(refused(&[], span(0, 0..1), None));
         assert!(refused(&[span(0, 0..5)], span(1, 0..1), None));

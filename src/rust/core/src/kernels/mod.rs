@@ -1,16 +1,21 @@
 //! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
 
+pub mod blocks;
 pub mod cast;
 pub mod complex;
 pub mod dot;
 pub mod fold;
 pub mod frame;
 pub mod math;
+pub mod matvec;
 pub mod memory;
+pub mod permute;
 pub mod pool;
 pub mod random;
+pub mod reduce;
 pub mod scalar;
 pub mod special;
+pub mod threads;
 pub mod tile;
 pub mod wide;
 pub mod window;

@@ -1,84 +1,306 @@
-//! Threads for large kernels.
+//! Threads for large kernels: the caller and its helpers take the pieces of a region one after the other.
 //!
-//! The pool belongs to the process that made it: after `fork()` its threads do not exist in the child, and waiting for
-//! them would never end, so the child makes one of its own. Work is cut by size, never by the number of threads, and each
-//! piece makes elements that no other makes, so that a result does not depend on that number.
+//! A region starts in microseconds. The caller works itself, and at the end waits for helpers that are in the middle of a
+//! piece only, never for one that has not come. A helper without work looks out for more for a moment, and then sleeps. Work
+//! is cut by size, never by the number of threads, and each piece makes elements that no other makes, so that a result
+//! does not depend on that number.
+//!
+//! One region is shared at a time. What a second thread of the process starts meanwhile, or a piece of a region, it does
+//! alone.
+//!
+//! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which makes some of its
+//! own and never touches the locks of the parent's.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Arc, Mutex};
+use super::threads::threads;
+use std::any::Any;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Elementary operations below which a kernel stays on the calling thread: handing work over takes tens of microseconds.
-pub const PARALLEL_FROM: usize = 1 << 20;
+/// About how long something takes that is worth sharing, in picoseconds. This is the one estimate of it: a region starts in
+/// 1 to 5 microseconds, and a helper that slept arrives some 20 later.
+pub const WORTH_SHARING: usize = 30_000_000;
 
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+/// How long a helper looks out for work before it sleeps.
+const LOOK_OUT: Duration = Duration::from_micros(50);
 
-/// Number of threads: `ANVIL_NUM_THREADS`, else the processors of this machine; at most `OMP_THREAD_LIMIT`, and at most 2
-/// where R's package checks ask for it.
-pub fn threads() -> usize {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok().filter(|&n| n > 0);
-    let all = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let wanted = number("ANVIL_NUM_THREADS").unwrap_or(all).min(number("OMP_THREAD_LIMIT").unwrap_or(usize::MAX));
-    let checked = std::env::var("_R_CHECK_LIMIT_CORES_").is_ok_and(|v| !v.is_empty() && !v.eq_ignore_ascii_case("false"));
-    if checked { wanted.min(2) } else { wanted }
+/// A helper that gave way, and was away for longer than this, is on a core that others want: it sleeps.
+const AWAY: Duration = Duration::from_micros(5);
+
+/// Looks between two looks at the clock.
+const LOOKS: usize = 64;
+
+/// What the threads do together.
+struct Region<'a> {
+    piece: &'a (dyn Fn(usize) + Sync),
+    count: usize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// The pool of this process; `None` if one thread is all there is, or threads cannot be had.
-fn pool() -> Option<Arc<ThreadPool>> {
-    let mut slot = POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let process = std::process::id();
-    if let Some((owner, pool)) = slot.as_ref() {
-        if *owner == process {
-            return Some(pool.clone());
+/// The helpers of a process.
+struct Pool {
+    process: u32,
+    /// Pieces of the region that nobody has taken (32 bits), helpers that may take some (16), helpers that have (16). One
+    /// word, so that a helper that takes a piece of a region holds the region by it.
+    state: AtomicU64,
+    /// The [`Region`] that `state` is about.
+    region: AtomicPtr<()>,
+    /// Whether a region is shared.
+    busy: AtomicBool,
+    helpers: AtomicUsize,
+    /// Whether the system refused to make a thread.
+    refused: AtomicBool,
+    /// Helpers that sleep, and have not been called.
+    sleepers: AtomicUsize,
+    /// Helpers that have been called, and have not heard it.
+    called: Mutex<usize>,
+    call: Condvar,
+    /// Whether the caller sleeps until the last helper has left.
+    waiting: AtomicBool,
+    end: Mutex<()>,
+    ended: Condvar,
+}
+
+const PIECE: u64 = 1 << 32;
+const SEAT: u64 = 1 << 16;
+const INSIDE: u64 = SEAT - 1;
+
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Nothing panics while it holds a lock of a pool.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    fn new(process: u32) -> Pool {
+        Pool {
+            process,
+            state: AtomicU64::new(0),
+            region: AtomicPtr::default(),
+            busy: AtomicBool::new(false),
+            helpers: AtomicUsize::new(0),
+            refused: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            called: Mutex::new(0),
+            call: Condvar::new(),
+            waiting: AtomicBool::new(false),
+            end: Mutex::new(()),
+            ended: Condvar::new(),
         }
     }
-    // The threads of a parent's pool are not there to be joined: it is left as it is.
-    std::mem::forget(slot.take());
-    let threads = threads();
-    if threads < 2 {
-        return None;
+
+    /// The pool of this process. Pools are never dropped: helpers refer to theirs as long as the process lives, and that of
+    /// a parent process is left as it is.
+    fn here() -> &'static Pool {
+        let process = std::process::id();
+        // SAFETY: null, or a pool that was leaked below.
+        let known = |pool: *mut Pool| unsafe { pool.as_ref() }.filter(|pool| pool.process == process);
+        let old = POOL.load(Acquire);
+        if let Some(pool) = known(old) {
+            return pool;
+        }
+        let new = Box::leak(Box::new(Pool::new(process)));
+        match POOL.compare_exchange(old, new, AcqRel, Acquire) {
+            Ok(_) => new,
+            // Another thread was faster. Ours is leaked, once in a process.
+            Err(other) => known(other).unwrap_or(new),
+        }
     }
-    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().ok()?);
-    *slot = Some((process, pool.clone()));
-    Some(pool)
+
+    /// Whether a helper could take a piece.
+    fn is_open(&self, state: u64) -> bool {
+        state >= PIECE && state & INSIDE < state / SEAT % SEAT
+    }
+
+    /// Takes a piece if there is one: its number, counted from the last. `joins` is 1 for a helper that takes its first.
+    fn take(&self, joins: u64) -> Option<usize> {
+        let mut state = self.state.load(Acquire);
+        loop {
+            if state < PIECE || (joins > 0 && !self.is_open(state)) {
+                return None;
+            }
+            match self.state.compare_exchange_weak(state, state - PIECE + joins, AcqRel, Acquire) {
+                Ok(_) => return Some((state / PIECE) as usize),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Does a piece. If it panics, the pieces that nobody has taken are dropped, and the caller will hear of it.
+    fn run(&self, region: &Region, left: usize) {
+        let piece = region.count - left;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (region.piece)(piece))) {
+            self.state.fetch_and(PIECE - 1, AcqRel);
+            lock(&region.panic).get_or_insert(panic);
+        }
+    }
+
+    /// Shares the pieces of a region with up to `seats` helpers.
+    fn share(&'static self, region: &Region, seats: usize) {
+        self.hire(seats);
+        self.region.store(std::ptr::from_ref(region).cast_mut().cast(), Relaxed);
+        self.state.store(region.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
+        self.wake(seats);
+        while let Some(left) = self.take(0) {
+            self.run(region, left);
+        }
+        self.wait();
+    }
+
+    /// Makes helpers until there are as many, or the system has no more.
+    fn hire(&'static self, seats: usize) {
+        let mut helpers = self.helpers.load(Relaxed);
+        while helpers < seats && !self.refused.load(Relaxed) {
+            let made = std::thread::Builder::new().name(format!("anvil-{}", helpers + 1)).spawn(move || self.help());
+            match made {
+                Ok(_) => helpers += 1,
+                Err(_) => self.refused.store(true, Relaxed),
+            }
+        }
+        self.helpers.store(helpers, Relaxed);
+    }
+
+    /// Calls helpers that sleep. A helper that is about to sleep counts itself before it looks a last time, and here the
+    /// region is open before sleepers are counted: one of both sees the other.
+    fn wake(&self, seats: usize) {
+        if self.sleepers.load(SeqCst) == 0 {
+            return;
+        }
+        let mut called = lock(&self.called);
+        let number = self.sleepers.load(SeqCst).min(seats);
+        self.sleepers.fetch_sub(number, SeqCst);
+        *called += number;
+        drop(called);
+        match number {
+            0 => {}
+            1 => self.call.notify_one(),
+            _ => self.call.notify_all(),
+        }
+    }
+
+    /// Waits until no helper is in the region, of which no piece is left.
+    fn wait(&self) {
+        let is_over = || self.state.load(SeqCst) & INSIDE == 0;
+        let start = Instant::now();
+        while start.elapsed() < LOOK_OUT {
+            for _ in 0..LOOKS {
+                if is_over() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.waiting.store(true, SeqCst);
+        let mut end = lock(&self.end);
+        while !is_over() {
+            end = self.ended.wait(end).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.waiting.store(false, SeqCst);
+    }
+
+    /// The life of a helper.
+    fn help(&self) {
+        loop {
+            let Some(first) = self.take(1) else {
+                self.rest();
+                continue;
+            };
+            // SAFETY: a piece was taken, so this is a region whose caller waits until `INSIDE` is 0 again; it was stored
+            // before the state was from which the piece was taken.
+            let region = unsafe { &*self.region.load(Relaxed).cast_const().cast::<Region>() };
+            let mut piece = Some(first);
+            while let Some(left) = piece {
+                self.run(region, left);
+                piece = self.take(0);
+            }
+            // From here on the region may be gone.
+            let state = self.state.fetch_sub(1, SeqCst);
+            if state & INSIDE == 1 && self.waiting.load(SeqCst) {
+                // With the lock, the caller is before its look or asleep.
+                drop(lock(&self.end));
+                self.ended.notify_one();
+            }
+        }
+    }
+
+    /// Looks out for work, and sleeps if there is none for a while.
+    fn rest(&self) {
+        let start = Instant::now();
+        let mut now = start;
+        while now - start < LOOK_OUT {
+            for _ in 0..LOOKS {
+                if self.is_open(self.state.load(Relaxed)) {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            let before = Instant::now();
+            std::thread::yield_now();
+            now = Instant::now();
+            if now - before > AWAY {
+                break;
+            }
+        }
+        let mut called = lock(&self.called);
+        self.sleepers.fetch_add(1, SeqCst);
+        if self.is_open(self.state.load(SeqCst)) {
+            self.sleepers.fetch_sub(1, SeqCst);
+            return;
+        }
+        while *called == 0 {
+            called = self.call.wait(called).unwrap_or_else(PoisonError::into_inner);
+        }
+        *called -= 1;
+    }
 }
 
-/// Calls `piece(i, chunk)` for the chunks of `out` of `size` elements (the last may be shorter), on all threads if `work`,
-/// the number of elementary operations in all, is worth it.
-pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, work: usize, piece: impl Fn(usize, &mut [T]) + Send + Sync) {
-    let size = size.max(1);
-    let pool = if work >= PARALLEL_FROM && out.len() > size { pool() } else { None };
-    match pool {
-        Some(pool) => pool.scope(|scope| {
-            let piece = &piece;
-            for (i, chunk) in out.chunks_mut(size).enumerate() {
-                scope.spawn(move |_| piece(i, chunk));
-            }
-        }),
-        None => out.chunks_mut(size).enumerate().for_each(|(i, chunk)| piece(i, chunk)),
+/// Calls `piece(i)` for all `i` below `count`, in any order, on all threads if `shared`.
+///
+/// # Panics
+/// If a piece does: with what the first one panicked with, when no piece is being worked on any more.
+pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) {
+    // The numbers of pieces and of threads have their bits in the state.
+    let seats = if shared { threads().min(count).saturating_sub(1) } else { 0 };
+    if seats == 0 || count > u32::MAX as usize {
+        return (0..count).for_each(piece);
+    }
+    let pool = Pool::here();
+    if pool.busy.swap(true, Acquire) {
+        return (0..count).for_each(piece);
+    }
+    let region = Region { piece: &piece, count, panic: Mutex::default() };
+    pool.share(&region, seats);
+    pool.busy.store(false, Release);
+    if let Some(panic) = region.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        resume_unwind(panic);
     }
 }
 
-/// Calls `piece(i)` for all `i` below `count`, on all threads if `shared`.
-pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Send + Sync) {
-    let pool = if shared && count > 1 { pool() } else { None };
-    match pool {
-        Some(pool) => pool.scope(|scope| {
-            let piece = &piece;
-            for i in 0..count {
-                scope.spawn(move |_| piece(i));
-            }
-        }),
-        None => (0..count).for_each(piece),
+/// Calls `piece(i, chunk)` for the chunks of `out` of `size` elements (the last may be shorter), on all threads if it is worth
+/// it: `picoseconds` is about how long all of it takes on one.
+///
+/// # Panics
+/// As [`for_each_piece`].
+pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, picoseconds: usize, piece: impl Fn(usize, &mut [T]) + Sync) {
+    let chunks = out.chunks_mut(size.max(1));
+    if picoseconds < WORTH_SHARING || chunks.len() < 2 || threads() < 2 {
+        return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
     }
+    // Each lock is taken once: it hands a chunk to the thread that makes it.
+    let chunks: Vec<Mutex<&mut [T]>> = chunks.map(Mutex::new).collect();
+    for_each_piece(chunks.len(), true, |i| piece(i, &mut lock(&chunks[i])));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn every_chunk_is_visited_once_at_any_size() {
-        for work in [0, PARALLEL_FROM] {
+        for work in [0, WORTH_SHARING] {
             for n in [0, 1, 10, 1000] {
                 let mut out = vec![0usize; n];
                 for_each_chunk(&mut out, 7, work, |i, chunk| {
@@ -92,10 +314,81 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_a_piece_reaches_the_caller() {
-        let caught = std::panic::catch_unwind(|| {
-            for_each_chunk(&mut [0u8; 100], 10, PARALLEL_FROM, |i, _| assert!(i != 5, "piece 5"));
+    fn a_panic_in_a_piece_reaches_the_caller_as_it_is() {
+        for shared in [false, true] {
+            let caught = catch_unwind(|| for_each_piece(100, shared, |i| assert!(i != 5, "piece {i}")));
+            assert_eq!(caught.unwrap_err().downcast_ref::<String>().unwrap(), "piece 5");
+        }
+        // The threads are there as before.
+        every_chunk_is_visited_once_at_any_size();
+    }
+
+    /// Many short regions of a pool of its own, with as many helpers: each piece is done once.
+    fn regions(seats: usize, rest: impl Fn(usize)) {
+        let pool: &'static Pool = Box::leak(Box::new(Pool::new(std::process::id())));
+        for round in 0..300 {
+            let count = 1 + round % 17;
+            let done: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+            let piece = |i: usize| {
+                done[i].fetch_add(1, Relaxed);
+            };
+            let region = Region { piece: &piece, count, panic: Mutex::default() };
+            pool.share(&region, seats);
+            assert!(done.iter().all(|n| n.load(Relaxed) == 1), "round {round}");
+            rest(round);
+        }
+    }
+
+    #[test]
+    fn helpers_come_whether_they_look_out_or_sleep() {
+        for seats in [1, 4] {
+            regions(seats, |_| {});
+            // About as long as helpers look out: some are just falling asleep.
+            regions(seats, |round| std::thread::sleep(LOOK_OUT * (round % 4) as u32));
+        }
+    }
+
+    #[test]
+    fn the_caller_does_not_wait_for_helpers_that_do_not_come() {
+        let pool = Pool::new(std::process::id());
+        // Helpers are counted, but there are none.
+        pool.helpers.store(3, Relaxed);
+        let done = AtomicU32::new(0);
+        let piece = |_: usize| {
+            done.fetch_add(1, Relaxed);
+        };
+        Box::leak(Box::new(pool)).share(&Region { piece: &piece, count: 20, panic: Mutex::default() }, 3);
+        assert_eq!(done.into_inner(), 20);
+    }
+
+    #[test]
+    fn regions_within_regions_and_beside_them_are_done() {
+        let total = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for_each_piece(8, true, |_| {
+                        for_each_piece(8, true, |i| {
+                            total.fetch_add(i, Relaxed);
+                        })
+                    })
+                });
+            }
         });
-        assert!(caught.is_err());
+        assert_eq!(total.into_inner(), 4 * 8 * 28);
+    }
+
+    #[test]
+    fn no_more_helpers_than_seats_are_in_a_region() {
+        let pool: &'static Pool = Box::leak(Box::new(Pool::new(std::process::id())));
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let piece = |_: usize| {
+            most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+            std::thread::sleep(Duration::from_micros(50));
+            inside.fetch_sub(1, SeqCst);
+        };
+        pool.hire(6);
+        pool.share(&Region { piece: &piece, count: 200, panic: Mutex::default() }, 2);
+        assert!((1..=3).contains(&most.into_inner()));
     }
 }

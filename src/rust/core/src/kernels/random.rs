@@ -350,15 +350,15 @@ impl Bits for u64 {
 }
 
 /// Elements of a piece of work for one thread.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 14;
 
-/// Elementary operations that an element counts for: some hundred for a block of two, eight at a time.
-const WORK: usize = 8;
+/// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a time.
+const ELEMENT: usize = 2_000;
 
 /// Fills a dense column-major value with the bits that the state has for its shape.
 pub fn fill<T: Bits>(algorithm: Algorithm, state: [u64; 2], shape: &[usize], out: &mut [T]) {
     let order = Order::new(algorithm, shape, std::mem::size_of::<T>());
-    let work = out.len().saturating_mul(WORK);
+    let work = out.len().saturating_mul(ELEMENT);
     pool::for_each_chunk(out, PIECE, work, |i, piece| {
         let start = i * PIECE;
         fill_piece(algorithm, state, &order, start..start + piece.len(), piece);

@@ -4,7 +4,7 @@
 //! order; a tile of a dense value is a window on it, a tile of any other is gathered into a scratch buffer that stays in
 //! the first-level cache.
 
-use super::{cast, pool};
+use super::{cast, permute, pool};
 use crate::dtype::Element;
 use crate::shape::Shape;
 use crate::tensor::{Layout, View, ViewMut};
@@ -69,23 +69,31 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
 
 /// Copies the elements `range` of a value that lies in `data`.
 pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
-    runs(shape, layout, range, |at, first, stride, len| match stride {
-        0 => out[at..at + len].fill(data[first]),
-        1 => out[at..at + len].copy_from_slice(&data[first..first + len]),
-        _ => {
-            for (i, slot) in out[at..at + len].iter_mut().enumerate() {
-                *slot = data[(first as isize + i as isize * stride) as usize];
-            }
-        }
-    });
+    runs(shape, layout, range, |at, first, stride, len| gather_run(data, first as isize, stride, &mut out[at..at + len]));
 }
 
-/// Elements of a piece of work: a whole number of tiles, large enough to be worth handing to a thread.
-const PIECE: usize = 64 * TILE;
+/// Copies elements that are `stride` apart, the first of them number `first`.
+pub fn gather_run<T: Element>(data: &[T], first: isize, stride: isize, out: &mut [T]) {
+    match stride {
+        0 => out.fill(data[first as usize]),
+        1 => out.copy_from_slice(&data[first as usize..][..out.len()]),
+        _ => {
+            for (i, slot) in out.iter_mut().enumerate() {
+                *slot = data[(first + i as isize * stride) as usize];
+            }
+        }
+    }
+}
+
+/// Elements of a piece of work: a whole number of tiles, of some microseconds.
+const PIECE: usize = 16 * TILE;
+
+/// About how long the cheapest kernel takes for an element, in picoseconds.
+const ELEMENT: usize = 500;
 
 /// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)` makes one.
 fn pieces<U: Element>(out: &mut [U], tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync) {
-    let work = out.len();
+    let work = out.len() * ELEMENT;
     pool::for_each_chunk(out, PIECE, work, |i, piece| {
         let start = i * PIECE;
         let ranges = tiles(piece.len()).map(|r| start + r.start..start + r.end);
@@ -132,7 +140,9 @@ pub fn map3<S: Element, T: Element>(kernel: fn(&[S], &[T], &[T], &mut [T]), x: [
 
 /// Copies a value of any layout into a dense one.
 pub fn copy<T: Element>(x: &View, out: &mut ViewMut) {
-    map1::<T, T>(|x, out| out.copy_from_slice(x), x, out)
+    if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {
+        map1::<T, T>(|x, out| out.copy_from_slice(x), x, out)
+    }
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ binary_ops! {
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
         accepts: ANY,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), hlo: Spelling::Op("stablehlo.add"), generic: "+", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), hlo: Spelling::On(spell::not_boolean, "stablehlo.add", |x, y| x.binary(Binary::or, y)), generic: "+", example: "c(1, 2), c(3, 4)",
         float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.

@@ -7,13 +7,15 @@ use super::{written, Row};
 use crate::dtype::{dispatch, Element, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::memory::zeroed;
+use crate::kernels::dot::{Batch, Matrix};
 use crate::kernels::{cast, dot, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the named
 /// dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the result: batch, then
-/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits in f32), integers wrap. Never ambiguous.
+/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits in f32), parts of
+/// long sums in double precision; integers wrap. Never ambiguous.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
     /// Dimensions that are summed over, of each operand.
@@ -141,26 +143,38 @@ impl DotGeneral {
         dispatch!(lhs.dtype, T => {
             let mut scratch = [Vec::new(), Vec::new()];
             let [sl, sr] = &mut scratch;
-            let l = arranged::<T>(lhs, [&left, &self.contracting[0], &self.batching[0]], sl);
-            let r = arranged::<T>(rhs, [&self.contracting[1], &right, &self.batching[1]], sr);
+            let l = matrices::<T>(lhs, [&left, &self.contracting[0], &self.batching[0]], sl);
+            let r = matrices::<T>(rhs, [&self.contracting[1], &right, &self.batching[1]], sr);
             dot::batched::<T>(l, r, [b, m, k, n], out.data);
         })
     }
 }
 
-/// The elements of `x`, dense, with its dimensions in the order of `axes`; copied to `scratch` only if they lie otherwise.
-fn arranged<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut Vec<T>) -> &'a [T] {
+/// `x` as matrices, whose rows, columns and batch are these axes: where it lies if each of the three is one line, else copied
+/// to `scratch`.
+fn matrices<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut Vec<T>) -> Batch<'a, T> {
+    let lines = axes.map(|axes| line(x, axes));
+    if let [Some(rows), Some(columns), Some(stride)] = lines {
+        let first = Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
+        return Batch { first, stride };
+    }
     let order: Vec<usize> = axes.concat().iter().map(|a| a.0).collect();
     let shape = Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
     let layout = Layout { strides: order.iter().map(|&i| x.layout.strides[i]).collect(), offset: x.layout.offset };
-    let n = shape.size();
-    if layout.is_dense(&shape) {
-        return &cast::slice::<T>(x.data)[layout.offset..][..n];
-    }
-    *scratch = zeroed(n);
+    *scratch = zeroed(shape.size());
     let view = View { shape: &shape, layout: &layout, ..*x };
     tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
-    scratch
+    let [rows, columns] = [0, 1].map(|i| axes[i].iter().map(|a| x.shape[a.0]).product::<usize>());
+    Batch { first: Matrix::dense(scratch, rows), stride: (rows * columns) as isize }
+}
+
+/// The distance of the elements along some dimensions, if it is one for all.
+fn line(x: &View, axes: &[Axis]) -> Option<isize> {
+    match x.layout.lines(x.shape, axes.iter().map(|a| a.0)).as_slice() {
+        [] => Some(1),
+        &[(_, stride)] => Some(stride),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

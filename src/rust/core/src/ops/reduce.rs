@@ -7,8 +7,9 @@ use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
-use crate::kernels::fold::{reduce, Fold};
+use crate::kernels::fold::Fold;
 use crate::kernels::frame::{finish, Kernel};
+use crate::kernels::reduce::reduce;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal, View, ViewMut};
 use num_complex::Complex;
@@ -135,7 +136,7 @@ impl Reduction {
     pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
         let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
         let segment = shape.iter().take(self.axes.len()).product();
-        (leading && self.fold.has_partials() && segment > 0).then_some(segment)
+        (leading && segment > 0).then_some(segment)
     }
 
     /// Its kernel on tiles of operands of this dtype.

@@ -185,6 +185,12 @@ pub(super) fn real(dtype: DType) -> bool {
     !dtype.is_complex()
 }
 
+/// Everything but booleans. XLA's own folding of constants takes the sum of two that hold for an addition modulo 2, while its
+/// kernels, as the specification, say or.
+pub(super) fn not_boolean(dtype: DType) -> bool {
+    dtype != DType::I1
+}
+
 /// No dtype.
 pub(super) fn never(_: DType) -> bool {
     false

@@ -59,9 +59,27 @@ pub const ELEMENTS: &[Known] = &[
     },
     Known {
         ops: &["polygamma"],
-        when: |pair| pair.has(|x| !x.is_finite()),
-        why: "polygamma(n, x) beyond the range, and for negative x: XLA multiplies exp(lgamma(n + 1)) and a zeta function \
-              that is NaN there (CHLO, `polygamma` and `zeta`); anvil has the infinite limits.",
+        when: |pair| pair.has(|x| !x.is_finite()) || (pair.xla[0] == 0.0 && pair.anvil[0].abs() < 1e-100),
+        why: "polygamma(n, x) beyond the range, for negative x, and far out: XLA multiplies exp(lgamma(n + 1)) and a zeta \
+              function that is NaN or 0 there (CHLO, `polygamma` and `zeta`); anvil has the limits, and 1 / x for n = 1.",
+    },
+    Known {
+        ops: &["atan", "atanh"],
+        when: |pair| pair.dtype.is_complex() && pair.xla[0].is_infinite() | pair.xla[1].is_infinite(),
+        why: "atanh(1 + iy) and atan(x + i) where y or x is tiny, about log(2 / y) / 2: XLA's expansion (CHLO, `atanh`) squares \
+              it, and has an infinity.",
+    },
+    Known {
+        ops: &["scatter"],
+        when: |pair| pair.has(|x| !x.is_finite() || x == 0.0),
+        why: "Several updates by a product in one place: another order overflows, or vanishes, on the way (StableHLO, `scatter`, \
+              leaves the order open).",
+    },
+    Known {
+        ops: &["reduce_max", "reduce_min"],
+        when: |pair| pair.anvil.iter().all(|x| x.is_nan()) && !pair.dtype.is_complex(),
+        why: "Maximum and minimum of many elements of which some are NaN: XLA's vectorised loops lose them, against IEEE 754 and \
+              StableHLO (`maximum`).",
     },
     Known {
         ops: &["magnitude", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sqrt", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "sinh", "cosh"],
@@ -91,10 +109,10 @@ pub const ELEMENTS: &[Known] = &[
               the 0 of IEEE 754.",
     },
     Known {
-        ops: &["mul", "mul_no_nan"],
+        ops: &["mul", "mul_no_nan", "div", "floor_div"],
         when: |pair| pair.xla.iter().all(|&x| x == 0.0) && pair.anvil.iter().all(|&x| x == 0.0 || x.is_nan()),
-        why: "Products with a converted boolean: XLA makes `select(b, x, 0)` of them (algebraic_simplifier.cc, HandleMultiply), \
-              so that -1 * 0 is 0 and Inf * 0 is 0.",
+        why: "Products of a converted boolean, and quotients of it and a constant: XLA makes `select(b, x, 0)` of them \
+              (algebraic_simplifier.cc, HandleMultiply), so that -1 * 0, Inf * 0 and 0 / 0 are 0.",
     },
 ];
 

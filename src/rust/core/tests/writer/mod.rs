@@ -68,6 +68,11 @@ impl Writer {
             }
             shapes.push(Shape::try_new(shape).unwrap());
         }
+        Writer::on(seed, rng, shapes)
+    }
+
+    /// A program on tensors of these shapes.
+    pub fn on(seed: u64, mut rng: Rng, shapes: Vec<Shape>) -> Writer {
         let rules = by_name(if rng.one_in(4) { *rng.choose(names()) } else { names()[0] }).unwrap();
         // Conversions to and fro, and ops that round, are where these go wrong.
         let dtypes: &[DType] = match seed % 4 {

@@ -1,6 +1,6 @@
 //! From the nodes of a group to its instructions.
 
-use super::{cut, pieces, Folded, Load, Program};
+use super::{cut, Folded, Load, Program};
 use crate::dtype::{dispatch, DType};
 use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
@@ -61,6 +61,8 @@ struct Draft {
     make: Box<dyn FnOnce() -> Kernel>,
     operands: Vec<usize>,
     result: usize,
+    /// Whether it works on what segments were folded into.
+    folded: bool,
 }
 
 struct Compiler<'a> {
@@ -68,6 +70,7 @@ struct Compiler<'a> {
     views: &'a Views,
     place: &'a dyn Fn(Value) -> Place,
     group: Group,
+    nodes: &'a [usize],
     values: Vec<Virtual>,
     /// What is known of values of the graph, by root, and of operands in other layouts, by value.
     known: HashMap<(Value, bool), usize>,
@@ -86,6 +89,7 @@ pub fn compile(
         views,
         place,
         group,
+        nodes,
         values: vec![],
         known: HashMap::new(),
         operands: vec![],
@@ -96,7 +100,7 @@ pub fn compile(
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
     // Segments that are longer than a tile leave partial results.
-    let whole = cut(group.len, group.segment, 0);
+    let whole = cut(group, 0);
     for &number in nodes {
         let node = &graph.nodes()[number];
         let result = node.results[0];
@@ -122,14 +126,15 @@ pub fn compile(
         let value = compiler.value(home, width);
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
-        compiler.each.push(Draft { make: Box::new(move || kernel(&op, &from)), operands, result: value });
+        let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
+        compiler.each.push(Draft { make: Box::new(move || kernel(&op, &from)), operands, result: value, folded });
         if let (Some(number), Home::Register) = (number, home) {
             stores.push((value, number, width));
         }
     }
     for (value, number, width) in stores {
         let result = compiler.value(Home::Result(number), width);
-        compiler.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
+        compiler.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result, folded: false });
     }
     let late = kept.iter().map(|k| k.late).chain(partials.iter().map(|_| false)).collect();
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
@@ -138,7 +143,7 @@ pub fn compile(
         picoseconds += group.len * if *load == Load::Gather { 1_000 } else { 25 * aval.dtype.bytes() };
     }
     let code = compiler.assemble(streams);
-    Compiled { program: Program { code, loads, late, folds, pieces: pieces(picoseconds), names }, operands, partials }
+    Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
 }
 
 fn kernel(op: &Op, from: &[DType]) -> Kernel {
@@ -170,7 +175,7 @@ impl Compiler<'_> {
     fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
         let value = self.value(Home::Register, width);
         self.values[value].constant = true;
-        self.before.push(Draft { make: Box::new(make), operands, result: value });
+        self.before.push(Draft { make: Box::new(make), operands, result: value, folded: false });
         value
     }
 
@@ -181,7 +186,7 @@ impl Compiler<'_> {
             return value;
         }
         let result = self.value(Home::Register, width);
-        self.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result });
+        self.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result, folded: false });
         result
     }
 
@@ -192,9 +197,29 @@ impl Compiler<'_> {
         if let Some(&value) = self.known.get(&key) {
             return value;
         }
-        let value = self.source(root, whole).unwrap_or_else(|| self.load(v));
+        let made = |this: &mut Self| this.source(root, whole).or_else(|| this.repeated(root));
+        let value = made(self).unwrap_or_else(|| self.load(v));
         self.known.insert(key, value);
         value
+    }
+
+    /// Whether a value is of what segments are folded into: it has an element for each.
+    fn is_folded(&self, value: Value) -> bool {
+        self.graph.aval(value).shape.size() != self.group.len
+    }
+
+    /// What a root that this group folds segments into is for their elements: a group reads what it makes either in its
+    /// place or so ([`Views::repeats`]).
+    fn repeated(&mut self, root: Value) -> Option<usize> {
+        let Def::Result(node, _) = self.graph.def(root) else { return None };
+        if self.nodes.binary_search(&node).is_err() {
+            return None;
+        }
+        let width = self.graph.aval(root).dtype.bytes();
+        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Home::Register, width));
+        let make = move || by_width!(Width(width), T => Kernel::repeat::<T>());
+        self.each.push(Draft { make: Box::new(make), operands, result, folded: false });
+        Some(result)
     }
 
     /// A value that is made from nothing, here.
@@ -211,7 +236,7 @@ impl Compiler<'_> {
                 let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
                 let result = self.value(Home::Register, dtype.bytes());
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
-                self.each.push(Draft { make: Box::new(make), operands: vec![], result });
+                self.each.push(Draft { make: Box::new(make), operands: vec![], result, folded: self.is_folded(root) });
                 Some(result)
             }
             _ => None,
@@ -244,7 +269,7 @@ impl Compiler<'_> {
             Load::Gather => {
                 let result = self.value(Home::Register, dtype.bytes());
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
-                self.each.push(Draft { make: Box::new(make), operands: vec![stream], result });
+                self.each.push(Draft { make: Box::new(make), operands: vec![stream], result, folded: self.is_folded(v) });
                 result
             }
         };
@@ -271,7 +296,7 @@ impl Compiler<'_> {
             })
         };
         // How long constants are does not depend on registers.
-        let repeats = cut(self.group.len, self.group.segment, 0).constant();
+        let repeats = cut(self.group, 0).constant();
         let mut constants = 0;
         for draft in &self.before {
             registers[draft.result] = Some(constants);
@@ -294,7 +319,7 @@ impl Compiler<'_> {
             }
         }
         let width = counts.iter().enumerate().map(|(width, count)| width * count).sum();
-        let cut = cut(self.group.len, self.group.segment, width);
+        let cut = cut(self.group, width);
         // A cache line apart, so that equal places of two registers do not share their low address bits.
         let bytes = |width: usize| (cut.longest() * width).next_multiple_of(64) + 64;
         let mut starts = [0; 18];
@@ -305,7 +330,7 @@ impl Compiler<'_> {
         let slot = |value: usize| match (values[value].home, registers[value]) {
             (Home::Operand(i), _) => Slot::Stream(i),
             (Home::Result(i), _) => Slot::Stream(streams + i),
-            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(starts[17] + start),
+            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(start),
             (Home::Register, register) => {
                 let width = values[value].width;
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
@@ -315,25 +340,19 @@ impl Compiler<'_> {
             let instruction = |draft: Draft| {
                 let mut operands = [Slot::Register(0); 3];
                 operands.iter_mut().zip(&draft.operands).for_each(|(operand, &value)| *operand = slot(value));
-                Instruction { kernel: (draft.make)(), operands, result: slot(draft.result) }
+                Instruction { kernel: (draft.make)(), operands, result: slot(draft.result), folded: draft.folded }
             };
             drafts.into_iter().map(instruction).collect()
         };
         let (before, each) = (make(self.before), make(self.each));
-        Code { before, each, registers: starts[17] + constants, cut }
+        Code { before, each, registers: starts[17], constants, cut }
     }
 }
 
 /// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and an element that
 /// is repeated everywhere has none.
 fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
-    let mut lines: Vec<(usize, isize)> = Vec::new();
-    for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1) {
-        match lines.last_mut() {
-            Some((n, s)) if *s * *n as isize == stride => *n *= size,
-            _ => lines.push((size, stride)),
-        }
-    }
+    let mut lines = layout.lines(shape, 0..shape.rank());
     if lines.iter().all(|&(_, stride)| stride == 0) {
         lines.clear();
     }

@@ -8,15 +8,16 @@ mod compile;
 
 pub use compile::{compile, Compiled, Kept};
 
+use super::group::Group;
 use super::plan::Step;
-use crate::kernels::frame::{Code, Cut, CONSTANT};
-use crate::kernels::memory::Memory;
+use crate::kernels::frame::{Bound, Code, Cut, CONSTANT};
+use crate::kernels::memory::{Memory, Span};
+use crate::kernels::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::Reduction;
 
-/// About how long a program takes that is worth handing to other threads, in picoseconds; and a piece of it.
-const SHARED_FROM: usize = 150_000_000;
-const PIECE: usize = 40_000_000;
+/// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same time.
+const PIECE: usize = WORTH_SHARING / 3;
 
 /// Pieces that a program is cut into, at most.
 const MAX_PIECES: usize = 256;
@@ -32,7 +33,8 @@ pub struct Program {
     /// Reductions whose segments are many tiles: fold, dtype of the operand, numbers of the results with the partial results and
     /// with the whole ones.
     folds: Vec<Folded>,
-    pieces: usize,
+    /// Estimated time on one core.
+    picoseconds: usize,
     /// Names of the ops, in order.
     names: Vec<&'static str>,
 }
@@ -58,17 +60,42 @@ struct Folded {
 }
 
 impl Program {
-    /// Runs it.
-    pub fn run(&self, step: &Step, memory: &mut Memory, redirect: &[(usize, usize)]) {
+    /// Runs it. Buffers of the step have numbers that `names` translates to those of the memory.
+    pub fn run(&self, step: &Step, memory: &mut Memory, names: &[usize]) {
         let reads = step.operands.iter().map(|(_, place)| &place.span);
         let writes = step.results.iter().map(|(_, span)| span);
-        let in_place = |i: usize, j: usize| self.loads[i] == Load::Direct && self.late[j];
-        self.code.run(&memory.streams(reads, writes, redirect, in_place), self.pieces);
+        let streams = memory.streams(reads, writes, names, |i, j| self.in_place(i, j));
+        self.code.run(&streams, self.pieces());
+        self.finish(step, memory, names);
+    }
+
+    /// Binds it to memory, to be run often there: its scratch memory is in these two spans, of [`scratch`](Program::scratch)
+    /// bytes.
+    pub fn bind<'p, 'a>(
+        &'p self, step: &'p Step, memory: &mut Memory<'a>, names: &[usize], scratch: [&Span; 2],
+    ) -> Bound<'p, 'a> {
+        let reads = step.operands.iter().map(|(_, place)| &place.span);
+        let writes = step.results.iter().map(|(_, span)| span);
+        Bound::new(&self.code, self.pieces(), memory, reads, writes, names, |i, j| self.in_place(i, j), scratch)
+    }
+
+    /// Whether operand `i` may be where result `j` is.
+    fn in_place(&self, i: usize, j: usize) -> bool {
+        self.loads[i] == Load::Direct && self.late[j]
+    }
+
+    /// Makes what is left when all tiles are folded.
+    pub fn finish(&self, step: &Step, memory: &mut Memory, names: &[usize]) {
         for fold in &self.folds {
             let partials = &step.results[fold.partials].1;
-            let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, redirect);
+            let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
             fold.op.finish(fold.dtype, lent.read(partials), self.code.cut.parts(), out);
         }
+    }
+
+    /// Bytes of registers, which programs may share, and of constants.
+    pub fn scratch(&self) -> [usize; 2] {
+        [self.code.registers, self.code.constants]
     }
 
     /// Names of its ops, in the order in which they run.
@@ -76,19 +103,24 @@ impl Program {
         &self.names
     }
 
+    /// Whether it is worth sharing between threads.
+    pub fn is_shared(&self) -> bool {
+        self.pieces() > 1
+    }
+
     /// How its operands are read.
     pub fn loads(&self) -> &[Load] {
         &self.loads
     }
 
-    /// Bytes of its registers.
-    pub fn registers(&self) -> usize {
-        self.code.registers
+    /// Estimated time on one core, in picoseconds.
+    pub fn picoseconds(&self) -> usize {
+        self.picoseconds
     }
 
-    /// Instructions for each tile.
-    pub fn instructions(&self) -> usize {
-        self.code.each.len()
+    /// Pieces that threads share.
+    pub fn pieces(&self) -> usize {
+        pieces(self.picoseconds)
     }
 
     /// Elements of a tile, and their number in all.
@@ -97,14 +129,14 @@ impl Program {
     }
 }
 
-/// Pieces for the threads: few enough that each is worth it.
+/// Pieces for the threads.
 fn pieces(picoseconds: usize) -> usize {
-    if picoseconds < SHARED_FROM { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
+    if picoseconds < WORTH_SHARING { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
 }
 
-/// The tiles of a program that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
+/// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
 /// that all stay in the cache; but those of a reduction are what they are.
-fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
+fn cut(Group { len, segment, rows }: Group, width: usize) -> Cut {
     /// Of a first-level cache of 32 KiB, the rest is for operands and results.
     const CACHE: usize = 24 << 10;
     // Never shorter than constants are.
@@ -113,5 +145,6 @@ fn cut(len: usize, segment: Option<usize>, width: usize) -> Cut {
     while segment.is_none() && tile > TILE / 4 && tile * width > CACHE {
         tile /= 2;
     }
-    Cut { len, segment: segment.unwrap_or(len), tile }
+    let segment = segment.unwrap_or(len);
+    Cut { len, segment, tile: if rows { segment.max(tile) } else { tile } }
 }

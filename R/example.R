@@ -1,0 +1,72 @@
+# A user's function with example arguments as a program: what stablehlo(), explain_plan() and memory_plan() begin with.
+
+# Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else is passed as it
+# is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those that became inputs; `leaves`,
+# the numbers of the inputs in the structure of these arguments, by their names; and `donated`, a flag for each input.
+# `where` is the call in which the user gave the function, `advice` what to do instead of giving traced values.
+trace_example <- function(f, args, where, advice) {
+  spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
+  if (!is.null(spec)) f <- spec[[1L]]
+  names <- argument_names(f, args)
+  names(args) <- names
+  check_taken(f, names)
+  if (holds_tracer(args)) {
+    abort_arg("...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice)
+  }
+  static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
+  places <- argument_places(names)[!static]
+  Map(check_data, args[!static], places)
+
+  count <- 0L
+  leaves <- lapply(args[!static], map_leaves, function(leaf) count <<- count + 1L)
+  donated <- integer(count)
+  donated[unlist(leaves[names(leaves) %in% spec[[6L]][spec[[3L]]]])] <- 1L
+  names(leaves) <- places
+
+  call <- user_frame(1L)$call
+  trace <- function() {
+    withCallingHandlers(
+      trace_call(f, args, !static, name = paste("the function given to", where)),
+      error = function(e) say_left_out(e, f, names, call)
+    )
+  }
+  graph <- if (is.null(spec)) trace() else promoted_as(spec, trace())
+  list(graph = graph, args = args[!static], leaves = leaves, donated = donated)
+}
+
+# Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an
+# error says what they could be.
+is_data <- function(x) {
+  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x)
+}
+
+# Names of arguments; ..1 and so on for those that have none.
+argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(names), recycle0 = TRUE), names)
+
+# Arguments that the function does not take. R would say so of a call that is not the user's.
+check_taken <- function(f, names) {
+  formals <- names(formals(args(f)))
+  if (is.null(formals) || "..." %in% formals) return()
+  extra <- if (length(names) > length(formals)) names == "" else is.na(pmatch(names, formals))
+  if (!any(extra)) return()
+  what <- paste0("arguments of `f` (", paste(formals, collapse = ", "), ")")
+  abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
+}
+
+# R's error for an argument that was left out and is needed, in terms of the user's call.
+say_left_out <- function(e, f, names, call) {
+  if (inherits(e, "anvil_error")) return()
+  for (name in setdiff(names(formals(args(f))), c(names, "..."))) {
+    missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
+    if (!identical(conditionMessage(e), missing)) next
+    expected <- "given, since `f` uses it"
+    abort(
+      "anvil_error_arg",
+      paste0(
+        "`", name, "` must be ", expected, ", not left out.\n",
+        "i Give a value, or for a tensor its type: `", name, " = nv_abstract(\"f32\", c(2, 3))`."
+      ),
+      arg = name, expected = expected, got = "left out", call = call
+    )
+  }
+}

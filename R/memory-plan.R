@@ -1,0 +1,72 @@
+#' What memory a program takes
+#'
+#' `memory_plan()` traces and compiles a function and says how many bytes a call holds at once, at most, and what for. The
+#' function is not run, and the arguments need not exist.
+#'
+#' * `inputs`: the arguments. One that is donated is here, and an output that takes over its memory is not among the
+#'   outputs.
+#' * `constants`: tensors that `f` finds outside of its arguments, and numbers.
+#' * `outputs`: the results.
+#' * `scratch`: temporary values, in one piece of memory that is kept between calls. Values that are not needed at the
+#'   same time share a place, and most values of elementwise code are never in memory as a whole.
+#' * `regions`: what branches and loops hold: temporary values of their own, and two buffers for all that a loop carries.
+#'
+#' Threads have a few kilobytes each beside this, and ops such as products of matrices pieces that stay in the cache.
+#'
+#' Results from about 16 MB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
+#' has. It comes back when R's garbage collector finds that nothing refers to a result; anvil has R look when enough may have
+#' gathered. `gc()` has it look at once.
+#'
+#' @inheritParams stablehlo
+#' @param x A plan.
+#' @return An object of class `AnvilMemoryPlan`: a list of `peak`, `inputs`, `constants`, `outputs`, `scratch` and `regions`,
+#'   in bytes, and of `steps`, a data frame with a row for each step of the program in their order: `step` says what is done,
+#'   `scratch` how many bytes of temporary values are there then. Printed, it shows the steps with most of them.
+#' @section Errors:
+#' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
+#' @seealso [explain_plan()], [jit()] and its argument `donate`
+#' @examples
+#' f <- function(w, x, y) {
+#'   error <- tanh(x %*% w) - y
+#'   w - 0.1 * (t(x) %*% error)
+#' }
+#' types <- list(nv_abstract("f32", c(100, 1)), nv_abstract("f32", c(1e4, 100)), nv_abstract("f32", c(1e4, 1)))
+#' do.call(memory_plan, c(f, types))
+#' memory_plan(jit(function(x) x + 1, donate = "x"), nv_abstract("f64", 1e6))$peak
+#' @export
+memory_plan <- function(f, ...) {
+  example <- trace_example(match_function(f), list(...), "memory_plan()", "Plan the function outside of `jit()`.")
+  out <- .Call(anvil_memory_plan, example$graph, example$donated)
+  bytes <- setNames(as.list(out[[1L]]), c("inputs", "constants", "outputs", "scratch", "regions"))
+  steps <- data.frame(step = out[[2L]], scratch = out[[3L]])
+  structure(c(list(peak = sum(out[[1L]])), bytes, list(steps = steps)), class = "AnvilMemoryPlan")
+}
+
+#' @rdname memory_plan
+#' @export
+format.AnvilMemoryPlan <- function(x, ...) {
+  names <- c(
+    peak = "peak", inputs = "inputs", constants = "constants", outputs = "outputs", scratch = "scratch",
+    regions = "branches and loops"
+  )
+  lines <- paste0(format(unname(names)), "  ", formatC(format_bytes(unlist(x[names(names)])), width = 9L))
+  # The first in a row of equals is the earliest.
+  largest <- utils::head(order(-x$steps$scratch, seq_len(nrow(x$steps))), 5L)
+  largest <- largest[x$steps$scratch[largest] > 0]
+  if (!length(largest)) return(lines)
+  shown <- sprintf("%d. %s: %s", largest, x$steps$step[largest], format_bytes(x$steps$scratch[largest]))
+  count <- nrow(x$steps)
+  c(lines, paste0("scratch by step, most first", if (count > length(shown)) paste0(" (", count, " steps)"), ":"), shown)
+}
+
+#' @rdname memory_plan
+#' @export
+print.AnvilMemoryPlan <- function(x, ...) {
+  cat(format(x), sep = "\n")
+  invisible(x)
+}
+
+# In decimal units.
+format_bytes <- function(bytes) {
+  vapply(bytes, function(n) format(structure(n, class = "object_size"), units = "auto", standard = "SI"), "")
+}

@@ -1,0 +1,109 @@
+#' What a program does, step by step
+#'
+#' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over memory; which
+#' run alone; what loops and branches hold; how many bytes are read and written, and about how long that takes.
+#'
+#' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody reads. A *group*
+#' is a run of elementwise operations, often with a sum or another reduction at its end, that goes over its elements in
+#' tiles that stay in the processor's cache: what only the group itself uses is never in memory. The fewer groups and the
+#' fewer bytes, the faster: see `vignette("performance")`.
+#'
+#' Times are estimates for one core, from the bytes that move and the operations on them; they are to be compared with
+#' each other. The line of a loop holds the time of one repetition, since how often it repeats is not known.
+#'
+#' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too.
+#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for
+#'   tensors that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it
+#'   is.
+#' @param x A plan.
+#' @return `explain_plan()`: a data frame of class `AnvilPlan`, with a row for each step, and those of the program in a loop
+#'   or branch below it:
+#'   * `step`: its number, such as `2`, or `2.body.1` in the body of the loop that is step 2;
+#'   * `kind`: `group`, `copy`, the name of the operation for one that runs alone, or `program` for a part of a loop or branch;
+#'   * `ops`: a list of names of operations, in the order in which they run;
+#'   * `elements` that the step goes over, and `tile`, how many at a time; `NA` where there are no tiles;
+#'   * `read` and `written`: bytes;
+#'   * `in_place`: whether a result is made in the memory of an operand;
+#'   * `microseconds`, estimated;
+#'   * `threads`: whether the step is large enough to be shared by threads.
+#' @section Errors:
+#' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
+#' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of a jitted function.
+#' @examples
+#' standardise <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
+#' explain_plan(standardise, nv_abstract("f32", 1e6))
+#'
+#' newton <- function(x) nv_for(20L, x, function(i, z) z - (z * z - x) / (2 * z))
+#' explain_plan(newton, nv_abstract("f64", 100))
+#' @export
+explain_plan <- function(f, ...) {
+  example <- trace_example(match_function(f), list(...), "explain_plan()", "Ask outside of `jit()`.")
+  plan <- .Call(anvil_plan, example$graph, example$donated)
+  numbers <- matrix(plan[[4L]], ncol = 7L, byrow = TRUE)
+  out <- data.frame(step = plan[[1L]], kind = plan[[2L]])
+  out$ops <- strsplit(plan[[3L]], ",", fixed = TRUE)
+  out$elements <- numbers[, 1L]
+  out$tile <- ifelse(numbers[, 2L] > 0, numbers[, 2L], NA)
+  out$read <- numbers[, 4L]
+  out$written <- numbers[, 5L]
+  out$in_place <- numbers[, 3L] == 1
+  out$microseconds <- numbers[, 6L]
+  out$threads <- numbers[, 7L] > 1
+  structure(out, class = c("AnvilPlan", "data.frame"), scratch = plan[[5L]])
+}
+
+#' @rdname explain_plan
+#' @export
+print.AnvilPlan <- function(x, ...) {
+  # Subsets of the rows and columns are data frames like others.
+  if (!all(c("step", "kind", "ops", "elements", "read", "written", "microseconds", "threads") %in% names(x))) {
+    return(invisible(print(structure(x, class = "data.frame"))))
+  }
+  own <- !grepl(".", x$step, fixed = TRUE)
+  cat(
+    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])), " read, ",
+    format_bytes(sum(x$written[own])), " written", if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
+    "\n", sep = ""
+  )
+  width <- max(40L, getOption("width"))
+  for (i in seq_len(nrow(x))) {
+    depth <- lengths(regmatches(x$step[i], gregexpr(".", x$step[i], fixed = TRUE)))
+    indent <- strrep("  ", depth)
+    if (x$kind[i] == "program") {
+      cat(indent, sub(".*[.]", "", x$step[i]), ":\n", sep = "")
+      next
+    }
+    number <- paste0(sub(".*[.]", "", x$step[i]), ". ")
+    what <- if (x$kind[i] == "group") {
+      paste0("group of ", count_of(x$elements[i], "element"), ": ", tally(x$ops[[i]]))
+    } else {
+      x$kind[i]
+    }
+    costs <- paste0(
+      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written", if (x$in_place[i]) " in place", ", ",
+      duration(x$microseconds[i]), if (x$threads[i]) ", shared by threads"
+    )
+    if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
+    blank <- strrep(" ", nchar(number))
+    lines <- strwrap(what, width = width - nchar(indent) - nchar(number))
+    cat(paste0(indent, c(number, rep(blank, length(lines) - 1L)), lines, "\n"), sep = "")
+    cat(indent, blank, costs, "\n", sep = "")
+  }
+  invisible(x)
+}
+
+# Names with how often they follow each other: "mul, add x 3, tanh".
+tally <- function(names) {
+  runs <- rle(names)
+  paste0(runs$values, ifelse(runs$lengths > 1L, paste0(" x ", runs$lengths), ""), collapse = ", ")
+}
+
+count_of <- function(n, noun) {
+  paste0(format(n, big.mark = ",", scientific = FALSE, trim = TRUE), " ", noun, if (n != 1) "s")
+}
+
+duration <- function(microseconds) {
+  if (microseconds < 1e3) return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))
+  if (microseconds < 1e6) return(paste("about", format(signif(microseconds / 1e3, 2), scientific = FALSE), "ms"))
+  paste("about", format(signif(microseconds / 1e6, 2), scientific = FALSE, big.mark = ","), "s")
+}

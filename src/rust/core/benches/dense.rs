@@ -1,0 +1,143 @@
+//! What reductions, copies in another order and products of matrices cost. `cargo bench --bench dense` prints milliseconds
+//! per run and how fast the operands are read; a word after `--` chooses the rows whose names contain it.
+
+use anvil_core::dtype::DType;
+use anvil_core::exec::{Executable, Output};
+use anvil_core::graph::Value;
+use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::ops::{Builder, Convert, Compare, BroadcastInDim, DotGeneral, Graph, Op, Reduction, Transpose};
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
+use std::time::Instant;
+
+fn input(b: &mut Builder, dtype: DType, sizes: &[usize]) -> Value {
+    b.input(Aval::known(dtype, Shape::try_new(sizes.to_vec()).unwrap()))
+}
+
+fn reduction(fold: Fold, dtype: DType, sizes: &[usize], axes: &[usize]) -> Graph {
+    let mut b = Builder::default();
+    let x = input(&mut b, dtype, sizes);
+    let axes = axes.iter().copied().map(Axis).collect();
+    let y = b.node1(Op::Reduction(Reduction { fold, axes, drop: true }), &[x]).unwrap();
+    b.finish(vec![y])
+}
+
+/// How many are positive.
+fn count(dtype: DType, sizes: &[usize]) -> Graph {
+    let mut b = Builder::default();
+    let x = input(&mut b, dtype, sizes);
+    let shape = Shape::try_new(sizes.to_vec()).unwrap();
+    let axes = (0..sizes.len()).map(Axis).collect();
+    let zero = b.literal(Literal::new(0.0).convert(dtype), false);
+    let zero = b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[zero]).unwrap();
+    let y = b.node1(Op::Compare(Compare::gt), &[x, zero]).unwrap();
+    let y = b.node1(Op::Convert(Convert { dtype: DType::I32, ambiguous: false }), &[y]).unwrap();
+    let y = b.node1(Op::Reduction(Reduction { fold: Fold::Sum, axes, drop: true }), &[y]).unwrap();
+    b.finish(vec![y])
+}
+
+fn permuted(dtype: DType, sizes: &[usize], permutation: &[usize]) -> Graph {
+    let mut b = Builder::default();
+    let x = input(&mut b, dtype, sizes);
+    let permutation = permutation.iter().copied().map(Axis).collect();
+    let y = b.node1(Op::Transpose(Transpose { permutation }), &[x]).unwrap();
+    b.finish(vec![y])
+}
+
+/// `lhs %*% rhs`; the first may be read as its transpose, and the second may be the same value.
+fn product(dtype: DType, lhs: &[usize], transposed: bool, rhs: Option<&[usize]>) -> Graph {
+    let mut b = Builder::default();
+    let x = input(&mut b, dtype, lhs);
+    let y = rhs.map_or(x, |sizes| input(&mut b, dtype, sizes));
+    let turn = Transpose { permutation: vec![Axis(1), Axis(0)] };
+    let l = if transposed { b.node1(Op::Transpose(turn), &[x]).unwrap() } else { x };
+    let op = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
+    let z = b.node1(Op::DotGeneral(op), &[l, y]).unwrap();
+    b.finish(vec![z])
+}
+
+/// Milliseconds of the fastest of several runs, and of the median.
+fn time(graph: &Graph) -> (f64, f64) {
+    let executable = Executable::compile(graph, &[]).unwrap();
+    let fill = |&v: &Value| {
+        let aval = graph.aval(v);
+        let mut bytes = AlignedBytes::zeroed(aval.bytes());
+        let size = aval.dtype.bytes();
+        let numbers: Vec<[u8; 16]> =
+            (0..1009).map(|i| Literal::new((i * 37 % 1000) as f64 / 10.0 - 49.0).convert(aval.dtype).to_bytes()).collect();
+        for (i, out) in bytes.as_mut_slice().chunks_mut(size).enumerate() {
+            out.copy_from_slice(&numbers[i % 1009][..size]);
+        }
+        bytes
+    };
+    let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(fill).collect();
+    let mut outputs: Vec<AlignedBytes> =
+        graph.outputs().iter().map(|&v| AlignedBytes::zeroed(graph.aval(v).bytes())).collect();
+    let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
+    let mut run = |times: usize| {
+        let start = Instant::now();
+        for _ in 0..times {
+            let buffers = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
+            assert!(executable.run(&inputs, &[], buffers, &mut |_| false));
+        }
+        start.elapsed().as_secs_f64() * 1e3 / times as f64
+    };
+    let first = run(1);
+    let times = (2.0 / first).clamp(1.0, 10_000.0) as usize;
+    let mut all: Vec<f64> = (0..9).map(|_| run(times)).collect();
+    all.sort_by(f64::total_cmp);
+    (all[0], all[4])
+}
+
+fn main() {
+    use DType::{F32, F64, I32, I64, I8};
+    let wanted = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
+    let show = |name: String, make: &dyn Fn() -> Graph| {
+        if wanted.as_ref().is_some_and(|w| !name.contains(w)) {
+            return;
+        }
+        let graph = make();
+        let bytes: usize = graph.inputs().iter().map(|&v| graph.aval(v).bytes()).sum();
+        let (fastest, median) = time(&graph);
+        println!("{name:<40}{fastest:>10.4} ms ({median:.4}){:>8.1} GB/s", bytes as f64 / fastest / 1e6);
+    };
+    let square = [4096, 4096];
+    for dtype in [F32, F64] {
+        let d = dtype.name();
+        for (fold, name) in [(Fold::Sum, "sum"), (Fold::Max, "max")] {
+            show(format!("{name} {d} 4096^2 all"), &|| reduction(fold, dtype, &square, &[0, 1]));
+            show(format!("{name} {d} 4096^2 columns"), &|| reduction(fold, dtype, &square, &[0]));
+            show(format!("{name} {d} 4096^2 rows"), &|| reduction(fold, dtype, &square, &[1]));
+        }
+        show(format!("prod {d} 4096^2 rows"), &|| reduction(Fold::Prod, dtype, &square, &[1]));
+        show(format!("sum {d} 1e5x20 columns"), &|| reduction(Fold::Sum, dtype, &[100_000, 20], &[0]));
+        show(format!("sum {d} 1e5x20 rows"), &|| reduction(Fold::Sum, dtype, &[100_000, 20], &[1]));
+        show(format!("sum {d} 20x1e5 rows"), &|| reduction(Fold::Sum, dtype, &[20, 100_000], &[1]));
+        show(format!("sum {d} 3x1e6 columns"), &|| reduction(Fold::Sum, dtype, &[3, 1_000_000], &[0]));
+        show(format!("sum {d} 200x300x100 middle"), &|| reduction(Fold::Sum, dtype, &[200, 300, 100], &[1]));
+        show(format!("sum {d} 16x16 rows"), &|| reduction(Fold::Sum, dtype, &[16, 16], &[1]));
+        show(format!("count {d} 1e7"), &|| count(dtype, &[10_000_000]));
+        show(format!("transpose {d} 4096^2"), &|| permuted(dtype, &square, &[1, 0]));
+        show(format!("transpose {d} 100x100"), &|| permuted(dtype, &[100, 100], &[1, 0]));
+        show(format!("permute {d} 128x256x512 (3,2,1)"), &|| permuted(dtype, &[128, 256, 512], &[2, 1, 0]));
+        show(format!("permute {d} 128x256x512 (2,1,3)"), &|| permuted(dtype, &[128, 256, 512], &[1, 0, 2]));
+        for n in [64, 256, 512, 1024] {
+            show(format!("matmul {d} {n}"), &|| product(dtype, &[n, n], false, Some(&[n, n])));
+        }
+        show(format!("matmul t(x) y {d} 512"), &|| product(dtype, &[512, 512], true, Some(&[512, 512])));
+        show(format!("x'x {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], true, None));
+        show(format!("x'x {d} 1e5x100"), &|| product(dtype, &[100_000, 100], true, None));
+        show(format!("matvec {d} 4096^2"), &|| product(dtype, &square, false, Some(&[4096, 1])));
+        show(format!("matvec {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], false, Some(&[20, 1])));
+        show(format!("matvec t(x) {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], true, Some(&[1_000_000, 1])));
+        show(format!("vecmat {d} 4096^2"), &|| product(dtype, &[1, 4096], false, Some(&square)));
+    }
+    for dtype in [I8, I32, I64] {
+        let d = dtype.name();
+        show(format!("sum {d} 1e7"), &|| reduction(Fold::Sum, dtype, &[10_000_000], &[0]));
+        show(format!("sum {d} 4096^2 rows"), &|| reduction(Fold::Sum, dtype, &square, &[1]));
+    }
+    show("sum bf16 4096^2 rows".into(), &|| reduction(Fold::Sum, DType::BF16, &square, &[1]));
+    show("matmul i32 256".into(), &|| product(I32, &[256, 256], false, Some(&[256, 256])));
+}

@@ -1,0 +1,72 @@
+//! What memory a program takes, known before it runs.
+
+use super::describe::what;
+use super::plan::{Action, Plan, Step, ARENA};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Bytes of a program by what they are for. What is there at once, at most, is the sum of all but `steps`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MemoryPlan {
+    /// Inputs.
+    pub inputs: usize,
+    /// Constants, those that are part of the program included.
+    pub constants: usize,
+    /// Outputs, without those that are inputs as they are, or that take over the memory of donated inputs.
+    pub outputs: usize,
+    /// The arena of temporary values, as large as it is when it is fullest.
+    pub scratch: usize,
+    /// Branches and loops: their own arenas, and the buffers of what they carry.
+    pub regions: usize,
+    /// The steps in order: what each does, and the bytes of temporary values that are there while it runs.
+    pub steps: Vec<(String, usize)>,
+}
+
+impl MemoryPlan {
+    /// Bytes that are there at once, at most.
+    pub fn peak(&self) -> usize {
+        self.inputs + self.constants + self.outputs + self.scratch + self.regions
+    }
+}
+
+/// Bytes of branches and loops.
+pub(super) fn regions(plan: &Plan) -> usize {
+    let own = |step: &Step| if let Action::Control(control) = &step.action { control.bytes() } else { 0 };
+    plan.steps.iter().map(own).sum()
+}
+
+/// The steps, and the bytes of the arena that hold something while each runs: what it reads, what it makes, and what a later
+/// one reads.
+pub(super) fn steps(plan: &Plan) -> Vec<(String, usize)> {
+    let count = plan.steps.len();
+    // For each place that is written, the first and the last step that use it. A place is used again after its last
+    // reader, so each write begins another life.
+    let mut lives: Vec<(Range<usize>, usize, usize)> = Vec::new();
+    let mut current: HashMap<(usize, usize), usize> = HashMap::new();
+    for (number, step) in plan.steps.iter().enumerate() {
+        for (_, place) in step.operands.iter().filter(|(_, place)| place.span.buffer == ARENA) {
+            let range = &place.span.range;
+            if let Some(&life) = current.get(&(range.start, range.end)) {
+                lives[life].2 = number;
+            }
+        }
+        for (_, span) in step.results.iter().filter(|(_, span)| span.buffer == ARENA) {
+            current.insert((span.range.start, span.range.end), lives.len());
+            lives.push((span.range.clone(), number, number));
+        }
+    }
+    let mut out = Vec::with_capacity(count);
+    for (number, step) in plan.steps.iter().enumerate() {
+        let there = lives.iter().filter(|(_, first, last)| (*first..=*last).contains(&number));
+        let mut ranges: Vec<&Range<usize>> = there.map(|(range, ..)| range).collect();
+        ranges.sort_by_key(|range| range.start);
+        // A result may lie where an operand does.
+        let (mut bytes, mut end) = (0, 0);
+        for range in ranges {
+            bytes += range.end.saturating_sub(range.start.max(end));
+            end = end.max(range.end);
+        }
+        out.push((what(step), bytes));
+    }
+    out
+}

@@ -1,0 +1,168 @@
+//! Copies of values whose neighbours in memory are not neighbours in the result: transposes and the like.
+//!
+//! Element by element, either reads or writes would touch a line of memory for each. A block of the plane that both sides
+//! share is read along its own lines into a buffer that stays in the first-level cache, and leaves it along those of the
+//! result, in whole lines. The sizes of matrices are often powers of two, for which the lines of a block would fall on the
+//! same places of the cache if they stayed there.
+
+use super::pool;
+use super::wide::wide;
+use crate::dtype::Element;
+use crate::tensor::View;
+use std::mem::size_of;
+
+/// Elements that are read side by side.
+const RUN: usize = 64;
+
+/// Bytes that are written side by side, at most.
+const LINE: usize = 512;
+
+/// Elements of a piece of work for a thread, at least.
+const PIECE: usize = 1 << 16;
+
+/// A dimension: its size, and the distances of its elements in the operand and in the result.
+#[derive(Clone, Copy, Debug)]
+struct Dim {
+    size: usize,
+    from: isize,
+    to: usize,
+}
+
+/// About how long an element takes that moves, in picoseconds.
+const ELEMENT: usize = 500;
+
+/// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns whether it did.
+pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
+    let (mut dims, mut to) = (Vec::new(), 1);
+    for (size, from) in x.layout.lines(x.shape, 0..x.shape.rank()) {
+        dims.push(Dim { size, from, to });
+        to *= size;
+    }
+    let Some(along) = dims.iter().position(|dim| dim.from == 1).filter(|&i| i > 0) else { return false };
+    // Short runs are not worth a block.
+    if dims[0].size * dims[along].size < 64 || out.is_empty() {
+        return false;
+    }
+    // Pieces are runs of the last dimension that is worth cutting: what is below it is whole in each.
+    let cut = (0..dims.len()).rev().find(|&i| dims[i].to <= PIECE || i == along).unwrap_or(0).max(along);
+    let below = dims[cut].to;
+    let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(dims[cut].size);
+    let step = if cut + 1 == dims.len() { step } else { dims[cut].size };
+    pool::for_each_chunk(out, below * step, out.len().saturating_mul(ELEMENT), |piece, out| {
+        // Where the chunk starts in the operand: it starts with whole lower dimensions.
+        let (mut rest, mut first) = (piece * step, x.layout.offset as isize);
+        for dim in &dims[cut..] {
+            first += (rest % dim.size) as isize * dim.from;
+            rest /= dim.size;
+        }
+        let mut inner = dims[..=cut].to_vec();
+        inner[cut].size = out.len() / below;
+        let (row, column) = (inner[0], inner[along]);
+        inner.remove(along);
+        let mut buffer = vec![T::default(); RUN * width::<T>().min(row.size)];
+        planes(data, first, [row, column], &inner[1..], &mut buffer, out);
+    });
+    true
+}
+
+/// Elements that are written side by side.
+fn width<T>() -> usize {
+    (LINE / size_of::<T>()).min(RUN)
+}
+
+/// Copies all planes of two dimensions, for all elements of the others.
+fn planes<T: Element>(
+    data: &[T], first: isize, plane: [Dim; 2], others: &[Dim], buffer: &mut [T], out: &mut [T],
+) {
+    let Some((dim, others)) = others.split_last() else { return transpose(data, first, plane, buffer, out) };
+    for i in 0..dim.size {
+        planes(data, first + i as isize * dim.from, plane, others, buffer, &mut out[i * dim.to..]);
+    }
+}
+
+/// Copies a plane: element `(i, j)` is at `first + i * row.from + j` and goes to `i + j * column.to`.
+fn transpose<T: Element>(data: &[T], first: isize, [row, column]: [Dim; 2], buffer: &mut [T], out: &mut [T]) {
+    let width = width::<T>();
+    for j in (0..column.size).step_by(RUN) {
+        let run = RUN.min(column.size - j);
+        for i in (0..row.size).step_by(width) {
+            let lines = width.min(row.size - i);
+            for (line, buffer) in buffer.chunks_exact_mut(RUN).take(lines).enumerate() {
+                let at = first + (i + line) as isize * row.from + j as isize;
+                buffer[..run].copy_from_slice(&data[at as usize..][..run]);
+            }
+            for c in (0..run).step_by(SQUARE) {
+                for r in (0..lines).step_by(SQUARE) {
+                    let out = &mut out[i + r + (j + c) * column.to..];
+                    square(&buffer[r * RUN + c..], out, column.to, [(lines - r).min(SQUARE), (run - c).min(SQUARE)]);
+                }
+            }
+        }
+    }
+}
+
+/// Elements on a side of a block that is transposed in registers.
+const SQUARE: usize = 8;
+
+/// Transposes a block of lines that are [`RUN`] apart, of these sizes.
+fn square<T: Element>(buffer: &[T], out: &mut [T], to: usize, [lines, run]: [usize; 2]) {
+    if lines == SQUARE && run == SQUARE {
+        return wide(|| {
+            let rows: [[T; SQUARE]; SQUARE] = std::array::from_fn(|r| std::array::from_fn(|c| buffer[r * RUN + c]));
+            for c in 0..SQUARE {
+                out[c * to..][..SQUARE].copy_from_slice(&std::array::from_fn::<T, SQUARE, _>(|r| rows[r][c]));
+            }
+        });
+    }
+    for c in 0..run {
+        for (r, out) in out[c * to..][..lines].iter_mut().enumerate() {
+            *out = buffer[r * RUN + c];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::cast;
+    use crate::shape::Shape;
+    use crate::tensor::Layout;
+
+    /// Copies a permuted value and holds each element to its place.
+    fn check(sizes: &[usize], order: &[usize]) -> bool {
+        let strides = Shape::try_new(sizes.to_vec()).unwrap().strides();
+        let data: Vec<u32> = (0..sizes.iter().product::<usize>() as u32).collect();
+        let shape = Shape::try_new(order.iter().map(|&i| sizes[i]).collect()).unwrap();
+        let layout = Layout { strides: order.iter().map(|&i| strides[i] as isize).collect(), offset: 0 };
+        let x = View { dtype: crate::dtype::DType::UI32, shape: &shape, layout: &layout, data: cast::bytes(&data) };
+        let mut out = vec![u32::MAX; data.len()];
+        let done = copy(&data, &x, &mut out);
+        for (number, &got) in out.iter().enumerate().filter(|_| done) {
+            let (mut rest, mut at) = (number, 0);
+            for (&size, &stride) in shape.iter().zip(&layout.strides) {
+                at += rest % size * stride as usize;
+                rest /= size;
+            }
+            assert_eq!(got, at as u32, "{sizes:?} {order:?} {number}");
+        }
+        done
+    }
+
+    #[test]
+    fn every_element_goes_to_its_place() {
+        for sizes in [[64, 64], [3, 1000], [1000, 3], [65, 129], [600, 700]] {
+            assert!(check(&sizes, &[1, 0]));
+        }
+        for order in [[2, 1, 0], [1, 2, 0], [2, 0, 1], [1, 0, 2]] {
+            for sizes in [[9, 10, 11], [70, 3, 90], [128, 64, 32], [5, 300, 400]] {
+                assert!(check(&sizes, &order));
+            }
+        }
+        assert!(check(&[70, 5, 66, 7], &[2, 3, 0, 1]) && check(&[70, 5, 66, 7], &[1, 0, 3, 2]));
+    }
+
+    #[test]
+    fn what_lies_in_lines_is_left_to_others() {
+        assert!(!check(&[64, 64], &[0, 1]) && !check(&[4, 5, 600], &[0, 2, 1]) && !check(&[2, 3], &[1, 0]));
+    }
+}

@@ -1,0 +1,172 @@
+//! Reductions of values of any layout: over dimensions that lie side by side, over those that do not, over several.
+//!
+//! What one result is made of is cut into tiles ([`super::fold`]). Where the elements of a tile lie in one line, tiles are
+//! folded one by one; else those of many results that are neighbours are folded together, column after column, so that
+//! memory is read along its lines, once. Tiles are shared between threads, whichever result they belong to.
+
+use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
+use super::tile::{runs, tile, TILE};
+use super::{cast, pool};
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Layout, View, ViewMut};
+use std::ops::Range;
+
+/// Elements that lie side by side from which a result is folded by itself.
+pub const LINE: usize = 64;
+
+/// Results that are folded together, at most: their accumulators stay in the second-level cache.
+const TOGETHER: usize = 1024;
+
+/// Elements of a piece of work for a thread, about.
+const PIECE: usize = 1 << 18;
+
+/// A reduction on one operand.
+struct Plan<'a, T> {
+    fold: Fold,
+    data: &'a [T],
+    /// Of the results.
+    kept: (Shape, Layout),
+    /// Of the elements of one result, from its first.
+    reduced: (Shape, Layout),
+    /// Whether tiles are folded one by one.
+    lines: bool,
+}
+
+/// Shape and layout of some of the dimensions, those joined that lie in one line.
+fn part(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, Layout) {
+    let lines = x.layout.lines(x.shape, axes);
+    let (sizes, strides) = lines.into_iter().unzip();
+    (Shape::try_new(sizes).expect("part of an addressable shape"), Layout { strides, offset })
+}
+
+impl<T: Reduce> Plan<'_, T> {
+    /// Folds one tile of some results.
+    fn tile<O: Made>(&self, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
+        let (shape, layout) = &self.reduced;
+        let mut places = Vec::new();
+        if !self.lines {
+            places.reserve(tile_of.len());
+            runs(shape, layout, tile_of.clone(), |_, first, stride, len| {
+                places.extend((0..len as isize).map(|i| first as isize + i * stride));
+            });
+        }
+        let mut scratch = Vec::new();
+        runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
+            let out = &mut out[at..at + len];
+            if !self.lines {
+                let rows = |i: usize| Rows { first: first as isize + (i * TOGETHER) as isize * stride, stride, places: &places };
+                let blocks = out.chunks_mut(TOGETHER).enumerate();
+                return blocks.for_each(|(i, out)| T::tiles(self.fold, self.data, rows(i), out));
+            }
+            let mut layout = layout.clone();
+            for (i, out) in out.iter_mut().enumerate() {
+                layout.offset = (first as isize + i as isize * stride) as usize;
+                let x = View { dtype: T::DTYPE, shape, layout: &layout, data: cast::bytes(self.data) };
+                *out = T::tile(self.fold, tile(&x, tile_of.clone(), &mut scratch));
+            }
+        });
+    }
+}
+
+/// About how long an element takes that is read from memory and folded, in picoseconds.
+const ELEMENT: usize = 200;
+
+/// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
+pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
+    let out = cast::slice_mut::<T>(out.data);
+    let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
+    let reduced = part(x, of(true), 0);
+    let n = reduced.0.size();
+    if n == 0 || out.is_empty() {
+        return out.fill(T::finish(fold, &mut |_| {}));
+    }
+    let lines = match (reduced.0.first(), reduced.1.strides.first()) {
+        (Some(&size), Some(&1)) => size >= LINE,
+        _ => out.len() == 1,
+    };
+    let plan = Plan { fold, data: cast::slice::<T>(x.data), kept: part(x, of(false), x.layout.offset), reduced, lines };
+    let (count, results, work) = (n.div_ceil(TILE), out.len(), (n * out.len()).saturating_mul(ELEMENT));
+    let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
+    if count == 1 {
+        let piece = PIECE / n;
+        return pool::for_each_chunk(out, piece, work, |i, out| plan.tile(range(0), i * piece..i * piece + out.len(), out));
+    }
+    // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
+    let (mut partials, piece, inner) = (vec![[0; PARTIAL]; count * results], PIECE / TILE, if lines { count } else { results });
+    pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
+        let mut at = i * piece;
+        while !partials.is_empty() {
+            let (outer, first) = (at / inner, at % inner);
+            let (now, later) = partials.split_at_mut(partials.len().min(inner - first));
+            at += now.len();
+            if lines {
+                let numbers = now.iter_mut().zip(first..);
+                numbers.for_each(|(out, number)| plan.tile(range(number), outer..outer + 1, std::slice::from_mut(out)));
+            } else {
+                plan.tile(range(outer), first..first + now.len(), now);
+            }
+            partials = later;
+        }
+    });
+    let (from, step) = if lines { (count, 1) } else { (1, results) };
+    for (i, out) in out.iter_mut().enumerate() {
+        let own = partials[i * from..].iter().step_by(step).take(count);
+        *out = T::finish(fold, &mut |add| own.clone().copied().for_each(add));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{DType, HasDType};
+
+    fn run<T: Reduce>(fold: Fold, data: &[T], shape: Shape, axes: &[Axis]) -> Vec<T> {
+        let layout = Layout::dense(&shape);
+        let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(data) };
+        let out_shape = shape.without(axes);
+        let mut out = vec![T::default(); out_shape.size()];
+        reduce::<T>(fold, &x, axes, &mut ViewMut { dtype: T::DTYPE, shape: &out_shape, data: cast::bytes_mut(&mut out) });
+        out
+    }
+
+    #[test]
+    fn rows_and_columns() {
+        let x: Vec<i32> = (1..=6).collect();
+        assert_eq!(run(Fold::Sum, &x, [2, 3].into(), &[Axis(0)]), [3, 7, 11]);
+        assert_eq!(run(Fold::Sum, &x, [2, 3].into(), &[Axis(1)]), [9, 12]);
+        assert_eq!(run(Fold::Prod, &x, [2, 3].into(), &[Axis(0), Axis(1)]), [720]);
+        assert_eq!(run(Fold::Max, &x, [2, 3].into(), &[]), x);
+        assert_eq!(DType::I32, i32::DTYPE);
+    }
+
+    #[test]
+    fn empty_sets_give_the_identity() {
+        let of = |fold| run::<f32>(fold, &[], [0, 2].into(), &[Axis(0)]);
+        assert_eq!(of(Fold::Sum), [0.0, 0.0]);
+        assert_eq!(of(Fold::Prod), [1.0, 1.0]);
+        assert_eq!(of(Fold::Max), [f32::NEG_INFINITY; 2]);
+        assert_eq!(run::<i8>(Fold::Min, &[], [0].into(), &[Axis(0)]), [i8::MAX]);
+        assert_eq!(run::<f32>(Fold::Sum, &[], [2, 0].into(), &[Axis(0)]), [0f32; 0]);
+    }
+
+    #[test]
+    fn nan_and_infinity_reach_the_result() {
+        let of = |fold, x: &[f64]| run(fold, x, [3].into(), &[Axis(0)])[0];
+        assert!(of(Fold::Max, &[1.0, f64::NAN, 2.0]).is_nan());
+        assert!(of(Fold::Min, &[1.0, f64::NAN, 2.0]).is_nan());
+        assert_eq!(of(Fold::Sum, &[f64::INFINITY, 1.0, 2.0]), f64::INFINITY);
+        assert!(of(Fold::Sum, &[f64::INFINITY, f64::NEG_INFINITY, 2.0]).is_nan());
+    }
+
+    #[test]
+    fn long_sums_stay_exact() {
+        let n = 1 << 20;
+        let x: Vec<f32> = (0..n).map(|i| 0.1 + (i % 7) as f32).collect();
+        let exact: f64 = x.iter().map(|&v| v as f64).sum();
+        assert_eq!(run(Fold::Sum, &x, [n].into(), &[Axis(0)]), [exact as f32]);
+        // 1 is lost in every partial sum without the correction between tiles.
+        let mut y = vec![0.0f64; 3 * TILE];
+        (y[0], y[TILE], y[2 * TILE]) = (1e16, 1.0, -1e16);
+        assert_eq!(run(Fold::Sum, &y, [3 * TILE].into(), &[Axis(0)]), [1.0]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Large results: vectors of R over blocks of memory that are used again.
+//!
+//! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand and may be
+//! written like those of any other vector; they are saved and copied as ordinary ones. An external pointer holds the block and
+//! gives it back when R has found that nothing refers to the vector. R does not see these bytes, so it is asked for a
+//! collection when enough of them may be garbage.
+
+use crate::ffi::*;
+use anvil_core::kernels::blocks::{Balance, Block};
+use std::cell::RefCell;
+use std::os::raw::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Bytes from which a result is in a block. The C library keeps smaller memory when it is freed, and hands it out again with
+/// its pages; larger memory it gets from the system each time (`M_MMAP_THRESHOLD` of mallopt(3), at most 32 MiB).
+const LARGE: usize = 16 << 20;
+
+/// R's type of a class; it is passed by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Class(SEXP);
+
+// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`. R keeps classes for ever.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
+
+extern "C" {
+    fn R_make_altreal_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
+    fn R_make_altinteger_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
+    fn R_make_altcomplex_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
+    fn R_make_altraw_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
+    fn R_set_altrep_Length_method(class: Class, method: Option<unsafe extern "C" fn(SEXP) -> Length>);
+    fn R_set_altrep_Inspect_method(class: Class, method: Option<Inspect>);
+    fn R_set_altvec_Dataptr_method(class: Class, method: Option<unsafe extern "C" fn(SEXP, c_int) -> *mut c_void>);
+    fn R_set_altvec_Dataptr_or_null_method(class: Class, method: Option<unsafe extern "C" fn(SEXP) -> *const c_void>);
+    fn R_new_altrep(class: Class, data1: SEXP, data2: SEXP) -> SEXP;
+    fn R_altrep_data1(x: SEXP) -> SEXP;
+    fn R_altrep_inherits(x: SEXP, class: Class) -> c_int;
+    fn Rprintf(format: *const c_char, ...);
+    fn R_gc();
+}
+
+type Inspect =
+    unsafe extern "C" fn(SEXP, c_int, c_int, c_int, Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>) -> c_int;
+
+/// What an external pointer of ours points at.
+struct Held {
+    block: Block,
+    /// Elements of the vector.
+    len: usize,
+}
+
+/// The classes of vectors of doubles, integers, complex numbers and bytes.
+static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
+
+thread_local! {
+    static BALANCE: RefCell<Balance> = const { RefCell::new(Balance::new()) };
+}
+
+/// Makes the classes.
+///
+/// # Safety
+/// Called by R when the library is loaded, with its description of the library.
+pub unsafe fn initialise(info: *mut c_void) {
+    let package = c"anvil".as_ptr();
+    // SAFETY: by the caller. A name is a string of C; a method is of the type that R calls.
+    let classes = unsafe {
+        [
+            R_make_altreal_class(c"large_double".as_ptr(), package, info),
+            R_make_altinteger_class(c"large_integer".as_ptr(), package, info),
+            R_make_altcomplex_class(c"large_complex".as_ptr(), package, info),
+            R_make_altraw_class(c"large_raw".as_ptr(), package, info),
+        ]
+    };
+    for class in classes {
+        // SAFETY: as above.
+        unsafe {
+            R_set_altrep_Length_method(class, Some(length));
+            R_set_altrep_Inspect_method(class, Some(inspect));
+            R_set_altvec_Dataptr_method(class, Some(elements));
+            R_set_altvec_Dataptr_or_null_method(class, Some(elements_to_read));
+        }
+    }
+    // Loaded a second time in a process, R has the same classes.
+    let _ = CLASSES.set(classes);
+}
+
+/// # Safety
+/// `x` is a vector of one of the classes.
+unsafe fn held<'a>(x: SEXP) -> &'a Held {
+    // SAFETY: by the caller: `new` set the address before anything saw the vector, and it lives as long as that.
+    unsafe { &*R_ExternalPtrAddr(R_altrep_data1(x)).cast::<Held>() }
+}
+
+/// # Safety
+/// As [`held`].
+unsafe extern "C" fn length(x: SEXP) -> Length {
+    // SAFETY: by the caller.
+    unsafe { held(x).len as Length }
+}
+
+/// # Safety
+/// As [`held`].
+unsafe extern "C" fn elements(x: SEXP, _writable: c_int) -> *mut c_void {
+    // SAFETY: by the caller. R asks to write only what nothing else refers to, and the block belongs to this vector alone.
+    unsafe { held(x).block.as_ptr().cast() }
+}
+
+/// # Safety
+/// As [`held`].
+unsafe extern "C" fn elements_to_read(x: SEXP) -> *const c_void {
+    // SAFETY: by the caller.
+    unsafe { held(x).block.as_ptr().cast_const().cast() }
+}
+
+/// # Safety
+/// As [`held`].
+unsafe extern "C" fn inspect(
+    x: SEXP, _pre: c_int, _deep: c_int, _pvec: c_int, _subtree: Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
+) -> c_int {
+    // SAFETY: by the caller; the format takes two numbers of this type.
+    unsafe {
+        let held = held(x);
+        Rprintf(c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(), held.len as f64, held.block.size() as f64);
+    }
+    1
+}
+
+/// Gives a block back. Called by R when nothing refers to the vector.
+///
+/// # Safety
+/// `pointer` is one that [`new`] made.
+unsafe extern "C" fn release(pointer: SEXP) {
+    // SAFETY: by the caller; the address is cleared, so that this happens once.
+    unsafe {
+        let address = R_ExternalPtrAddr(pointer).cast::<Held>();
+        if address.is_null() {
+            return;
+        }
+        R_ClearExternalPtr(pointer);
+        let held = Box::from_raw(address);
+        BALANCE.with_borrow_mut(|balance| balance.remove(held.block.size()));
+    }
+}
+
+/// Whether a vector, which is an ALTREP one, is in a block.
+pub fn is_large(x: SEXP) -> bool {
+    let class = match kind(x) {
+        REALSXP => 0,
+        INTSXP => 1,
+        CPLXSXP => 2,
+        RAWSXP => 3,
+        _ => return false,
+    };
+    // SAFETY: `x` is a vector; its class is compared.
+    CLASSES.get().is_some_and(|classes| unsafe { R_altrep_inherits(x, classes[class]) != 0 })
+}
+
+/// A vector of doubles, integers, complex numbers or bytes. Its elements are not initialised.
+///
+/// # Safety
+/// May jump, and runs R's finalizers: only inside [`protected`](crate::guard::protected). The caller protects the result.
+pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
+    let (class, unit) = match kind {
+        REALSXP => (0, 8),
+        INTSXP => (1, 4),
+        CPLXSXP => (2, 16),
+        _ => (3, 1),
+    };
+    // SAFETY: by the caller.
+    unsafe {
+        match (CLASSES.get(), len.checked_mul(unit)) {
+            (Some(classes), Some(bytes)) if bytes >= LARGE => {
+                // R has the words for it if there is no such memory.
+                new(classes[class], len, bytes).unwrap_or_else(|| Rf_allocVector(kind, len as Length))
+            }
+            _ => Rf_allocVector(kind, len as Length),
+        }
+    }
+}
+
+/// A vector over a block; `None` if there is none, also after a collection.
+///
+/// # Safety
+/// As [`new_vector`].
+unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
+    let mut block = Block::kept(bytes);
+    if block.is_none() && !BALANCE.with_borrow(|balance| balance.is_due(bytes)) {
+        block = Block::new(bytes);
+    }
+    let block = match block {
+        Some(block) => block,
+        None => {
+            // SAFETY: by the caller; nothing is borrowed.
+            unsafe { collect() };
+            Block::new(bytes)?
+        }
+    };
+    BALANCE.with_borrow_mut(|balance| balance.add(block.size()));
+    // A jump from here on is for want of a few bytes; the block would be lost, once.
+    let address = Box::into_raw(Box::new(Held { block, len }));
+    // SAFETY: by the caller; the pointer is protected until the vector has it.
+    unsafe {
+        let pointer = Rf_protect(R_MakeExternalPtr(address.cast(), nil(), nil()));
+        R_RegisterCFinalizerEx(pointer, Some(release), 0);
+        let x = R_new_altrep(class, pointer, nil());
+        Rf_unprotect(1);
+        Some(x)
+    }
+}
+
+/// Has R collect its garbage, and blocks given back with it.
+///
+/// # Safety
+/// As [`new_vector`].
+unsafe fn collect() {
+    let start = Instant::now();
+    // SAFETY: by the caller.
+    unsafe { R_gc() };
+    BALANCE.with_borrow_mut(|balance| balance.collected(start.elapsed()));
+}

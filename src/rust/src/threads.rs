@@ -1,0 +1,58 @@
+//! The number of threads that R asks for: that of its option `anvil.threads`, read when a program runs.
+
+use crate::ffi::*;
+use crate::guard::{protected, Outcome, Scope};
+use crate::value;
+use anvil_core::error::Result;
+use anvil_core::kernels::threads::{surroundings, threads, unusable, want};
+
+/// Name of the option, as messages spell it.
+const OPTION: &str = "options(anvil.threads = )";
+
+/// Has the engine use as many threads as the option says.
+///
+/// # Errors
+/// [`Error::Arg`](anvil_core::error::Error::Arg) if that is no number of threads.
+pub fn follow() -> Result<()> {
+    // SAFETY: a symbol; looking an option up allocates nothing.
+    let option = unsafe { Rf_GetOption1(value::threads_symbol()) };
+    if option == nil() {
+        return want(None);
+    }
+    let number = number(option).ok_or_else(|| unusable(&value::describe(option)));
+    number.and_then(|n| want(Some(n))).map_err(|e| e.for_argument(OPTION))
+}
+
+/// One whole number, as R's integer or double.
+fn number(x: SEXP) -> Option<usize> {
+    if len_of_number(x) != 1 || is_object(x) {
+        return None;
+    }
+    // SAFETY: checked to be an integer or double vector of length 1, of R's own making: such have their elements at hand.
+    let value = unsafe { if kind(x) == INTSXP { f64::from(*INTEGER_RO(x)) } else { *REAL_RO(x) } };
+    // A negative number, `NA_integer_` too, is out of range like one that is too large.
+    (value.fract() == 0.0 && value.abs() < 1e15).then_some(value.max(0.0) as usize)
+}
+
+fn len_of_number(x: SEXP) -> usize {
+    if matches!(kind(x), INTSXP | REALSXP) { len(x) } else { 0 }
+}
+
+/// `list(threads, ignored)`: the number in force, and the variable of the environment that holds no such number, or "".
+pub fn in_force(scope: &Scope) -> Outcome {
+    follow()?;
+    let (number, ignored) = (threads(), surroundings().ignored.as_deref().unwrap_or(""));
+    // SAFETY: inside `protected`; the list is protected while its elements are made.
+    let out = protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(VECSXP, 2));
+        let count = Rf_allocVector(INTSXP, 1);
+        SET_VECTOR_ELT(out, 0, count);
+        *INTEGER(count) = number as i32;
+        let text = Rf_allocVector(STRSXP, 1);
+        SET_VECTOR_ELT(out, 1, text);
+        SET_STRING_ELT(text, 0, crate::guard::r_char(ignored));
+        Rf_unprotect(1);
+        out
+    })?;
+    Ok(scope.keep(out))
+}
