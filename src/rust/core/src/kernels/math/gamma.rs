@@ -82,8 +82,8 @@ fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits left.
         let is_next = size.lt(V::of(1e-20));
         let log = log_of::<V, false>(V::select(is_next, size, sine));
-        let pole = V::select(sine.same(zero), infinity, V::select(is_next, zero, V::of(c::LOG_PI[0])) - log);
-        y = V::select(is_below, pole - y, y);
+        let pole = V::select(is_next, zero, V::of(c::LOG_PI[0])) - log;
+        y = V::select(is_below, V::select(sine.same(zero), infinity, pole - y), y);
     }
     x.keep_nan(V::select(x.same(zero) | size.same(infinity), infinity, y))
 }
