@@ -1,9 +1,9 @@
 //! Derivatives of the gamma function's logarithm, of doubles.
 //!
-//! Single-precision callers compute in `f64` and round once, which is the correctly rounded result but for near ties. The
-//! error bound is in ulp (units in the last place of the result, against the reference value rounded to a double); the
-//! tests hold it, and what the vectorised functions of [`math`] promise, to values from mpmath in `tests/testdata/special`.
-//! Knows nothing of tensors or ops.
+//! Single-precision callers compute in `f64` and round once, which is the correctly rounded result but for near ties.
+//! The error bound is in ulp (units in the last place of the result, against the reference value rounded to a double);
+//! the tests hold it, and what the vectorised functions of [`math`] promise, to values from mpmath in
+//! `tests/testdata/special`. Knows nothing of tensors or ops.
 
 use super::math::{self, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;

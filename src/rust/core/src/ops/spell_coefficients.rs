@@ -111,8 +111,8 @@ pub const LGAMMA_CONSTANT: f64 = 0.4189385332046727;
 
 // ---- digamma ----
 
-/// `digamma(x)` over the distance from its zero, on [1, 2], in powers of `x - 3/2`; relative error 7e-17. By interpolation
-/// at Chebyshev nodes: `tests/testdata/special/generate.py coefficients`.
+/// `digamma(x)` over the distance from its zero, on [1, 2], in powers of `x - 3/2`; relative error 7e-17. By
+/// interpolation at Chebyshev nodes: `tests/testdata/special/generate.py coefficients`.
 pub const DIGAMMA_OVER_ROOT: [f64; 22] = [
     0.951055876031833, -0.4236274212814605, 0.2405424842407742, -0.14840492305390884, 0.09498872445494122,
     -0.061922133273064534, 0.04076083381242074, -0.02697579675613825, 0.0179072524394512, -0.011908218001568644,

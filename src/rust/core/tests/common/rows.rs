@@ -9,11 +9,12 @@ use anvil_core::ops::layout::Order;
 use anvil_core::ops::*;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A program of one op.
 pub struct Program {
-    /// Name of the op, dtype, number of the variant.
+    /// Name of the op, dtype, number of the variant of the op; another op changes none of them.
     pub name: String,
     /// Name of the op's row.
     pub row: &'static str,
@@ -270,8 +271,11 @@ pub fn programs(elements: usize) -> Vec<Program> {
         let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[elements]); arity]);
         let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
         let ops = ops.chain(control(dtype)).chain(scatters(dtype));
-        for (number, (op, types)) in ops.enumerate() {
+        let mut variants: BTreeMap<&str, usize> = BTreeMap::new();
+        for (op, types) in ops {
             let row = op.row().name;
+            let number = variants.entry(row).or_default();
+            *number += 1;
             if let Some(graph) = program(op, &types) {
                 all.push(Program { name: format!("{row}-{dtype}-{number}"), row, graph });
             }

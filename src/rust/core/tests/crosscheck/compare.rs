@@ -36,8 +36,8 @@ pub enum Bound {
     Open,
 }
 
-/// What XLA's own functions may err by. It states no bounds; the largest error that was measured is that of `erf` on f32,
-/// 6.7 units.
+/// What XLA's own functions may err by. It states no bounds; the largest error that was measured is that of `erf` on
+/// f32, 6.7 units.
 const XLA: f64 = 7.0;
 /// As [`XLA`], of complex numbers: those have formulas of several functions, of which errors add up.
 const XLA_COMPLEX: f64 = 16.0;
@@ -47,7 +47,8 @@ pub fn bound(op: &Op, complex: bool) -> Bound {
     match op {
         // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm, up to 700 each.
         Op::Binary(Binary::pow) if complex => Bound::Ulps(700.0),
-        // XLA: exp(lgamma(n + 1)) times a zeta function, whose rounding, twice, grows with what is in the exponential, up to 700.
+        // XLA: exp(lgamma(n + 1)) times a zeta function, whose rounding, twice, grows with what is in the exponential,
+        // up to 700.
         Op::Binary(Binary::polygamma) => Bound::Ulps(op.row().ulps + 1400.0),
         Op::Unary(_) | Op::Binary(_) if complex => Bound::Ulps(op.row().ulps + XLA_COMPLEX),
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(op.row().ulps + XLA),
@@ -142,8 +143,8 @@ fn magnitude((aval, x): &Typed) -> (Aval, Vec<u8>) {
     evaluate(&Op::Binary(Binary::add), &[(&re.0, &re.1), (&im.0, &im.1)]).remove(0)
 }
 
-/// What XLA gave, but for places of a scatter that several updates meet where their order matters: StableHLO leaves it open
-/// (`scatter`), XLA goes by rows of the updates and anvil by columns, as R does.
+/// What XLA gave, but for places of a scatter that several updates meet where their order matters: StableHLO leaves it
+/// open (`scatter`), XLA goes by rows of the updates and anvil by columns, as R does.
 fn without_open(op: &Op, operands: &[Typed], want: &[u8], got: &[u8]) -> Vec<u8> {
     let mut got = got.to_vec();
     let Op::Scatter(scatter) = op else { return got };

@@ -63,8 +63,8 @@ pub(super) fn erfc_single<V: Singles>(x: V) -> V {
     V::narrow(erfc_of::<_, true>(low), erfc_of::<_, true>(high))
 }
 
-/// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010, Approximating the
-/// erfinv function). `SHORT`: good enough for singles.
+/// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010, Approximating
+/// the erfinv function). `SHORT`: good enough for singles.
 #[inline(always)]
 fn erf_inv_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     let one = V::of(1.0);

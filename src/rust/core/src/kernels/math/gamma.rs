@@ -1,8 +1,8 @@
 //! The gamma function's logarithm and that one's derivative. Coefficients: `tests/testdata/math/fit.py`.
 //!
-//! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is fitted, negative
-//! ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good enough for singles, computed as
-//! doubles.
+//! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is fitted,
+//! negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good enough for singles,
+//! computed as doubles.
 
 use super::coefficients as c;
 use super::lanes::{polynomial, Lanes, Singles};
@@ -40,10 +40,13 @@ fn positive_lgamma<V: Lanes, const SHORT: bool>(x: V) -> V {
         }
     }
     let log = log_of::<V, SHORT>(V::select(is_small | is_far, x, product));
-    // That of 1 + s or 2 + s, by which it is exact at 1 and 2; below 3/4 it is that of the number after, less a logarithm.
+    // That of 1 + s or 2 + s, by which it is exact at 1 and 2; below 3/4 it is that of the number after, less a
+    // logarithm.
     let is_below_half = x.lt(half);
-    let s = V::select(is_below_half, x, V::select(x.lt(V::of(1.5)), x, y) - V::select(x.lt(V::of(1.5)), one, V::of(2.0)));
-    let is_one = is_below_half | (x.lt(V::of(1.5)) & !is_small);
+    let is_below = x.lt(V::of(1.5));
+    let s = V::select(is_below, x, y) - V::select(is_below, one, V::of(2.0));
+    let s = V::select(is_below_half, x, s);
+    let is_one = is_below_half | (is_below & !is_small);
     let p = if SHORT {
         either(is_one, s, &c::LGAMMA_ONE_SHORT, &c::LGAMMA_TWO_SHORT)
     } else {
@@ -79,8 +82,8 @@ fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits left.
         let is_next = size.lt(V::of(1e-20));
         let log = log_of::<V, false>(V::select(is_next, size, sine));
-        let pole = V::select(sine.same(zero), infinity, V::select(is_next, zero, V::of(c::LOG_PI[0])) - log);
-        y = V::select(is_below, pole - y, y);
+        let pole = V::select(is_next, zero, V::of(c::LOG_PI[0])) - log;
+        y = V::select(is_below, V::select(sine.same(zero), infinity, pole - y), y);
     }
     x.keep_nan(V::select(x.same(zero) | size.same(infinity), infinity, y))
 }
@@ -152,8 +155,8 @@ fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     x.keep_nan(y)
 }
 
-/// Derivative of [`lgamma`]. Less than 4 ulp, also near its zero at 1.46; of negative numbers 4 ulp of the largest of 1, the
-/// result and `digamma(1 - x)`.
+/// Derivative of [`lgamma`]. Less than 4 ulp, also near its zero at 1.46; of negative numbers 4 ulp of the largest of
+/// 1, the result and `digamma(1 - x)`.
 #[inline(always)]
 pub(super) fn digamma<V: Lanes>(x: V) -> V {
     digamma_of::<V, false>(x)

@@ -129,23 +129,27 @@ fn reduce_far<V: Doubles>(x: V) -> (V, V, V) {
     (V::load(&bits), r, low.mul_add(V::of(c::PI_2[0]), high.mul_add(V::of(c::PI_2[1]), lost)))
 }
 
-/// A function of what `near` makes of `x`, or [`reduce_far`]; NaN of infinities.
-#[inline(always)]
-fn anywhere<V: Doubles>(x: V, near: impl Fn(V) -> (V, V, V), value: impl Fn(V, V, V) -> V) -> V {
-    let (bits, r, low) = near(x);
-    let is_near = x.abs().le(V::of(FAR));
-    if V::any(!is_near) {
-        let far = reduce_far(x);
-        let y = value(V::select(is_near, bits, far.0), V::select(is_near, r, far.1), V::select(is_near, low, far.2));
-        return x.keep_nan(V::select(x.abs().lt(V::of(f64::INFINITY)), y, V::of(f64::NAN)));
-    }
-    value(bits, r, low)
+/// A value of what `near` makes of `x`, or [`reduce_far`]; NaN of infinities. Not a function, since a closure need not be
+/// compiled for the instructions of its caller.
+macro_rules! anywhere {
+    ($x:ident, $near:ident, |$bits:ident, $r:ident, $low:ident| $value:expr) => {{
+        let ($bits, $r, $low) = $near($x);
+        let is_near = $x.abs().le(V::of(FAR));
+        if V::any(!is_near) {
+            let far = reduce_far($x);
+            let $bits = V::select(is_near, $bits, far.0);
+            let ($r, $low) = (V::select(is_near, $r, far.1), V::select(is_near, $low, far.2));
+            $x.keep_nan(V::select($x.abs().lt(V::of(f64::INFINITY)), $value, V::of(f64::NAN)))
+        } else {
+            $value
+        }
+    }};
 }
 
 /// Sine. Less than 1 ulp.
 #[inline(always)]
 pub(super) fn sin<V: Doubles>(x: V) -> V {
-    let y = anywhere(x, reduce, |bits, r, low| in_quadrant(bits, sine(r, low), cosine(r, low)));
+    let y = anywhere!(x, reduce, |bits, r, low| in_quadrant(bits, sine(r, low), cosine(r, low)));
     // Of -0 the reduction makes 0.
     V::select(x.same(V::of(0.0)), x, y)
 }
@@ -153,13 +157,13 @@ pub(super) fn sin<V: Doubles>(x: V) -> V {
 /// Cosine. Less than 1 ulp.
 #[inline(always)]
 pub(super) fn cos<V: Doubles>(x: V) -> V {
-    anywhere(x, reduce, |bits, r, low| in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low)))
+    anywhere!(x, reduce, |bits, r, low| in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low)))
 }
 
 /// Tangent. Less than 2 ulp.
 #[inline(always)]
 pub(super) fn tan<V: Doubles>(x: V) -> V {
-    let y = anywhere(x, reduce, |bits, r, low| ratio(bits, sine(r, low), cosine(r, low)));
+    let y = anywhere!(x, reduce, |bits, r, low| ratio(bits, sine(r, low), cosine(r, low)));
     V::select(x.same(V::of(0.0)), x, y)
 }
 
@@ -182,7 +186,7 @@ fn both_short<V: Lanes>(r: V) -> (V, V) {
 
 #[inline(always)]
 fn sin_short<V: Doubles>(x: V) -> V {
-    let y = anywhere(x, reduce_short, |bits, r, _| {
+    let y = anywhere!(x, reduce_short, |bits, r, _low| {
         let (sine, cosine) = both_short(r);
         in_quadrant(bits, sine, cosine)
     });
@@ -191,7 +195,7 @@ fn sin_short<V: Doubles>(x: V) -> V {
 
 #[inline(always)]
 fn cos_short<V: Doubles>(x: V) -> V {
-    anywhere(x, reduce_short, |bits, r, _| {
+    anywhere!(x, reduce_short, |bits, r, _low| {
         let (sine, cosine) = both_short(r);
         in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine)
     })
@@ -199,7 +203,7 @@ fn cos_short<V: Doubles>(x: V) -> V {
 
 #[inline(always)]
 fn tan_short<V: Doubles>(x: V) -> V {
-    let y = anywhere(x, reduce_short, |bits, r, _| {
+    let y = anywhere!(x, reduce_short, |bits, r, _low| {
         let (sine, cosine) = both_short(r);
         ratio(bits, sine, cosine)
     });
