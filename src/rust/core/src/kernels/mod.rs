@@ -2,6 +2,7 @@
 
 pub mod cast;
 pub mod complex;
+pub mod cross;
 pub mod dot;
 pub mod fold;
 pub mod frame;
