@@ -54,7 +54,8 @@ impl<T: Reduce> Plan<'_, T> {
         runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
             let out = &mut out[at..at + len];
             if !self.lines {
-                let rows = |i: usize| Rows { first: first as isize + (i * TOGETHER) as isize * stride, stride, places: &places };
+                let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
+                let rows = |i: usize| Rows { first: at(i), stride, places: &places };
                 let blocks = out.chunks_mut(TOGETHER).enumerate();
                 return blocks.for_each(|(i, out)| T::tiles(self.fold, self.data, rows(i), out));
             }
@@ -86,10 +87,13 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     if count == 1 {
         let piece = PIECE / n;
-        return pool::for_each_chunk(out, piece, work, |i, out| plan.tile(range(0), i * piece..i * piece + out.len(), out));
+        return pool::for_each_chunk(out, piece, work, |i, out| {
+            plan.tile(range(0), i * piece..i * piece + out.len(), out);
+        });
     }
     // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
-    let (mut partials, piece, inner) = (vec![[0; PARTIAL]; count * results], PIECE / TILE, if lines { count } else { results });
+    let (piece, inner) = (PIECE / TILE, if lines { count } else { results });
+    let mut partials = vec![[0; PARTIAL]; count * results];
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;
         while !partials.is_empty() {

@@ -21,8 +21,8 @@ unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest form: `run` is to be
-/// `#[inline(always)]`.
+/// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest form: `run` is
+/// to be `#[inline(always)]`.
 pub trait Loop {
     /// What it gives.
     type Made;
