@@ -10,7 +10,7 @@ use super::dot::Matrix;
 use super::pool;
 use super::tile::gather_run;
 use super::wide::{wide_loop, Loop};
-use crate::dtype::{Element, Float};
+use crate::dtype::Float;
 use std::ops::Range;
 
 /// Products in a block.
