@@ -1,9 +1,10 @@
 //! Dense products of matrices, which are read where they lie: transposed ones are not copied.
 //!
 //! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix and a vector
-//! have a kernel of their own ([`super::matvec`]); where sums are long and results few, parts of the sums are products,
-//! added in double precision; all others are cut into blocks of the result.
+//! have a kernel of their own ([`super::matvec`]); where sums are long and results few, these are shared out by parts of the
+//! sums, added in double precision ([`super::cross`] for few enough); all others are cut into blocks of the result.
 
+use super::cross::{cross, MOST};
 use super::matvec::matvec;
 use super::memory::zeroed;
 use super::wide::wide;
@@ -47,7 +48,8 @@ impl<'a, T: Copy> Matrix<'a, T> {
         Matrix { first: self.at(row, column), ..*self }
     }
 
-    fn transposed(&self) -> Self {
+    /// Its transpose, which lies where it does.
+    pub fn transposed(&self) -> Self {
         Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
     }
 
@@ -136,7 +138,11 @@ macro_rules! dot_float {
                 true
             }
             fn parts(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
-                in_parts::<$type, f64>(lhs, rhs, sizes, out)
+                if sizes[0].max(sizes[2]) > MOST {
+                    return in_parts::<$type, f64>(lhs, rhs, sizes, out);
+                }
+                cross::<$type, { $line / 2 }>(lhs, rhs, sizes, out);
+                true
             }
         }
     )+};

@@ -1,9 +1,10 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32, those of
 //! complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a tile is
-//! folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result depends on the values and their order only:
-//! not on how they lie in memory, not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
+//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a
+//! tile is folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result
+//! depends on the values and their order only: not on how they lie in memory, not on who folds which tile. What meets
+//! layouts is [`reduce`](super::reduce::reduce()).
 
 use super::scalar::{maximum, minimum};
 use super::tile::gather_run;

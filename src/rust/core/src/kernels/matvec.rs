@@ -158,3 +158,31 @@ fn columns<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, f
     }
     out.copy_from_slice(&acc[..n]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_do_not_depend_on_the_way_the_matrix_lies() {
+        for (m, k) in [(1, 5000), (7, 63), (7, 64), (1030, 90), (33, 1024), (5, 3001), (2100, 1), (3, 0)] {
+            let x: Vec<f32> = (0..m * k).map(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5).collect();
+            let v: Vec<f32> = (0..k).map(|i| ((i * 31) % 97) as f32 / 97.0 - 0.5).collect();
+            let mut turned = vec![0f32; m * k];
+            (0..m * k).for_each(|i| turned[i / m + i % m * k] = x[i]);
+            let run = |matrix| {
+                let mut out = vec![f32::NAN; m];
+                matvec::<f32, 16>(matrix, &v, &mut out);
+                out
+            };
+            let made = run(Matrix::dense(&x, m));
+            assert_eq!(made, run(Matrix::dense(&turned, k).transposed()), "{m} {k}");
+            for (i, &y) in made.iter().enumerate() {
+                let products = (0..k).map(|j| f64::from(x[i + j * m]) * f64::from(v[j]));
+                let (want, size) = products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
+                // Parts of at most 64 products, and two roundings more for each time that they are halved.
+                assert!((f64::from(y) - want).abs() <= 72.0 * f64::from(f32::EPSILON) * size, "{m} {k} {i}");
+            }
+        }
+    }
+}

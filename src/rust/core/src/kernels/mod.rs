@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod cast;
 pub mod complex;
+pub mod cross;
 pub mod dot;
 pub mod fold;
 pub mod frame;

@@ -54,7 +54,8 @@ impl<T: Reduce> Plan<'_, T> {
         runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
             let out = &mut out[at..at + len];
             if !self.lines {
-                let rows = |i: usize| Rows { first: first as isize + (i * TOGETHER) as isize * stride, stride, places: &places };
+                let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
+                let rows = |i: usize| Rows { first: at(i), stride, places: &places };
                 let blocks = out.chunks_mut(TOGETHER).enumerate();
                 return blocks.for_each(|(i, out)| T::tiles(self.fold, self.data, rows(i), out));
             }
@@ -89,10 +90,13 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     if count == 1 {
         let piece = PIECE / n;
-        return pool::for_each_chunk(out, piece, work, |i, out| plan.tile(range(0), i * piece..i * piece + out.len(), out));
+        return pool::for_each_chunk(out, piece, work, |i, out| {
+            plan.tile(range(0), i * piece..i * piece + out.len(), out);
+        });
     }
     // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
-    let (mut partials, piece, inner) = (vec![[0; PARTIAL]; count * results], PIECE / TILE, if lines { count } else { results });
+    let (piece, inner) = (PIECE / TILE, if lines { count } else { results });
+    let mut partials = vec![[0; PARTIAL]; count * results];
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;
         while !partials.is_empty() {
@@ -119,6 +123,8 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
 mod tests {
     use super::*;
     use crate::dtype::{DType, HasDType};
+    use half::bf16;
+    use num_complex::Complex;
 
     fn run<T: Reduce>(fold: Fold, data: &[T], shape: Shape, axes: &[Axis]) -> Vec<T> {
         let layout = Layout::dense(&shape);
@@ -168,5 +174,51 @@ mod tests {
         let mut y = vec![0.0f64; 3 * TILE];
         (y[0], y[TILE], y[2 * TILE]) = (1e16, 1.0, -1e16);
         assert_eq!(run(Fold::Sum, &y, [3 * TILE].into(), &[Axis(0)]), [1.0]);
+    }
+
+    /// Every fold of every layout of a value of these sizes, against the dense copy of that layout.
+    fn layouts<T: Reduce>(sizes: [usize; 3], unit: f64, folds: &[Fold]) {
+        let dense = Shape::from(sizes);
+        let data: Vec<T> = (0..dense.size()).map(|i| T::from_f64((((i * 7919) % 1013) as f64 - 350.0) * unit)).collect();
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let shape = Shape::from(order.map(|i| sizes[i]));
+            let layout = Layout { strides: order.map(|i| dense.strides()[i] as isize).to_vec(), offset: 0 };
+            let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(&data) };
+            let copy: Vec<T> = tile(&x, 0..shape.size(), &mut Vec::new()).to_vec();
+            for axes in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]] {
+                let axes: Vec<Axis> = axes.iter().copied().map(Axis).collect();
+                for &fold in folds {
+                    let left = shape.without(&axes);
+                    let mut out = vec![T::default(); left.size()];
+                    let data = cast::bytes_mut(&mut out);
+                    reduce::<T>(fold, &x, &axes, &mut ViewMut { dtype: T::DTYPE, shape: &left, data });
+                    assert_eq!(out, run(fold, &copy, shape.clone(), &axes), "{fold:?} {order:?} {axes:?} {:?}", T::DTYPE);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bits_do_not_depend_on_layout() {
+        // Products of so small numbers do not overflow.
+        let (folds, small) = ([Fold::Sum, Fold::Prod, Fold::Max, Fold::Min], 1.0 / 512.0);
+        for sizes in [[3, 70, 5], [1, 2100, 2], [600, 7, 30], [9, 3, 1100]] {
+            layouts::<f32>(sizes, small, &folds);
+            layouts::<f64>(sizes, small, &folds);
+            layouts::<i32>(sizes, 1.0, &folds);
+            layouts::<bf16>(sizes, small, &folds);
+            layouts::<Complex<f32>>(sizes, small, &folds[..2]);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_matrix_are_exact_sums() {
+        let (m, n) = (700, 2500);
+        let x: Vec<f32> = (0..m * n).map(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5).collect();
+        let sums = run(Fold::Sum, &x, [m, n].into(), &[Axis(1)]);
+        for (i, &sum) in sums.iter().enumerate() {
+            let exact: f64 = (0..n).map(|j| f64::from(x[i + j * m])).sum();
+            assert_eq!(sum, exact as f32, "row {i}");
+        }
     }
 }

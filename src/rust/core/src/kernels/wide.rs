@@ -21,6 +21,33 @@ unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
+/// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest form: `run` is
+/// to be `#[inline(always)]`.
+pub trait Loop {
+    /// What it gives.
+    type Made;
+    /// The loop.
+    fn run(self) -> Self::Made;
+}
+
+/// As [`wide`].
+#[inline]
+pub fn wide_loop<L: Loop>(run: L) -> L::Made {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions.
+        return unsafe { avx2_loop(run) };
+    }
+    run.run()
+}
+
+/// What is inlined here is compiled with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn avx2_loop<L: Loop>(run: L) -> L::Made {
+    run.run()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

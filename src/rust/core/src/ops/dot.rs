@@ -150,8 +150,8 @@ impl DotGeneral {
     }
 }
 
-/// `x` as matrices, whose rows, columns and batch are these axes: where it lies if each of the three is one line, else copied
-/// to `scratch`.
+/// `x` as matrices, whose rows, columns and batch are these axes: where it lies if each of the three is one line, else
+/// copied to `scratch`.
 fn matrices<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut Vec<T>) -> Batch<'a, T> {
     let lines = axes.map(|axes| line(x, axes));
     if let [Some(rows), Some(columns), Some(stride)] = lines {
