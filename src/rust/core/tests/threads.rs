@@ -14,7 +14,7 @@ const PROGRAMS: u64 = 25;
 fn programs_give_the_bits_of_the_reference_on_any_number_of_threads() {
     for seed in 0..PROGRAMS {
         let mut rng = Rng::new(seed);
-        let graph = program(&mut rng, 6);
+        let graph = program(&mut rng, 6, 300, true);
         let inputs: Vec<_> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
         for number in [1, 2, 5] {
             want(Some(number)).unwrap();
