@@ -11,7 +11,8 @@
 #'   same time share a place, and most values of elementwise code are never in memory as a whole.
 #' * `regions`: what branches and loops hold: temporary values of their own, and two buffers for all that a loop carries.
 #'
-#' Threads have a few kilobytes each beside this, and ops such as products of matrices pieces that stay in the cache.
+#' Threads have a few kilobytes each beside this, and products of matrices blocks that stay in the cache. What a product copies
+#' because it is transposed or repeated is not counted.
 #'
 #' Results from about 16 MB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
 #' has. It comes back when R's garbage collector finds that nothing refers to a result; anvil has R look when enough may have

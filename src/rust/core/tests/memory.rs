@@ -2,12 +2,11 @@
 
 mod common;
 
-use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
-use anvil_core::graph::Value;
-use anvil_core::ops::{Binary, Builder, DotGeneral, Graph, Op, Region, Scan, Transpose, Unary};
-use anvil_core::shape::Axis;
-use anvil_core::tensor::Aval;
+use anvil_core::graph::{Def, Value};
+use anvil_core::kernels::threads::want;
+use anvil_core::ops::Graph;
+use common::large::program;
 use common::{random_tensor, Rng};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -36,10 +35,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn input(b: &mut Builder, shape: [usize; 2]) -> Value {
-    b.input(Aval::known(DType::F64, shape.into()))
-}
-
 /// Peak of a first and a second run, inputs and outputs included, and what the plan says.
 fn peaks(graph: &Graph, seed: u64) -> ([usize; 2], usize) {
     let mut rng = Rng::new(seed);
@@ -50,59 +45,26 @@ fn peaks(graph: &Graph, seed: u64) -> ([usize; 2], usize) {
     let executable = Executable::compile(graph, &[]).unwrap();
     let most = [(); 2].map(|()| {
         MOST.store(NOW.load(SeqCst), SeqCst);
-        let mut outputs: Vec<Vec<u8>> = executable.outputs().map(|aval| vec![0; aval.bytes()]).collect();
-        let outputs = outputs.iter_mut().map(|x| Output::Fresh(x)).collect();
+        // An output that is an input as it is takes no memory.
+        let is_input = |v: &Value| matches!(executable.graph().def(*v), Def::Input(_));
+        let made: Vec<bool> = executable.graph().outputs().iter().map(|v| !is_input(v)).collect();
+        let bytes = executable.outputs().zip(&made).map(|(aval, &made)| if made { aval.bytes() } else { 0 });
+        let mut outputs: Vec<Vec<u8>> = bytes.map(|n| vec![0; n]).collect();
+        let outputs = outputs.iter_mut().zip(&made);
+        let outputs = outputs.map(|(x, &made)| if made { Output::Fresh(x) } else { Output::Unused }).collect();
         assert!(executable.run(&inputs, &[], outputs, &mut |_| false));
         MOST.load(SeqCst) - before + given
     });
     (most, executable.memory_plan().peak())
 }
 
-fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
-    b.node1(Op::Unary(op), &[x]).unwrap()
-}
-
-fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
-    b.node1(Op::Binary(op), &[x, y]).unwrap()
-}
-
-/// A program of large matrices: elementwise groups, transposes and products, drawn at random.
-fn program(seed: u64) -> Graph {
-    const N: usize = 400;
-    let mut rng = Rng::new(seed);
-    let mut b = Builder::default();
-    let mut values = vec![input(&mut b, [N, N]), input(&mut b, [N, N])];
-    for _ in 0..8 {
-        let pick = |rng: &mut Rng| values[rng.below(values.len())];
-        let (x, y) = (pick(&mut rng), pick(&mut rng));
-        values.push(match rng.below(6) {
-            0 => unary(&mut b, Unary::tanh, x),
-            1 => binary(&mut b, Binary::add, x, y),
-            2 => binary(&mut b, Binary::mul, x, y),
-            3 => b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).unwrap(),
-            4 => {
-                let product = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
-                b.node1(Op::DotGeneral(product), &[x, y]).unwrap()
-            }
-            _ => {
-                let mut body = Builder::default();
-                let state = input(&mut body, [N, N]);
-                let next = unary(&mut body, Unary::tanh, state);
-                let sum = binary(&mut body, Binary::add, state, next);
-                let body = Region::from(body.finish(vec![sum]));
-                b.node(Op::Scan(Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false }), &[x]).unwrap()[0]
-            }
-        });
-    }
-    let last = values[values.len() - 1];
-    b.finish(vec![last])
-}
-
 /// One test, since it counts what the process allocates.
 #[test]
 fn the_peak_is_within_a_tenth_of_the_plan() {
-    for seed in 0..40 {
-        let graph = program(seed);
+    // A product copies what is not dense, which no plan tells. Each thread takes a few hundred kilobytes for the blocks of a product.
+    want(Some(2)).unwrap();
+    for seed in 0..15 {
+        let graph = program(&mut Rng::new(seed), 8, 700, false);
         let (most, planned) = peaks(&graph, seed);
         for (run, &most) in most.iter().enumerate() {
             assert!(

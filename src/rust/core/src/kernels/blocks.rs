@@ -27,8 +27,8 @@ const UNKNOWN: usize = 4 << 30;
 /// Bytes that may be garbage before a collection is asked for, at least.
 const FLOOR: usize = 256 << 20;
 
-/// Collections shall take one part in so many of the time.
-const RARE: u32 = 10;
+/// Collections shall take at most one part in so many of the time: new memory costs time, too.
+const RARE: u32 = 4;
 
 /// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when dropped.
 #[derive(Debug)]
@@ -333,10 +333,10 @@ mod tests {
         balance.remove(FLOOR);
         assert!(!balance.is_due(FLOOR));
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(next_allowance(4 * FLOOR, second, Some(10 * second)), 4 * FLOOR);
         assert_eq!(next_allowance(FLOOR, second, None), FLOOR);
         assert_eq!(next_allowance(FLOOR, second, Some(second)), FLOOR / 2 * 3);
-        assert_eq!(next_allowance(4 * FLOOR, second, Some(minute)), 4 * FLOOR);
-        assert_eq!(next_allowance(4 * FLOOR, second, Some(2 * minute)), 2 * FLOOR);
-        assert_eq!(next_allowance(FLOOR, second, Some(2 * minute)), FLOOR);
+        assert_eq!(next_allowance(4 * FLOOR, second, Some(minute)), 2 * FLOOR);
+        assert_eq!(next_allowance(FLOOR, second, Some(minute)), FLOOR);
     }
 }

@@ -1,6 +1,8 @@
 //! What the tests of whole programs share: seeded random data, and a program run by both executors.
 #![allow(dead_code)] // each test file uses a part
 
+pub mod large;
+
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::{reference, Executable, Output};
 use anvil_core::kernels::memory::AlignedBytes;
