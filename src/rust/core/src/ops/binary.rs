@@ -10,6 +10,7 @@ use crate::dtype::{
 use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
+use crate::kernels::wide::wide;
 use crate::kernels::{complex, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -75,7 +76,9 @@ macro_rules! binary_ops {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
                     $(tile = Some(|x, y, out| F::map2(&$simd, x, y, out));)?
-                    $(tile = Some(|x, y, out| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float });)?
+                    $(tile = Some(|x, y, out| {
+                        wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float })
+                    });)?
                     tile
                 }),+ }
             }
@@ -102,7 +105,9 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<I>> = None;
-                    $(tile = Some(|x, y, out| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int });)?
+                    $(tile = Some(|x, y, out| {
+                        wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int })
+                    });)?
                     tile
                 }),+ }
             }

@@ -8,6 +8,7 @@ use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, I
 use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
+use crate::kernels::wide::wide;
 use crate::kernels::{complex, scalar, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -73,7 +74,7 @@ macro_rules! unary_ops {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
                     $(tile = Some(|x, out| F::map(&$simd, x, out));)?
-                    $(tile = Some(|x, out| for (out, &$x) in out.iter_mut().zip(x) { *out = $float });)?
+                    $(tile = Some(|x, out| wide(|| for (out, &$x) in out.iter_mut().zip(x) { *out = $float }));)?
                     tile
                 }),+ }
             }
@@ -100,7 +101,7 @@ macro_rules! unary_ops {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<I>> = None;
-                    $(tile = Some(|x, out| for (out, &$i) in out.iter_mut().zip(x) { *out = $int });)?
+                    $(tile = Some(|x, out| wide(|| for (out, &$i) in out.iter_mut().zip(x) { *out = $int }));)?
                     tile
                 }),+ }
             }
