@@ -456,7 +456,7 @@ fn plans_describe_themselves() {
     let y = unary(&mut b, Unary::exp, x);
     let s = reduce(&mut b, Fold::Sum, y, &[0]);
     let text = agrees(&b.finish(vec![s]), 1);
-    let want = "1. group of 2000 elements (exp, reduce_sum; 2 instructions on tiles of 1024, 4160 B of registers): \
-                reads 8000 B, writes 36 B\n1 step, 8000 B read, 36 B written, 64 B of scratch memory\n";
+    let want = "1. group of 2000 elements in tiles of 1024: exp, reduce_sum; reads 8000 B, writes 36 B\n\
+                1 step, 8000 B read, 36 B written, 64 B of scratch memory\n";
     assert_eq!(text, want);
 }

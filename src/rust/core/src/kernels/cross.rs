@@ -6,7 +6,7 @@
 //! then pieces. What threads share are pieces, so the bits do not depend on them. The product of a matrix with itself is
 //! symmetric: one half is computed, with the bits that it has in the other.
 
-use super::dot::Matrix;
+use super::dot::{Matrix, STEP};
 use super::pool;
 use super::tile::gather_run;
 use super::wide::{wide_loop, Loop};
@@ -28,7 +28,7 @@ pub fn cross<F: Float, const L: usize>(lhs: Matrix<F>, rhs: Matrix<F>, [m, k, n]
     let (x, y) = (lhs.transposed(), rhs);
     let symmetric = m == n && x.first == y.first && x.strides == y.strides && std::ptr::eq(x.data, y.data);
     let mut sums = vec![0.0; k.div_ceil(PIECE) * m * n];
-    pool::for_each_chunk(&mut sums, m * n, k * m * n, |piece, sums| {
+    pool::for_each_chunk(&mut sums, m * n, (k * m * n).saturating_mul(STEP), |piece, sums| {
         let (mut left, mut right) = (Vec::new(), Vec::new());
         let end = ((piece + 1) * PIECE).min(k);
         for start in (piece * PIECE..end).step_by(BLOCK) {

@@ -11,7 +11,8 @@ use super::wide::wide;
 use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
 use half::{bf16, f16};
-use matrixmultiply::CGemmOption::Standard;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
 use num_complex::Complex;
 use std::marker::PhantomData;
 use std::ops::{Add, Range};
@@ -53,16 +54,23 @@ impl<'a, T: Copy> Matrix<'a, T> {
         Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
     }
 
-    /// Pointer to its first element, of which `rows` by `columns` elements may be read.
+    /// Its first `rows` rows and `columns` columns.
     ///
     /// # Panics
-    /// If one of these is outside of the data.
-    fn pointer(&self, rows: usize, columns: usize) -> *const T {
-        let spans = [(rows, self.strides[0]), (columns, self.strides[1])].map(|(n, s)| (n as isize - 1) * s);
-        let low = self.first as isize + spans.iter().map(|&s| s.min(0)).sum::<isize>();
-        let high = self.first as isize + spans.iter().map(|&s| s.max(0)).sum::<isize>();
-        assert!(low >= 0 && (high as usize) < self.data.len(), "a matrix outside of its data");
-        self.data[self.first..].as_ptr()
+    /// If an element of these is outside of the data.
+    fn view(&self, rows: usize, columns: usize) -> ArrayView2<'a, T> {
+        let back = |n: usize, stride: isize| (n as isize - 1) * stride.min(0);
+        let [i, j] = self.strides;
+        let lowest = self.first as isize + back(rows, i) + back(columns, j);
+        let lowest = usize::try_from(lowest).expect("a matrix outside of its data");
+        let places = (rows, columns).strides((i.unsigned_abs(), j.unsigned_abs()));
+        let mut view = ArrayView2::from_shape(places, &self.data[lowest..]).expect("a matrix outside of its data");
+        for (axis, stride) in self.strides.into_iter().enumerate() {
+            if stride < 0 {
+                view.invert_axis(Axis(axis));
+            }
+        }
+        view
     }
 }
 
@@ -98,6 +106,12 @@ impl<T> Block<'_, T> {
         Block { pointer, sizes: [rows, columns.len()], strides: [step * i, j], borrow: PhantomData }
     }
 
+    fn view(&mut self) -> ArrayViewMut2<'_, T> {
+        let [i, j] = self.strides;
+        // SAFETY: the elements of the block, which is borrowed exclusively, and whose elements have different places.
+        unsafe { ArrayViewMut2::from_shape_ptr((self.sizes[0], self.sizes[1]).strides((i, j)), self.pointer) }
+    }
+
     fn set(&mut self, row: usize, column: usize, x: T) {
         assert!(row < self.sizes[0] && column < self.sizes[1], "an element outside of its block");
         let at = row * self.strides[0] + column * self.strides[1];
@@ -122,16 +136,17 @@ pub trait Dot: Element {
     }
 }
 
-// The kernels of `matrixmultiply` choose AVX2 and FMA at run time.
+/// The product by ndarray, whose kernels choose AVX2 and FMA at run time.
+fn by_blocks<T: Element + LinalgScalar>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], mut out: Block<T>) {
+    assert!(out.sizes == [m, n], "a result of other sizes");
+    general_mat_mul(T::one(), &lhs.view(m, k), &rhs.view(k, n), T::zero(), &mut out.view());
+}
+
 macro_rules! dot_float {
-    ($($type:ident $gemm:ident $line:literal;)+) => {$(
+    ($($type:ident $line:literal;)+) => {$(
         impl Dot for $type {
-            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, [m, k, n]: [usize; 3], out: Block<$type>) {
-                let ([ra, ca], [rb, cb], [rc, cc]) = (lhs.strides, rhs.strides, out.strides.map(|s| s as isize));
-                let (a, b, c) = (lhs.pointer(m, k), rhs.pointer(k, n), out.pointer);
-                assert!(out.sizes == [m, n], "a result of other sizes");
-                // SAFETY: all elements are inside of what the operands and the result borrow, as `pointer` checks.
-                unsafe { matrixmultiply::$gemm(m, k, n, 1.0, a, ra, ca, b, rb, cb, 0.0, c, rc, cc) }
+            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: Block<$type>) {
+                by_blocks(lhs, rhs, sizes, out)
             }
             fn vector(matrix: Matrix<$type>, x: &[$type], out: &mut [$type]) -> bool {
                 matvec::<$type, $line>(matrix, x, out);
@@ -147,24 +162,13 @@ macro_rules! dot_float {
         }
     )+};
 }
-dot_float! { f32 sgemm 16; f64 dgemm 8; }
+dot_float! { f32 16; f64 8; }
 
 macro_rules! dot_complex {
-    ($($part:ident $gemm:ident;)+) => {$(
+    ($($part:ident)+) => {$(
         impl Dot for Complex<$part> {
-            fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, [m, k, n]: [usize; 3], out: Block<Self>) {
-                let ([ra, ca], [rb, cb], [rc, cc]) = (lhs.strides, rhs.strides, out.strides.map(|s| s as isize));
-                // A complex number is its two parts, in order.
-                let (a, b) = (lhs.pointer(m, k).cast(), rhs.pointer(k, n).cast());
-                let c = out.pointer.cast();
-                assert!(out.sizes == [m, n], "a result of other sizes");
-                let (zero, one) = ([0.0; 2], [1.0, 0.0]);
-                // SAFETY: all elements are inside of what the operands and the result borrow, as `pointer` checks.
-                unsafe {
-                    matrixmultiply::$gemm(
-                        Standard, Standard, m, k, n, one, a, ra, ca, b, rb, cb, zero, c, rc, cc,
-                    )
-                }
+            fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>) {
+                by_blocks(lhs, rhs, sizes, out)
             }
             fn parts(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: &mut [Self]) -> bool {
                 in_parts::<Self, Complex<f64>>(lhs, rhs, sizes, out)
@@ -172,7 +176,7 @@ macro_rules! dot_complex {
         }
     )+};
 }
-dot_complex! { f32 cgemm; f64 zgemm; }
+dot_complex! { f32 f64 }
 
 // 16-bit floats multiply as f32, and round each element of the result once.
 macro_rules! dot_half {
@@ -240,7 +244,7 @@ impl Dot for Bool {
 const COLUMNS: usize = 128;
 
 /// About how long a multiplication with its addition takes, in picoseconds.
-const STEP: usize = 50;
+pub(super) const STEP: usize = 50;
 
 /// Rows of the result in a piece of work, where it has too few columns to be shared by these.
 const ROWS: usize = 1024;

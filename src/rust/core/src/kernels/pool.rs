@@ -12,6 +12,7 @@
 //! own and never touches the locks of the parent's.
 
 use super::threads::threads;
+use rayon::ThreadPoolBuilder;
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
@@ -149,17 +150,22 @@ impl Pool {
         self.wait();
     }
 
-    /// Makes helpers until there are as many, or the system has no more.
+    /// Makes helpers until there are as many, or the system has no more. They live on threads of rayon.
     fn hire(&'static self, seats: usize) {
-        let mut helpers = self.helpers.load(Relaxed);
-        while helpers < seats && !self.refused.load(Relaxed) {
-            let made = std::thread::Builder::new().name(format!("anvil-{}", helpers + 1)).spawn(move || self.help());
-            match made {
-                Ok(_) => helpers += 1,
-                Err(_) => self.refused.store(true, Relaxed),
-            }
+        let helpers = self.helpers.load(Relaxed);
+        if helpers >= seats || self.refused.load(Relaxed) {
+            return;
         }
-        self.helpers.store(helpers, Relaxed);
+        let name = move |i: usize| format!("anvil-{}", helpers + i + 1);
+        match ThreadPoolBuilder::new().num_threads(seats - helpers).thread_name(name).build() {
+            Ok(threads) => {
+                threads.spawn_broadcast(move |_| self.help());
+                // They help as long as the process lives.
+                std::mem::forget(threads);
+                self.helpers.store(seats, Relaxed);
+            }
+            Err(_) => self.refused.store(true, Relaxed),
+        }
     }
 
     /// Calls helpers that sleep. A helper that is about to sleep counts itself before it looks a last time, and here the

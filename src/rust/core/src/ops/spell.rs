@@ -121,7 +121,8 @@ impl Op {
             (Op::Binary(op), &[x, y]) => {
                 op.spelling().formula().map_or_else(none, |f| one(in_single([x, y], |[x, y]| f(x, y))))
             }
-            (Op::Ternary(_), &[lo, x, hi]) => one(x.binary(Binary::max, lo).binary(Binary::min, hi)),
+            // Of booleans; XLA makes a clamp, which it has not, of a maximum and a minimum.
+            (Op::Ternary(_), &[lo, x, hi]) => one(x.binary(Binary::or, lo).binary(Binary::and, hi)),
             (Op::Convert(op), &[x]) => one(op.compose(x)),
             (Op::BitcastConvert(op), &[x]) => one(op.compose(x)),
             (Op::Reduction(op), &[x]) => one(op.compose(x)),
