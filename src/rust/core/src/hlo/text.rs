@@ -6,7 +6,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value};
 use crate::ops::gather::{GATHER_NAMES, SCATTER_NAMES};
-use crate::ops::{Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
+use crate::ops::{Binary, Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
 use crate::shape::{join, Axis};
 use crate::tensor::{Aval, View};
 
@@ -325,7 +325,9 @@ impl Writer {
             Update::With(combine) => {
                 let name = format!("%{}", self.values);
                 self.values += 1;
-                let Spelled::Plain(spelled) = Op::Binary(*combine).spelled(&[Aval::known(dtype, Default::default())]) else {
+                // As the row spells the sum of booleans, which is one op.
+                let combine = if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
+                let Spelled::Plain(spelled) = Op::Binary(combine).spelled(&[Aval::known(dtype, Default::default())]) else {
                     let detail = format!("a scatter cannot apply `{}`", combine.row().name);
                     return Err(Error::Internal { detail });
                 };
