@@ -14,9 +14,9 @@
 #' Threads have a few kilobytes each beside this, and products of matrices blocks that stay in the cache. What a product copies
 #' because it is transposed or repeated is not counted.
 #'
-#' Results from about 16 MB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
-#' has. It comes back when R's garbage collector finds that nothing refers to a result; anvil has R look when enough may have
-#' gathered. `gc()` has it look at once.
+#' Results from 128 kB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
+#' has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()] counts such a result once, as
+#' the bytes of a vector.
 #'
 #' @inheritParams stablehlo
 #' @param x A plan.

@@ -2,19 +2,18 @@
 //!
 //! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand and may be
 //! written like those of any other vector; they are saved and copied as ordinary ones. An external pointer holds the block and
-//! gives it back when R has found that nothing refers to the vector. R does not see these bytes, so it is asked for a
-//! collection when enough of them may be garbage.
+//! gives it back when R has found that nothing refers to the vector. R does not see these bytes; so that it collects its
+//! garbage as often as it would otherwise, each vector also holds one of as many bytes that is never touched: it takes
+//! addresses and no memory.
 
 use crate::ffi::*;
-use anvil_core::kernels::blocks::{Balance, Block};
-use std::cell::RefCell;
+use anvil_core::kernels::blocks::Block;
 use std::os::raw::{c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::time::Instant;
 
-/// Bytes from which a result is in a block. The C library keeps smaller memory when it is freed, and hands it out again with
-/// its pages; larger memory it gets from the system each time (`M_MMAP_THRESHOLD` of mallopt(3), at most 32 MiB).
-const LARGE: usize = 16 << 20;
+/// Bytes from which a result is in a block: those for which the C library may ask the system (`M_MMAP_THRESHOLD` of
+/// mallopt(3)), which hands out pages that were never touched, each at the price of a thousand additions.
+const LARGE: usize = 128 << 10;
 
 /// R's type of a class; it is passed by value.
 #[repr(C)]
@@ -54,10 +53,6 @@ struct Held {
 
 /// The classes of vectors of doubles, integers, complex numbers and bytes.
 static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
-
-thread_local! {
-    static BALANCE: RefCell<Balance> = const { RefCell::new(Balance::new()) };
-}
 
 /// Makes the classes.
 ///
@@ -140,8 +135,7 @@ unsafe extern "C" fn release(pointer: SEXP) {
             return;
         }
         R_ClearExternalPtr(pointer);
-        let held = Box::from_raw(address);
-        BALANCE.with_borrow_mut(|balance| balance.remove(held.block.size()));
+        drop(Box::from_raw(address));
     }
 }
 
@@ -186,38 +180,24 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// # Safety
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
-    let mut block = Block::kept(bytes);
-    if block.is_none() && !BALANCE.with_borrow(|balance| balance.is_due(bytes)) {
-        block = Block::new(bytes);
-    }
-    let block = match block {
+    let block = match Block::new(bytes) {
         Some(block) => block,
         None => {
-            // SAFETY: by the caller; nothing is borrowed.
-            unsafe { collect() };
+            // SAFETY: by the caller.
+            unsafe { R_gc() };
             Block::new(bytes)?
         }
     };
-    BALANCE.with_borrow_mut(|balance| balance.add(block.size()));
+    // SAFETY: by the caller. Its elements are never read nor written.
+    let weight = unsafe { Rf_protect(Rf_allocVector(RAWSXP, bytes as Length)) };
     // A jump from here on is for want of a few bytes; the block would be lost, once.
     let address = Box::into_raw(Box::new(Held { block, len }));
     // SAFETY: by the caller; the pointer is protected until the vector has it.
     unsafe {
         let pointer = Rf_protect(R_MakeExternalPtr(address.cast(), nil(), nil()));
         R_RegisterCFinalizerEx(pointer, Some(release), 0);
-        let x = R_new_altrep(class, pointer, nil());
-        Rf_unprotect(1);
+        let x = R_new_altrep(class, pointer, weight);
+        Rf_unprotect(2);
         Some(x)
     }
-}
-
-/// Has R collect its garbage, and blocks given back with it.
-///
-/// # Safety
-/// As [`new_vector`].
-unsafe fn collect() {
-    let start = Instant::now();
-    // SAFETY: by the caller.
-    unsafe { R_gc() };
-    BALANCE.with_borrow_mut(|balance| balance.collected(start.elapsed()));
 }

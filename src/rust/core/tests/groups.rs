@@ -460,3 +460,21 @@ fn plans_describe_themselves() {
                 1 step, 8000 B read, 36 B written, 64 B of scratch memory\n";
     assert_eq!(text, want);
 }
+
+#[test]
+fn squares_are_products() {
+    for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16, DType::I32, DType::UI8] {
+        let mut b = Builder::default();
+        let x = input(&mut b, dtype, &[3000]);
+        let two = number(&mut b, dtype, 2.0, &[3000]);
+        let y = binary(&mut b, Binary::pow, x, two);
+        let text = agrees(&b.finish(vec![y]), 5);
+        assert!(text.contains(": mul;"), "{text}");
+    }
+    // Complex powers have rules of their own.
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::C64, &[3000]);
+    let two = number(&mut b, DType::C64, 2.0, &[3000]);
+    let y = binary(&mut b, Binary::pow, x, two);
+    assert!(agrees(&b.finish(vec![y]), 6).contains("pow"));
+}

@@ -3,13 +3,10 @@
 //! Pages that a process has not touched before cost up to ten times what is computed in them, so a block that is given back
 //! is kept for the next result of about its size, within a share of the machine's memory. Sizes are in classes that waste at
 //! most an eighth. Blocks begin at a cache line; large ones at a huge page, and the system is asked to use such pages.
-//!
-//! R frees lazily, and does not see these bytes. [`Balance`] says when to ask it for a collection.
 
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 /// Where blocks begin.
 const LINE: usize = 64;
@@ -17,18 +14,14 @@ const LINE: usize = 64;
 /// Where blocks begin that are at least so long.
 const HUGE: usize = 2 << 20;
 
-/// Of the machine's memory, the part that may be kept in blocks that nobody uses, and the part that may be garbage at most:
-/// one in so many.
+/// Of the machine's memory, the part that may be kept in blocks that nobody uses: one in so many.
 const SHARE: usize = 8;
+
+/// Blocks that come back before one that nobody took is given to the system.
+const PATIENCE: u64 = 4096;
 
 /// Memory of a machine that does not say how much it has.
 const UNKNOWN: usize = 4 << 30;
-
-/// Bytes that may be garbage before a collection is asked for, at least.
-const FLOOR: usize = 256 << 20;
-
-/// Collections shall take at most one part in so many of the time: new memory costs time, too.
-const RARE: u32 = 4;
 
 /// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when dropped.
 #[derive(Debug)]
@@ -44,13 +37,8 @@ unsafe impl Send for Block {}
 impl Block {
     /// A block of at least `len` bytes; `None` if there is no such memory.
     pub fn new(len: usize) -> Option<Block> {
-        Block::kept(len).or_else(|| Block::fresh(class(len)?))
-    }
-
-    /// As [`new`](Block::new), but only if one is kept that was used before.
-    pub fn kept(len: usize) -> Option<Block> {
         let size = class(len)?;
-        with_store(|store| store.take(size))
+        with_store(|store| store.take(size)).or_else(|| Block::fresh(size))
     }
 
     fn fresh(size: usize) -> Option<Block> {
@@ -146,7 +134,7 @@ fn memory() -> usize {
 struct Store {
     blocks: VecDeque<(Block, u64)>,
     bytes: usize,
-    /// Counts collections.
+    /// Counts blocks that came back.
     age: u64,
 }
 
@@ -170,8 +158,10 @@ impl Store {
             return vec![block];
         }
         self.bytes += block.size;
+        self.age += 1;
         self.blocks.push_back((block, self.age));
-        self.drop_while(|store| store.bytes > limit)
+        let is_old = |store: &Store| store.blocks.front().is_some_and(|(_, age)| age + PATIENCE <= store.age);
+        self.drop_while(|store| store.bytes > limit || is_old(store))
     }
 
     /// Removes blocks from the front.
@@ -183,73 +173,6 @@ impl Store {
             out.push(block);
         }
         out
-    }
-
-    /// Notes a collection; removes what nobody has used since the one before the last.
-    fn grow_old(&mut self) -> Vec<Block> {
-        self.age += 1;
-        self.drop_while(|store| store.blocks.front().is_some_and(|(_, age)| age + 2 <= store.age))
-    }
-}
-
-/// Bytes that were handed out, so that R can be asked for a collection in time: when memory would have to be new though
-/// enough of what is out may be garbage. How much that is grows as long as collections take much of the time.
-#[derive(Debug)]
-pub struct Balance {
-    /// Bytes that are out.
-    out: usize,
-    /// Those that were after the last collection: they are used, most likely.
-    used: usize,
-    /// How much may be garbage.
-    allowed: usize,
-    /// When the last collection was over.
-    last: Option<Instant>,
-}
-
-impl Balance {
-    /// Nothing is out.
-    pub const fn new() -> Balance {
-        Balance { out: 0, used: 0, allowed: FLOOR, last: None }
-    }
-
-    /// Whether garbage should be collected before `bytes` of new memory are handed out.
-    pub fn is_due(&self, bytes: usize) -> bool {
-        self.out + bytes > self.used + self.allowed.min(memory() / SHARE)
-    }
-
-    /// Bytes were handed out.
-    pub fn add(&mut self, bytes: usize) {
-        self.out += bytes;
-    }
-
-    /// Bytes came back.
-    pub fn remove(&mut self, bytes: usize) {
-        self.out -= bytes;
-        self.used = self.used.min(self.out);
-    }
-
-    /// A collection that was asked for is over; it took so long.
-    pub fn collected(&mut self, took: Duration) {
-        with_store(Store::grow_old).into_iter().for_each(Block::free);
-        self.used = self.out;
-        let pause = self.last.map(|last| last.elapsed().saturating_sub(took));
-        self.allowed = next_allowance(self.allowed, took, pause).min(memory() / SHARE);
-        self.last = Some(Instant::now());
-    }
-}
-
-impl Default for Balance {
-    fn default() -> Balance {
-        Balance::new()
-    }
-}
-
-/// How much may be garbage after a collection that took so long, so long after the one before.
-fn next_allowance(allowed: usize, took: Duration, pause: Option<Duration>) -> usize {
-    match pause {
-        Some(pause) if pause < took * RARE => allowed + allowed / 2,
-        Some(pause) if pause > took * RARE * RARE => (allowed / 2).max(FLOOR),
-        _ => allowed,
     }
 }
 
@@ -305,38 +228,22 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_nobody_uses_go_after_two_collections() {
+    fn blocks_that_nobody_uses_go_after_a_while() {
         let mut store = Store::default();
         store.put(block(1000), usize::MAX);
-        assert!(store.grow_old().is_empty());
-        store.put(block(1000), usize::MAX);
-        let old = store.grow_old();
-        assert_eq!((old.len(), store.blocks.len()), (1, 1));
-        old.into_iter().chain(store.grow_old()).for_each(Block::free);
+        for _ in 1..PATIENCE {
+            assert!(store.put(block(100), usize::MAX).is_empty());
+            store.take(class(100).unwrap()).unwrap().free();
+        }
+        let old = store.put(block(100), usize::MAX);
+        assert_eq!((old.len(), old[0].size), (1, class(1000).unwrap()));
+        old.into_iter().for_each(Block::free);
+        store.drop_while(|_| true).into_iter().for_each(Block::free);
         assert_eq!((store.blocks.len(), store.bytes), (0, 0));
     }
 
     #[test]
     fn more_than_the_machine_has_is_refused() {
         assert!(Block::new(1 << 50).is_none());
-    }
-
-    #[test]
-    fn collections_are_due_when_enough_may_be_garbage() {
-        let mut balance = Balance::new();
-        assert!(!balance.is_due(FLOOR) && balance.is_due(FLOOR + 1));
-        balance.add(FLOOR);
-        assert!(balance.is_due(1));
-        balance.collected(Duration::ZERO);
-        // All of it is used.
-        assert!(!balance.is_due(1));
-        balance.remove(FLOOR);
-        assert!(!balance.is_due(FLOOR));
-        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        assert_eq!(next_allowance(4 * FLOOR, second, Some(10 * second)), 4 * FLOOR);
-        assert_eq!(next_allowance(FLOOR, second, None), FLOOR);
-        assert_eq!(next_allowance(FLOOR, second, Some(second)), FLOOR / 2 * 3);
-        assert_eq!(next_allowance(4 * FLOOR, second, Some(minute)), 2 * FLOOR);
-        assert_eq!(next_allowance(FLOOR, second, Some(minute)), FLOOR);
     }
 }
