@@ -39,6 +39,7 @@ extern "C" {
     fn R_altrep_inherits(x: SEXP, class: Class) -> c_int;
     fn Rprintf(format: *const c_char, ...);
     fn R_gc();
+    fn R_RunPendingFinalizers();
 }
 
 type Inspect =
@@ -180,16 +181,28 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// # Safety
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
+    // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
+    // come back with the finalizers, which R would run later.
+    let weight = unsafe {
+        let weight = Rf_protect(Rf_allocVector(RAWSXP, bytes as Length));
+        R_RunPendingFinalizers();
+        weight
+    };
     let block = match Block::new(bytes) {
         Some(block) => block,
         None => {
             // SAFETY: by the caller.
             unsafe { R_gc() };
-            Block::new(bytes)?
+            match Block::new(bytes) {
+                Some(block) => block,
+                None => {
+                    // SAFETY: it was protected above.
+                    unsafe { Rf_unprotect(1) };
+                    return None;
+                }
+            }
         }
     };
-    // SAFETY: by the caller. Its elements are never read nor written.
-    let weight = unsafe { Rf_protect(Rf_allocVector(RAWSXP, bytes as Length)) };
     // A jump from here on is for want of a few bytes; the block would be lost, once.
     let address = Box::into_raw(Box::new(Held { block, len }));
     // SAFETY: by the caller; the pointer is protected until the vector has it.
