@@ -3,8 +3,7 @@
 //! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand and may be
 //! written like those of any other vector; they are saved and copied as ordinary ones. An external pointer holds the block and
 //! gives it back when R has found that nothing refers to the vector. R does not see these bytes; so that it collects its
-//! garbage as often as it would otherwise, each vector also holds one of as many bytes that is never touched: it takes
-//! addresses and no memory.
+//! garbage, each vector also holds one that is never touched, whose bytes R counts: it takes addresses and no memory.
 
 use crate::ffi::*;
 use anvil_core::kernels::blocks::Block;
@@ -14,6 +13,11 @@ use std::sync::OnceLock;
 /// Bytes from which a result is in a block: those for which the C library may ask the system (`M_MMAP_THRESHOLD` of
 /// mallopt(3)), which hands out pages that were never touched, each at the price of a thousand additions.
 const LARGE: usize = 128 << 10;
+
+/// Of a block's bytes, R counts one in so many. A collection takes 1 to 2 ms, and R begins with one every 64 MiB: with all
+/// bytes counted, it would take longer than the results of some megabytes in between. The price is that a few times as much
+/// garbage may pile up.
+const COUNTED: usize = 2;
 
 /// R's type of a class; it is passed by value.
 #[repr(C)]
@@ -184,7 +188,7 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
     // come back with the finalizers, which R would run later.
     let weight = unsafe {
-        let weight = Rf_protect(Rf_allocVector(RAWSXP, bytes as Length));
+        let weight = Rf_protect(Rf_allocVector(RAWSXP, (bytes / COUNTED) as Length));
         R_RunPendingFinalizers();
         weight
     };
@@ -192,7 +196,10 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
         Some(block) => block,
         None => {
             // SAFETY: by the caller.
-            unsafe { R_gc() };
+            unsafe {
+                R_gc();
+                R_RunPendingFinalizers();
+            }
             match Block::new(bytes) {
                 Some(block) => block,
                 None => {

@@ -58,7 +58,7 @@ impl Control {
     /// # Errors
     /// Those of [`Executable::compile`].
     pub fn compile(op: &Op) -> Result<Option<Control>> {
-        let program = |region: &Region| Executable::compile(region, &[]).map(Box::new);
+        let program = |region: &Region| Executable::region(region).map(Box::new);
         let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
         Ok(match op {
             Op::If(op) => Some(Control::If([*program(&op.branches[0])?, *program(&op.branches[1])?])),

@@ -15,11 +15,11 @@
 
 use super::control::Control;
 use super::group::{partition, Group, Unit, Units};
-use super::tile::{compile, Compiled, Kept, Program};
+use super::tile::{compile, Compiled, Kept, Program, Stored};
 use super::views::Views;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Value};
+use crate::graph::{Def, Node, Value};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
@@ -133,12 +133,13 @@ impl Arena {
     }
 }
 
-/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused.
+/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says that outputs
+/// leave the engine, which those of a branch or a loop's body do not.
 ///
 /// # Errors
 /// Those of [`Control::compile`].
-pub fn plan(graph: &Graph, donated: &[usize]) -> Result<Plan> {
-    Planner::new(graph).run(donated)
+pub fn plan(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Plan> {
+    Planner { leaves, ..Planner::new(graph) }.run(donated)
 }
 
 /// For each output, the donated input whose buffer it may take over, as [`plan`] decides it.
@@ -162,6 +163,8 @@ struct Planner<'a> {
     in_place: HashMap<Value, Value>,
     arena: Arena,
     plan: Plan,
+    /// See [`plan`].
+    leaves: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -171,7 +174,8 @@ impl<'a> Planner<'a> {
         let views = Views::of(graph);
         let units = partition(graph, &views);
         let (places, homes, in_place) = (vec![None; count], vec![None; count], HashMap::new());
-        Planner { graph, views, units, places, last_use: vec![0; count], homes, in_place, arena: Arena::default(), plan }
+        let (last_use, arena) = (vec![0; count], Arena::default());
+        Planner { graph, views, units, places, last_use, homes, in_place, arena, plan, leaves: false }
     }
 
     fn first_output(&self) -> usize {
@@ -364,8 +368,7 @@ impl<'a> Planner<'a> {
                 None => self.place_result(root),
             }
         }
-        let late = |root: Value| self.in_place.contains_key(&root);
-        let wanted: Vec<Kept> = kept.iter().map(|&root| Kept { root, late: late(root) }).collect();
+        let wanted: Vec<Kept> = kept.iter().map(|&root| Kept { root, when: self.stored(root, group) }).collect();
         let Compiled { program, operands, partials } =
             compile(self.graph, &self.views, nodes, group, &wanted, &|v| self.place(v));
         let mut results: Vec<(Aval, Span)> =
@@ -378,6 +381,26 @@ impl<'a> Planner<'a> {
             self.arena.release(span.range.start, span.range.len());
         }
         self.plan.steps.push(Step { action: Action::Tiles(Rc::new(program)), operands, results });
+    }
+
+    /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache leaves it
+    /// before anybody reads it.
+    fn stored(&self, root: Value, group: Group) -> Stored {
+        const FAR: usize = 2 << 20;
+        let aval = self.graph.aval(root);
+        if self.in_place.contains_key(&root) {
+            return Stored::Late;
+        }
+        let far = self.leaves && self.homes[root.index()].is_some() && aval.bytes() >= FAR && aval.shape.size() == group.len;
+        let made = self.units.made[root.index()];
+        let is_read = |(number, unit): (usize, &Unit)| {
+            let mut nodes = unit.nodes.iter().map(|&n| &self.graph.nodes()[n]);
+            // A reduction of segments of one element has as many results, which have a kernel of their own.
+            let fold = |node: &Node<Op>| matches!(node.op, Op::Reduction(_)) && node.results[0] == root;
+            let reads = |node: &Node<Op>| node.operands.iter().any(|&v| self.views.root(v) == root);
+            nodes.any(|node| fold(node) || (made != Some(number) && reads(node)))
+        };
+        if far && !self.units.units.iter().enumerate().any(is_read) { Stored::Past } else { Stored::Made }
     }
 
     /// A value in the arena that a group reads for the last time, in whose place it may make this one. Small ones are in the
@@ -455,7 +478,7 @@ mod tests {
             let (x, y) = (b.input(aval.clone()), b.input(aval));
             let mut outputs = vec![b.node1(Op::Unary(Unary::exp), &[y]).unwrap()];
             outputs.extend(keep(&mut b, x));
-            plan(&b.finish(outputs), &[0]).unwrap().donations[0]
+            plan(&b.finish(outputs), &[0], true).unwrap().donations[0]
         };
         let transpose = Transpose { permutation: vec![Axis(1), Axis(0)] };
         assert_eq!(donations(&|_, _| None), Some(0));

@@ -40,9 +40,18 @@ impl Executable {
     /// # Errors
     /// [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
+        Executable::new(graph, donated, true)
+    }
+
+    /// As [`compile`](Executable::compile), of a region: what it makes stays in the engine.
+    pub(super) fn region(graph: &Graph) -> Result<Executable> {
+        Executable::new(graph, &[], false)
+    }
+
+    fn new(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Executable> {
         graph.verify()?;
         let graph = passes::optimise(graph)?;
-        let plan = plan(&graph, donated)?;
+        let plan = plan(&graph, donated, leaves)?;
         let may_share = plan.steps.iter().any(may_share);
         Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
     }

@@ -46,12 +46,12 @@ impl Combiner {
         let simple = optimise(region)?;
         for n in LENGTHS {
             match widened(&simple, n)? {
-                Some(graph) => many.push(Executable::compile(&graph, &[])?),
+                Some(graph) => many.push(Executable::region(&graph)?),
                 None => break,
             }
         }
         let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
-        Ok(Combiner { op: op.clone(), one: Executable::compile(region, &[])?, many, buffers })
+        Ok(Combiner { op: op.clone(), one: Executable::region(region)?, many, buffers })
     }
 
     /// The program of one element and one update.

@@ -1,23 +1,27 @@
 //! Memory for large results, which is used again.
 //!
-//! Pages that a process has not touched before cost up to ten times what is computed in them, so a block that is given back
-//! is kept for the next result of about its size, within a share of the machine's memory. Sizes are in classes that waste at
-//! most an eighth. Blocks begin at a cache line; large ones at a huge page, and the system is asked to use such pages.
+//! Pages that a process has not touched before cost many times what is computed in them, so that memory that is given back
+//! is kept for the next result, of whatever size: blocks are cut from large chunks, each from the lowest place where it
+//! fits, and neighbours that are free are one again. What is kept is within a share of the machine's memory. Blocks begin
+//! at a cache line; the system is asked to back chunks by huge pages.
 
 use std::alloc::{alloc, dealloc, Layout};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Where blocks begin.
 const LINE: usize = 64;
 
-/// Where blocks begin that are at least so long.
+/// Where chunks begin: at a huge page.
 const HUGE: usize = 2 << 20;
+
+/// Bytes of a chunk, unless one block needs more. Only what is touched of it takes memory.
+const CHUNK: usize = 128 << 20;
 
 /// Of the machine's memory, the part that may be kept in blocks that nobody uses: one in so many.
 const SHARE: usize = 8;
 
-/// Blocks that come back before one that nobody took is given to the system.
+/// Blocks that come back before a chunk of which nobody took one is given to the system.
 const PATIENCE: u64 = 4096;
 
 /// Memory of a machine that does not say how much it has.
@@ -27,7 +31,7 @@ const UNKNOWN: usize = 4 << 30;
 #[derive(Debug)]
 pub struct Block {
     start: *mut u8,
-    /// Of the class, not what was asked for.
+    /// A whole number of lines.
     size: usize,
 }
 
@@ -37,22 +41,8 @@ unsafe impl Send for Block {}
 impl Block {
     /// A block of at least `len` bytes; `None` if there is no such memory.
     pub fn new(len: usize) -> Option<Block> {
-        let size = class(len)?;
-        with_store(|store| store.take(size)).or_else(|| Block::fresh(size))
-    }
-
-    fn fresh(size: usize) -> Option<Block> {
-        // The system may promise more than there is.
-        if size > memory() {
-            return None;
-        }
-        // SAFETY: the layout is of a size above 0, by `class`.
-        let start = unsafe { alloc(layout(size)) };
-        if start.is_null() {
-            return None;
-        }
-        advise(start, size);
-        Some(Block { start, size })
+        let size = len.max(1).checked_next_multiple_of(LINE)?;
+        with_store(|store| store.take(size).or_else(|| store.take_new(size)))
     }
 
     /// Where it begins.
@@ -64,54 +54,52 @@ impl Block {
     pub fn size(&self) -> usize {
         self.size
     }
-
-    fn free(self) {
-        let block = std::mem::ManuallyDrop::new(self);
-        // SAFETY: from `alloc` with this layout, and not used after.
-        unsafe { dealloc(block.start, layout(block.size)) }
-    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let block = Block { start: self.start, size: self.size };
-        let rest = with_store(|store| store.put(block, memory() / SHARE));
-        rest.into_iter().for_each(Block::free);
+        with_store(|store| store.put(self.start, self.size, memory() / SHARE));
     }
 }
 
-fn layout(size: usize) -> Layout {
-    let align = if size < HUGE { LINE } else { HUGE };
-    Layout::from_size_align(size, align).expect("classes are checked")
-}
-
-/// The size of blocks for so many bytes: the next with at most three more binary digits than the first. `None` if there is
-/// none that can be addressed.
-fn class(len: usize) -> Option<usize> {
-    let len = len.max(LINE);
-    let unit = (1usize << (usize::BITS - 1 - len.leading_zeros() - 3)).max(LINE);
-    len.checked_next_multiple_of(unit).filter(|&size| size <= isize::MAX as usize - HUGE)
-}
-
 /// Asks for huge pages where whole ones lie in these bytes, which were just allocated.
-#[cfg(target_os = "linux")]
 pub(super) fn advise(start: *mut u8, size: usize) {
+    const MADV_HUGEPAGE: i32 = 14;
+    // SAFETY: the advice changes no byte.
+    unsafe { tell(start, size, MADV_HUGEPAGE) };
+}
+
+/// Gives the huge pages that lie in these bytes to the system, which hands out new ones when they are touched.
+///
+/// # Safety
+/// Nobody reads the bytes before they are written.
+unsafe fn give(start: *mut u8, size: usize) {
+    const MADV_DONTNEED: i32 = 4;
+    // SAFETY: by the caller.
+    unsafe { tell(start, size, MADV_DONTNEED) };
+}
+
+/// Tells the system about the huge pages that lie in these bytes. That it does not listen, where there are none, is no
+/// error.
+///
+/// # Safety
+/// They are the caller's, and so is what the advice does.
+#[cfg(target_os = "linux")]
+unsafe fn tell(start: *mut u8, size: usize, advice: i32) {
     use std::ffi::{c_int, c_void};
     extern "C" {
         fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int;
     }
-    const MADV_HUGEPAGE: c_int = 14;
     let first = start.wrapping_add(start.align_offset(HUGE));
     let end = (start as usize + size) / HUGE * HUGE;
     if end > first as usize {
-        // SAFETY: whole pages of memory of the caller's; the advice changes no byte. That it is not taken, where there are no
-        // huge pages, is no error.
-        unsafe { madvise(first.cast(), end - first as usize, MADV_HUGEPAGE) };
+        // SAFETY: by the caller.
+        unsafe { madvise(first.cast(), end - first as usize, advice) };
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn advise(_start: *mut u8, _size: usize) {}
+unsafe fn tell(_start: *mut u8, _size: usize, _advice: i32) {}
 
 /// Bytes of memory that this process may use: of the machine, or of its control group.
 fn memory() -> usize {
@@ -129,50 +117,128 @@ fn memory() -> usize {
     })
 }
 
-/// Blocks that nobody uses, the one that was given back last at the end.
+/// Memory that blocks are cut from.
+struct Chunk {
+    start: *mut u8,
+    size: usize,
+    /// Bytes that are free, by where they begin, counted from the start; no two of them touch.
+    free: BTreeMap<usize, usize>,
+    /// When a block was last cut from it.
+    used: u64,
+}
+
+// SAFETY: the chunk owns its bytes, but for those of the blocks that were cut from it.
+unsafe impl Send for Chunk {}
+
+impl Chunk {
+    fn new(size: usize) -> Option<Chunk> {
+        // SAFETY: the layout is of a size above 0.
+        let start = unsafe { alloc(layout(size)?) };
+        if start.is_null() {
+            return None;
+        }
+        advise(start, size);
+        Some(Chunk { start, size, free: BTreeMap::from([(0, size)]), used: 0 })
+    }
+
+    /// A block from the lowest place where it fits.
+    fn take(&mut self, size: usize) -> Option<Block> {
+        let (&at, &len) = self.free.iter().find(|(_, &len)| len >= size)?;
+        self.free.remove(&at);
+        if len > size {
+            self.free.insert(at + size, len - size);
+        }
+        Some(Block { start: self.start.wrapping_add(at), size })
+    }
+
+    fn put(&mut self, start: *mut u8, size: usize) {
+        let (mut at, mut len) = (start as usize - self.start as usize, size);
+        if let Some((&before, &n)) = self.free.range(..at).next_back() {
+            if before + n == at {
+                (at, len) = (before, n + len);
+            }
+        }
+        if let Some(n) = self.free.remove(&(start as usize - self.start as usize + size)) {
+            len += n;
+        }
+        self.free.insert(at, len);
+    }
+
+    fn holds(&self, start: *mut u8) -> bool {
+        (self.start as usize..self.start as usize + self.size).contains(&(start as usize))
+    }
+
+    fn is_free(&self) -> bool {
+        self.free.get(&0) == Some(&self.size)
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        assert!(self.is_free(), "a chunk goes with its blocks");
+        let layout = layout(self.size).expect("as it was allocated");
+        // SAFETY: from `alloc` with this layout; no block is left that was cut from it.
+        unsafe { dealloc(self.start, layout) };
+    }
+}
+
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, HUGE).ok()
+}
+
+/// All chunks, the oldest first.
 #[derive(Default)]
 struct Store {
-    blocks: VecDeque<(Block, u64)>,
-    bytes: usize,
+    chunks: Vec<Chunk>,
+    /// Bytes that came back since free ones were last given to the system.
+    kept: usize,
     /// Counts blocks that came back.
     age: u64,
 }
 
-static STORE: Mutex<Store> = Mutex::new(Store { blocks: VecDeque::new(), bytes: 0, age: 0 });
+static STORE: Mutex<Store> = Mutex::new(Store { chunks: Vec::new(), kept: 0, age: 0 });
 
 fn with_store<T>(f: impl FnOnce(&mut Store) -> T) -> T {
     f(&mut STORE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Store {
-    /// The block of a size that was given back last.
+    /// A block from the chunks that are there.
     fn take(&mut self, size: usize) -> Option<Block> {
-        let at = self.blocks.iter().rposition(|(block, _)| block.size == size)?;
-        self.bytes -= size;
-        self.blocks.remove(at).map(|(block, _)| block)
+        let (chunk, block) = self.chunks.iter_mut().find_map(|chunk| chunk.take(size).map(|block| (chunk, block)))?;
+        chunk.used = self.age;
+        self.kept = self.kept.saturating_sub(size);
+        Some(block)
     }
 
-    /// Keeps a block. Returns those that are too much then, or the block itself.
-    fn put(&mut self, block: Block, limit: usize) -> Vec<Block> {
-        if block.size > limit {
-            return vec![block];
+    /// A block from a chunk of its own, or of others to come.
+    fn take_new(&mut self, size: usize) -> Option<Block> {
+        // The system may promise more than there is.
+        if size > memory() {
+            return None;
         }
-        self.bytes += block.size;
+        let chunk = Chunk::new(size.next_multiple_of(HUGE).max(CHUNK)).or_else(|| Chunk::new(size.next_multiple_of(HUGE)))?;
+        self.chunks.push(chunk);
+        self.take(size)
+    }
+
+    /// Keeps the bytes of a block; if they are more than `limit` with what is kept, the system gets all that are free.
+    fn put(&mut self, start: *mut u8, size: usize, limit: usize) {
+        let Some(chunk) = self.chunks.iter_mut().find(|chunk| chunk.holds(start)) else { return };
+        chunk.put(start, size);
         self.age += 1;
-        self.blocks.push_back((block, self.age));
-        let is_old = |store: &Store| store.blocks.front().is_some_and(|(_, age)| age + PATIENCE <= store.age);
-        self.drop_while(|store| store.bytes > limit || is_old(store))
-    }
-
-    /// Removes blocks from the front.
-    fn drop_while(&mut self, condition: impl Fn(&Store) -> bool) -> Vec<Block> {
-        let mut out = Vec::new();
-        while condition(self) {
-            let Some((block, _)) = self.blocks.pop_front() else { break };
-            self.bytes -= block.size;
-            out.push(block);
+        self.kept += size;
+        let (age, full) = (self.age, self.kept > limit);
+        self.chunks.retain(|chunk| !chunk.is_free() || !(full || chunk.used + PATIENCE <= age));
+        if full {
+            self.kept = 0;
+            for chunk in &self.chunks {
+                for (&at, &len) in &chunk.free {
+                    // SAFETY: nobody has these bytes, and those who get them know nothing of what was in them.
+                    unsafe { give(chunk.start.wrapping_add(at), len) };
+                }
+            }
         }
-        out
     }
 }
 
@@ -180,70 +246,104 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn block(size: usize) -> Block {
-        Block::fresh(class(size).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn classes_waste_an_eighth_at_most() {
-        let mut last = 0;
-        for len in (1..5000).map(|i| i * i * i) {
-            let size = class(len).unwrap();
-            assert!(size >= len && size >= last && size % LINE == 0, "{len}: {size}");
-            assert!(len < 8 * LINE || size - len <= len / 8, "{len}: {size}");
-            assert_eq!(class(size), Some(size));
-            last = size;
-        }
-        assert_eq!(class(usize::MAX), None);
-        assert_eq!(class(isize::MAX as usize), None);
+    /// A store of its own, whose blocks are put back by hand.
+    fn take(store: &mut Store, size: usize) -> (*mut u8, usize) {
+        let block = store.take(size).or_else(|| store.take_new(size)).unwrap();
+        let block = std::mem::ManuallyDrop::new(block);
+        (block.start, block.size)
     }
 
     #[test]
     fn a_block_is_aligned_and_can_be_written() {
-        for len in [1, 1000, 1 << 20, HUGE, HUGE + 1, 5 << 20] {
+        for len in [0, 1, 1000, 1 << 20, HUGE, HUGE + 1, 5 << 20, CHUNK + 1] {
             let block = Block::new(len).unwrap();
-            let align = if len < HUGE { LINE } else { HUGE };
-            assert_eq!(block.as_ptr() as usize % align, 0);
+            assert!(block.as_ptr() as usize % LINE == 0 && block.size() >= len);
             // SAFETY: the block has as many bytes.
-            unsafe { block.as_ptr().write_bytes(7, block.size()) };
+            unsafe { block.as_ptr().write_bytes(7, block.size().min(5 << 20)) };
         }
     }
 
     #[test]
-    fn what_was_given_back_is_taken_again_within_the_limit() {
+    fn memory_is_used_again_from_the_lowest_place_for_any_size() {
         let mut store = Store::default();
-        let (a, b) = (block(1000), block(2000));
-        let places = [a.as_ptr(), b.as_ptr()];
-        let sizes = [a.size, b.size];
-        assert!(store.put(a, 1 << 20).is_empty() && store.put(b, 1 << 20).is_empty());
-        assert_eq!(store.bytes, sizes[0] + sizes[1]);
-        let again = store.take(sizes[0]).unwrap();
-        assert_eq!((again.as_ptr(), store.take(sizes[0]).is_none()), (places[0], true));
-        // The one that has been there longest goes.
-        let gone = store.put(again, sizes[0]);
-        assert_eq!(gone.iter().map(Block::as_ptr).collect::<Vec<_>>(), [places[1]]);
-        let own = store.put(block(4000), sizes[0]);
-        assert_eq!((own.len(), store.blocks.len(), store.bytes), (1, 1, sizes[0]));
-        gone.into_iter().chain(own).for_each(Block::free);
+        let blocks = [1000, 2000, 3000].map(|size| take(&mut store, size * LINE));
+        let starts = blocks.map(|(start, _)| start as usize);
+        assert_eq!([starts[1] - starts[0], starts[2] - starts[1]], [1000 * LINE, 2000 * LINE]);
+        store.put(blocks[0].0, blocks[0].1, usize::MAX);
+        store.put(blocks[1].0, blocks[1].1, usize::MAX);
+        // Both places are one now.
+        let large = take(&mut store, 2500 * LINE);
+        assert_eq!(large.0 as usize, starts[0]);
+        let small = take(&mut store, 500 * LINE);
+        assert_eq!(small.0 as usize, starts[0] + 2500 * LINE);
+        for (start, size) in [small, blocks[2], large] {
+            store.put(start, size, usize::MAX);
+        }
+        assert!(store.chunks.len() == 1 && store.chunks[0].is_free());
     }
 
     #[test]
-    fn blocks_that_nobody_uses_go_after_a_while() {
+    fn blocks_do_not_overlap_whatever_comes_and_goes() {
         let mut store = Store::default();
-        store.put(block(1000), usize::MAX);
-        for _ in 1..PATIENCE {
-            assert!(store.put(block(100), usize::MAX).is_empty());
-            store.take(class(100).unwrap()).unwrap().free();
+        let (mut held, mut state) = (Vec::<(*mut u8, usize)>::new(), 1u64);
+        for _ in 0..5000 {
+            // An ordinary generator of numbers: the constants are Knuth's (TAOCP, volume 2, 3.3.4, line 26).
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let n = (state >> 33) as usize;
+            if held.len() > 40 || (n % 3 == 0 && !held.is_empty()) {
+                let (start, size) = held.swap_remove(n % held.len());
+                store.put(start, size, usize::MAX);
+            } else {
+                let new = take(&mut store, (n % 100_000 + 1) * LINE);
+                let (start, end) = (new.0 as usize, new.0 as usize + new.1);
+                assert!(held.iter().all(|&(other, size)| end <= other as usize || other as usize + size <= start));
+                held.push(new);
+            }
         }
-        let old = store.put(block(100), usize::MAX);
-        assert_eq!((old.len(), old[0].size), (1, class(1000).unwrap()));
-        old.into_iter().for_each(Block::free);
-        store.drop_while(|_| true).into_iter().for_each(Block::free);
-        assert_eq!((store.blocks.len(), store.bytes), (0, 0));
+        held.into_iter().for_each(|(start, size)| store.put(start, size, usize::MAX));
+        assert!(store.chunks.iter().all(Chunk::is_free));
+    }
+
+    #[test]
+    fn beyond_the_limit_free_memory_is_given_back() {
+        let mut store = Store::default();
+        let (a, b) = (take(&mut store, CHUNK), take(&mut store, 1000 * LINE));
+        assert_eq!(store.chunks.len(), 2);
+        store.put(a.0, a.1, CHUNK);
+        assert_eq!((store.chunks.len(), store.kept), (2, CHUNK));
+        store.put(b.0, b.1, CHUNK);
+        assert_eq!((store.chunks.len(), store.kept), (0, 0));
+        // Pages between blocks that are used come back as they were not.
+        let blocks = [HUGE, 2 * HUGE, LINE].map(|size| take(&mut store, size));
+        // SAFETY: it has as many bytes, and they are written before they are read.
+        let first = unsafe {
+            blocks[1].0.write_bytes(7, blocks[1].1);
+            store.put(blocks[1].0, blocks[1].1, 0);
+            *blocks[1].0
+        };
+        assert_eq!(first, if cfg!(target_os = "linux") { 0 } else { 7 });
+        store.put(blocks[0].0, blocks[0].1, usize::MAX);
+        store.put(blocks[2].0, blocks[2].1, usize::MAX);
+    }
+
+    #[test]
+    fn chunks_that_nobody_uses_go_after_a_while() {
+        let mut store = Store::default();
+        let (a, b) = (take(&mut store, CHUNK / 2), take(&mut store, CHUNK));
+        store.put(b.0, b.1, usize::MAX);
+        let another = |store: &mut Store| {
+            let (start, size) = take(store, LINE);
+            store.put(start, size, usize::MAX);
+        };
+        (2..PATIENCE).for_each(|_| another(&mut store));
+        assert_eq!(store.chunks.len(), 2);
+        another(&mut store);
+        assert_eq!(store.chunks.len(), 1);
+        store.put(a.0, a.1, usize::MAX);
     }
 
     #[test]
     fn more_than_the_machine_has_is_refused() {
-        assert!(Block::new(1 << 50).is_none());
+        assert!(Block::new(1 << 50).is_none() && Block::new(usize::MAX).is_none());
     }
 }

@@ -151,6 +151,12 @@ impl Kernel {
         Kernel::of1::<T, T>(|x, out| out.copy_from_slice(x))
     }
 
+    /// Copies the operand past the caches, for results that nobody will soon read there: memory is written without being
+    /// read first, and what is in the caches stays.
+    pub fn stream<T: Element>() -> Kernel {
+        Kernel::of1::<T, T>(|x, out| stream(cast::bytes(x), cast::bytes_mut(out)))
+    }
+
     /// The tile of a stream of this shape and layout.
     pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(), &shape, &layout, w.range(), w.write()));
@@ -263,6 +269,38 @@ pub struct Code {
     pub cut: Cut,
 }
 
+/// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
+#[cfg(target_arch = "x86_64")]
+fn stream(from: &[u8], to: &mut [u8]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    const UNIT: usize = size_of::<__m128i>();
+    let (first, from_first) = to.split_at_mut(to.as_ptr().align_offset(UNIT).min(to.len()));
+    first.copy_from_slice(&from[..first.len()]);
+    let from = &from[first.len()..];
+    let (mut to, mut from) = (from_first.chunks_exact_mut(UNIT), from.chunks_exact(UNIT));
+    for (to, from) in to.by_ref().zip(from.by_ref()) {
+        // SAFETY: every processor of the kind has these; both are as long, and the first is aligned: chunks of an aligned
+        // slice.
+        unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
+    }
+    to.into_remainder().copy_from_slice(from.remainder());
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn stream(from: &[u8], to: &mut [u8]) {
+    to.copy_from_slice(from);
+}
+
+/// Ends what [`stream`] wrote: it is there before anything that is written later.
+#[cfg(target_arch = "x86_64")]
+fn streamed() {
+    // SAFETY: every processor of the kind has it.
+    unsafe { std::arch::x86_64::_mm_sfence() };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn streamed() {}
+
 thread_local! {
     /// Registers, kept from one program to the next.
     static REGISTERS: RefCell<AlignedBytes> = RefCell::default();
@@ -296,6 +334,8 @@ impl Code {
             run(&before, &self.cut, 0..1);
             run(&each, &self.cut, tiles);
         }
+        // Other threads are told of the end of the piece after what it wrote past the caches.
+        streamed();
     }
 }
 
@@ -593,6 +633,20 @@ impl Window<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_of_any_place_and_number_are_copied_past_the_caches() {
+        let from: Vec<u8> = (0..=255).collect();
+        for start in 0..17 {
+            for len in [0, 1, 5, 16, 31, 32, 33, 200] {
+                let mut to = vec![7u8; 256];
+                stream(&from[3..3 + len], &mut to[start..start + len]);
+                streamed();
+                assert_eq!(to[start..start + len], from[3..3 + len]);
+                assert!(to[..start].iter().chain(&to[start + len..]).all(|&x| x == 7));
+            }
+        }
+    }
 
     #[test]
     fn tiles_cover_all_elements_once_and_keep_to_segments() {

@@ -3,6 +3,9 @@
 //! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of its
 //! dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as one.
 
+use super::memory::zeroed;
+use super::threads::threads;
+use super::tile::TILE;
 use super::{cast, pool, tile};
 use crate::dtype::Element;
 use crate::tensor::{View, ViewMut};
@@ -52,6 +55,11 @@ impl Walk {
         Walk(joined)
     }
 
+    /// Whether each element is a window, in the order of the table: no table is made then.
+    fn is_list(&self) -> bool {
+        matches!(self.0.as_slice(), [(_, Step::Table(1))])
+    }
+
     /// Visits elements `range` of the dense value as runs.
     fn runs(&self, range: Range<usize>, mut visit: impl FnMut(Run)) {
         if range.is_empty() {
@@ -81,6 +89,26 @@ impl Walk {
                 index[axis + 1] += 1;
             }
         }
+    }
+}
+
+/// Where windows start, in the order of a table: as numbers of elements, or [`OUTSIDE`].
+pub struct Starts<'a> {
+    /// How many windows there are.
+    pub count: usize,
+    /// Finds those of a range.
+    pub find: &'a (dyn Fn(Range<usize>, &mut [isize]) + Sync),
+}
+
+impl Starts<'_> {
+    /// All of them.
+    pub fn table(&self) -> Vec<isize> {
+        let mut table = zeroed::<isize>(self.count);
+        pool::for_each_chunk(&mut table, PIECE, self.count * ELEMENT, |i, piece| {
+            let start = i * PIECE;
+            (self.find)(start..start + piece.len(), piece);
+        });
+        table
     }
 }
 
@@ -117,10 +145,21 @@ const PIECE: usize = 1 << 14;
 /// About how long it takes to copy an element from where it is, in picoseconds.
 const ELEMENT: usize = 1_000;
 
-/// Fills `out` with elements of `data`, whose places are in `table`, relative to the start of the buffer.
-pub fn load<T: Element>(walk: &Walk, table: &[isize], data: &[u8], out: &mut ViewMut) {
+/// Fills `out` with elements of `data`, whose places are relative to the start of the buffer.
+pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
     let (data, out) = (cast::slice::<T>(data), cast::slice_mut::<T>(out.data));
     let work = out.len() * ELEMENT;
+    if walk.is_list() {
+        return pool::for_each_chunk(out, PIECE, work, |i, out| {
+            let mut places = [0; TILE];
+            for (j, out) in out.chunks_mut(TILE).enumerate() {
+                let (start, places) = (i * PIECE + j * TILE, &mut places[..out.len()]);
+                (starts.find)(start..start + out.len(), places);
+                out.iter_mut().zip(places).for_each(|(out, &mut place)| *out = data[place as usize]);
+            }
+        });
+    }
+    let table = starts.table();
     pool::for_each_chunk(out, PIECE, work, |i, out| {
         let start = i * PIECE;
         walk.runs(start..start + out.len(), |run| {
@@ -145,41 +184,56 @@ pub fn load<T: Element>(walk: &Walk, table: &[isize], data: &[u8], out: &mut Vie
 
 /// Writes elements `from` to places of `out`, in their order, so that of two for one place the later counts. Windows that
 /// are [`OUTSIDE`] are left out.
-pub fn store<T: Element>(walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut) {
-    update::<T>(walk, table, from, out, |places, new| match places {
-        Places::Line(line) => line.copy_from_slice(new),
-        Places::One(one) => *one = new[0],
-    });
+pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
+    update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
 }
 
-/// As [`store`], with `combine(old, new, result)` of what is there and what comes.
+/// As [`store`], of one window.
+pub fn store_at<T: Element>(walk: &Walk, place: isize, from: &View, out: &mut ViewMut) {
+    store::<T>(walk, &Starts { count: 1, find: &|_, starts| starts.fill(place) }, from, out);
+}
+
+/// As [`store`], with `one(old, new)` of what is there and what comes, or `lines(old, new, result)` of many.
 pub fn combine<T: Element>(
-    walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut, combine: fn(&[T], &[T], &mut [T]),
+    walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, one: impl Fn(T, T) -> T + Sync,
+    lines: fn(&[T], &[T], &mut [T]),
 ) {
     let mut old = Vec::new();
-    update::<T>(walk, table, from, out, |places, new| match places {
-        Places::Line(line) => {
-            old.clear();
-            old.extend_from_slice(line);
-            combine(&old, new, line);
-        }
-        Places::One(one) => {
-            let old = *one;
-            combine(&[old], new, std::slice::from_mut(one));
-        }
+    update::<T>(walk, starts, from, out, one, |line, new| {
+        old.clear();
+        old.extend_from_slice(line);
+        lines(&old, new, line);
     });
 }
 
-/// Where elements go: as many in a line as come, or one.
-enum Places<'a, T> {
-    Line(&'a mut [T]),
-    One(&'a mut T),
-}
+/// Threads that share a scatter, at most: each looks at all the places, and does what goes to its part of the result.
+const PARTS: usize = 4;
 
 fn update<T: Element>(
-    walk: &Walk, table: &[isize], from: &View, out: &mut ViewMut, mut put: impl FnMut(Places<T>, &[T]),
+    walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, one: impl Fn(T, T) -> T + Sync,
+    mut lines: impl FnMut(&mut [T], &[T]),
 ) {
     let out = cast::slice_mut::<T>(out.data);
+    if walk.is_list() {
+        let n = from.shape.size();
+        let part = out.len().div_ceil(threads().min(PARTS));
+        // Parts are shared out by places, so that each place sees its updates in their order.
+        return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
+            let (first, mut places, mut scratch) = (i * part, [0; TILE], Vec::new());
+            for range in tile::tiles(n) {
+                let places = &mut places[..range.len()];
+                (starts.find)(range.clone(), places);
+                let elements = tile::tile::<T>(from, range, &mut scratch);
+                for (&mut place, &new) in places.iter_mut().zip(elements) {
+                    // What is outside is so of every part.
+                    if let Some(old) = out.get_mut((place as usize).wrapping_sub(first)) {
+                        *old = one(*old, new);
+                    }
+                }
+            }
+        });
+    }
+    let table = starts.table();
     let mut scratch = Vec::new();
     for range in tile::tiles(from.shape.size()) {
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
@@ -190,18 +244,20 @@ fn update<T: Element>(
             match run.step {
                 Step::Memory(1) => {
                     let Some(first) = first(run.entry) else { return };
-                    put(Places::Line(&mut out[first as usize..first as usize + run.len]), new);
+                    lines(&mut out[first as usize..first as usize + run.len], new);
                 }
                 Step::Memory(step) => {
                     let Some(first) = first(run.entry) else { return };
-                    for (i, new) in new.chunks(1).enumerate() {
-                        put(Places::One(&mut out[(first + i as isize * step) as usize]), new);
+                    for (i, &new) in new.iter().enumerate() {
+                        let old = &mut out[(first + i as isize * step) as usize];
+                        *old = one(*old, new);
                     }
                 }
                 Step::Table(step) => {
-                    for (i, new) in new.chunks(1).enumerate() {
+                    for (i, &new) in new.iter().enumerate() {
                         if let Some(place) = first(run.entry + i * step) {
-                            put(Places::One(&mut out[place as usize]), new);
+                            let old = &mut out[place as usize];
+                            *old = one(*old, new);
                         }
                     }
                 }
@@ -248,18 +304,20 @@ mod tests {
         let data: Vec<i32> = (0..12).collect();
         // Columns 2, 0, 2 of a (3,4).
         let walk = Walk::new([(3, Step::Memory(1)), (3, Step::Table(1))].into_iter());
-        let table = [6, 0, 6];
         let shape = Shape::from([3, 3]);
         let mut out = vec![0i32; 9];
         let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
-        load::<i32>(&walk, &table, cast::bytes(&data), target);
+        let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, 0, 6][range]);
+        load::<i32>(&walk, &Starts { count: 3, find: &starts }, cast::bytes(&data), target);
         assert_eq!(out, [6, 7, 8, 0, 1, 2, 6, 7, 8]);
         // Added back, one of them nowhere.
         let (layout, mut sum) = (Layout::dense(&shape), data.clone());
         let from = View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&out) };
         let whole = Shape::from([3, 4]);
         let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
-        combine::<i32>(&walk, &[6, OUTSIDE, 6], &from, &mut target, |x, y, out| {
+        let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, OUTSIDE, 6][range]);
+        let starts = Starts { count: 3, find: &starts };
+        combine::<i32>(&walk, &starts, &from, &mut target, |x, y| x + y, |x, y, out| {
             (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
         });
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);

@@ -16,8 +16,13 @@ use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// A kernel on one tile of each operand.
-pub(super) type Tile<T> = fn(&[T], &[T], &mut [T]);
+/// An op on one element type.
+pub(super) struct Tile<T> {
+    /// On one tile of each operand.
+    pub slices: fn(&[T], &[T], &mut [T]),
+    /// On one pair, with the same bits.
+    pub one: fn(T, T) -> T,
+}
 
 macro_rules! binary_ops {
     ($(
@@ -75,9 +80,10 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
-                    $(tile = Some(|x, y, out| F::map2(&$simd, x, y, out));)?
-                    $(tile = Some(|x, y, out| {
-                        wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float })
+                    $(tile = Some(Tile { slices: |x, y, out| F::map2(&$simd, x, y, out), one: |x, y| math::pair(&$simd, x, y) });)?
+                    $(tile = Some(Tile {
+                        slices: |x, y, out| wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float }),
+                        one: |$x, $y| $float,
                     });)?
                     tile
                 }),+ }
@@ -88,15 +94,22 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<H>> = None;
-                    $(tile = Some(|x, y, out| math::map2_halves(&$simd, x, y, out));)?
-                    $(tile = Some(|x, y, out| {
+                    $(tile = Some(Tile {
+                        slices: |x, y, out| math::map2_halves(&$simd, x, y, out),
+                        one: |x, y| H::from_f32(math::pair(&$simd, x.convert::<f32>(), y.convert())),
+                    });)?
+                    $({
                         #[allow(dead_code)]
                         type F = f32;
-                        for ((out, v), w) in out.iter_mut().zip(x).zip(y) {
+                        fn one<H: Element>(v: H, w: H) -> H {
                             let ($x, $y) = (v.convert::<f32>(), w.convert::<f32>());
-                            *out = H::from_f32($float);
+                            H::from_f32($float)
                         }
-                    });)?
+                        tile = Some(Tile {
+                            slices: |x, y, out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) },
+                            one: one::<H>,
+                        });
+                    })?
                     tile
                 }),+ }
             }
@@ -105,8 +118,9 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<I>> = None;
-                    $(tile = Some(|x, y, out| {
-                        wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int })
+                    $(tile = Some(Tile {
+                        slices: |x, y, out| wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int }),
+                        one: |$i, $j| $int,
                     });)?
                     tile
                 }),+ }
@@ -116,7 +130,10 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<C>> = None;
-                    $(tile = Some(|x, y, out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex });)?
+                    $(tile = Some(Tile {
+                        slices: |x, y, out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex },
+                        one: |$z, $w| $complex,
+                    });)?
                     tile
                 }),+ }
             }
@@ -125,10 +142,16 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<Bool>> = None;
-                    $(tile = Some(|x, y, out| for ((out, v), w) in out.iter_mut().zip(x).zip(y) {
-                        let ($a, $b) = (v.get(), w.get());
-                        *out = ($boolean).into()
-                    });)?
+                    $({
+                        fn one(v: Bool, w: Bool) -> Bool {
+                            let ($a, $b) = (v.get(), w.get());
+                            ($boolean).into()
+                        }
+                        tile = Some(Tile {
+                            slices: |x, y, out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) },
+                            one,
+                        });
+                    })?
                     tile
                 }),+ }
             }
@@ -337,11 +360,11 @@ impl Binary {
     }
 
     pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
-        dispatch!(x.dtype, T => tile::map2(T::tile(self).expect("infer accepts what has a tile"), x, y, out))
+        dispatch!(x.dtype, T => tile::map2(T::tile(self).expect("infer accepts what has a tile").slices, x, y, out))
     }
 
     pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::of2(T::tile(self).expect("infer accepts what has a tile")))
+        dispatch!(dtype, T => Kernel::of2(T::tile(self).expect("infer accepts what has a tile").slices))
     }
 }
 

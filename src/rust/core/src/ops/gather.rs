@@ -10,10 +10,10 @@ use super::{written, Region, Row};
 use crate::dtype::{dispatch, ANY, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::tile::{copy, tile, tiles};
-use crate::kernels::memory::zeroed;
-use crate::kernels::window::{by_width, combine, load, store, Step, Targets, Walk, OUTSIDE};
+use crate::kernels::window::{by_width, combine, load, store, Starts, Step, Targets, Walk, OUTSIDE};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
+use std::ops::Range;
 
 /// How windows lie in a value, and how they are stacked in another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -123,34 +123,45 @@ impl Windows {
         Ok(())
     }
 
-    /// For each window, where it starts in a value of this layout. A window of these sizes that does not fit is moved if
+    /// Number of windows.
+    fn count(&self, indices: &Shape) -> usize {
+        self.batches(indices).into_iter().map(|i| indices[i]).product()
+    }
+
+    /// Where each of some windows starts in a value of this layout. A window of these sizes that does not fit is moved if
     /// `clamps`, else [`OUTSIDE`].
-    fn table(&self, x: &Shape, layout: &Layout, sizes: &[usize], indices: &View, clamps: bool) -> Vec<isize> {
+    fn starts(
+        &self, x: &Shape, layout: &Layout, sizes: &[usize], indices: &View, clamps: bool, range: Range<usize>,
+        out: &mut [isize],
+    ) {
         let batches = self.batches(indices.shape);
         let pick = |from: &[usize]| Shape::try_new(batches.iter().map(|&i| from[i]).collect());
         let shape = pick(indices.shape).expect("part of an addressable shape");
         let strides: Vec<isize> = batches.iter().map(|&i| indices.layout.strides[i]).collect();
-        let mut table = zeroed::<isize>(shape.size());
-        table.fill(layout.offset as isize);
+        out.fill(layout.offset as isize);
         for (component, axis) in self.index_map.iter().enumerate() {
             let step = indices.layout.strides.get(self.index_vector_dim.0).copied().unwrap_or(0);
             let offset = (indices.layout.offset as isize + component as isize * step) as usize;
             let part = Layout { strides: strides.clone(), offset };
             let part = View { shape: &shape, layout: &part, ..*indices };
             let (last, stride) = (x[axis.0] as i64 - sizes[axis.0] as i64, layout.strides[axis.0]);
-            let place = |slot: &mut isize, index: i64| {
-                if !clamps && (index < 0 || index > last) {
-                    *slot = OUTSIDE;
-                } else if *slot != OUTSIDE {
-                    *slot += index.max(0).min(last.max(0)) as isize * stride;
-                }
-            };
             dispatch!(indices.dtype, T => {
                 let mut scratch = Vec::new();
-                for range in tiles(table.len()) {
-                    let slots = &mut table[range.clone()];
-                    for (slot, index) in slots.iter_mut().zip(tile::<T>(&part, range, &mut scratch)) {
-                        place(slot, super::slice::position(*index));
+                for tile_of in tiles(range.len()) {
+                    let slots = out[tile_of.clone()].iter_mut();
+                    let tile_of = range.start + tile_of.start..range.start + tile_of.end;
+                    let indices = slots.zip(tile::<T>(&part, tile_of, &mut scratch));
+                    if clamps {
+                        let most = last.max(0);
+                        for (slot, &index) in indices {
+                            *slot += super::slice::position(index).max(0).min(most) as isize * stride;
+                        }
+                        continue;
+                    }
+                    for (slot, &index) in indices {
+                        let index = super::slice::position(index);
+                        let inside = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
+                        *slot = if inside { *slot + index as isize * stride } else { OUTSIDE };
                     }
                 }
             });
@@ -159,11 +170,10 @@ impl Windows {
         let dense = shape.strides();
         for (axis, j) in self.batching.iter().zip(&self.index_batching) {
             let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
-            for (number, slot) in table.iter_mut().enumerate().filter(|(_, slot)| **slot != OUTSIDE) {
+            for (number, slot) in range.clone().zip(&mut *out).filter(|(_, slot)| **slot != OUTSIDE) {
                 *slot += (number / dense[at] % shape[at]) as isize * layout.strides[axis.0];
             }
         }
-        table
     }
 
     /// A walk over the stack, with steps in a value of this layout.
@@ -261,9 +271,12 @@ impl Gather {
         if out.data.is_empty() {
             return;
         }
-        let table = self.windows.table(x.shape, x.layout, &self.slice_sizes, indices, true);
+        let find = |range: Range<usize>, out: &mut [isize]| {
+            self.windows.starts(x.shape, x.layout, &self.slice_sizes, indices, true, range, out)
+        };
+        let starts = Starts { count: self.windows.count(indices.shape), find: &find };
         let walk = self.windows.walk(out.shape, x.layout);
-        by_width!(x.dtype, T => load::<T>(&walk, &table, x.data, out));
+        by_width!(x.dtype, T => load::<T>(&walk, &starts, x.data, out));
     }
 }
 
@@ -350,26 +363,33 @@ impl Scatter {
 
     /// Where the elements of an update of this shape go, in a dense input of this shape.
     pub fn targets(&self, input: &Shape, indices: &View, update: &Shape) -> Targets {
+        self.with_starts(input, indices, update, |walk, starts| Targets { walk, table: starts.table() })
+    }
+
+    fn with_starts<R>(&self, input: &Shape, indices: &View, update: &Shape, f: impl FnOnce(Walk, &Starts) -> R) -> R {
         let layout = Layout::dense(input);
         let sizes = self.sizes(input.rank(), update);
-        let table = self.windows.table(input, &layout, &sizes, indices, false);
-        Targets { walk: self.windows.walk(update, &layout), table }
+        let find = |range: Range<usize>, out: &mut [isize]| {
+            self.windows.starts(input, &layout, &sizes, indices, false, range, out)
+        };
+        f(self.windows.walk(update, &layout), &Starts { count: self.windows.count(indices.shape), find: &find })
     }
 
     pub(super) fn eval(&self, [x, indices, update]: [&View; 3], out: &mut ViewMut) {
         if out.data.is_empty() {
             return;
         }
-        let Targets { walk, table } = self.targets(out.shape, indices, update.shape);
         match &self.update {
             Update::Replace => by_width!(x.dtype, T => {
                 copy::<T>(x, out);
-                store::<T>(&walk, &table, update, out);
+                self.with_starts(out.shape, indices, update.shape, |walk, starts| store::<T>(&walk, starts, update, out));
             }),
             Update::With(op) => dispatch!(x.dtype, T => {
                 copy::<T>(x, out);
                 let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
-                combine::<T>(&walk, &table, update, out, kernel);
+                self.with_starts(out.shape, indices, update.shape, |walk, starts| {
+                    combine::<T>(&walk, starts, update, out, kernel.one, kernel.slices)
+                });
             }),
             Update::By(_) => unreachable!("executors run regions"),
         }

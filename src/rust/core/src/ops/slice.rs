@@ -5,7 +5,7 @@ use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::tile::copy;
-use crate::kernels::window::{by_width, store, Step, Walk};
+use crate::kernels::window::{by_width, store_at, Step, Walk};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -229,9 +229,10 @@ impl DynamicUpdateSlice {
         let start = clamped(&operands[2..], update.shape, x.shape);
         let dense = Layout::dense(out.shape);
         let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Step::Memory(s))));
+        let place = shifted(&dense, &start) as isize;
         by_width!(x.dtype, T => {
             copy::<T>(x, out);
-            store::<T>(&walk, &[shifted(&dense, &start) as isize], update, out);
+            store_at::<T>(&walk, place, update, out);
         });
     }
 }
@@ -309,7 +310,7 @@ impl Pad {
         let layout = Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &kept) };
         let steps = dense.strides.iter().zip(&self.interior).map(|(&s, &gap)| Step::Memory(s.wrapping_mul(gap as isize + 1)));
         let walk = Walk::new(part.iter().copied().zip(steps));
-        by_width!(x.dtype, T => store::<T>(&walk, &[place], &View { shape: &part, layout: &layout, ..*x }, out));
+        by_width!(x.dtype, T => store_at::<T>(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out));
     }
 }
 

@@ -9,7 +9,9 @@ use crate::error::Result;
 use crate::kernels::frame::Kernel;
 use crate::kernels::tile::{self, TILE};
 use crate::kernels::wide::wide;
+use crate::kernels::window::by_width;
 use crate::tensor::{Aval, View, ViewMut};
+use num_complex::Complex;
 
 /// An elementwise op of three operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -80,24 +82,50 @@ impl Ternary {
     }
 
     pub(super) fn eval(self, x: [&View; 3], out: &mut ViewMut) {
-        dispatch!(out.dtype, T => match self {
-            Ternary::Select => tile::map3::<Bool, T>(select, x, out),
-            Ternary::Clamp => tile::map3::<T, T>(clamp, x, out),
-        })
+        match self {
+            Ternary::Select => by_width!(out.dtype, T => tile::map3::<Bool, T>(select, x, out)),
+            Ternary::Clamp => dispatch!(out.dtype, T => tile::map3::<T, T>(clamp, x, out)),
+        }
     }
 
     pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => match self {
-            Ternary::Select => Kernel::of3::<Bool, T>(select),
-            Ternary::Clamp => Kernel::of3::<T, T>(clamp),
-        })
+        match self {
+            Ternary::Select => by_width!(dtype, T => Kernel::of3::<Bool, T>(select)),
+            Ternary::Clamp => dispatch!(dtype, T => Kernel::of3::<T, T>(clamp)),
+        }
     }
 }
 
-fn select<T: Element>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
+/// What a selection moves.
+trait Bits: Element {
+    /// `y` if `x`, else `z`, by arithmetic: what reads like a choice is compiled to a jump, of which every other one is
+    /// foreseen wrongly.
+    fn pick(x: bool, y: Self, z: Self) -> Self;
+}
+macro_rules! bits {
+    ($($type:ty)+) => {$(
+        impl Bits for $type {
+            #[inline(always)]
+            fn pick(x: bool, y: Self, z: Self) -> Self {
+                let mask = <$type>::from(x).wrapping_neg();
+                (y & mask) | (z & !mask)
+            }
+        }
+    )+};
+}
+bits! { u8 u16 u32 u64 }
+impl Bits for Complex<f64> {
+    #[inline(always)]
+    fn pick(x: bool, y: Self, z: Self) -> Self {
+        let part = |y: f64, z: f64| f64::from_bits(u64::pick(x, y.to_bits(), z.to_bits()));
+        Complex::new(part(y.re, z.re), part(y.im, z.im))
+    }
+}
+
+fn select<T: Bits>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
     wide(|| {
         for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-            *out = if x.get() { y } else { z };
+            *out = T::pick(x.get(), y, z);
         }
     });
 }
@@ -108,8 +136,8 @@ fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
     let mut raised = [T::default(); TILE];
     let raised = &mut raised[..out.len()];
-    max(x, lo, raised);
-    min(raised, hi, out);
+    (max.slices)(x, lo, raised);
+    (min.slices)(raised, hi, out);
 }
 
 #[cfg(test)]

@@ -14,13 +14,24 @@ use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
 
-/// A result that is kept: the root, whether it is stored late, and its number among the results of the step.
+/// A result that is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// The value.
     pub root: Value,
-    /// Whether its place may be that of an operand.
-    pub late: bool,
+    /// When it is stored where it is to be.
+    pub when: Stored,
+}
+
+/// When and how a kept result is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stored {
+    /// It is made there.
+    Made,
+    /// When its tile is done: its place may be that of an operand.
+    Late,
+    /// When its tile is done, past the caches.
+    Past,
 }
 
 /// A compiled group: the program, and the values that it reads from memory, where they are, in order.
@@ -119,7 +130,7 @@ pub fn compile(
                 folds.push(Folded { op: op.clone(), dtype: from[0], partials: partial, result: number });
                 Home::Result(partial)
             }
-            (_, Some(number)) if !kept[number].late => Home::Result(number),
+            (_, Some(number)) if kept[number].when == Stored::Made => Home::Result(number),
             _ => Home::Register,
         };
         let width = graph.aval(result).dtype.bytes();
@@ -134,9 +145,13 @@ pub fn compile(
     }
     for (value, number, width) in stores {
         let result = compiler.value(Home::Result(number), width);
-        compiler.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result, folded: false });
+        let make: Box<dyn FnOnce() -> Kernel> = match kept[number].when {
+            Stored::Past => Box::new(move || by_width!(Width(width), T => Kernel::stream::<T>())),
+            _ => Box::new(move || copy(width)),
+        };
+        compiler.each.push(Draft { make, operands: vec![value], result, folded: false });
     }
-    let late = kept.iter().map(|k| k.late).chain(partials.iter().map(|_| false)).collect();
+    let late = kept.iter().map(|k| k.when == Stored::Late).chain(partials.iter().map(|_| false)).collect();
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
     let streams = operands.len();
     for (aval, load) in operands.iter().map(|(aval, _)| aval).zip(&loads) {

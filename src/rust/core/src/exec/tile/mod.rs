@@ -6,7 +6,7 @@
 
 mod compile;
 
-pub use compile::{compile, Compiled, Kept};
+pub use compile::{compile, Compiled, Kept, Stored};
 
 use super::group::Group;
 use super::plan::Step;
