@@ -8,9 +8,11 @@ use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, Fill, Graph, Iota, Op, Reduction, StaticSlice, Ternary, Transpose, Unary,
+    Binary, BroadcastInDim, Builder, Compare, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, StaticSlice, Ternary, Transpose,
+    Unary,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -477,4 +479,55 @@ fn squares_are_products() {
     let two = number(&mut b, DType::C64, 2.0, &[3000]);
     let y = binary(&mut b, Binary::pow, x, two);
     assert!(agrees(&b.finish(vec![y]), 6).contains("pow"));
+}
+
+#[test]
+fn pairs_of_arithmetic_agree_with_single_steps() {
+    let steps = [Binary::add, Binary::sub, Binary::mul];
+    let dtypes = [
+        DType::F32, DType::F64, DType::F16, DType::C64, DType::I8, DType::UI8, DType::I16, DType::UI16, DType::I32,
+        DType::UI32, DType::I64, DType::UI64, DType::I1,
+    ];
+    for dtype in dtypes {
+        for n in [1, 7, TILE + 5] {
+            let mut b = Builder::default();
+            let [x, y, z] = [0; 3].map(|_| input(&mut b, dtype, &[n]));
+            let c = number(&mut b, dtype, 1.0, &[n]);
+            let mut outputs = Vec::new();
+            for first in steps {
+                for second in steps {
+                    if dtype == DType::I1 && (first == Binary::sub || second == Binary::sub) {
+                        continue;
+                    }
+                    let made = binary(&mut b, first, x, y);
+                    outputs.push(binary(&mut b, second, made, z));
+                    let made = binary(&mut b, first, z, y);
+                    outputs.push(binary(&mut b, second, x, made));
+                    // With a constant, and with what others read too.
+                    let made = binary(&mut b, first, z, c);
+                    let twice = binary(&mut b, second, c, made);
+                    outputs.push(twice);
+                    outputs.push(binary(&mut b, second, twice, x));
+                    let made = binary(&mut b, first, z, x);
+                    outputs.push(binary(&mut b, second, made, made));
+                }
+            }
+            agrees(&b.finish(outputs), n as u64);
+        }
+    }
+}
+
+#[test]
+fn random_bits_do_not_part_the_group_of_those_who_read_them() {
+    let mut b = Builder::default();
+    let mut state = input(&mut b, DType::UI64, &[2]);
+    let mut total = input(&mut b, DType::UI64, &[3]);
+    for _ in 0..4 {
+        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype: DType::UI64, shape: shape(&[3]) };
+        let drawn = b.node(Op::RngBits(op), &[state]).unwrap();
+        let doubled = binary(&mut b, Binary::mul, drawn[1], total);
+        (state, total) = (drawn[0], binary(&mut b, Binary::add, doubled, total));
+    }
+    let text = agrees(&b.finish(vec![total, state]), 3);
+    assert_eq!(steps(&text), 5, "{text}");
 }

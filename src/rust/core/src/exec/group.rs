@@ -20,7 +20,8 @@ use crate::dtype::DType;
 use crate::graph::{Def, Value};
 use crate::kernels::tile::TILE;
 use crate::ops::{Graph, Op};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Values in memory that a group may read. Beyond this many a processor no longer fetches ahead for each.
 const MAX_STREAMS: usize = 16;
@@ -123,7 +124,7 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
         readers: vec![],
         is_output,
     };
-    for node in 0..roles.len() {
+    for node in order(graph, &roles) {
         planner.put(node);
     }
     if planner.drafts.iter().filter(|d| d.group.is_some()).count() > 1 {
@@ -133,6 +134,52 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
         }
     }
     planner.finish()
+}
+
+/// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone and makes few
+/// elements comes as soon as it can, so that it does not part those before from those after it. What has an effect keeps
+/// its place.
+fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
+    let nodes = graph.nodes();
+    let maker = |v: Value| match graph.def(v) {
+        Def::Result(node, _) => Some(node),
+        _ => None,
+    };
+    let early = |number: usize| match roles[number] {
+        Role::View | Role::Source => true,
+        Role::Alone => {
+            let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
+            made <= TILE && !nodes[number].op.has_effect() && !nodes[number].op.has_regions()
+        }
+        _ => false,
+    };
+    let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
+    let mut missing = vec![0; nodes.len()];
+    for (number, node) in nodes.iter().enumerate() {
+        for made in node.operands.iter().filter_map(|&v| maker(v)) {
+            readers[made].push(number);
+            missing[number] += 1;
+        }
+    }
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
+    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), vec![false; nodes.len()]);
+    for number in 0..nodes.len() {
+        // All before it in the graph are done by now, and its operands are among these.
+        while let Some(next) = ready.pop().map(|Reverse(next)| next).or((!done[number]).then_some(number)) {
+            if std::mem::replace(&mut done[next], true) {
+                continue;
+            }
+            out.push(next);
+            for &reader in &readers[next] {
+                missing[reader] -= 1;
+                if missing[reader] == 0 && early(reader) {
+                    ready.push(Reverse(reader));
+                }
+            }
+        }
+    }
+    out
 }
 
 #[derive(Default)]

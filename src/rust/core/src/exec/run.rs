@@ -7,9 +7,9 @@ use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::frame::Bound;
-use crate::kernels::memory::{AlignedBytes, Lent, Memory, Span};
+use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
-use crate::ops::Graph;
+use crate::ops::{self, Graph};
 use crate::passes;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::RefCell;
@@ -205,7 +205,9 @@ struct Prepared<'e, 'a> {
 enum How<'e, 'a> {
     Tiles(Bound<'e, 'a>, &'e Program),
     /// A copy of bytes as they lie.
-    Move,
+    Move(Bond<'a>),
+    /// An op of few operands and results.
+    Ready(Bond<'a>, ops::Ready),
     Other,
 }
 
@@ -255,7 +257,11 @@ impl Executable {
                 (Action::Copy, [(aval, from)], [(_, to)])
                     if from.layout.is_dense(&aval.shape) && from.layout.offset == 0 && from.span.range.len() == to.range.len() =>
                 {
-                    How::Move
+                    How::Move(bond(step, memory, &names))
+                }
+                (Action::Apply(op), operands, results) if matches!((operands.len(), results.len()), (1..=3, 1) | (1, 2)) => {
+                    let types: Vec<_> = operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
+                    How::Ready(bond(step, memory, &names), op.prepared(&types))
                 }
                 _ => How::Other,
             };
@@ -263,6 +269,26 @@ impl Executable {
         };
         Repeated { steps: self.plan.steps.iter().map(prepare).collect(), names }
     }
+}
+
+/// Binds a step to memory.
+fn bond<'a>(step: &Step, memory: &Memory<'a>, names: &[usize]) -> Bond<'a> {
+    memory.bond(step.operands.iter().map(|(_, place)| &place.span), step.results.iter().map(|(_, span)| span), names)
+}
+
+/// Does a step that has as many operands and results.
+fn ready<'a, const R: usize, const W: usize>(step: &Step, bond: &Bond<'a>, memory: &mut Memory<'a>, run: &ops::Ready) {
+    let (reads, writes) = bond.slices::<R, W>(memory);
+    let operands: [View; R] = std::array::from_fn(|i| {
+        let (aval, place) = &step.operands[i];
+        View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: reads[i] }
+    });
+    let mut types = step.results.iter();
+    let mut results = writes.map(|data| {
+        let (aval, _) = types.next().expect("as many as there are results");
+        ViewMut { dtype: aval.dtype, shape: &aval.shape, data }
+    });
+    run(&operands, &mut results);
 }
 
 impl<'a> Repeated<'_, 'a> {
@@ -277,11 +303,16 @@ impl<'a> Repeated<'_, 'a> {
                     bound.run(memory);
                     program.finish(step, memory, &self.names);
                 }
-                How::Move => {
-                    let from = &step.operands[0].1.span;
-                    let (lent, out) = memory.lend(std::iter::once(from), &step.results[0].1, &self.names);
-                    out.copy_from_slice(lent.read(from));
+                How::Move(bond) => {
+                    let ([from], [out]) = bond.slices(memory);
+                    out.copy_from_slice(from);
                 }
+                How::Ready(bond, run) => match (step.operands.len(), step.results.len()) {
+                    (1, 2) => ready::<1, 2>(step, bond, memory, run),
+                    (1, _) => ready::<1, 1>(step, bond, memory, run),
+                    (2, _) => ready::<2, 1>(step, bond, memory, run),
+                    _ => ready::<3, 1>(step, bond, memory, run),
+                },
                 How::Other => {
                     if !apply(step, memory, &self.names, poll) {
                         return false;

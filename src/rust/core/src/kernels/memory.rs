@@ -123,6 +123,18 @@ impl<'a> Memory<'a> {
         Streams { streams, borrow: PhantomData }
     }
 
+    /// Binds a step to the buffers, so that its spans are found and checked once.
+    ///
+    /// # Panics
+    /// As [`lend`](Memory::lend).
+    pub fn bond<'s>(
+        &self, reads: impl ExactSizeIterator<Item = &'s Span>, writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        names: &[usize],
+    ) -> Bond<'a> {
+        let count = reads.len();
+        Bond { streams: self.resolve(reads, writes, names, |_, _| false), reads: count, address: self.address() }
+    }
+
     /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were added.
     pub(super) fn address(&self) -> usize {
         self.buffers.as_ptr() as usize
@@ -162,6 +174,40 @@ impl<'a> Memory<'a> {
             lent.readable(read);
         }
         lent
+    }
+}
+
+/// What a step reads and writes, found once in a memory.
+pub struct Bond<'a> {
+    streams: Streams<'a>,
+    /// The first of the streams, which are read.
+    reads: usize,
+    /// Of the memory.
+    address: usize,
+}
+
+impl<'a> Bond<'a> {
+    /// The bytes of the operands, and of the results.
+    ///
+    /// # Panics
+    /// If `memory` is not the one that it is of, or there are not as many of each.
+    pub fn slices<'s, const R: usize, const W: usize>(
+        &'s self, memory: &'s mut Memory<'a>,
+    ) -> ([&'s [u8]; R], [&'s mut [u8]; W]) {
+        assert!(memory.address() == self.address, "a step is bound to other memory");
+        assert!(R == self.reads && R + W == self.streams.len(), "a step has other operands and results");
+        let read = |i: usize| {
+            let stream = self.streams.get(i);
+            // SAFETY: inside of a buffer that is borrowed for 'a, and apart from all that is written (checked when it was
+            // bound). `memory`, through which alone slices are made, is held exclusively for 's.
+            unsafe { std::slice::from_raw_parts(stream.pointer().cast_const(), stream.len()) }
+        };
+        let write = |i: usize| {
+            let stream = self.streams.get(R + i);
+            // SAFETY: as above; the buffer is writable, and results are apart from each other.
+            unsafe { std::slice::from_raw_parts_mut(stream.pointer(), stream.len()) }
+        };
+        (std::array::from_fn(read), std::array::from_fn(write))
     }
 }
 

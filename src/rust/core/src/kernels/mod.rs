@@ -10,6 +10,7 @@ pub mod frame;
 pub mod math;
 pub mod matvec;
 pub mod memory;
+pub mod pairs;
 pub mod permute;
 pub mod pool;
 pub mod random;

@@ -82,16 +82,16 @@ fn halves(x: u64) -> [u32; 2] {
 /// Blocks that are made at a time: all of their words stay in the first-level cache.
 const BATCH: usize = 256;
 
-/// Words of the widest registers.
+/// Words of the widest registers, and blocks that are made at a time for a few elements.
 const LANES: usize = 16;
 
-/// A word of each block. Words are kept apart and 32 bits wide until all are made: only so do vectors of them fill
-/// registers.
-type Plane = [u32; BATCH];
+/// A word of each block of a batch. Words are kept apart and 32 bits wide until all are made: only so do vectors of them
+/// fill registers.
+type Plane<const B: usize> = [u32; B];
 
 /// Replaces the first `n` counters by what the cipher makes of them.
 #[inline(always)]
-fn encrypt_with(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+fn encrypt_with<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
     let [a, b, c, d] = planes.each_mut().map(|plane| &mut plane[..n]);
     match algorithm {
         Algorithm::ThreeFry => {
@@ -110,11 +110,11 @@ fn encrypt_with(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n:
 /// The same code in wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn encrypt_avx2(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+unsafe fn encrypt_avx2<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
     encrypt_with(algorithm, key, planes, n);
 }
 
-fn encrypt(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usize) {
+fn encrypt<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
     // Whole registers: what is made in vain costs less than a rest that is made one by one.
     let n = n.next_multiple_of(LANES);
     #[cfg(target_arch = "x86_64")]
@@ -125,9 +125,9 @@ fn encrypt(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane; 4], n: usiz
     encrypt_with(algorithm, key, planes, n);
 }
 
-/// Words of blocks, one block after the other; at most a batch.
-fn make_blocks(algorithm: Algorithm, [key, counter]: [u64; 2], blocks: &[u64], words: &mut [u32]) {
-    let mut planes = [[0; BATCH]; 4];
+/// Words of blocks, one block after the other; at most `B`, a whole number of registers.
+fn make_blocks<const B: usize>(algorithm: Algorithm, [key, counter]: [u64; 2], blocks: &[u64], words: &mut [u32]) {
+    let mut planes = [[0; B]; 4];
     let [a, b, c, d] = &mut planes;
     for (i, &block) in blocks.iter().enumerate() {
         let low = counter.wrapping_add(block);
@@ -355,33 +355,60 @@ const PIECE: usize = 1 << 14;
 /// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a time.
 const ELEMENT: usize = 2_000;
 
-/// Fills a dense column-major value with the bits that the state has for its shape.
-pub fn fill<T: Bits>(algorithm: Algorithm, state: [u64; 2], shape: &[usize], out: &mut [T]) {
-    let order = Order::new(algorithm, shape, std::mem::size_of::<T>());
-    let work = out.len().saturating_mul(ELEMENT);
-    pool::for_each_chunk(out, PIECE, work, |i, piece| {
-        let start = i * PIECE;
-        fill_piece(algorithm, state, &order, start..start + piece.len(), piece);
-    });
+/// What draws of one shape have in common, whatever the state.
+#[derive(Debug)]
+pub struct Draw {
+    algorithm: Algorithm,
+    order: Order,
+    /// Blocks that a draw uses.
+    used: u64,
 }
 
-fn fill_piece<T: Bits>(algorithm: Algorithm, state: [u64; 2], order: &Order, range: Range<usize>, out: &mut [T]) {
-    let mut numbers = [0; BATCH];
-    let mut words = [0; 4 * BATCH];
+impl Draw {
+    /// Draws of this shape, of elements of this many bytes.
+    pub fn new(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Draw {
+        let used: usize = sharing(algorithm, shape, bytes).blocks.iter().product();
+        Draw { algorithm, order: Order::new(algorithm, shape, bytes), used: used as u64 }
+    }
+
+    /// The state after a draw: the counter is past the blocks that were used.
+    pub fn next(&self, [key, counter]: [u64; 2]) -> [u64; 2] {
+        [key, counter.wrapping_add(self.used)]
+    }
+
+    /// Fills a dense column-major value of the shape with the bits that the state has for it.
+    pub fn fill<T: Bits>(&self, state: [u64; 2], out: &mut [T]) {
+        let work = out.len().saturating_mul(ELEMENT);
+        if out.len() <= LANES {
+            return fill_piece::<T, LANES>(self.algorithm, state, &self.order, 0..out.len(), out);
+        }
+        pool::for_each_chunk(out, PIECE, work, |i, piece| {
+            let start = i * PIECE;
+            fill_piece::<T, BATCH>(self.algorithm, state, &self.order, start..start + piece.len(), piece);
+        });
+    }
+}
+
+fn fill_piece<T: Bits, const B: usize>(
+    algorithm: Algorithm, state: [u64; 2], order: &Order, range: Range<usize>, out: &mut [T],
+) {
+    let mut numbers = [0; B];
+    let mut words = [[0; 4]; B];
+    let words = words.as_flattened_mut();
     let mut segments = Vec::new();
     let mut cursor = Cursor::new(order, range.start);
     let (mut at, mut rest) = (range.start, out);
     while at < range.end {
         let mut used = 0;
         segments.clear();
-        while at < range.end && used < BATCH {
+        while at < range.end && used < B {
             let segment = cursor.next(range.end - at, &mut numbers[used..]);
             at += segment.len;
             used += segment.blocks;
             segments.push(segment);
         }
         let words = &mut words[..used * algorithm.words()];
-        make_blocks(algorithm, state, &numbers[..used], words);
+        make_blocks::<B>(algorithm, state, &numbers[..used], words);
         let mut block = 0;
         for segment in &segments {
             let (own, after) = rest.split_at_mut(segment.len);
@@ -400,12 +427,6 @@ fn fill_piece<T: Bits>(algorithm: Algorithm, state: [u64; 2], order: &Order, ran
             block += segment.blocks;
         }
     }
-}
-
-/// The state after a draw of this shape, of elements of this many bytes: the counter is past the blocks that were used.
-pub fn advance(algorithm: Algorithm, [key, counter]: [u64; 2], shape: &[usize], bytes: usize) -> [u64; 2] {
-    let used: usize = sharing(algorithm, shape, bytes).blocks.iter().product();
-    [key, counter.wrapping_add(used as u64)]
 }
 
 #[cfg(test)]
@@ -442,7 +463,7 @@ mod tests {
                     stride *= size;
                 }
                 let mut out = [0];
-                fill_piece(algorithm, state, &order, memory..memory + 1, &mut out);
+                fill_piece::<u32, LANES>(algorithm, state, &order, memory..memory + 1, &mut out);
                 out[0]
             })
             .collect()
@@ -456,14 +477,14 @@ mod tests {
             let others = [&[3, 1025][..], &[1025, 3], &[512, 7], &[2, 3, 500], &[5, 7, 9, 11]];
             for shape in vectors.into_iter().chain(others) {
                 let mut whole = vec![0u32; shape.iter().product()];
-                fill(algorithm, state, shape, &mut whole);
-                let order = Order::new(algorithm, shape, 4);
+                let draw = Draw::new(algorithm, shape, 4);
+                draw.fill(state, &mut whole);
                 // Pieces that begin anywhere.
                 let mut pieces = vec![0u32; whole.len()];
                 let (mut at, mut len) = (0, 1);
                 while at < whole.len() {
                     let end = (at + len).min(whole.len());
-                    fill_piece(algorithm, state, &order, at..end, &mut pieces[at..end]);
+                    fill_piece::<u32, BATCH>(algorithm, state, &draw.order, at..end, &mut pieces[at..end]);
                     (at, len) = (end, len * 3 % 7919);
                 }
                 assert!(whole == pieces, "{algorithm:?} {shape:?}");
@@ -477,10 +498,11 @@ mod tests {
         let words = |shape: &[usize]| one_by_one(Algorithm::ThreeFry, state, shape);
         assert_eq!(words(&[5]), [3732534457, 1332528664, 646961260, 4263843367, 2234760234]);
         assert_eq!(words(&[2, 3]), [3732534457, 646961260, 2234760234, 1332528664, 4263843367, 457295592]);
-        assert_eq!(advance(Algorithm::ThreeFry, state, &[2, 3], 4), [42, 3]);
-        assert_eq!(advance(Algorithm::ThreeFry, [1, u64::MAX], &[4], 8), [1, 3]);
-        assert_eq!(advance(Algorithm::Philox, state, &[3, 3], 2), [42, 3]);
-        assert_eq!(advance(Algorithm::Philox, state, &[3, 0], 8), state);
+        let next = |algorithm, state, shape: &[usize], bytes| Draw::new(algorithm, shape, bytes).next(state);
+        assert_eq!(next(Algorithm::ThreeFry, state, &[2, 3], 4), [42, 3]);
+        assert_eq!(next(Algorithm::ThreeFry, [1, u64::MAX], &[4], 8), [1, 3]);
+        assert_eq!(next(Algorithm::Philox, state, &[3, 3], 2), [42, 3]);
+        assert_eq!(next(Algorithm::Philox, state, &[3, 0], 8), state);
     }
 
     #[test]

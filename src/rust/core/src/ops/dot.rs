@@ -134,43 +134,79 @@ impl DotGeneral {
         Ok(Aval::known(lhs.dtype, Shape::try_new(batch.chain(left).chain(right).collect())?))
     }
 
-    pub(super) fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
+    /// What there is to know before the elements are: operands of these shapes and layouts.
+    pub(super) fn product(&self, operands: [(&Shape, &Layout); 2]) -> Product {
+        let [lhs, rhs] = operands.map(|(shape, _)| shape);
         let size = |axes: &[Axis], shape: &Shape| axes.iter().map(|a| shape[a.0]).product::<usize>();
-        let (left, right) = (self.rest(0, lhs.shape), self.rest(1, rhs.shape));
-        let b = size(&self.batching[0], lhs.shape);
-        let k = size(&self.contracting[0], lhs.shape);
-        let (m, n) = (size(&left, lhs.shape), size(&right, rhs.shape));
+        let [left, right] = [0, 1].map(|i| self.rest(i, operands[i].0));
+        let (b, k) = (size(&self.batching[0], lhs), size(&self.contracting[0], lhs));
+        let sizes = [b, size(&left, lhs), k, size(&right, rhs)];
+        let axes = [
+            [left, self.contracting[0].clone(), self.batching[0].clone()],
+            [self.contracting[1].clone(), right, self.batching[1].clone()],
+        ];
+        let sides = [0, 1].map(|i| Side::new(operands[i], &axes[i]));
+        Product { sizes, sides }
+    }
+}
+
+/// A product of batches of matrices, but for their elements.
+pub(crate) struct Product {
+    /// Number of products, rows of the first, columns of the first, columns of the second.
+    sizes: [usize; 4],
+    sides: [Side; 2],
+}
+
+impl Product {
+    pub(super) fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
         dispatch!(lhs.dtype, T => {
             let mut scratch = [Vec::new(), Vec::new()];
             let [sl, sr] = &mut scratch;
-            let l = matrices::<T>(lhs, [&left, &self.contracting[0], &self.batching[0]], sl);
-            let r = matrices::<T>(rhs, [&self.contracting[1], &right, &self.batching[1]], sr);
-            dot::batched::<T>(l, r, [b, m, k, n], out.data);
+            let [l, r] = &self.sides;
+            dot::batched::<T>(l.matrices(lhs, sl), r.matrices(rhs, sr), self.sizes, out.data);
         })
     }
 }
 
-/// `x` as matrices, whose rows, columns and batch are these axes: where it lies if each of the three is one line, else
-/// copied to `scratch`.
-fn matrices<'a, T: Element>(x: &View<'a>, axes: [&[Axis]; 3], scratch: &'a mut Vec<T>) -> Batch<'a, T> {
-    let lines = axes.map(|axes| line(x, axes));
-    if let [Some(rows), Some(columns), Some(stride)] = lines {
-        let first = Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
-        return Batch { first, stride };
+/// How an operand is read as matrices, whose rows, columns and batch are some of its axes.
+enum Side {
+    /// Where it lies: the distances of rows, columns and matrices.
+    Lines([isize; 3]),
+    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of a matrix and
+    /// its elements.
+    Copied(Vec<usize>, usize, usize),
+}
+
+impl Side {
+    fn new((shape, layout): (&Shape, &Layout), axes: &[Vec<Axis>; 3]) -> Side {
+        if let [Some(rows), Some(columns), Some(batch)] = [0, 1, 2].map(|i| line(shape, layout, &axes[i])) {
+            return Side::Lines([rows, columns, batch]);
+        }
+        let [rows, columns] = [0, 1].map(|i| axes[i].iter().map(|a| shape[a.0]).product::<usize>());
+        Side::Copied(axes.concat().iter().map(|a| a.0).collect(), rows, rows * columns)
     }
-    let order: Vec<usize> = axes.concat().iter().map(|a| a.0).collect();
-    let shape = Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
-    let layout = Layout { strides: order.iter().map(|&i| x.layout.strides[i]).collect(), offset: x.layout.offset };
-    *scratch = zeroed(shape.size());
-    let view = View { shape: &shape, layout: &layout, ..*x };
-    tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
-    let [rows, columns] = [0, 1].map(|i| axes[i].iter().map(|a| x.shape[a.0]).product::<usize>());
-    Batch { first: Matrix::dense(scratch, rows), stride: (rows * columns) as isize }
+
+    fn matrices<'a, T: Element>(&self, x: &View<'a>, scratch: &'a mut Vec<T>) -> Batch<'a, T> {
+        match self {
+            &Side::Lines([rows, columns, stride]) => {
+                let first = Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
+                Batch { first, stride }
+            }
+            Side::Copied(order, rows, size) => {
+                let shape = Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
+                let layout = Layout { strides: order.iter().map(|&i| x.layout.strides[i]).collect(), offset: x.layout.offset };
+                *scratch = zeroed(shape.size());
+                let view = View { shape: &shape, layout: &layout, ..*x };
+                tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
+                Batch { first: Matrix::dense(scratch, *rows), stride: *size as isize }
+            }
+        }
+    }
 }
 
 /// The distance of the elements along some dimensions, if it is one for all.
-fn line(x: &View, axes: &[Axis]) -> Option<isize> {
-    match x.layout.lines(x.shape, axes.iter().map(|a| a.0)).as_slice() {
+fn line(shape: &Shape, layout: &Layout, axes: &[Axis]) -> Option<isize> {
+    match layout.lines(shape, axes.iter().map(|a| a.0)).as_slice() {
         [] => Some(1),
         &[(_, stride)] => Some(stride),
         _ => None,

@@ -174,6 +174,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(rest)
 }
 
+/// What computes an op's results from its operands.
+pub(crate) type Ready = Box<dyn Fn(&[View], &mut [ViewMut])>;
+
 impl Op {
     /// The op's row.
     pub fn row(&self) -> &'static Row {
@@ -248,12 +251,34 @@ impl Op {
             Op::Pad(op) => op.eval(&operands[0], &operands[1], out),
             Op::Gather(op) => op.eval(&operands[0], &operands[1], out),
             Op::Scatter(op) => op.eval([&operands[0], &operands[1], &operands[2]], out),
-            Op::DotGeneral(op) => op.eval(&operands[0], &operands[1], out),
+            Op::DotGeneral(op) => {
+                let product = op.product([0, 1].map(|i| (operands[i].shape, operands[i].layout)));
+                product.eval(&operands[0], &operands[1], out);
+            }
             Op::Fill(op) => op.eval(out),
             Op::Iota(op) => op.eval(out),
             Op::If(_) | Op::While(_) | Op::Scan(_) | Op::Custom(_) => unreachable!("executors run regions"),
-            Op::RngBits(op) => op.eval(&operands[0], results),
+            Op::RngBits(op) => op.eval(&op.draw(), &operands[0], results),
             Op::Print(op) => op.eval(&operands[0], out),
+        }
+    }
+
+    /// As [`eval`](Op::eval), for operands that always have these shapes and layouts: what does not depend on their elements
+    /// is found once.
+    pub(crate) fn prepared(&self, operands: &[(&Shape, &Layout)]) -> Ready {
+        match self {
+            Op::DotGeneral(op) => {
+                let product = op.product([operands[0], operands[1]]);
+                Box::new(move |operands, results| product.eval(&operands[0], &operands[1], &mut results[0]))
+            }
+            Op::RngBits(op) => {
+                let (op, draw) = (op.clone(), op.draw());
+                Box::new(move |operands, results| op.eval(&draw, &operands[0], results))
+            }
+            op => {
+                let op = op.clone();
+                Box::new(move |operands, results| op.eval(operands, results))
+            }
         }
     }
 

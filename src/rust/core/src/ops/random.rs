@@ -5,7 +5,7 @@ use super::{written, Row};
 use crate::dtype::{DType, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
-use crate::kernels::random::{advance, fill, Algorithm};
+use crate::kernels::random::{Algorithm, Draw};
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -53,18 +53,22 @@ impl RngBits {
         Ok(vec![expected, Aval::known(self.dtype, self.shape.clone())])
     }
 
-    pub(super) fn eval(&self, state: &View, results: &mut [ViewMut]) {
+    /// What there is to know before the state is.
+    pub(super) fn draw(&self) -> Draw {
+        Draw::new(self.algorithm, &self.shape, self.dtype.bytes())
+    }
+
+    pub(super) fn eval(&self, draw: &Draw, state: &View, results: &mut [ViewMut]) {
         let [next, bits] = results else { unreachable!("infer gives two results") };
         let (data, layout) = (cast::slice::<u64>(state.data), state.layout);
         let number = |i: isize| data[(layout.offset as isize + i * layout.strides[0]) as usize];
         let state = [number(0), number(1)];
-        let width = self.dtype.bytes();
-        cast::slice_mut::<u64>(next.data).copy_from_slice(&advance(self.algorithm, state, &self.shape, width));
-        match width {
-            1 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u8>(bits.data)),
-            2 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u16>(bits.data)),
-            4 => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u32>(bits.data)),
-            _ => fill(self.algorithm, state, &self.shape, cast::slice_mut::<u64>(bits.data)),
+        cast::slice_mut::<u64>(next.data).copy_from_slice(&draw.next(state));
+        match self.dtype.bytes() {
+            1 => draw.fill(state, cast::slice_mut::<u8>(bits.data)),
+            2 => draw.fill(state, cast::slice_mut::<u16>(bits.data)),
+            4 => draw.fill(state, cast::slice_mut::<u32>(bits.data)),
+            _ => draw.fill(state, cast::slice_mut::<u64>(bits.data)),
         }
     }
 }

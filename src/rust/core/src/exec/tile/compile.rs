@@ -1,6 +1,6 @@
 //! From the nodes of a group to its instructions.
 
-use super::{cut, Folded, Load, Program};
+use super::{cut, pair, Folded, Load, Program};
 use crate::dtype::{dispatch, DType};
 use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
@@ -8,6 +8,7 @@ use crate::exec::views::Views;
 use crate::graph::{Def, Value};
 use crate::kernels::fold::PARTIAL;
 use crate::kernels::frame::{Code, Instruction, Kernel, Slot};
+use crate::kernels::pairs::Step;
 use crate::kernels::window::by_width;
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
@@ -48,7 +49,7 @@ pub struct Compiled {
 
 /// Where a value is while the program is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Home {
+pub(super) enum Home {
     /// Among the operands.
     Operand(usize),
     /// Among the results.
@@ -58,8 +59,8 @@ enum Home {
 }
 
 /// A value of the program.
-struct Virtual {
-    home: Home,
+pub(super) struct Virtual {
+    pub home: Home,
     /// Bytes of an element.
     width: usize,
     /// The last instruction that reads it; never freed if it is a constant.
@@ -68,12 +69,20 @@ struct Virtual {
 }
 
 /// An instruction before registers are chosen.
-struct Draft {
-    make: Box<dyn FnOnce() -> Kernel>,
-    operands: Vec<usize>,
-    result: usize,
+pub(super) struct Draft {
+    pub make: Box<dyn FnOnce() -> Kernel>,
+    pub operands: Vec<usize>,
+    pub result: usize,
     /// Whether it works on what segments were folded into.
-    folded: bool,
+    pub folded: bool,
+    /// What it is as one of a pair.
+    pub step: Option<(Step, DType)>,
+}
+
+impl Draft {
+    fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
+        Draft { make: Box::new(make), operands, result, folded: false, step: None }
+    }
 }
 
 struct Compiler<'a> {
@@ -138,18 +147,17 @@ pub fn compile(
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
         let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
-        compiler.each.push(Draft { make: Box::new(move || kernel(&op, &from)), operands, result: value, folded });
+        let step = pair::step(&op, &from);
+        compiler.each.push(Draft { folded, step, ..Draft::new(move || kernel(&op, &from), operands, value) });
         if let (Some(number), Home::Register) = (number, home) {
             stores.push((value, number, width));
         }
     }
     for (value, number, width) in stores {
         let result = compiler.value(Home::Result(number), width);
-        let make: Box<dyn FnOnce() -> Kernel> = match kept[number].when {
-            Stored::Past => Box::new(move || by_width!(Width(width), T => Kernel::stream::<T>())),
-            _ => Box::new(move || copy(width)),
-        };
-        compiler.each.push(Draft { make, operands: vec![value], result, folded: false });
+        let past = kept[number].when == Stored::Past;
+        let make = move || if past { by_width!(Width(width), T => Kernel::stream::<T>()) } else { copy(width) };
+        compiler.each.push(Draft::new(make, vec![value], result));
     }
     let late = kept.iter().map(|k| k.when == Stored::Late).chain(partials.iter().map(|_| false)).collect();
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
@@ -190,7 +198,7 @@ impl Compiler<'_> {
     fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
         let value = self.value(Home::Register, width);
         self.values[value].constant = true;
-        self.before.push(Draft { make: Box::new(make), operands, result: value, folded: false });
+        self.before.push(Draft::new(make, operands, value));
         value
     }
 
@@ -201,7 +209,7 @@ impl Compiler<'_> {
             return value;
         }
         let result = self.value(Home::Register, width);
-        self.each.push(Draft { make: Box::new(move || copy(width)), operands: vec![value], result, folded: false });
+        self.each.push(Draft::new(move || copy(width), vec![value], result));
         result
     }
 
@@ -233,7 +241,7 @@ impl Compiler<'_> {
         let width = self.graph.aval(root).dtype.bytes();
         let (operands, result) = (vec![self.known[&(root, true)]], self.value(Home::Register, width));
         let make = move || by_width!(Width(width), T => Kernel::repeat::<T>());
-        self.each.push(Draft { make: Box::new(make), operands, result, folded: false });
+        self.each.push(Draft::new(make, operands, result));
         Some(result)
     }
 
@@ -251,7 +259,7 @@ impl Compiler<'_> {
                 let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
                 let result = self.value(Home::Register, dtype.bytes());
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
-                self.each.push(Draft { make: Box::new(make), operands: vec![], result, folded: self.is_folded(root) });
+                self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
             }
             _ => None,
@@ -284,7 +292,7 @@ impl Compiler<'_> {
             Load::Gather => {
                 let result = self.value(Home::Register, dtype.bytes());
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
-                self.each.push(Draft { make: Box::new(make), operands: vec![stream], result, folded: self.is_folded(v) });
+                self.each.push(Draft { folded: self.is_folded(v), ..Draft::new(make, vec![stream], result) });
                 result
             }
         };
@@ -295,6 +303,7 @@ impl Compiler<'_> {
 
     /// Chooses registers and makes the instructions.
     fn assemble(mut self, streams: usize) -> Code {
+        self.each = pair::join(std::mem::take(&mut self.each), &self.values);
         for (at, draft) in self.each.iter().enumerate() {
             // A result that nobody reads has its register for one instruction.
             for &value in draft.operands.iter().chain([&draft.result]) {

@@ -5,6 +5,7 @@
 //! to be, unless that place is an operand's: then they are made in a register and stored when the tile is done.
 
 mod compile;
+mod pair;
 
 pub use compile::{compile, Compiled, Kept, Stored};
 

@@ -1,0 +1,63 @@
+//! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one instruction.
+
+use super::compile::{Draft, Home, Virtual};
+use crate::dtype::DType;
+use crate::kernels::pairs::{self, Next, Step};
+use crate::ops::{Binary, Op};
+
+/// An op as a step that may be one of a pair.
+pub fn step(op: &Op, from: &[DType]) -> Option<(Step, DType)> {
+    let Op::Binary(op) = op else { return None };
+    let step = match op {
+        Binary::add => Step::Add,
+        Binary::sub => Step::Sub,
+        Binary::mul => Step::Mul,
+        _ => return None,
+    };
+    Some((step, from[0])).filter(|(_, dtype)| pairs::is_paired(*dtype))
+}
+
+/// Joins pairs among the instructions, in their order.
+pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Vec<Draft> {
+    let mut reads = vec![0; values.len()];
+    drafts.iter().flat_map(|draft| &draft.operands).for_each(|&value| reads[value] += 1);
+    let mut out: Vec<Option<Draft>> = Vec::with_capacity(drafts.len());
+    // For each value, the instruction that makes it.
+    let mut made = vec![usize::MAX; values.len()];
+    for mut draft in drafts {
+        if let Some((at, next)) = partner(&draft, &out, &made, &reads, values) {
+            let first = out[at].take().expect("a partner is there");
+            let (step, dtype) = first.step.expect("a partner is a step");
+            let other = match next {
+                Next::First(_) => Some(draft.operands[1]),
+                Next::Second(_) => Some(draft.operands[0]),
+                Next::Square => None,
+            };
+            let operands = first.operands.iter().copied().chain(other).collect();
+            let make = move || pairs::kernel(dtype, step, next).expect("steps have kernels");
+            draft = Draft { make: Box::new(make), operands, step: None, ..draft };
+        }
+        made[draft.result] = out.len();
+        out.push(Some(draft));
+    }
+    out.into_iter().flatten().collect()
+}
+
+/// The instruction that makes an operand of this one, if the two can be one, and what this one does with it.
+fn partner(
+    draft: &Draft, before: &[Option<Draft>], made: &[usize], reads: &[usize], values: &[Virtual],
+) -> Option<(usize, Next)> {
+    let ((step, dtype), &[x, y]) = (draft.step?, draft.operands.as_slice()) else { return None };
+    let made = |value: usize, readers: usize| {
+        let at = made[value];
+        let first = before.get(at)?.as_ref()?;
+        let same = first.step.is_some_and(|(_, other)| other == dtype) && first.folded == draft.folded;
+        let own = values[value].home == Home::Register && reads[value] == readers;
+        (same && own).then_some(at)
+    };
+    if x == y {
+        return made(x, 2).filter(|_| step == Step::Mul).map(|at| (at, Next::Square));
+    }
+    let as_first = || made(x, 1).map(|at| (at, Next::First(step)));
+    as_first().or_else(|| made(y, 1).map(|at| (at, Next::Second(step))))
+}
