@@ -51,6 +51,7 @@ pub fn mul(z: C, w: C) -> C {
 
 /// The product where the formula gave no number, if it is infinite all the same.
 #[cold]
+#[inline(never)]
 fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
     let signed = |z: C| {
         // A NaN beside an infinity counts as 0.

@@ -6,6 +6,7 @@
 
 use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
 use super::tile::{runs, tile, TILE};
+use super::threads::threads;
 use super::{cast, pool};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Layout, View, ViewMut};
@@ -14,8 +15,9 @@ use std::ops::Range;
 /// Elements that lie side by side from which a result is folded by itself.
 pub const LINE: usize = 64;
 
-/// Results that are folded together, at most: their accumulators stay in the second-level cache.
-const TOGETHER: usize = 1024;
+/// Results that are folded together, at most: their accumulators stay in the second-level cache. The more, the longer are
+/// the runs in which memory is read: of 256 elements of a column of a matrix it is half as fast as of 4,096.
+const TOGETHER: usize = 4096;
 
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 18;
@@ -88,14 +90,17 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let plan = Plan { fold, data: cast::slice::<T>(x.data), kept: part(x, of(false), x.layout.offset), reduced, lines };
     let (count, results, work) = (n.div_ceil(TILE), out.len(), (n * out.len()).saturating_mul(ELEMENT));
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
+    // Neighbours that are folded together are cut apart no more than the threads need.
+    let together = |each: usize| each.max((count * results / (2 * threads())).min(TOGETHER));
+    let piece = |each: usize| if lines { each } else { together(each) };
     if count == 1 {
-        let piece = PIECE / n;
+        let piece = piece(PIECE / n);
         return pool::for_each_chunk(out, piece, work, |i, out| {
             plan.tile(range(0), i * piece..i * piece + out.len(), out);
         });
     }
     // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
-    let (piece, inner) = (PIECE / TILE, if lines { count } else { results });
+    let (piece, inner) = (piece(PIECE / TILE), if lines { count } else { results });
     let mut partials = vec![[0; PARTIAL]; count * results];
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;

@@ -4,6 +4,7 @@
 //! order; a tile of a dense value is a window on it, a tile of any other is gathered into a scratch buffer that stays in
 //! the first-level cache.
 
+use super::window::by_width;
 use super::{cast, permute, pool};
 use crate::dtype::Element;
 use crate::shape::Shape;
@@ -103,12 +104,20 @@ fn pieces<U: Element>(out: &mut [U], tile: impl Fn(&mut dyn Iterator<Item = Rang
 
 /// Applies a kernel of one operand.
 pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
-    pieces(cast::slice_mut::<U>(out.data), |ranges, out| {
-        let (mut sx, mut at) = (Vec::new(), 0);
-        for range in ranges {
-            let n = range.len();
-            kernel(tile(x, range, &mut sx), &mut out[at..at + n]);
-            at += n;
+    // There are as many pairs of dtypes as a conversion has: all but the kernel itself is made for widths.
+    let kernel = |x: &[u8], out: &mut [u8]| kernel(cast::slice(x), cast::slice_mut(out));
+    by_width!(x.dtype, W => map1_of::<W>(&kernel, x, out))
+}
+
+/// Applies a kernel to the bytes of an operand that has elements as wide as `W`.
+fn map1_of<W: Element>(kernel: &(dyn Fn(&[u8], &mut [u8]) + Sync), x: &View, out: &mut ViewMut) {
+    let width = out.dtype.bytes();
+    let work = out.data.len() / width * ELEMENT;
+    pool::for_each_chunk(out.data, PIECE * width, work, |i, piece| {
+        let (start, mut scratch) = (i * PIECE, Vec::new());
+        for (range, out) in tiles(piece.len() / width).zip(piece.chunks_mut(TILE * width)) {
+            let x = tile::<W>(x, start + range.start..start + range.end, &mut scratch);
+            kernel(cast::bytes(x), out);
         }
     });
 }

@@ -11,11 +11,11 @@ pub(super) struct F32x8([f32; 8]);
 #[derive(Clone, Copy)]
 pub(super) struct F64x4([f64; 4]);
 
-/// Truth values.
+/// Truth values: all bits of a lane, or none, as the compiler makes vectors of them where it would not of booleans.
 #[derive(Clone, Copy)]
-pub(super) struct Mask<const N: usize>([bool; N]);
+pub(super) struct Mask<B, const N: usize>([B; N]);
 
-impl<const N: usize> BitAnd for Mask<N> {
+impl<B: Copy + BitAnd<Output = B>, const N: usize> BitAnd for Mask<B, N> {
     type Output = Self;
     #[inline(always)]
     fn bitand(self, y: Self) -> Self {
@@ -23,7 +23,7 @@ impl<const N: usize> BitAnd for Mask<N> {
     }
 }
 
-impl<const N: usize> BitOr for Mask<N> {
+impl<B: Copy + BitOr<Output = B>, const N: usize> BitOr for Mask<B, N> {
     type Output = Self;
     #[inline(always)]
     fn bitor(self, y: Self) -> Self {
@@ -31,7 +31,7 @@ impl<const N: usize> BitOr for Mask<N> {
     }
 }
 
-impl<const N: usize> Not for Mask<N> {
+impl<B: Copy + Not<Output = B>, const N: usize> Not for Mask<B, N> {
     type Output = Self;
     #[inline(always)]
     fn not(self) -> Self {
@@ -47,9 +47,19 @@ const HAS_FUSED: bool =
 /// `x * y + z`, each rounded once.
 #[inline(always)]
 fn fused32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
-    if HAS_FUSED {
-        return std::array::from_fn(|i| x[i].mul_add(y[i], z[i]));
-    }
+    if HAS_FUSED { std::array::from_fn(|i| x[i].mul_add(y[i], z[i])) } else { emulated32(x, y, z) }
+}
+
+/// `x * y + z`, each rounded once.
+#[inline(always)]
+fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
+    if HAS_FUSED { std::array::from_fn(|i| x[i].mul_add(y[i], z[i])) } else { emulated64(x, y, z) }
+}
+
+/// [`fused32`] without the instruction. It is called, as its code in each place where a function has such a product would
+/// be more than all other code together, and takes longer than the call.
+#[inline(never)]
+fn emulated32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
     // The product is exact; the sum is made odd where it is not, so that it rounds to a single as the exact sum would.
     std::array::from_fn(|i| odd_sum(f64::from(x[i]) * f64::from(y[i]), f64::from(z[i])) as f32)
 }
@@ -67,22 +77,28 @@ fn two_sum(x: f64, y: f64) -> (f64, f64) {
 fn odd_sum(x: f64, y: f64) -> f64 {
     let (sum, lost) = two_sum(x, y);
     let bits = sum.to_bits();
-    // The exact sum lies on the side of `lost`; that is NaN where the sum is no number.
-    let toward = if (lost > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    let is_exact = lost == 0.0 || lost.is_nan() || bits & 1 == 1;
-    f64::from_bits(if is_exact { bits } else { toward })
+    // The exact sum lies on the side of `lost`: 1 or -1.
+    let toward = 1 | all_bits((lost > 0.0) != (sum > 0.0));
+    // What is lost is NaN where the sum is no number.
+    let is_inexact = all_bits((lost < 0.0) | (lost > 0.0));
+    let is_even = (bits & 1).wrapping_sub(1);
+    f64::from_bits(bits.wrapping_add(toward & is_inexact & is_even))
 }
 
-/// `x * y + z`, each rounded once. Source: Boldo, Melquiond (2008), Emulation of a FMA and correctly rounded sums.
+/// A truth value as a mask, which needs no branch.
 #[inline(always)]
-fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
+fn all_bits(is: bool) -> u64 {
+    u64::from(is).wrapping_neg()
+}
+
+/// [`fused64`] without the instruction, called as [`emulated32`] is. Source: Boldo, Melquiond (2008), Emulation of a FMA and
+/// correctly rounded sums.
+#[inline(never)]
+fn emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
     // Sizes of which no intermediate result overflows or vanishes.
     let is_safe = |v: f64, least: f64, most: f64| (v.abs() >= least) & (v.abs() <= most) | (v == 0.0);
-    let mut all_safe = !HAS_FUSED;
-    for i in 0..N {
-        all_safe &= is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);
-    }
-    if !all_safe {
+    let safe = |i: usize| is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);
+    if (0..N).fold(0, |unsafe_lanes, i| unsafe_lanes | all_bits(!safe(i))) != 0 {
         return std::array::from_fn(|i| x[i].mul_add(y[i], z[i]));
     }
     // The product in two parts, of factors in two parts (Dekker, Veltkamp).
@@ -99,7 +115,9 @@ fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
         let (rest, tiny) = two_sum(z, low);
         let (sum, lost) = two_sum(high, rest);
         // Of a product that is 0 the sum above may have lost the sign.
-        if high == 0.0 { high + z } else { sum + odd_sum(tiny, lost) }
+        let is_zero = all_bits(high == 0.0);
+        let (if_zero, if_not) = ((high + z).to_bits(), (sum + odd_sum(tiny, lost)).to_bits());
+        f64::from_bits((if_zero & is_zero) | (if_not & !is_zero))
     })
 }
 
@@ -116,8 +134,8 @@ macro_rules! lanes {
                 self.zip(y, |x, y| $scalar::from_bits(f(x.to_bits(), y.to_bits())))
             }
             #[inline(always)]
-            fn test(self, y: Self, f: impl Fn($scalar, $scalar) -> bool) -> Mask<$n> {
-                Mask(std::array::from_fn(|i| f(self.0[i], y.0[i])))
+            fn test(self, y: Self, f: impl Fn($scalar, $scalar) -> bool) -> Mask<$bits, $n> {
+                Mask(std::array::from_fn(|i| if f(self.0[i], y.0[i]) { $bits::MAX } else { 0 }))
             }
         }
         impl Add for $vector {
@@ -150,7 +168,7 @@ macro_rules! lanes {
         }
         impl Lanes for $vector {
             type Scalar = $scalar;
-            type Mask = Mask<$n>;
+            type Mask = Mask<$bits, $n>;
             const LANES: usize = $n;
             const DOUBLE: bool = $double;
             #[inline(always)]
@@ -182,24 +200,25 @@ macro_rules! lanes {
                 Self(self.0.map($scalar::sqrt))
             }
             #[inline(always)]
-            fn lt(self, y: Self) -> Mask<$n> {
+            fn lt(self, y: Self) -> Mask<$bits, $n> {
                 self.test(y, |x, y| x < y)
             }
             #[inline(always)]
-            fn le(self, y: Self) -> Mask<$n> {
+            fn le(self, y: Self) -> Mask<$bits, $n> {
                 self.test(y, |x, y| x <= y)
             }
             #[inline(always)]
-            fn same(self, y: Self) -> Mask<$n> {
+            fn same(self, y: Self) -> Mask<$bits, $n> {
                 self.test(y, |x, y| x == y)
             }
             #[inline(always)]
-            fn select(mask: Mask<$n>, x: Self, y: Self) -> Self {
-                Self(std::array::from_fn(|i| if mask.0[i] { x.0[i] } else { y.0[i] }))
+            fn select(mask: Mask<$bits, $n>, x: Self, y: Self) -> Self {
+                let pick = |i: usize| (x.0[i].to_bits() & mask.0[i]) | (y.0[i].to_bits() & !mask.0[i]);
+                Self(std::array::from_fn(|i| $scalar::from_bits(pick(i))))
             }
             #[inline(always)]
-            fn any(mask: Mask<$n>) -> bool {
-                mask.0.contains(&true)
+            fn any(mask: Mask<$bits, $n>) -> bool {
+                mask.0.iter().fold(0, |any, bits| any | bits) != 0
             }
             #[inline(always)]
             fn and(self, y: Self) -> Self {

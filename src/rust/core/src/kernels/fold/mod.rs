@@ -1,0 +1,530 @@
+//! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32, those of
+//! complex numbers in pairs of f64; sums carry a correction.
+//!
+//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a
+//! tile is folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result
+//! depends on the values and their order only: not on how they lie in memory, not on who folds which tile. What meets
+//! layouts is [`reduce`](super::reduce::reduce()).
+
+mod loops;
+
+use super::scalar::{maximum, minimum};
+use super::tile::gather_run;
+use super::{cast, complex};
+use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
+use half::{bf16, f16};
+use loops::{free_loops, halves, loops, Loops, Step};
+use num_complex::Complex;
+use std::marker::PhantomData;
+
+/// What a reduction does with two elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fold {
+    /// Sum; wraps for integers.
+    Sum,
+    /// Product; wraps for integers.
+    Prod,
+    /// Largest; NaN if any element is.
+    Max,
+    /// Smallest; NaN if any element is.
+    Min,
+    /// Whether any is true.
+    Any,
+    /// Whether all are true.
+    All,
+}
+
+/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums and products.
+pub type Partial = [u8; PARTIAL];
+
+/// Bytes of a [`Partial`].
+pub const PARTIAL: usize = 16;
+
+/// Parts in which a tile is folded. More would not be faster, as memory is what is waited for.
+pub const LANES: usize = 8;
+
+/// Gives pieces of work to the function that it is called with, in order.
+pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
+
+/// Where the tiles of several results lie: element `j` of result `i` at `first + i * stride + places[j]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The first element of the first result.
+    pub first: isize,
+    /// From one result to the next.
+    pub stride: isize,
+    /// The elements of a tile, from the first of each result.
+    pub places: &'a [isize],
+}
+
+/// An element type that can be reduced.
+pub trait Reduce: Element {
+    /// Gives the fold's steps to the work.
+    fn steps<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
+
+    /// Folds what was made of all tiles, in their order.
+    fn finish(fold: Fold, partials: Each<Partial>) -> Self {
+        Self::steps(fold, Last(partials))
+    }
+
+    /// Folds one tile, into a [`Partial`], or into the result if there is no other.
+    fn tile<O: Made>(fold: Fold, x: &[Self]) -> O {
+        Self::steps(fold, One(x, PhantomData))
+    }
+
+    /// Folds one tile for each element of `out`, with the bits of [`tile`](Reduce::tile).
+    fn tiles<O: Made>(fold: Fold, x: &[Self], rows: Rows, out: &mut [O]) {
+        Self::steps(fold, Many { x, rows, out })
+    }
+}
+
+/// How elements of a type are folded.
+pub struct Steps<T, A> {
+    loops: Loops<T, A>,
+    /// Whether the order makes no difference.
+    free: bool,
+    /// For folds that are right but for rare results: which results they are right for, and the ones to be done for others.
+    exact: Option<(fn(A) -> bool, Loops<T, A>)>,
+}
+
+/// What is done with the steps of a fold.
+pub trait Work<T> {
+    /// What comes out.
+    type Made;
+    /// Does it.
+    fn run<A: Element>(self, steps: Steps<T, A>) -> Self::Made;
+}
+
+/// What an accumulator becomes: a partial result, or the result itself.
+pub trait Made: Sized {
+    /// It.
+    fn made<A: Element>(acc: A) -> Self;
+}
+
+impl Made for Partial {
+    fn made<A: Element>(acc: A) -> Partial {
+        acc.to_bytes()
+    }
+}
+
+impl<T: Element> Made for T {
+    fn made<A: Element>(acc: A) -> T {
+        acc.convert()
+    }
+}
+
+/// A tile of one result.
+struct One<'a, T, O>(&'a [T], PhantomData<O>);
+
+impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
+    type Made = O;
+    fn run<A: Element>(self, steps: Steps<T, A>) -> O {
+        let acc = (steps.loops.tile)(self.0);
+        O::made(match steps.exact {
+            Some((is_right, exact)) if !is_right(acc) => (exact.tile)(self.0),
+            _ => acc,
+        })
+    }
+}
+
+/// What was made of all tiles.
+struct Last<'a>(Each<'a, Partial>);
+
+impl<T: Element> Work<T> for Last<'_> {
+    type Made = T;
+    fn run<A: Element>(self, steps: Steps<T, A>) -> T {
+        let Loops { start, join, .. } = steps.exact.map_or(steps.loops, |(_, exact)| exact);
+        let mut out = start;
+        (self.0)(&mut |part| out = join(out, A::from_bytes(&part)));
+        out.convert()
+    }
+}
+
+/// Tiles of several results.
+struct Many<'a, T, O> {
+    x: &'a [T],
+    rows: Rows<'a>,
+    out: &'a mut [O],
+}
+
+/// Results from which a lane is made after the other; of fewer, all are one run where the elements of one place follow those
+/// of the one before.
+const LONG: usize = 512;
+
+impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
+    type Made = ();
+    fn run<A: Element>(self, steps: Steps<T, A>) {
+        let mut acc = many(&steps.loops, steps.free, self.x, self.rows, self.out.len());
+        if let Some((is_right, exact)) = &steps.exact {
+            if !acc.iter().fold(true, |all, &acc| all & is_right(acc)) {
+                acc = many(exact, false, self.x, self.rows, self.out.len());
+            }
+        }
+        self.out.iter_mut().zip(&acc).for_each(|(out, &acc)| *out = O::made(acc));
+    }
+}
+
+/// The accumulators of so many results.
+fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: Rows, len: usize) -> Vec<A> {
+    let Rows { first, stride, places } = rows;
+    let at = |j: usize| first + places[j];
+    let side_by_side = || places.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
+    let together = stride == 1 && len < LONG && places.len() >= LANES && side_by_side();
+    let lanes = if free && !together { 1 } else { places.len().min(LANES) };
+    let mut acc = vec![loops.start; lanes * len];
+    if together {
+        let whole = places.len() / LANES;
+        runs(loops, &mut acc, x, 1, &mut (0..whole).map(|i| at(i * LANES)));
+        let rest = &mut acc[..places.len() % LANES * len];
+        runs(loops, rest, x, 1, &mut (whole * LANES..places.len()).take(1).map(at));
+    } else {
+        for (lane, acc) in acc.chunks_exact_mut(len.max(1)).enumerate() {
+            runs(loops, acc, x, stride, &mut (lane..places.len()).step_by(lanes).map(at));
+        }
+    }
+    // A part that has no elements would change nothing.
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = acc.split_at_mut((half * len).min(lanes * len));
+        (loops.others)(low, &high[..high.len().min(half * len)]);
+        half /= 2;
+    }
+    acc.truncate(len);
+    acc
+}
+
+/// Takes runs of elements, `stride` apart, into as many accumulators: four at a time, as accumulators are loaded and stored
+/// each time, and as the processor fetches several lines of memory ahead.
+fn runs<T: Element, A>(
+    loops: &Loops<T, A>, acc: &mut [A], x: &[T], stride: isize, starts: &mut dyn Iterator<Item = isize>,
+) {
+    let n = acc.len();
+    let mut scratch = if stride == 1 { vec![] } else { vec![T::default(); 4 * n] };
+    loop {
+        let (mut four, mut count) = ([0; 4], 0);
+        for (slot, start) in four.iter_mut().zip(&mut *starts) {
+            (*slot, count) = (start, count + 1);
+        }
+        let run: [&[T]; 4] = if stride == 1 {
+            std::array::from_fn(|i| if i < count { &x[four[i] as usize..][..n] } else { &[][..] })
+        } else {
+            for (i, run) in scratch.chunks_exact_mut(n.max(1)).take(count).enumerate() {
+                gather_run(x, four[i], stride, run);
+            }
+            std::array::from_fn(|i| if i < count { &scratch[i * n..][..n] } else { &[][..] })
+        };
+        if count < 4 {
+            return run[..count].iter().for_each(|run| (loops.one)(acc, run));
+        }
+        (loops.four)(acc, run);
+    }
+}
+
+// ---- the steps
+
+/// Defines steps: of which elements, into which accumulators, from which on, what is done with an element and with another
+/// accumulator.
+macro_rules! steps {
+    ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $step:expr, $join:expr;)+) => {$(
+        $(#[$doc])+
+        struct $name;
+        impl$(<$type: $bound>)? Step<$x> for $name {
+            type Acc = $acc;
+            #[inline(always)]
+            fn start() -> $acc {
+                $start
+            }
+            #[inline(always)]
+            fn step(acc: $acc, x: $x) -> $acc {
+                ($step)(acc, x)
+            }
+            #[inline(always)]
+            fn join(acc: $acc, other: $acc) -> $acc {
+                ($join)(acc, other)
+            }
+        }
+    )+};
+}
+
+steps! {
+    /// Whether any is true.
+    Any [] Bool => Bool: Bool::FALSE, either, either;
+    /// Whether all are true.
+    All [] Bool => Bool: Bool::TRUE, both, both;
+    /// Sum of integers, which wraps.
+    Sum [I: Int] I => I: I::default(), I::wrapping_add, I::wrapping_add;
+    /// Product of integers, which wraps.
+    Prod [I: Int] I => I: I::from_bool(true), I::wrapping_mul, I::wrapping_mul;
+    /// Largest integer.
+    Max [I: Int] I => I: I::LOWEST, I::max, I::max;
+    /// Smallest integer.
+    Min [I: Int] I => I: I::HIGHEST, I::min, I::min;
+    /// Sum of floats, in double precision.
+    SumFloats [R: Real] R => f64: -0.0, |a, x: R| a + x.convert::<f64>(), |a, b| a + b;
+    /// Product of floats, in double precision.
+    ProdFloats [R: Real] R => f64: 1.0, |a, x: R| a * x.convert::<f64>(), |a, b| a * b;
+    /// Sum of 16-bit floats as singles.
+    SumHalves [] f32 => f32: -0.0, |a, x| a + x, |a, b| a + b;
+    /// Product of 16-bit floats as singles.
+    ProdHalves [] f32 => f32: 1.0, |a, x| a * x, |a, b| a * b;
+    /// Largest float.
+    MaxFloats [R: Real] R => R: R::LOWEST, maximum, maximum;
+    /// Smallest float.
+    MinFloats [R: Real] R => R: R::HIGHEST, minimum, minimum;
+    /// Largest float, or any NaN or any zero where it is one of these: a few instructions of the processor.
+    AboutMax [R: Real] R => R: R::LOWEST, about_max, about_max;
+    /// As [`AboutMax`], of the smallest.
+    AboutMin [R: Real] R => R: R::HIGHEST, about_min, about_min;
+    /// Sum of complex numbers, in double precision.
+    SumComplex [C: Cpx] C => Complex<f64>: Complex::new(-0.0, -0.0), |a, z: C| a + z.convert::<Complex<f64>>(), |a, b| a + b;
+    /// Product of complex numbers, in double precision.
+    ProdComplex [C: Cpx] C => Complex<f64>: Complex::new(1.0, 0.0), |a, z: C| complex::mul(a, z.convert()), complex::mul;
+}
+
+fn either(a: Bool, b: Bool) -> Bool {
+    (a.get() | b.get()).into()
+}
+
+fn both(a: Bool, b: Bool) -> Bool {
+    (a.get() & b.get()).into()
+}
+
+// Without branches, so that loops become vectors. No comparison with NaN is true, so one that is there stays.
+
+#[inline(always)]
+fn about_max<R: Real>(a: R, x: R) -> R {
+    if (x > a) | (x != x) { x } else { a }
+}
+
+#[inline(always)]
+fn about_min<R: Real>(a: R, x: R) -> R {
+    if (x < a) | (x != x) { x } else { a }
+}
+
+/// Steps of which the order makes a difference.
+fn ordered<T, A>(loops: Loops<T, A>) -> Steps<T, A> {
+    Steps { loops, free: false, exact: None }
+}
+
+/// Steps of which the order makes none.
+fn free<T, A>(loops: Loops<T, A>) -> Steps<T, A> {
+    Steps { loops, free: true, exact: None }
+}
+
+/// Extremes of floats: those of `about` where they are neither NaN nor zero.
+fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Steps<T, R> {
+    let is_right = |x: R| (x == x) & (x != R::default());
+    Steps { loops: about, free: true, exact: Some((is_right, exact)) }
+}
+
+fn steps_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
+    // Sums and products of booleans are converted to integers before they get here.
+    work.run(free(match fold {
+        Fold::Any | Fold::Max | Fold::Sum => free_loops::<_, Any>(),
+        Fold::All | Fold::Min | Fold::Prod => free_loops::<_, All>(),
+    }))
+}
+
+/// Integers; whether any or all are true is refused by `infer`.
+fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
+    work.run(free(match fold {
+        Fold::Max => free_loops::<_, Max>(),
+        Fold::Min => free_loops::<_, Min>(),
+        Fold::Prod => free_loops::<_, Prod>(),
+        Fold::Sum | Fold::Any | Fold::All => free_loops::<_, Sum>(),
+    }))
+}
+
+/// Floats of 32 and 64 bits; other folds are refused by `infer`.
+fn steps_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
+    match fold {
+        Fold::Max => work.run(extremes(free_loops::<_, AboutMax>(), loops::<_, MaxFloats>())),
+        Fold::Min => work.run(extremes(free_loops::<_, AboutMin>(), loops::<_, MinFloats>())),
+        Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
+        Fold::Sum | Fold::Any | Fold::All => work.run(ordered(loops::<_, SumFloats>())),
+    }
+}
+
+/// Floats of 16 bits, as singles; other folds are refused by `infer`.
+fn steps_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
+    work.run(match fold {
+        Fold::Max => extremes(halves::<_, AboutMax>(), halves::<_, MaxFloats>()),
+        Fold::Min => extremes(halves::<_, AboutMin>(), halves::<_, MinFloats>()),
+        Fold::Prod => ordered(halves::<_, ProdHalves>()),
+        Fold::Sum | Fold::Any | Fold::All => ordered(halves::<_, SumHalves>()),
+    })
+}
+
+/// Complex numbers; other folds are refused by `infer`.
+fn steps_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
+    work.run(ordered(match fold {
+        Fold::Prod => loops::<_, ProdComplex>(),
+        _ => loops::<_, SumComplex>(),
+    }))
+}
+
+fn sum_of_floats<R: Real>(partials: Each<Partial>) -> R {
+    let mut sum = Compensated::<R::Wide>::default();
+    partials(&mut |part| sum.add(<R::Wide as Element>::from_bytes(&part)));
+    sum.total().convert()
+}
+
+fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
+    let (mut re, mut im) = (Compensated::default(), Compensated::default());
+    partials(&mut |part| {
+        let part = <Complex<f64> as Element>::from_bytes(&part);
+        re.add(part.re);
+        im.add(part.im);
+    });
+    C::from_c128(Complex::new(re.total(), im.total()))
+}
+
+/// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
+///
+/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
+#[derive(Default)]
+struct Compensated<F> {
+    sum: F,
+    correction: F,
+    started: bool,
+}
+
+impl<F: Float> Compensated<F> {
+    fn add(&mut self, part: F) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.sum = part;
+            return;
+        }
+        let next = self.sum + part;
+        if next.f64().is_finite() {
+            let larger_first = self.sum.abs() >= part.abs();
+            let lost = if larger_first { (self.sum - next) + part } else { (part - next) + self.sum };
+            self.correction = self.correction + lost;
+        }
+        self.sum = next;
+    }
+
+    fn total(&self) -> F {
+        if self.correction == F::of(0.0) { self.sum } else { self.sum + self.correction }
+    }
+}
+
+macro_rules! reduce {
+    ($steps:ident $sum:ident: $($type:ty)+) => {$(
+        impl Reduce for $type {
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn finish(fold: Fold, partials: Each<Partial>) -> $type {
+                if fold == Fold::Sum { $sum(partials) } else { Self::steps(fold, Last(partials)) }
+            }
+        }
+    )+};
+    ($steps:ident: $($type:ty)+) => {$(
+        impl Reduce for $type {
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+        }
+    )+};
+    // Sums and products of unsigned integers have the bits of signed ones.
+    ($($type:ty as $signed:ty)+) => {$(
+        impl Reduce for $type {
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { steps_int(fold, work) }
+            fn finish(fold: Fold, partials: Each<Partial>) -> $type {
+                if wraps(fold) { <$signed>::finish(fold, partials) as $type } else { Self::steps(fold, Last(partials)) }
+            }
+            fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
+                if wraps(fold) { <$signed>::tile(fold, cast::slice(cast::bytes(x))) } else { Self::steps(fold, One(x, PhantomData)) }
+            }
+            fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
+                if wraps(fold) {
+                    <$signed>::tiles(fold, cast::slice(cast::bytes(x)), rows, out)
+                } else {
+                    Self::steps(fold, Many { x, rows, out })
+                }
+            }
+        }
+    )+};
+}
+reduce! { steps_bool: Bool }
+reduce! { steps_int: i8 i16 i32 i64 }
+reduce! { u8 as i8 u16 as i16 u32 as i32 u64 as i64 }
+reduce! { steps_half sum_of_floats: bf16 f16 }
+reduce! { steps_float sum_of_floats: f32 f64 }
+reduce! { steps_complex sum_of_complex: Complex<f32> Complex<f64> }
+
+fn wraps(fold: Fold) -> bool {
+    matches!(fold, Fold::Sum | Fold::Prod)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the text of this module says, element by element.
+    fn by_definition<T: Element>(x: &[T], start: T, step: fn(T, T) -> T) -> T {
+        let mut parts = [start; LANES];
+        x.iter().enumerate().for_each(|(i, &x)| parts[i % LANES] = step(parts[i % LANES], x));
+        let mut half = LANES / 2;
+        while half > 0 {
+            (0..half).for_each(|i| parts[i] = step(parts[i], parts[i + half]));
+            half /= 2;
+        }
+        parts[0]
+    }
+
+    /// Two results from tiles that lie side by side and element after element, against the definition, bit by bit.
+    fn check<T: Reduce>(fold: Fold, x: &[T], start: T, step: fn(T, T) -> T) {
+        let want = by_definition(x, start, step).to_bytes();
+        let tile: T = T::tile(fold, x);
+        assert_eq!(tile.to_bytes(), want, "{fold:?} of {x:?}");
+        for (between, apart) in [(1, x.len()), (2, 1)] {
+            let at = |i: usize, j: usize| i * apart + j * between;
+            let mut both = vec![T::default(); 2 * x.len()];
+            (0..2).for_each(|i| x.iter().enumerate().for_each(|(j, &x)| both[at(i, j)] = x));
+            let places: Vec<isize> = (0..x.len()).map(|j| (j * between) as isize).collect();
+            let mut out = [T::default(); 2];
+            T::tiles(fold, &both, Rows { first: 0, stride: apart as isize, places: &places }, &mut out);
+            assert_eq!(out.map(|out| out.to_bytes()), [want; 2], "{fold:?} of {x:?} in other places");
+        }
+    }
+
+    fn extremes<R: Reduce + Real>(nan: [R; 2]) {
+        let number = |x: f64| R::from_f64(x);
+        for n in [1, 7, 8, 9, 64, 100] {
+            let plain: Vec<R> = (0..n).map(|i| number(((i * 37) % 64) as f64 - 31.5)).collect();
+            let zeros: Vec<R> = (0..n).map(|i| number(if i % 3 == 0 { 0.0 } else { -0.0 })).collect();
+            let below: Vec<R> = (0..n).map(|i| number(if i + 2 < n { -1.0 } else { -0.0 })).collect();
+            let mut with_nan = plain.clone();
+            (with_nan[n / 2], with_nan[n - 1]) = (nan[0], nan[1]);
+            let infinite = vec![number(f64::NEG_INFINITY); n];
+            for x in [plain, zeros, below, with_nan, infinite] {
+                check(Fold::Max, &x, R::LOWEST, maximum);
+                check(Fold::Min, &x, R::HIGHEST, minimum);
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_keep_nan_and_the_sign_of_zero() {
+        extremes([f32::from_bits(0x7fc0_07a2), f32::from_bits(0xffc0_0001)]);
+        extremes([f64::from_bits(0x7ff8_0000_0000_07a2), f64::from_bits(0xfff8_0000_0000_0001)]);
+        extremes([bf16::from_bits(0x7fc5), bf16::from_bits(0xffc1)]);
+        extremes([f16::from_bits(0x7e05), f16::from_bits(0xfe01)]);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        let x: Vec<u32> = (0..100).map(|i| u32::MAX / 3 + i).collect();
+        check(Fold::Sum, &x, 0, u32::wrapping_add);
+        check(Fold::Prod, &x, 1, u32::wrapping_mul);
+        check(Fold::Max, &x, 0, u32::max);
+        let x: Vec<i8> = (0..100).map(|i| (i * 5 % 256 - 128) as i8).collect();
+        check(Fold::Sum, &x, 0, i8::wrapping_add);
+        check(Fold::Min, &x, i8::MAX, i8::min);
+    }
+
+    #[test]
+    fn sums_are_of_parts() {
+        let x: Vec<f64> = (0..1001).map(|i| f64::from(i).sin()).collect();
+        check(Fold::Sum, &x, -0.0, |a, b| a + b);
+        check(Fold::Prod, &x, 1.0, |a, b| a * b);
+    }
+}
