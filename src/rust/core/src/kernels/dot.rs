@@ -2,9 +2,16 @@
 //!
 //! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix and a vector
 //! have a kernel of their own ([`super::matvec`]); where sums are long and results few, these are shared out by parts of the
-//! sums, added in double precision ([`super::cross`] for few enough); all others are cut into blocks of the result.
+//! sums, added in double precision ([`super::cross`] for few enough); all others are cut into blocks of the result, which
+//! change no sum.
+//!
+//! Blocks of floats are made by [`super::gemm`] where the processor has FMA, else by `matrixmultiply`, which ndarray brings.
+//! Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit where `matrixmultiply` finds FMA; on a
+//! processor without, products are rounded before they are added.
 
 use super::cross::{cross, MOST};
+#[cfg(target_arch = "x86_64")]
+use super::gemm;
 use super::matvec::matvec;
 use super::memory::zeroed;
 use super::wide::wide;
@@ -52,6 +59,17 @@ impl<'a, T: Copy> Matrix<'a, T> {
     /// Its transpose, which lies where it does.
     pub fn transposed(&self) -> Self {
         Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
+    }
+
+    /// Where its first `rows` rows and `columns` columns are; both are above 0.
+    ///
+    /// # Panics
+    /// If an element of these is outside of the data.
+    #[cfg(target_arch = "x86_64")]
+    fn operand(&self, rows: usize, columns: usize) -> gemm::Operand<T> {
+        let ends = [0, rows - 1].into_iter().flat_map(|i| [self.at(i, 0), self.at(i, columns - 1)]);
+        ends.for_each(|at| assert!(at < self.data.len(), "a matrix outside of its data"));
+        gemm::Operand { first: self.data.as_ptr().wrapping_add(self.first), strides: self.strides }
     }
 
     /// Its first `rows` rows and `columns` columns.
@@ -142,11 +160,27 @@ fn by_blocks<T: Element + LinalgScalar>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n
     general_mat_mul(T::one(), &lhs.view(m, k), &rhs.view(k, n), T::zero(), &mut out.view());
 }
 
+/// The product by kernels of our own, if the processor has instructions that they are made of.
+#[cfg(target_arch = "x86_64")]
+fn by_tiles<T: gemm::Tiled>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut Block<T>) -> bool {
+    assert!(out.sizes == [m, n], "a result of other sizes");
+    let target = gemm::Target { first: out.pointer, strides: out.strides };
+    // SAFETY: operands were held to their data, and the block is borrowed exclusively.
+    unsafe { gemm::product(lhs.operand(m, k), rhs.operand(k, n), [m, k, n], target) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn by_tiles<T>(_lhs: Matrix<T>, _rhs: Matrix<T>, _sizes: [usize; 3], _out: &mut Block<T>) -> bool {
+    false
+}
+
 macro_rules! dot_float {
     ($($type:ident $line:literal;)+) => {$(
         impl Dot for $type {
-            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: Block<$type>) {
-                by_blocks(lhs, rhs, sizes, out)
+            fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], mut out: Block<$type>) {
+                if !by_tiles(lhs, rhs, sizes, &mut out) {
+                    by_blocks(lhs, rhs, sizes, out)
+                }
             }
             fn vector(matrix: Matrix<$type>, x: &[$type], out: &mut [$type]) -> bool {
                 matvec::<$type, $line>(matrix, x, out);
@@ -240,14 +274,25 @@ impl Dot for Bool {
     }
 }
 
-/// Columns of the result in a piece of work: enough to keep a thread busy and to fill the blocks of the product kernels.
-const COLUMNS: usize = 128;
 
 /// About how long a multiplication with its addition takes, in picoseconds.
 pub(super) const STEP: usize = 50;
 
-/// Rows of the result in a piece of work, where it has too few columns to be shared by these.
-const ROWS: usize = 1024;
+/// Rows of the result in a piece of work, at most.
+const ROWS: usize = 256;
+
+/// Columns of the result in a piece of work, at most: the fewer, the more evenly threads share them, but the more often
+/// kernels copy the rows of an operand. So the larger result has more.
+const COLUMNS: [usize; 3] = [64, 128, 256];
+
+/// Elements of a large result.
+const LARGE: usize = 1 << 20;
+
+/// Rows and columns in a piece of a result of these sizes.
+fn piece(m: usize, n: usize) -> [usize; 2] {
+    let few = m.div_ceil(ROWS) * n.div_ceil(COLUMNS[1]) < 4;
+    [ROWS.min(m), COLUMNS[if m * n >= LARGE { 2 } else { 1 - few as usize }].min(n)]
+}
 
 /// Products in a part of a long sum.
 const DEPTH: usize = 4096;
@@ -288,13 +333,14 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
             return;
         }
     }
-    let rows = if n < 2 * COLUMNS { ROWS } else { m };
-    let (down, across) = (m.div_ceil(rows), n.div_ceil(COLUMNS));
+    let shared = (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING;
+    let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
+    let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
     let all = Block::new(out, [b * m, n], [1, b * m]);
-    pool::for_each_piece(down * across, (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING, |piece| {
-        let (i, j) = (piece % down * rows, piece / down * COLUMNS);
-        let sizes = [rows.min(m - i), k, COLUMNS.min(n - j)];
+    pool::for_each_piece(down * across, shared, |piece| {
+        let (i, j) = (piece % down * rows, piece / down * columns);
+        let sizes = [rows.min(m - i), k, columns.min(n - j)];
         for number in 0..b {
             // SAFETY: pieces have no rows and columns in common, and products of a batch no rows of all.
             let out = unsafe { all.part(number + i * b, b, sizes[0], j..j + sizes[2]) };
@@ -354,6 +400,21 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn kernels_of_our_own_give_the_bits_of_those_of_ndarray() {
+        use crate::kernels::math::Level;
+        let sizes @ [m, k, n] = [101, 600, 70];
+        let numbers = |n: usize| (0..n).map(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5).collect::<Vec<_>>();
+        let (lhs, rhs) = (numbers(m * k), numbers(k * n));
+        let (lhs, rhs) = (Matrix::dense(&lhs, m), Matrix::dense(&rhs, n).transposed());
+        let (mut ours, mut theirs) = (vec![0.0; m * n], vec![0.0; m * n]);
+        let done = by_tiles(lhs, rhs, sizes, &mut Block::new(&mut ours, [m, n], [1, m]));
+        assert_eq!(done, Level::current() != Level::Portable);
+        by_blocks(lhs, rhs, sizes, Block::new(&mut theirs, [m, n], [1, m]));
+        assert!(!done || ours == theirs);
+    }
+
+    #[test]
     fn batch_is_the_fastest_dimension_of_the_result() {
         let (lhs, rhs) = ([1.0f64, 2.0, 3.0, 4.0], [10.0f64, 20.0]);
         let mut out = [0.0f64; 4];
@@ -366,7 +427,7 @@ mod tests {
         let [b, m, k, n] = [2, 70, 90, 300];
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS);
+        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS[1]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

@@ -7,6 +7,8 @@ pub mod cross;
 pub mod dot;
 pub mod fold;
 pub mod frame;
+#[cfg(target_arch = "x86_64")]
+pub mod gemm;
 pub mod math;
 pub mod matvec;
 pub mod memory;

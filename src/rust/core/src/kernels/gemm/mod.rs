@@ -1,0 +1,258 @@
+//! Products of matrices of floats, on processors with AVX2 or AVX-512.
+//!
+//! The result is cut into tiles that stay in registers ([`tile`]). Operands are read where they lie as long as they are
+//! small and their rows (of the left one) are side by side; else panels of them are copied into an order in which a tile
+//! reads its operands from one end to the other ([`pack`]), in blocks that stay in the second-level cache.
+//!
+//! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks of [`DEPTH`],
+//! which are added in order. That is what `matrixmultiply` does on processors that have FMA, so that both give the same
+//! bits; where it stands in, with other instructions or on other processors, is [`super::dot`]'s choice.
+
+mod pack;
+mod tile;
+
+use super::math::Level;
+use std::cell::Cell;
+use std::mem::size_of;
+use tile::{Kernels, Tile, TileKernel, LARGEST};
+
+pub use tile::Tiled;
+
+/// Products in a block of a sum.
+const DEPTH: usize = 256;
+
+/// Rows of the left operand that are packed at once, at most.
+const ROWS: usize = 144;
+
+/// Columns of the right operand that are packed at once, at most.
+const COLUMNS: usize = 256;
+
+/// Rows or columns that a block of the other operand is used for, up to which it is not worth packing.
+const FEW: usize = 16;
+
+/// Bytes of an operand up to which it is read where it lies.
+const NEAR: usize = 1 << 16;
+
+/// A matrix by its first element and the distances of its rows and of its columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<T> {
+    /// Where it starts.
+    pub first: *const T,
+    /// From one row, and from one column, to the next.
+    pub strides: [isize; 2],
+}
+
+impl<T> Operand<T> {
+    fn at(&self, row: usize, column: usize) -> *const T {
+        let [i, j] = self.strides;
+        self.first.wrapping_offset(row as isize * i + column as isize * j)
+    }
+}
+
+/// A matrix that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<T> {
+    /// Where it starts.
+    pub first: *mut T,
+    /// From one row, and from one column, to the next.
+    pub strides: [usize; 2],
+}
+
+impl<T> Target<T> {
+    fn at(&self, row: usize, column: usize) -> *mut T {
+        self.first.wrapping_add(row * self.strides[0] + column * self.strides[1])
+    }
+}
+
+/// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the processor has kernels
+/// for it.
+///
+/// # Safety
+/// All elements are there; those of the result are apart from each other and from the operands, and not in use.
+pub unsafe fn product<T: Tiled>(
+    lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>,
+) -> bool {
+    let Some(kernels) = T::kernels(Level::current()) else { return false };
+    SCRATCH.with(|cell| {
+        let mut scratch = cell.take();
+        blocks(kernels, lhs, rhs, sizes, out, &mut scratch);
+        cell.set(scratch);
+    });
+    true
+}
+
+thread_local! {
+    /// Memory for panels, kept from one product to the next.
+    static SCRATCH: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
+
+/// A line of the cache, which packed panels start at.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code)] [u8; 64]);
+
+/// Room for so many elements from each of two places on.
+fn room<T>(scratch: &mut Vec<Line>, elements: [usize; 2]) -> [*mut T; 2] {
+    let lines = elements.map(|n| (n * size_of::<T>()).div_ceil(size_of::<Line>()));
+    if scratch.len() < lines[0] + lines[1] {
+        scratch.resize(lines[0] + lines[1], Line([0; 64]));
+    }
+    let first = scratch.as_mut_ptr();
+    [first.cast(), first.wrapping_add(lines[0]).cast()]
+}
+
+/// The product, block by block.
+///
+/// # Safety
+/// As of [`product`], and the processor has the instructions of the kernels.
+unsafe fn blocks<T: Tiled>(
+    kernels: &Kernels<T>, lhs: Operand<T>, rhs: Operand<T>, [m, k, n]: [usize; 3], out: Target<T>, scratch: &mut Vec<Line>,
+) {
+    let [tall, broad] = kernels.most;
+    let height = ROWS / tall * tall;
+    let lies = [lhs.strides[0] == 1 && (n <= FEW || m * k * size_of::<T>() <= NEAR), m <= FEW || n * k * size_of::<T>() <= NEAR];
+    // What is less than a vector of rows or a group of columns is filled up with zeros.
+    let packs_rows = |rows: usize| !lies[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked);
+    let packs_columns = |columns: usize| !lies[1] || columns % kernels.group != 0;
+    let panels = |count: usize, most: usize, width: usize| count.min(most).next_multiple_of(width) * k.min(DEPTH);
+    let [left, right] = room::<T>(scratch, [panels(m, height, tall), panels(n, COLUMNS, broad)]);
+    for (j, l) in (0..n).step_by(COLUMNS).flat_map(|j| (0..k).step_by(DEPTH).map(move |l| (j, l))) {
+        let (columns, depth) = (COLUMNS.min(n - j), DEPTH.min(k - l));
+        for start in (0..columns).step_by(broad) {
+            let columns = broad.min(columns - start);
+            if packs_columns(columns) {
+                let [down, across] = rhs.strides;
+                kernels.pack[1](rhs.at(l, j + start), [across, down], [columns, depth], right.add(start * depth));
+            }
+        }
+        for i in (0..m).step_by(height) {
+            let rows = height.min(m - i);
+            for start in (0..rows).step_by(tall) {
+                let rows = tall.min(rows - start);
+                if packs_rows(rows) {
+                    kernels.pack[0](lhs.at(i + start, l), lhs.strides, [rows, depth], left.add(start * depth));
+                }
+            }
+            for start in (0..columns).step_by(broad) {
+                let (columns, across) = (broad.min(columns - start), j + start);
+                let packed = packs_columns(columns);
+                let b = if packed { right.add(start * depth).cast_const() } else { rhs.at(l, across) };
+                for start in (0..rows).step_by(tall) {
+                    let (rows, down) = (tall.min(rows - start), i + start);
+                    let (a, a_step) = if packs_rows(rows) {
+                        (left.add(start * depth).cast_const(), tall as isize)
+                    } else {
+                        (lhs.at(down, l), lhs.strides[1])
+                    };
+                    let kernel = kernels.tiles[columns.div_ceil(kernels.group) - 1][rows.div_ceil(kernels.lanes) - 1][packed as usize];
+                    let (c, c_step) = (out.at(down, across), out.strides[1]);
+                    let tile = Tile { depth, a, a_step, b, b_steps: rhs.strides, c, c_step, rows, columns, add: l > 0 };
+                    if out.strides[0] == 1 {
+                        kernel(&tile);
+                    } else {
+                        apart(kernel, tile, out.strides);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A tile of a result whose rows are not side by side.
+///
+/// # Safety
+/// As of [`blocks`].
+unsafe fn apart<T: Tiled>(kernel: TileKernel<T>, tile: Tile<T>, [down, across]: [usize; 2]) {
+    let mut sums = [T::default(); LARGEST];
+    let Tile { c, rows, columns, add, .. } = tile;
+    kernel(&Tile { c: sums.as_mut_ptr(), c_step: rows, add: false, ..tile });
+    for (at, &sum) in sums[..rows * columns].iter().enumerate() {
+        let out = c.add(at % rows * down + at / rows * across);
+        out.write(if add { *out + sum } else { sum });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Debug;
+
+    trait Number: Tiled + PartialEq + Debug {
+        fn of(x: f64) -> Self;
+        fn plus_product(self, x: Self, y: Self) -> Self;
+    }
+    macro_rules! number {
+        ($($type:ident)+) => {$(
+            impl Number for $type {
+                fn of(x: f64) -> $type {
+                    x as $type
+                }
+                fn plus_product(self, x: $type, y: $type) -> $type {
+                    x.mul_add(y, self)
+                }
+            }
+        )+};
+    }
+    number! { f32 f64 }
+
+    /// Strides of a matrix that fills a vector, in one of four ways: by column, by row, every second element, and backwards.
+    fn lies(way: usize, rows: usize, columns: usize) -> ([isize; 2], usize) {
+        let [rows, columns] = [rows as isize, columns as isize];
+        match way {
+            0 => ([1, rows], 0),
+            1 => ([columns, 1], 0),
+            2 => ([2, 2 * rows], 0),
+            _ => ([-1, -rows], (rows * columns - 1) as usize),
+        }
+    }
+
+    /// Holds products at all levels to sums of one element each, bit for bit.
+    fn check<T: Number>([m, k, n]: [usize; 3], ways: [usize; 2]) {
+        let numbers = |n: usize, seed: usize| (0..2 * n).map(|i| T::of(((i * 7919 + seed) % 1013) as f64 / 1013.0 - 0.5)).collect();
+        let (x, y): (Vec<T>, Vec<T>) = (numbers(m * k, 1), numbers(k * n, 500));
+        let ((left, first), (right, start)) = (lies(ways[0], m, k), lies(ways[1], k, n));
+        let lhs = Operand { first: x[first..].as_ptr(), strides: left };
+        let rhs = Operand { first: y[start..].as_ptr(), strides: right };
+        let element = |i: usize, j: usize| {
+            let mut sum = None;
+            for l in (0..k).step_by(DEPTH) {
+                let block = (l..k.min(l + DEPTH)).fold(T::default(), |sum, l| {
+                    // SAFETY: elements of the operands.
+                    unsafe { sum.plus_product(*lhs.at(i, l), *rhs.at(l, j)) }
+                });
+                sum = Some(sum.map_or(block, |sum: T| sum + block));
+            }
+            sum.unwrap()
+        };
+        let want: Vec<T> = (0..m * n).map(|at| element(at % m, at / m)).collect();
+        for kernels in Level::ALL.iter().filter(|level| level.is_here()).filter_map(|&level| T::kernels(level)) {
+            for step in [1, 3] {
+                let mut out = vec![T::of(7.0); step * m * n];
+                let target = Target { first: out.as_mut_ptr(), strides: [step, step * m] };
+                // SAFETY: the elements are there, and so is the level.
+                unsafe { blocks(kernels, lhs, rhs, [m, k, n], target, &mut Vec::new()) };
+                let got: Vec<T> = out.iter().copied().step_by(step).collect();
+                assert_eq!(got, want, "{m} {k} {n} {ways:?} {step} {}", kernels.lanes);
+                assert!(out.iter().enumerate().all(|(at, &x)| at % step == 0 || x == T::of(7.0)), "a neighbour was written");
+            }
+        }
+    }
+
+    #[test]
+    fn each_element_is_a_sum_in_order_however_matrices_lie() {
+        let sizes = [[1, 1, 1], [5, 3, 2], [17, 9, 13], [48, 257, 8], [31, 520, 6], [150, 40, 21], [70, 30, 300]];
+        for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..16).map(move |i| (sizes, [i % 4, i / 4]))) {
+            check::<f32>(sizes, ways);
+            check::<f64>(sizes, ways);
+        }
+    }
+
+    #[test]
+    fn large_operands_are_packed() {
+        assert!(300 * 260 * size_of::<f32>() > NEAR && 300 > 2 * ROWS && 260 > DEPTH);
+        for ways in [[0, 0], [1, 0], [0, 1]] {
+            check::<f32>([300, 260, 270], ways);
+            check::<f64>([300, 260, 270], ways);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Copies of parts of an operand, in the order in which kernels read them.
+
+use std::arch::x86_64::*;
+
+/// Lines that are transposed together.
+const LINES: usize = 4;
+
+/// An element that is packed.
+pub trait Packed: Copy + Default {
+    /// Elements of a line that are transposed together.
+    const RUN: usize;
+    /// Transposes runs of some lines, which are `line` apart; there they are side by side, and runs `width` apart.
+    ///
+    /// # Safety
+    /// The elements are there, and there is room for them; to be inlined where AVX is.
+    unsafe fn transpose(x: *const Self, line: isize, out: *mut Self, width: usize);
+}
+
+impl Packed for f32 {
+    const RUN: usize = 8;
+    #[inline(always)]
+    unsafe fn transpose(x: *const f32, line: isize, out: *mut f32, width: usize) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_loadu_ps(x.wrapping_offset(i * line)));
+        let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+        let (after_ab, after_cd) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+        // Runs 0 and 4, 1 and 5, and so on.
+        let pairs = [
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
+            _mm256_shuffle_ps::<0b01_00_01_00>(after_ab, after_cd),
+            _mm256_shuffle_ps::<0b11_10_11_10>(after_ab, after_cd),
+        ];
+        for (i, pair) in pairs.into_iter().enumerate() {
+            _mm_storeu_ps(out.add(i * width), _mm256_castps256_ps128(pair));
+            _mm_storeu_ps(out.add((i + 4) * width), _mm256_extractf128_ps::<1>(pair));
+        }
+    }
+}
+
+impl Packed for f64 {
+    const RUN: usize = 4;
+    #[inline(always)]
+    unsafe fn transpose(x: *const f64, line: isize, out: *mut f64, width: usize) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_loadu_pd(x.wrapping_offset(i * line)));
+        let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+        let (after_ab, after_cd) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+        _mm256_storeu_pd(out, _mm256_permute2f128_pd::<0x20>(ab, cd));
+        _mm256_storeu_pd(out.add(width), _mm256_permute2f128_pd::<0x20>(after_ab, after_cd));
+        _mm256_storeu_pd(out.add(2 * width), _mm256_permute2f128_pd::<0x31>(ab, cd));
+        _mm256_storeu_pd(out.add(3 * width), _mm256_permute2f128_pd::<0x31>(after_ab, after_cd));
+    }
+}
+
+/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `steps` are the distances of lines and of their elements,
+/// `sizes` how many there are of both; lines that are missing are zeros.
+///
+/// # Safety
+/// The elements are there, and there is room for `W` lines of as many; to be inlined where AVX is.
+#[inline(always)]
+pub(super) unsafe fn pack<T: Packed, const W: usize>(
+    x: *const T, [line, step]: [isize; 2], [lines, depth]: [usize; 2], out: *mut T,
+) {
+    let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * step);
+    for l in 0..if lines < W { depth } else { 0 } {
+        (lines..W).for_each(|i| out.add(l * W + i).write(T::default()));
+    }
+    if line == 1 && lines == W {
+        for l in 0..depth {
+            let line = at(0, l).cast::<[T; W]>().read_unaligned();
+            out.add(l * W).cast::<[T; W]>().write_unaligned(line);
+        }
+        return;
+    }
+    let mut done = 0;
+    if step == 1 && lines >= LINES {
+        done = depth / T::RUN * T::RUN;
+        for l in (0..done).step_by(T::RUN) {
+            for i in (0..lines).step_by(LINES) {
+                // The last lines are packed together with some again that have been.
+                let i = i.min(lines - LINES);
+                T::transpose(at(i, l), line, out.add(l * W + i), W);
+            }
+        }
+    }
+    for l in done..depth {
+        (0..lines).for_each(|i| out.add(l * W + i).write(*at(i, l)));
+    }
+}

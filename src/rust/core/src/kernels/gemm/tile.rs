@@ -1,0 +1,245 @@
+//! Tiles of a product that stay in registers: a few vectors of rows times a few columns, for each set of instructions.
+
+use super::pack::{pack, Packed};
+use crate::kernels::math::Level;
+use std::arch::x86_64::*;
+
+/// A tile of the result and what it is made of. Rows of `a` and of `c` lie side by side.
+#[derive(Debug)]
+pub struct Tile<T> {
+    /// Products in a sum.
+    pub depth: usize,
+    /// Rows of the left operand, and the distance of its columns.
+    pub a: *const T,
+    pub a_step: isize,
+    /// Columns of the right operand, and the distances of its rows and of its columns (not read where it is packed).
+    pub b: *const T,
+    pub b_steps: [isize; 2],
+    /// The result, and the distance of its columns.
+    pub c: *mut T,
+    pub c_step: usize,
+    /// Rows and columns that the result has. Of the left operand no others are read, of the right one as many columns as
+    /// the kernel has.
+    pub rows: usize,
+    pub columns: usize,
+    /// Whether the sums are added to what is in the result.
+    pub add: bool,
+}
+
+/// Elements of the largest tile of all.
+pub const LARGEST: usize = 3 * 16 * 8;
+
+/// A kernel, to be called only where its instructions are there and with tiles of which all elements are.
+pub type TileKernel<T> = unsafe fn(&Tile<T>);
+
+/// The kernels of one level for one type, to be called as their types say.
+#[derive(Debug)]
+pub struct Kernels<T: 'static> {
+    /// Elements of a vector.
+    pub lanes: usize,
+    /// Vectors of rows of the largest tile whose last may have fewer rows than lanes, unless they are packed.
+    pub masked: usize,
+    /// Columns of a group.
+    pub group: usize,
+    /// Rows and columns of the largest tile, and of packed panels.
+    pub most: [usize; 2],
+    /// By groups of columns, vectors of rows, and whether columns are packed.
+    pub tiles: &'static [&'static [[TileKernel<T>; 2]]],
+    /// [`pack`] for rows, and for columns.
+    pub pack: [unsafe fn(*const T, [isize; 2], [usize; 2], *mut T); 2],
+}
+
+/// A float whose products have kernels of their own.
+pub trait Tiled: Packed + std::ops::Add<Output = Self> + 'static {
+    /// The kernels of a level, if it has some.
+    fn kernels(level: Level) -> Option<&'static Kernels<Self>>;
+}
+
+/// A vector register. Its methods are for functions that are compiled for its instructions, and for elements that are there.
+trait Vector: Copy {
+    type Scalar: Copy;
+    type Mask: Copy;
+    const LANES: usize;
+    unsafe fn zero() -> Self;
+    unsafe fn splat(x: *const Self::Scalar) -> Self;
+    unsafe fn load(x: *const Self::Scalar) -> Self;
+    unsafe fn store(self, out: *mut Self::Scalar);
+    unsafe fn add(self, x: Self) -> Self;
+    /// `self + x * y`, rounded once.
+    unsafe fn add_product(self, x: Self, y: Self) -> Self;
+    /// The first `count` lanes, 1 to all.
+    unsafe fn mask(count: usize) -> Self::Mask;
+    unsafe fn load_some(x: *const Self::Scalar, mask: Self::Mask) -> Self;
+    unsafe fn store_some(self, out: *mut Self::Scalar, mask: Self::Mask);
+}
+
+/// Methods that are one expression of intrinsics.
+macro_rules! vector {
+    ($(#[$meta:meta])* $vector:ty: $scalar:ty, $mask:ty, $lanes:literal;
+     $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $body:expr;)+) => {
+        $(#[$meta])*
+        impl Vector for $vector {
+            type Scalar = $scalar;
+            type Mask = $mask;
+            const LANES: usize = $lanes;
+            $(
+                #[inline(always)]
+                unsafe fn $name($($arg: $type),*) $(-> $out)? {
+                    $body
+                }
+            )+
+        }
+    };
+}
+
+vector! {
+    __m256: f32, __m256i, 8;
+    fn zero() -> Self = _mm256_setzero_ps();
+    fn splat(x: *const f32) -> Self = _mm256_set1_ps(*x);
+    fn load(x: *const f32) -> Self = _mm256_loadu_ps(x);
+    fn store(self: Self, out: *mut f32) = _mm256_storeu_ps(out, self);
+    fn add(self: Self, x: Self) -> Self = _mm256_add_ps(self, x);
+    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_ps(x, y, self);
+    fn mask(count: usize) -> __m256i =
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    fn load_some(x: *const f32, mask: __m256i) -> Self = _mm256_maskload_ps(x, mask);
+    fn store_some(self: Self, out: *mut f32, mask: __m256i) = _mm256_maskstore_ps(out, mask, self);
+}
+vector! {
+    __m256d: f64, __m256i, 4;
+    fn zero() -> Self = _mm256_setzero_pd();
+    fn splat(x: *const f64) -> Self = _mm256_set1_pd(*x);
+    fn load(x: *const f64) -> Self = _mm256_loadu_pd(x);
+    fn store(self: Self, out: *mut f64) = _mm256_storeu_pd(out, self);
+    fn add(self: Self, x: Self) -> Self = _mm256_add_pd(self, x);
+    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_pd(x, y, self);
+    fn mask(count: usize) -> __m256i = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
+    fn load_some(x: *const f64, mask: __m256i) -> Self = _mm256_maskload_pd(x, mask);
+    fn store_some(self: Self, out: *mut f64, mask: __m256i) = _mm256_maskstore_pd(out, mask, self);
+}
+vector! {
+    #[cfg(has_avx512)]
+    __m512: f32, __mmask16, 16;
+    fn zero() -> Self = _mm512_setzero_ps();
+    fn splat(x: *const f32) -> Self = _mm512_set1_ps(*x);
+    fn load(x: *const f32) -> Self = _mm512_loadu_ps(x);
+    fn store(self: Self, out: *mut f32) = _mm512_storeu_ps(out, self);
+    fn add(self: Self, x: Self) -> Self = _mm512_add_ps(self, x);
+    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_ps(x, y, self);
+    fn mask(count: usize) -> __mmask16 = (0xffff >> (16 - count)) as __mmask16;
+    fn load_some(x: *const f32, mask: __mmask16) -> Self = _mm512_maskz_loadu_ps(mask, x);
+    fn store_some(self: Self, out: *mut f32, mask: __mmask16) = _mm512_mask_storeu_ps(out, mask, self);
+}
+vector! {
+    #[cfg(has_avx512)]
+    __m512d: f64, __mmask8, 8;
+    fn zero() -> Self = _mm512_setzero_pd();
+    fn splat(x: *const f64) -> Self = _mm512_set1_pd(*x);
+    fn load(x: *const f64) -> Self = _mm512_loadu_pd(x);
+    fn store(self: Self, out: *mut f64) = _mm512_storeu_pd(out, self);
+    fn add(self: Self, x: Self) -> Self = _mm512_add_pd(self, x);
+    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_pd(x, y, self);
+    fn mask(count: usize) -> __mmask8 = (0xff >> (8 - count)) as __mmask8;
+    fn load_some(x: *const f64, mask: __mmask8) -> Self = _mm512_maskz_loadu_pd(mask, x);
+    fn store_some(self: Self, out: *mut f64, mask: __mmask8) = _mm512_mask_storeu_pd(out, mask, self);
+}
+
+/// The sums of a tile of `R` vectors of rows (at least one row of the last) and `C` columns. `PACKED` is the distance of
+/// the rows of the right operand, whose columns are side by side, or 0 if it is where the tile says.
+///
+/// # Safety
+/// As of [`TileKernel`].
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, const MASKED: usize>(
+    tile: &Tile<V::Scalar>,
+) {
+    let &Tile { depth, mut a, a_step, mut b, b_steps, c, c_step, rows, columns, add } = tile;
+    let mask = V::mask(rows - (R - 1) * V::LANES);
+    let [down, across] = if PACKED > 0 { [PACKED as isize, 1] } else { b_steps };
+    let mut sums = [[V::zero(); R]; C];
+    for _ in 0..depth {
+        let x: [V; R] = std::array::from_fn(|i| {
+            let x = a.wrapping_add(i * V::LANES);
+            if i + 1 < R || R > MASKED { V::load(x) } else { V::load_some(x, mask) }
+        });
+        for (j, sums) in sums.iter_mut().enumerate() {
+            let y = V::splat(b.wrapping_offset(j as isize * across));
+            for (sum, &x) in sums.iter_mut().zip(&x) {
+                *sum = sum.add_product(x, y);
+            }
+        }
+        a = a.wrapping_offset(a_step);
+        b = b.wrapping_offset(down);
+    }
+    for (j, sums) in sums.iter().enumerate().take(columns) {
+        for (i, &sum) in sums.iter().enumerate() {
+            let out = c.wrapping_add(j * c_step + i * V::LANES);
+            if i + 1 < R || rows == R * V::LANES {
+                (if add { V::load(out).add(sum) } else { sum }).store(out);
+            } else {
+                (if add { V::load_some(out, mask).add(sum) } else { sum }).store_some(out, mask);
+            }
+        }
+    }
+}
+
+/// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of a tile may
+/// have a mask, and columns of a tile of one group and of two.
+macro_rules! level {
+    ($name:ident, $feature:literal, $single:ty, $double:ty, [$($vectors:literal),+], masked $masked:literal, $half:literal, $most:literal) => {
+        mod $name {
+            use super::*;
+
+            #[target_feature(enable = $feature)]
+            unsafe fn kernel<V: Vector, const R: usize, const C: usize, const PACKED: usize>(tile: &Tile<V::Scalar>) {
+                super::tile::<V, R, C, PACKED, $masked>(tile)
+            }
+
+            #[target_feature(enable = $feature)]
+            unsafe fn packed<T: Packed, const W: usize>(x: *const T, steps: [isize; 2], sizes: [usize; 2], out: *mut T) {
+                pack::<T, W>(x, steps, sizes, out)
+            }
+
+            const fn kernels<V: Vector, const W: usize>() -> Kernels<V::Scalar>
+            where
+                V::Scalar: Packed,
+            {
+                Kernels {
+                    lanes: V::LANES,
+                    masked: $masked,
+                    group: $half,
+                    most: [W, $most],
+                    tiles: &[
+                        &[$([kernel::<V, $vectors, $half, 0>, kernel::<V, $vectors, $half, $most>]),+],
+                        &[$([kernel::<V, $vectors, $most, 0>, kernel::<V, $vectors, $most, $most>]),+],
+                    ],
+                    pack: [packed::<V::Scalar, W>, packed::<V::Scalar, $most>],
+                }
+            }
+            const MOST: usize = [$($vectors),+].len();
+            pub(super) static SINGLE: Kernels<f32> = kernels::<$single, { MOST * <$single>::LANES }>();
+            pub(super) static DOUBLE: Kernels<f64> = kernels::<$double, { MOST * <$double>::LANES }>();
+        }
+    };
+}
+// Sums, rows and an element of a column leave one of the 16 registers of AVX2, which is not enough for a mask; with the
+// kernel of 3 times 4 that would fill them, the compiler runs out of registers. AVX-512 has 32.
+level! { avx2, "avx2,fma", __m256, __m256d, [1, 2], masked 1, 3, 6 }
+#[cfg(has_avx512)]
+level! { avx512, "avx512f,avx2,fma", __m512, __m512d, [1, 2, 3], masked 3, 4, 8 }
+
+macro_rules! tiled {
+    ($($scalar:ty, $name:ident;)+) => {$(
+        impl Tiled for $scalar {
+            fn kernels(level: Level) -> Option<&'static Kernels<Self>> {
+                match level {
+                    Level::Avx2 => Some(&avx2::$name),
+                    #[cfg(has_avx512)]
+                    Level::Avx512 => Some(&avx512::$name),
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+tiled! { f32, SINGLE; f64, DOUBLE; }
