@@ -3,10 +3,10 @@
 #' R's own `if` and `for` run while a function is traced: they choose and repeat what goes into the program. These
 #' functions put the choice and the repetition into the program itself, where they depend on values.
 #'
-#' `nv_if()` runs one of two branches. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()`
-#' repeats a body a fixed number of times. `nv_scan()` goes along the first dimension of some tensors, and stacks what its
-#' body gives for each. All of them work in [jit()] and outside of it, and inside each other. What they use of their
-#' surroundings they find by themselves.
+#' `nv_if()` runs one of two branches; of two that take no longer than the choice itself, both, and takes the results of
+#' one. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()` repeats a body a fixed number of
+#' times. `nv_scan()` goes along the first dimension of some tensors, and stacks what its body gives for each. All of them
+#' work in [jit()] and outside of it, and inside each other. What they use of their surroundings they find by themselves.
 #'
 #' The state is a tensor, an R number, or a list of these, nested and named at will. It keeps its structure, dtypes and
 #' shapes from one repetition to the next.

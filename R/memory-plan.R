@@ -15,8 +15,8 @@
 #' because it is transposed or repeated is not counted.
 #'
 #' Results from 128 kB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
-#' has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()] counts such a result once, as
-#' the bytes of a vector.
+#' has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()] counts half of the bytes of
+#' such a result.
 #'
 #' @inheritParams stablehlo
 #' @param x A plan.

@@ -92,6 +92,9 @@ pub enum Slot {
     Stream(usize),
 }
 
+/// Segments below which each is folded by itself, however short.
+const FEW: usize = 4;
+
 /// What an instruction touches of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
@@ -203,7 +206,8 @@ impl Kernel {
             }
             let segment = w.cut.segment;
             let out = w.folded::<T>(x.len() / segment);
-            if segment < LINE {
+            // Many short ones are folded side by side.
+            if segment < LINE && x.len() / segment >= FEW {
                 return T::tiles(fold, x, Rows { first: 0, stride: segment as isize, places: &places[..segment] }, out);
             }
             for (x, out) in x.chunks(segment).zip(out) {
