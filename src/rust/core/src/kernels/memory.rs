@@ -338,6 +338,10 @@ pub struct OutOfMemory {
     pub bytes: usize,
 }
 
+/// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3), `M_MMAP_THRESHOLD`). Advice
+/// about less would stay with the heap: every small piece that comes to lie there would cost a huge page to be cleared.
+const OWN_PAGES: usize = 32 << 20;
+
 /// A vector of zeros (`FALSE`), for temporary values of a tensor's size.
 ///
 /// # Panics
@@ -347,7 +351,10 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     if out.try_reserve_exact(n).is_err() {
         std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
     }
-    super::blocks::advise(out.as_mut_ptr().cast(), n * std::mem::size_of::<T>());
+    let bytes = n * std::mem::size_of::<T>();
+    if bytes >= OWN_PAGES {
+        super::blocks::advise(out.as_mut_ptr().cast(), bytes);
+    }
     out.resize(n, T::default());
     out
 }
