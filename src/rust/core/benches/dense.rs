@@ -1,15 +1,14 @@
 //! What reductions, copies in another order and products of matrices cost. `cargo bench --bench dense` prints milliseconds
 //! per run and how fast the operands are read; a word after `--` chooses the rows whose names contain it.
 
+mod common;
+
 use anvil_core::dtype::DType;
-use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::{Builder, Convert, Compare, BroadcastInDim, DotGeneral, Graph, Op, Reduction, Transpose};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
-use std::time::Instant;
 
 fn input(b: &mut Builder, dtype: DType, sizes: &[usize]) -> Value {
     b.input(Aval::known(dtype, Shape::try_new(sizes.to_vec()).unwrap()))
@@ -57,39 +56,6 @@ fn product(dtype: DType, lhs: &[usize], transposed: bool, rhs: Option<&[usize]>)
     b.finish(vec![z])
 }
 
-/// Milliseconds of the fastest of several runs, and of the median.
-fn time(graph: &Graph) -> (f64, f64) {
-    let executable = Executable::compile(graph, &[]).unwrap();
-    let fill = |&v: &Value| {
-        let aval = graph.aval(v);
-        let mut bytes = AlignedBytes::zeroed(aval.bytes());
-        let size = aval.dtype.bytes();
-        let numbers: Vec<[u8; 16]> =
-            (0..1009).map(|i| Literal::new((i * 37 % 1000) as f64 / 10.0 - 49.0).convert(aval.dtype).to_bytes()).collect();
-        for (i, out) in bytes.as_mut_slice().chunks_mut(size).enumerate() {
-            out.copy_from_slice(&numbers[i % 1009][..size]);
-        }
-        bytes
-    };
-    let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(fill).collect();
-    let mut outputs: Vec<AlignedBytes> =
-        graph.outputs().iter().map(|&v| AlignedBytes::zeroed(graph.aval(v).bytes())).collect();
-    let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
-    let mut run = |times: usize| {
-        let start = Instant::now();
-        for _ in 0..times {
-            let buffers = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-            assert!(executable.run(&inputs, &[], buffers, &mut |_| false));
-        }
-        start.elapsed().as_secs_f64() * 1e3 / times as f64
-    };
-    let first = run(1);
-    let times = (2.0 / first).clamp(1.0, 10_000.0) as usize;
-    let mut all: Vec<f64> = (0..9).map(|_| run(times)).collect();
-    all.sort_by(f64::total_cmp);
-    (all[0], all[4])
-}
-
 fn main() {
     use DType::{F32, F64, I32, I64, I8};
     let wanted = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
@@ -99,7 +65,7 @@ fn main() {
         }
         let graph = make();
         let bytes: usize = graph.inputs().iter().map(|&v| graph.aval(v).bytes()).sum();
-        let (fastest, median) = time(&graph);
+        let [fastest, median] = <[f64; 2]>::from(common::time(&graph, |_, i| (i * 37 % 1000) as f64 / 10.0 - 49.0)).map(|ns| ns / 1e6);
         println!("{name:<40}{fastest:>10.4} ms ({median:.4}){:>8.1} GB/s", bytes as f64 / fastest / 1e6);
     };
     let square = [4096, 4096];
@@ -122,10 +88,14 @@ fn main() {
         show(format!("transpose {d} 100x100"), &|| permuted(dtype, &[100, 100], &[1, 0]));
         show(format!("permute {d} 128x256x512 (3,2,1)"), &|| permuted(dtype, &[128, 256, 512], &[2, 1, 0]));
         show(format!("permute {d} 128x256x512 (2,1,3)"), &|| permuted(dtype, &[128, 256, 512], &[1, 0, 2]));
-        for n in [64, 256, 512, 1024] {
+        for n in [4, 16, 64, 256, 512, 1024] {
             show(format!("matmul {d} {n}"), &|| product(dtype, &[n, n], false, Some(&[n, n])));
         }
         show(format!("matmul t(x) y {d} 512"), &|| product(dtype, &[512, 512], true, Some(&[512, 512])));
+        for (m, k, n) in [(32, 40, 40), (128, 784, 256), (128, 256, 10)] {
+            show(format!("matmul {d} {m}x{k} {k}x{n}"), &|| product(dtype, &[m, k], false, Some(&[k, n])));
+            show(format!("matmul t(x) y {d} {k}x{m} {m}x{n}"), &|| product(dtype, &[m, k], true, Some(&[m, n])));
+        }
         show(format!("x'x {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], true, None));
         show(format!("x'x {d} 1e5x100"), &|| product(dtype, &[100_000, 100], true, None));
         show(format!("matvec {d} 4096^2"), &|| product(dtype, &square, false, Some(&[4096, 1])));

@@ -2,11 +2,12 @@
 //! prints nanoseconds per run, with one thread and with all (`ANVIL_NUM_THREADS` is read when the first large program
 //! runs, so each is a process of its own).
 
+mod common;
+
 use anvil_core::dtype::DType;
-use anvil_core::exec::{Executable, Output};
+use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::{
     Binary, BroadcastInDim, Builder, Compare, Convert, Graph, Op, Reduction, Ternary, Unary, While,
 };
@@ -258,34 +259,7 @@ fn scalar_loop(d: DType, n: usize) -> Graph {
 
 /// Nanoseconds of the fastest of several runs, and of the median.
 fn time(graph: &Graph) -> (f64, f64) {
-    let executable = Executable::compile(graph, &[]).unwrap();
-    let fill = |&v: &Value| {
-        let aval = graph.aval(v);
-        let mut bytes = AlignedBytes::zeroed(aval.bytes());
-        for (i, out) in bytes.as_mut_slice().chunks_mut(aval.dtype.bytes()).enumerate() {
-            let value = if aval.shape.rank() == 0 { 0.0 } else { 0.5 + (i * 37 % 1000) as f64 / 500.0 };
-            let literal = Literal::new(value).convert(aval.dtype).to_bytes();
-            out.copy_from_slice(&literal[..aval.dtype.bytes()]);
-        }
-        bytes
-    };
-    let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(fill).collect();
-    let mut outputs: Vec<AlignedBytes> =
-        graph.outputs().iter().map(|&v| AlignedBytes::zeroed(graph.aval(v).bytes())).collect();
-    let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
-    let mut run = |times: usize| {
-        let start = Instant::now();
-        for _ in 0..times {
-            let buffers = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-            assert!(executable.run(&inputs, &[], buffers, &mut |_| false));
-        }
-        start.elapsed().as_nanos() as f64 / times as f64
-    };
-    let first = run(1);
-    let times = (2e6 / first).clamp(1.0, 10_000.0) as usize;
-    let mut all: Vec<f64> = (0..9).map(|_| run(times)).collect();
-    all.sort_by(f64::total_cmp);
-    (all[0], all[4])
+    common::time(graph, |aval, i| if aval.shape.rank() == 0 { 0.0 } else { 0.5 + (i * 37 % 1000) as f64 / 500.0 })
 }
 
 /// A program of about this many nodes, and the milliseconds that its compilation takes.

@@ -7,9 +7,9 @@
 //! symmetric: one half is computed, with the bits that it has in the other.
 
 use super::dot::{Matrix, STEP};
+use super::inner::products;
 use super::pool;
 use super::tile::gather_run;
-use super::wide::{wide_loop, Loop};
 use crate::dtype::Float;
 use std::ops::Range;
 
@@ -85,64 +85,12 @@ fn block<F: Float, const L: usize>(x: &[&[F]], y: &[&[F]], half: bool, sums: &mu
 fn add<F: Float, const L: usize, const R: usize, const C: usize>(
     x: &[&[F]], y: &[&[F]], at: usize, m: usize, sums: &mut [f64],
 ) {
-    let n = x[0].len();
-    let x: [&[F]; R] = std::array::from_fn(|i| &x[i][..n]);
-    let y: [&[F]; C] = std::array::from_fn(|j| &y[j][..n]);
-    let made = wide_loop(Products::<F, L, R, C> { x, y });
+    let made = products::<F, L, R, C>(std::array::from_fn(|i| x[i]), std::array::from_fn(|j| y[j]));
     for (i, row) in made.iter().enumerate() {
         for (j, &value) in row.iter().enumerate() {
             sums[at + i + j * m] += value.f64();
         }
     }
-}
-
-/// Columns of equal length: the sums of the products of all pairs.
-struct Products<'a, F, const L: usize, const R: usize, const C: usize> {
-    x: [&'a [F]; R],
-    y: [&'a [F]; C],
-}
-
-impl<F: Float, const L: usize, const R: usize, const C: usize> Loop for Products<'_, F, L, R, C> {
-    type Made = [[F; C]; R];
-
-    #[inline(always)]
-    fn run(self) -> [[F; C]; R] {
-        let (x, y, n) = (self.x, self.y, self.x[0].len());
-        let mut acc = [[[F::of(0.0); L]; C]; R];
-        let whole = n / L * L;
-        for at in (0..whole).step_by(L) {
-            // Of a length that the compiler knows, so that the parts stay in registers.
-            let y: [[F; L]; C] = std::array::from_fn(|j| vector(&y[j][at..at + L]));
-            for (acc, x) in acc.iter_mut().zip(&x) {
-                let x: [F; L] = vector(&x[at..at + L]);
-                for (acc, y) in acc.iter_mut().zip(&y) {
-                    *acc = std::array::from_fn(|l| acc[l] + x[l] * y[l]);
-                }
-            }
-        }
-        std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let mut acc = acc[i][j];
-                for at in whole..n {
-                    acc[at - whole] = acc[at - whole] + x[i][at] * y[j][at];
-                }
-                let mut half = L / 2;
-                while half > 0 {
-                    for l in 0..half {
-                        acc[l] = acc[l] + acc[l + half];
-                    }
-                    half /= 2;
-                }
-                acc[0]
-            })
-        })
-    }
-}
-
-/// As many elements as the slice has.
-#[inline(always)]
-fn vector<F: Float, const L: usize>(x: &[F]) -> [F; L] {
-    std::array::from_fn(|l| x[l])
 }
 
 #[cfg(test)]

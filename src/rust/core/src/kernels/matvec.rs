@@ -5,158 +5,167 @@
 //! have one part. So the bits depend on the sizes and the values only: not on strides, not on threads.
 
 use super::dot::Matrix;
+use super::inner::{products, vector};
+use super::memory::zeroed;
 use super::pool;
 use super::tile::{gather_run, TILE};
-use super::wide::wide;
+use super::wide::{wide_loop, Loop};
 use crate::dtype::{Element, Float};
 use std::ops::Range;
 
 /// Products below which a sum has one part.
 const SHORT: usize = 64;
 
-/// Results that are made together where the elements of each lie apart.
-const TOGETHER: usize = 1024;
+/// Results that are made together where the elements of each lie side by side.
+const LINES: usize = 4;
 
-/// Sums of tiles in a piece of work for a thread.
-const PIECE: usize = 1024;
+/// Results that are made together where the elements of each lie apart: runs of columns that are long enough to be read at
+/// the speed of memory, of which sums stay in the cache.
+const TOGETHER: usize = 2048;
+
+/// Elements of the matrix in a piece of work for a thread.
+const PIECE: usize = 1 << 17;
+
+/// About how long an element of the matrix takes, in picoseconds: it is read from memory once.
+const ELEMENT: usize = 200;
 
 /// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`; `L` elements are a cache line.
 pub fn matvec<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     if x.len() < SHORT { product::<F, 1>(matrix, x, out) } else { product::<F, L>(matrix, x, out) }
 }
 
-/// About how long an element of the matrix takes, in picoseconds: it is read from memory once.
-const ELEMENT: usize = 200;
-
 fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     let (k, m) = (x.len(), out.len());
     if k == 0 || m == 0 {
         return out.fill(F::of(0.0));
     }
-    let range = |number: usize| number * TILE..((number + 1) * TILE).min(k);
+    let lines = L > 1 && matrix.strides[1] == 1;
+    let group = if lines { LINES } else { TOGETHER };
+    let (size, picoseconds) = ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(ELEMENT));
+    let make = |first: usize, range: Range<usize>, out: &mut [F]| {
+        let x = &x[range.clone()];
+        if lines { across::<F, L>(matrix, x, range.start, first, out) } else { down::<F, L>(matrix, x, range.start, first, out) }
+    };
     if k <= TILE {
-        let piece = PIECE * (TILE / k);
-        return pool::for_each_chunk(out, piece, (k * m).saturating_mul(ELEMENT), |i, out| tile::<F, L>(matrix, x, 0..k, i * piece, out));
+        return pool::for_each_chunk(out, size, picoseconds, |i, out| {
+            let firsts = (i * size..).step_by(group);
+            firsts.zip(out.chunks_mut(group)).for_each(|(first, out)| make(first, 0..k, out));
+        });
     }
-    // All rows of the first tile, then all of the second.
+    // The first group of rows: the sums of its first tile, then of its second; then the next group.
     let count = k.div_ceil(TILE);
-    let mut sums = vec![F::of(0.0); count * m];
-    pool::for_each_chunk(&mut sums, PIECE.min(m), (k * m).saturating_mul(ELEMENT), |i, mut sums| {
-        let mut at = i * PIECE.min(m);
+    let mut sums = zeroed::<F>(count * m);
+    pool::for_each_chunk(&mut sums, size, picoseconds, |i, mut sums| {
+        let mut at = i * size;
         while !sums.is_empty() {
-            let (number, first) = (at / m, at % m);
-            let (now, later) = sums.split_at_mut(sums.len().min(m - first));
+            let first = at / (group * count) * group;
+            let (rows, within) = (group.min(m - first), at - first * count);
+            let (tile, row) = (within / rows, within % rows);
+            let (now, later) = sums.split_at_mut(sums.len().min(rows - row));
             at += now.len();
-            tile::<F, L>(matrix, x, range(number), first, now);
+            make(first + row, tile * TILE..((tile + 1) * TILE).min(k), now);
             sums = later;
         }
     });
-    for (i, out) in out.iter_mut().enumerate() {
-        let parts = sums[i..].iter().step_by(m);
-        *out = parts.fold(F::Wide::of(0.0), |sum, part| sum + part.convert::<F::Wide>()).convert();
+    for (out, sums) in out.chunks_mut(group).zip(sums.chunks(group * count)) {
+        let rows = out.len();
+        for (i, out) in out.iter_mut().enumerate() {
+            let parts = sums[i..].iter().step_by(rows);
+            *out = parts.fold(F::Wide::of(0.0), |sum, part| sum + part.convert::<F::Wide>()).convert();
+        }
     }
 }
 
-/// One tile of the products of rows from `first` on.
-fn tile<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], range: Range<usize>, first: usize, out: &mut [F]) {
-    let (x, start) = (&x[range.clone()], range.start);
-    if L == 1 || matrix.strides[1] != 1 {
-        for (i, out) in out.chunks_mut(TOGETHER).enumerate() {
-            columns::<F, L>(matrix, x, start, first + i * TOGETHER, out);
-        }
-        return;
-    }
+/// The products with `x` of rows from `first` on, from column `start` on, which lie in memory side by side.
+fn across<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
     let line = |i: usize| &matrix.data[matrix.at(first + i, start)..][..x.len()];
+    if let [a, b, c, d] = out {
+        [[*a], [*b], [*c], [*d]] = products::<F, L, LINES, 1>(std::array::from_fn(line), [x]);
+    } else {
+        out.iter_mut().enumerate().for_each(|(i, out)| [[*out]] = products::<F, L, 1, 1>([line(i)], [x]));
+    }
+}
+
+/// The same sums for rows whose elements lie apart, of which each part is made of columns.
+fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
+    let mut sums = vec![F::of(0.0); L * out.len()];
+    let matrix = Matrix { first: matrix.at(first, start), ..matrix };
+    wide_loop(Down::<F, L> { matrix, x, rows: out.len(), sums: &mut sums });
+    out.copy_from_slice(&sums[..out.len()]);
+}
+
+/// The first rows and columns of a matrix, as many as the vector has elements, and sums of parts that are 0.
+struct Down<'a, F, const L: usize> {
+    matrix: Matrix<'a, F>,
+    x: &'a [F],
+    rows: usize,
+    sums: &'a mut [F],
+}
+
+/// Rows from which on more columns are read at once: such matrices come from memory. In a cache, columns of those whose
+/// sizes are powers of two would be in each other's places.
+const MANY: usize = 1025;
+
+impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
+    type Made = ();
+
+    /// Leaves the products in the first sums.
+    #[inline(always)]
+    fn run(self) {
+        let Down { matrix, x, rows, sums } = self;
+        for (part, sums) in sums.chunks_exact_mut(rows).enumerate() {
+            let mut column = part;
+            while column < x.len() {
+                column += L * match (x.len() - column).div_ceil(L) {
+                    8.. if rows >= MANY => add::<F, L, 8>(matrix, x, column, sums),
+                    4.. => add::<F, L, 4>(matrix, x, column, sums),
+                    _ => add::<F, L, 1>(matrix, x, column, sums),
+                };
+            }
+        }
+        let mut half = L / 2;
+        while half > 0 {
+            let (low, high) = sums.split_at_mut(half * rows);
+            low.iter_mut().zip(&*high).for_each(|(low, &high)| *low = *low + high);
+            half /= 2;
+        }
+    }
+}
+
+/// Rows whose sums are in registers at once.
+const WIDTH: usize = 16;
+
+/// Adds the products of `C` columns from one on, which are `L` apart, one after the other. Returns `C`.
+#[inline(always)]
+fn add<F: Float, const L: usize, const C: usize>(matrix: Matrix<F>, x: &[F], column: usize, sums: &mut [F]) -> usize {
+    let (n, stride) = (sums.len(), matrix.strides[0]);
+    let x: [F; C] = std::array::from_fn(|c| x[column + c * L]);
+    let place = |c: usize| matrix.at(0, column + c * L);
+    let mut gathered = vec![];
+    if stride != 1 {
+        gathered.resize(C * n, F::of(0.0));
+        for (c, run) in gathered.chunks_exact_mut(n).enumerate() {
+            gather_run(matrix.data, place(c) as isize, stride, run);
+        }
+    }
+    let run = |c: usize| if stride == 1 { &matrix.data[place(c)..][..n] } else { &gathered[c * n..][..n] };
+    let runs: [&[F]; C] = std::array::from_fn(run);
+    let mut chunks = sums.chunks_exact_mut(WIDTH);
     let mut at = 0;
-    for out in out.chunks_mut(4) {
-        if let [a, b, c, d] = out {
-            [*a, *b, *c, *d] = lines::<F, L, 4>(std::array::from_fn(|i| line(at + i)), x);
-        } else {
-            for (i, out) in out.iter_mut().enumerate() {
-                [*out] = lines::<F, L, 1>([line(at + i)], x);
-            }
+    for sums in &mut chunks {
+        // Of a length that the compiler knows, so that the sums stay in registers.
+        let mut made: [F; WIDTH] = vector(sums);
+        for (run, &x) in runs.iter().zip(&x) {
+            let run: [F; WIDTH] = vector(&run[at..at + WIDTH]);
+            made = std::array::from_fn(|l| made[l] + run[l] * x);
         }
-        at += out.len();
+        sums.copy_from_slice(&made);
+        at += WIDTH;
     }
-}
-
-/// Sums of products of lines that lie in memory side by side.
-fn lines<F: Float, const L: usize, const R: usize>(rows: [&[F]; R], x: &[F]) -> [F; R] {
-    wide(|| {
-        let mut acc = [[F::of(0.0); L]; R];
-        let whole = x.len() / L * L;
-        for at in (0..whole).step_by(L) {
-            let x = &x[at..at + L];
-            for (acc, row) in acc.iter_mut().zip(&rows) {
-                let row = &row[at..at + L];
-                *acc = std::array::from_fn(|i| acc[i] + row[i] * x[i]);
-            }
-        }
-        for (acc, row) in acc.iter_mut().zip(&rows) {
-            for (acc, (&a, &x)) in acc.iter_mut().zip(row[whole..].iter().zip(&x[whole..])) {
-                *acc = *acc + a * x;
-            }
-        }
-        acc.map(|mut acc| {
-            let mut half = L / 2;
-            while half > 0 {
-                for i in 0..half {
-                    acc[i] = acc[i] + acc[i + half];
-                }
-                half /= 2;
-            }
-            acc[0]
-        })
-    })
-}
-
-/// The same sums for many rows whose elements lie apart: columns are added to accumulators, one of each part at a time.
-fn columns<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
-    let n = out.len();
-    let mut acc = vec![F::of(0.0); L * n];
-    let stride = matrix.strides[0];
-    let mut scratch = if stride == 1 { vec![] } else { vec![F::of(0.0); 4 * n] };
-    for (part, acc) in acc.chunks_exact_mut(n).enumerate() {
-        let mut rest = (part..x.len()).step_by(L);
-        loop {
-            let (mut four, mut count) = ([0; 4], 0);
-            for (slot, j) in four.iter_mut().zip(rest.by_ref()) {
-                (*slot, count) = (j, count + 1);
-            }
-            if count == 0 {
-                break;
-            }
-            let places = four.map(|j| matrix.at(first, start + j));
-            let run: [&[F]; 4] = if stride == 1 {
-                std::array::from_fn(|i| if i < count { &matrix.data[places[i]..][..n] } else { &[][..] })
-            } else {
-                for (i, run) in scratch.chunks_exact_mut(n).take(count).enumerate() {
-                    gather_run(matrix.data, places[i] as isize, stride, run);
-                }
-                std::array::from_fn(|i| if i < count { &scratch[i * n..][..n] } else { &[][..] })
-            };
-            let x = four.map(|j| x[j]);
-            if count < 4 {
-                for (run, &x) in run[..count].iter().zip(&x) {
-                    wide(|| acc.iter_mut().zip(*run).for_each(|(acc, &a)| *acc = *acc + a * x));
-                }
-                break;
-            }
-            wide(|| {
-                let [b, c, d, e] = run;
-                for ((((acc, &b), &c), &d), &e) in acc.iter_mut().zip(b).zip(c).zip(d).zip(e) {
-                    *acc = *acc + b * x[0] + c * x[1] + d * x[2] + e * x[3];
-                }
-            });
-        }
+    for (i, sum) in chunks.into_remainder().iter_mut().enumerate() {
+        *sum = (0..C).fold(*sum, |sum, c| sum + runs[c][at + i] * x[c]);
     }
-    let mut half = L / 2;
-    while half > 0 {
-        let (low, high) = acc.split_at_mut(half * n);
-        wide(|| low.iter_mut().zip(&*high).for_each(|(low, &high)| *low = *low + high));
-        half /= 2;
-    }
-    out.copy_from_slice(&acc[..n]);
+    C
 }
 
 #[cfg(test)]

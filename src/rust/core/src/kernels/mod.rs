@@ -9,6 +9,7 @@ pub mod fold;
 pub mod frame;
 #[cfg(target_arch = "x86_64")]
 pub mod gemm;
+mod inner;
 pub mod math;
 pub mod matvec;
 pub mod memory;
