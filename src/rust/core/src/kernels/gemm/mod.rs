@@ -13,7 +13,7 @@ mod tile;
 
 use super::math::Level;
 use std::cell::Cell;
-use std::mem::size_of;
+use std::mem::{size_of, MaybeUninit};
 use tile::{Kernels, Tile, TileKernel, LARGEST};
 
 pub use tile::Tiled;
@@ -163,12 +163,15 @@ unsafe fn blocks<T: Tiled>(
 /// # Safety
 /// As of [`blocks`].
 unsafe fn apart<T: Tiled>(kernel: TileKernel<T>, tile: Tile<T>, [down, across]: [usize; 2]) {
-    let mut sums = [T::default(); LARGEST];
+    // The kernel writes all that is read: zeros before would take as long as a short sum.
+    let mut sums = [const { MaybeUninit::<T>::uninit() }; LARGEST];
     let Tile { c, rows, columns, add, .. } = tile;
-    kernel(&Tile { c: sums.as_mut_ptr(), c_step: rows, add: false, ..tile });
-    for (at, &sum) in sums[..rows * columns].iter().enumerate() {
-        let out = c.add(at % rows * down + at / rows * across);
-        out.write(if add { *out + sum } else { sum });
+    kernel(&Tile { c: sums.as_mut_ptr().cast(), c_step: rows, add: false, ..tile });
+    for j in 0..columns {
+        for i in 0..rows {
+            let (sum, out) = (sums[i + j * rows].assume_init(), c.add(i * down + j * across));
+            out.write(if add { *out + sum } else { sum });
+        }
     }
 }
 
