@@ -50,7 +50,10 @@ impl Executable {
 
     fn new(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Executable> {
         graph.verify()?;
-        let graph = passes::optimise(graph)?;
+        let mut graph = passes::optimise(graph)?;
+        if let Some(chosen) = passes::choices(&graph)? {
+            graph = passes::optimise(&chosen)?;
+        }
         let plan = plan(&graph, donated, leaves)?;
         let may_share = plan.steps.iter().any(may_share);
         Ok(Executable { graph, plan, may_share, arena: RefCell::default() })

@@ -379,7 +379,7 @@ impl Draw {
     /// Fills a dense column-major value of the shape with the bits that the state has for it.
     pub fn fill<T: Bits>(&self, state: [u64; 2], out: &mut [T]) {
         let work = out.len().saturating_mul(ELEMENT);
-        if out.len() <= LANES {
+        if (1..=LANES).contains(&out.len()) {
             return fill_piece::<T, LANES>(self.algorithm, state, &self.order, 0..out.len(), out);
         }
         pool::for_each_chunk(out, PIECE, work, |i, piece| {

@@ -4,7 +4,10 @@
 //! moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are made once (by the
 //! builder).
 
+mod choices;
 mod regions;
+
+pub use choices::choices;
 
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};

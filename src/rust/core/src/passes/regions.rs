@@ -3,8 +3,7 @@
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
-use crate::dtype::DType;
-use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Scan, Ternary, While};
+use crate::ops::{Builder, Graph, If, Op, Scan, While};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -60,44 +59,8 @@ fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Resu
         all.extend(given);
     }
     let branches = <[_; 2]>::try_from(regions).expect("there are two");
-    if branches.iter().all(|branch| is_short(branch)) {
-        let (yes, no) = all[1..].split_at(branches[0].inputs().len());
-        let (yes, no) = (b.inline(&branches[0], yes)?, b.inline(&branches[1], no)?);
-        let made = yes.into_iter().zip(no).map(|(yes, no)| select(b, all[0], yes, no)).collect::<Result<Vec<_>>>()?;
-        return Ok(placed(read.len(), &kept, &made));
-    }
     let made = b.node(Op::If(If { branches }), &all)?;
     Ok(placed(read.len(), &kept, &made))
-}
-
-/// Whether a branch takes no longer than choosing one does, so that both may be computed: elementwise ops on a few elements.
-fn is_short(branch: &Graph) -> bool {
-    /// Picoseconds: about what a branch costs before it does anything.
-    const CHOICE: usize = 100_000;
-    let mut cost = 0;
-    for node in branch.nodes() {
-        let from: Vec<DType> = node.operands.iter().map(|&v| branch.aval(v).dtype).collect();
-        let moves = matches!(node.op, Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_));
-        if !moves && !node.op.is_elementwise(&from) {
-            return false;
-        }
-        cost += branch.aval(node.results[0]).shape.size().saturating_mul(node.op.picoseconds(&from));
-    }
-    let chosen: usize = branch.outputs().iter().map(|&v| branch.aval(v).shape.size()).sum();
-    cost.saturating_add(chosen * 300) <= CHOICE
-}
-
-fn select(b: &mut Builder, pred: Value, yes: Value, no: Value) -> Result<Value> {
-    if yes == no {
-        return Ok(yes);
-    }
-    let shape = b.graph().aval(yes).shape.clone();
-    let each = if shape.rank() == 0 {
-        pred
-    } else {
-        b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[pred])?
-    };
-    b.node1(Op::Ternary(Ternary::Select), &[each, yes, no])
 }
 
 /// Results by their old numbers.

@@ -1,0 +1,81 @@
+//! Branches that take no longer than choosing one does become selections between the results of both: these are part of
+//! the group of what is around them. For the engine alone: elsewhere a program keeps its branches.
+
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::graph::{Def, Value};
+use crate::ops::{BroadcastInDim, Builder, Convert, Graph, If, Op, Ternary};
+
+/// The graph with selections for its short branches; `None` if it has no such branches.
+///
+/// # Errors
+/// Those of [`Builder::node`], which would be a bug.
+pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
+    let is_short = |op: &Op| matches!(op, Op::If(If { branches }) if branches.iter().all(|branch| is_short(branch)));
+    if !graph.nodes().iter().any(|node| is_short(&node.op)) {
+        return Ok(None);
+    }
+    let mut b = Builder::default();
+    let mut new: Vec<Value> = Vec::with_capacity(graph.values().count());
+    for value in graph.values() {
+        let aval = graph.aval(value);
+        new.push(match graph.def(value) {
+            Def::Input(_) => b.input(aval.clone()),
+            Def::Constant(_) => b.constant(aval.clone()),
+            Def::Literal(literal) => b.literal(literal, aval.ambiguous),
+            Def::Result(number, k) => {
+                let node = &graph.nodes()[number];
+                let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
+                match &node.op {
+                    Op::If(op) if is_short(&node.op) => {
+                        let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
+                        let (yes, no) = (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
+                        let chosen = select(&mut b, operands[0], yes, no)?;
+                        // What is ambiguous in a branch need not be so here, and the other way round.
+                        if b.graph().aval(chosen).ambiguous == aval.ambiguous {
+                            chosen
+                        } else {
+                            let same = Convert { dtype: aval.dtype, ambiguous: aval.ambiguous };
+                            b.node1(Op::Convert(same), &[chosen])?
+                        }
+                    }
+                    op => b.node(op.clone(), &operands)?[k],
+                }
+            }
+        });
+    }
+    let outputs = graph.outputs().iter().map(|v| new[v.index()]).collect();
+    Ok(Some(b.finish(outputs)))
+}
+
+/// Whether a branch is of elementwise ops on a few elements.
+fn is_short(branch: &Graph) -> bool {
+    /// Picoseconds: about what a branch costs before it does anything.
+    const CHOICE: usize = 100_000;
+    /// Of an element that is selected.
+    const SELECTION: usize = 300;
+    let mut cost = branch.outputs().iter().map(|&v| branch.aval(v).shape.size() * SELECTION).sum::<usize>();
+    for node in branch.nodes() {
+        let from: Vec<DType> = node.operands.iter().map(|&v| branch.aval(v).dtype).collect();
+        let moves = matches!(node.op, Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_));
+        if !moves && !node.op.is_elementwise(&from) {
+            return false;
+        }
+        let size = branch.aval(node.results[0]).shape.size();
+        cost = cost.saturating_add(size.saturating_mul(node.op.picoseconds(&from)));
+    }
+    cost <= CHOICE
+}
+
+fn select(b: &mut Builder, pred: Value, yes: Value, no: Value) -> Result<Value> {
+    if yes == no {
+        return Ok(yes);
+    }
+    let shape = b.graph().aval(yes).shape.clone();
+    let each = if shape.rank() == 0 {
+        pred
+    } else {
+        b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[pred])?
+    };
+    b.node1(Op::Ternary(Ternary::Select), &[each, yes, no])
+}
