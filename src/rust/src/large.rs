@@ -3,11 +3,13 @@
 //! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand and may be
 //! written like those of any other vector; they are saved and copied as ordinary ones. An external pointer holds the block and
 //! gives it back when R has found that nothing refers to the vector. R does not see these bytes; so that it collects its
-//! garbage, each vector also holds one that is never touched, whose bytes R counts: it takes addresses and no memory.
+//! garbage, some vectors also hold one that is never touched, whose bytes R counts for all of them: it takes addresses and
+//! no memory.
 
 use crate::ffi::*;
 use anvil_core::kernels::blocks::Block;
 use std::os::raw::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 /// Bytes from which a result is in a block: those for which the C library may ask the system (`M_MMAP_THRESHOLD` of
@@ -18,6 +20,12 @@ const LARGE: usize = 128 << 10;
 /// bytes counted, it would take longer than the results of some megabytes in between. The price is that a few times as much
 /// garbage may pile up.
 const COUNTED: usize = 2;
+
+/// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result does.
+const TOLD: usize = 4 << 20;
+
+/// Bytes of results that R is yet to be told of.
+static UNTOLD: AtomicUsize = AtomicUsize::new(0);
 
 /// R's type of a class; it is passed by value.
 #[repr(C)]
@@ -185,13 +193,16 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// # Safety
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
+    let untold = UNTOLD.load(Relaxed).saturating_add(bytes / COUNTED);
+    let told = if untold >= TOLD { untold } else { 0 };
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
     // come back with the finalizers, which R would run later.
     let weight = unsafe {
-        let weight = Rf_protect(Rf_allocVector(RAWSXP, (bytes / COUNTED) as Length));
+        let weight = Rf_protect(if told > 0 { Rf_allocVector(RAWSXP, told as Length) } else { nil() });
         R_RunPendingFinalizers();
         weight
     };
+    UNTOLD.store(untold - told, Relaxed);
     let block = match Block::new(bytes) {
         Some(block) => block,
         None => {

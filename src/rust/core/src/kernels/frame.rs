@@ -12,6 +12,7 @@ use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
 use super::pool;
 use super::reduce::LINE;
+use super::threads::threads;
 use super::tile::{gather, TILE};
 use crate::dtype::Element;
 use crate::shape::Shape;
@@ -91,6 +92,9 @@ pub enum Slot {
     /// In the stream with that number.
     Stream(usize),
 }
+
+/// Pieces of a program for each thread, at most.
+const PIECES: usize = 8;
 
 /// Segments below which each is folded by itself, however short.
 const FEW: usize = 4;
@@ -316,8 +320,13 @@ impl Code {
     /// # Panics
     /// If an instruction reads or writes outside of its stream, or what another writes: a program that does this is wrong.
     pub fn run(&self, streams: &Streams, pieces: usize) {
+        // What it costs to begin a piece is not to be paid more often than it takes for threads to end at about the same time.
+        let pieces = match threads() {
+            1 => 1,
+            threads => pieces.clamp(1, PIECES * threads),
+        };
         let tiles = self.cut.tiles();
-        let step = tiles.div_ceil(pieces.max(1)).max(1);
+        let step = tiles.div_ceil(pieces).max(1);
         pool::for_each_piece(tiles.div_ceil(step), pieces > 1, |i| {
             let piece = i * step..((i + 1) * step).min(tiles);
             REGISTERS.with(|registers| match registers.try_borrow_mut() {

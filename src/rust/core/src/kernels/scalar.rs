@@ -5,12 +5,12 @@ use crate::dtype::{Float, Real};
 /// Larger of two; NaN if either is, and `max(-0, 0)` is 0 (unlike C's `fmax`).
 pub fn maximum<F: Real>(x: F, y: F) -> F {
     // No branches, so that loops become vectors.
-    if (x != x) | ((y == y) & ((x > y) | ((x == y) & !x.sign_bit()))) { x } else { y }
+    if (x != x) | (x > y) | ((x == y) & !x.sign_bit()) { x } else { y }
 }
 
 /// Smaller of two; NaN if either is, and `min(-0, 0)` is -0.
 pub fn minimum<F: Real>(x: F, y: F) -> F {
-    if (x != x) | ((y == y) & ((x < y) | ((x == y) & x.sign_bit()))) { x } else { y }
+    if (x != x) | (x < y) | ((x == y) & x.sign_bit()) { x } else { y }
 }
 
 /// -1, 0 or 1; keeps NaN and the sign of zero.
