@@ -23,7 +23,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CARGO_MAKEFLAGS CARGO_BUILD_TARGET
 
 # The tarball has no workspace root, hence the profile of the top-level Cargo.toml is repeated here.
 set -- --lib --manifest-path "${src}/rust/Cargo.toml" --target-dir "${target}" \
-  --config 'profile.release.lto="fat"' --config 'profile.release.codegen-units=1'
+  --config 'profile.release.lto="off"' --config 'profile.release.codegen-units=1'
 profile=release
 if test -n "${ANVIL_DEBUG}"; then profile=debug; else set -- "$@" --release; fi
 

@@ -120,6 +120,8 @@ fn whole<T: Target>(x: i128, na: i128) -> Result<T, Refusal> {
     }
 }
 
+// Not inlined: with all dtypes in one function, compilers take ten times as long for it as for one of each.
+#[inline(never)]
 fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &mut [T]) -> Result<()> {
     let na = i128::from(NA_INTEGER);
     let filled = match *source {
