@@ -531,3 +531,18 @@ fn random_bits_do_not_part_the_group_of_those_who_read_them() {
     let text = agrees(&b.finish(vec![total, state]), 3);
     assert_eq!(steps(&text), 5, "{text}");
 }
+
+#[test]
+fn large_results_that_leave_the_program_are_whole() {
+    // More than 2 MiB each: they are stored past the caches, in pieces that threads share, unless a later step reads them.
+    let n = 700_001;
+    let mut b = Builder::default();
+    let [x, y] = [0; 2].map(|_| input(&mut b, DType::F32, &[n]));
+    let z = binary(&mut b, Binary::mul, x, y);
+    let w = binary(&mut b, Binary::sub, z, x);
+    let wide = convert(&mut b, DType::F64, w);
+    let sum = reduce(&mut b, Fold::Sum, z, &[0]);
+    let less = broadcast(&mut b, sum, &[n], &[]);
+    let less = binary(&mut b, Binary::sub, z, less);
+    agrees(&b.finish(vec![z, w, wide, sum, less]), 4);
+}
