@@ -175,9 +175,9 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
         for (i, &sum) in sums.iter().enumerate() {
             let out = c.wrapping_add(j * c_step + i * V::LANES);
             if i + 1 < R || rows == R * V::LANES {
-                (if add { V::load(out).add(sum) } else { sum }).store(out);
+                (if add { V::load(out) } else { V::zero() }).add(sum).store(out);
             } else {
-                (if add { V::load_some(out, mask).add(sum) } else { sum }).store_some(out, mask);
+                (if add { V::load_some(out, mask) } else { V::zero() }).add(sum).store_some(out, mask);
             }
         }
     }
