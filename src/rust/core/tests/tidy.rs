@@ -319,3 +319,13 @@ fn nothing_is_printed() {
     }
     check(findings);
 }
+
+#[test]
+fn no_folder_is_left_out_of_a_source_package() {
+    // `R CMD build` leaves out folders whose names end so, wherever they are (tools::build, "Old" versions of a folder).
+    let left_out = |folder: &str| folder.ends_with("old") || folder.ends_with("Old") || folder == "check" || folder == "chm";
+    for source in sources() {
+        let folders = source.name.rsplit_once('/').map_or("", |(folders, _)| folders);
+        assert!(!folders.split('/').any(left_out), "{} would be missing in a source package", source.name);
+    }
+}

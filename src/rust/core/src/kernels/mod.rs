@@ -20,6 +20,7 @@ pub mod random;
 pub mod reduce;
 pub mod scalar;
 pub mod special;
+mod steps;
 pub mod threads;
 pub mod tile;
 pub mod wide;

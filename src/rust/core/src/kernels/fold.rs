@@ -6,14 +6,12 @@
 //! depends on the values and their order only: not on how they lie in memory, not on who folds which tile. What meets
 //! layouts is [`reduce`](super::reduce::reduce()).
 
-mod loops;
-
 use super::scalar::{maximum, minimum};
+use super::steps::{free_loops, halves, loops, Loops, Step};
 use super::tile::gather_run;
 use super::{cast, complex};
 use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
 use half::{bf16, f16};
-use loops::{free_loops, halves, loops, Loops, Step};
 use num_complex::Complex;
 use std::marker::PhantomData;
 
