@@ -203,23 +203,18 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
         weight
     };
     UNTOLD.store(untold - told, Relaxed);
-    let block = match Block::new(bytes) {
-        Some(block) => block,
-        None => {
-            // SAFETY: by the caller.
-            unsafe {
-                R_gc();
-                R_RunPendingFinalizers();
-            }
-            match Block::new(bytes) {
-                Some(block) => block,
-                None => {
-                    // SAFETY: it was protected above.
-                    unsafe { Rf_unprotect(1) };
-                    return None;
-                }
-            }
+    let block = Block::new(bytes).or_else(|| {
+        // SAFETY: by the caller.
+        unsafe {
+            R_gc();
+            R_RunPendingFinalizers();
         }
+        Block::new(bytes)
+    });
+    let Some(block) = block else {
+        // SAFETY: it was protected above.
+        unsafe { Rf_unprotect(1) };
+        return None;
     };
     // A jump from here on is for want of a few bytes; the block would be lost, once.
     let address = Box::into_raw(Box::new(Held { block, len }));

@@ -136,15 +136,19 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
     planner.finish()
 }
 
+/// The node that makes a value.
+fn maker(graph: &Graph, value: Value) -> Option<usize> {
+    match graph.def(value) {
+        Def::Result(node, _) => Some(node),
+        _ => None,
+    }
+}
+
 /// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone and makes few
 /// elements comes as soon as it can, so that it does not part those before from those after it. What has an effect keeps
 /// its place.
 fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
     let nodes = graph.nodes();
-    let maker = |v: Value| match graph.def(v) {
-        Def::Result(node, _) => Some(node),
-        _ => None,
-    };
     let early = |number: usize| match roles[number] {
         Role::View | Role::Source => true,
         Role::Alone => {
@@ -156,7 +160,7 @@ fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
     let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
     let mut missing = vec![0; nodes.len()];
     for (number, node) in nodes.iter().enumerate() {
-        for made in node.operands.iter().filter_map(|&v| maker(v)) {
+        for made in node.operands.iter().filter_map(|&v| maker(graph, v)) {
             readers[made].push(number);
             missing[number] += 1;
         }
@@ -206,10 +210,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     /// The node that makes a root.
     fn maker(&self, root: Value) -> Option<usize> {
-        match self.graph.def(root) {
-            Def::Result(node, _) => Some(node),
-            _ => None,
-        }
+        maker(self.graph, root)
     }
 
     /// Whether a group makes this operand itself, from nothing.

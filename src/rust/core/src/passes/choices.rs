@@ -52,17 +52,17 @@ pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
 fn is_short(branch: &Graph) -> bool {
     /// Picoseconds: about what a branch costs before it does anything.
     const CHOICE: usize = 100_000;
-    /// Of an element that is selected.
-    const SELECTION: usize = 300;
-    let mut cost = branch.outputs().iter().map(|&v| branch.aval(v).shape.size() * SELECTION).sum::<usize>();
+    let time = |op: &Op, from: &[DType], size: usize| size.saturating_mul(op.picoseconds(from));
+    let select = Op::Ternary(Ternary::Select);
+    let outputs = branch.outputs().iter().map(|&v| branch.aval(v));
+    let mut cost = outputs.map(|aval| time(&select, &[DType::I1, aval.dtype, aval.dtype], aval.shape.size())).fold(0, usize::saturating_add);
     for node in branch.nodes() {
         let from: Vec<DType> = node.operands.iter().map(|&v| branch.aval(v).dtype).collect();
         let moves = matches!(node.op, Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_));
         if !moves && !node.op.is_elementwise(&from) {
             return false;
         }
-        let size = branch.aval(node.results[0]).shape.size();
-        cost = cost.saturating_add(size.saturating_mul(node.op.picoseconds(&from)));
+        cost = cost.saturating_add(time(&node.op, &from, branch.aval(node.results[0]).shape.size()));
     }
     cost <= CHOICE
 }
