@@ -10,6 +10,7 @@
 use super::cast;
 use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
+use super::native::{Native, MAX_ARGUMENTS};
 use super::pool;
 use super::reduce::LINE;
 use super::threads::threads;
@@ -248,15 +249,27 @@ pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], parts: usize, out: &mut [u
     }
 }
 
+/// What an instruction does.
+#[derive(Debug)]
+pub enum Work {
+    /// One kernel.
+    Kernel {
+        /// The kernel.
+        kernel: Kernel,
+        /// Where its operands are; what it does not use is [`Slot::Register`]`(0)`.
+        operands: [Slot; 3],
+        /// Where its result goes.
+        result: Slot,
+    },
+    /// A chain of ops, and where its arguments are.
+    Native(Native, Vec<Slot>),
+}
+
 /// One instruction.
 #[derive(Debug)]
 pub struct Instruction {
     /// What it does.
-    pub kernel: Kernel,
-    /// Where its operands are; what it does not use is [`Slot::Register`]`(0)`.
-    pub operands: [Slot; 3],
-    /// Where its result goes.
-    pub result: Slot,
+    pub work: Work,
     /// Whether it works on what segments were folded into: on an element for each segment of the tile, which is a number of
     /// whole ones.
     pub folded: bool,
@@ -358,7 +371,7 @@ pub struct Bound<'c, 'a> {
     code: &'c Code,
     streams: Streams<'a>,
     /// What changes from one run to the next of that which is run before the first tile; and the first tile.
-    first: Vec<(&'c Run, Window<'c>)>,
+    first: Vec<Call<'c, 'c>>,
     /// For other tiles.
     each: Vec<Resolved<'c>>,
     /// Of the memory that it lies in.
@@ -385,7 +398,9 @@ impl<'c, 'a> Bound<'c, 'a> {
         let apart = |i: usize| [registers, constants].iter().all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).len())));
         assert!((0..streams.len()).all(apart), "a value lies in scratch memory");
         let room = Room { streams: &streams, registers, constants, cut: &code.cut };
-        let changes = |instruction: &&Instruction| instruction.kernel.reads[0] != Extent::Unused;
+        let changes = |instruction: &&Instruction| {
+            !matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused)
+        };
         let (before, each) = (room.resolve(code.before.iter().filter(changes)), room.resolve(code.each.iter()));
         let once = room.resolve(code.before.iter().filter(|instruction| !changes(instruction)));
         // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
@@ -393,7 +408,7 @@ impl<'c, 'a> Bound<'c, 'a> {
         let mut first = Vec::new();
         let tile = Tile::new(&code.cut, 0);
         for instruction in before.iter().chain(&each) {
-            instruction.windows(&code.cut, &tile, |window| first.push((instruction.kernel, window)));
+            instruction.calls(&code.cut, &tile, |call| first.push(call));
         }
         Bound { address: memory.address(), code, streams, first, each, pieces }
     }
@@ -407,14 +422,14 @@ impl<'c, 'a> Bound<'c, 'a> {
         if self.pieces > 1 {
             return self.code.run(&self.streams, self.pieces);
         }
-        for (kernel, window) in &self.first {
-            kernel(window);
-        }
         let tiles = self.code.cut.tiles();
-        if tiles > 1 {
-            // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
-            // exclusively; all addresses were checked when they were bound. So too for the first tile.
-            unsafe { run(&self.each, &self.code.cut, 1..tiles) };
+        // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
+        // exclusively; all addresses were checked when they were bound.
+        unsafe {
+            self.first.iter().for_each(|call| call.run());
+            if tiles > 1 {
+                run(&self.each, &self.code.cut, 1..tiles);
+            }
         }
     }
 }
@@ -428,7 +443,8 @@ unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
         let tile = Tile::new(cut, tile);
         for instruction in code {
-            instruction.windows(cut, &tile, |window| (instruction.kernel)(&window));
+            // SAFETY: by the caller.
+            instruction.calls(cut, &tile, |call| unsafe { call.run() });
         }
     }
 }
@@ -494,34 +510,73 @@ impl Place {
 }
 
 /// An instruction with the places of what it reads and writes.
-struct Resolved<'c> {
-    kernel: &'c Run,
-    reads: [Place; 3],
-    write: Place,
-    /// Bytes of the first operand, if it is read whole.
-    whole: usize,
-    /// Elements that are done at one time: all of a tile, unless an operand is a constant.
-    part: usize,
-    /// Copies of a constant, if it fills one.
-    copies: Option<usize>,
-    /// As of the instruction.
-    folded: bool,
+enum Resolved<'c> {
+    Kernel {
+        kernel: &'c Run,
+        reads: [Place; 3],
+        write: Place,
+        /// Bytes of the first operand, if it is read whole.
+        whole: usize,
+        /// Elements that are done at one time: all of a tile, unless an operand is a constant.
+        part: usize,
+        /// Copies of a constant, if it fills one.
+        copies: Option<usize>,
+        /// As of the instruction.
+        folded: bool,
+    },
+    Native {
+        native: &'c Native,
+        places: Vec<Place>,
+        folded: bool,
+    },
+}
+
+/// An instruction for one tile, or for a part of it.
+enum Call<'c, 'w> {
+    Kernel(&'c Run, Window<'w>),
+    /// Code, the addresses of its arguments, and the number of elements.
+    Native(&'c Native, [*mut u8; MAX_ARGUMENTS], usize),
+}
+
+impl Call<'_, '_> {
+    /// # Safety
+    /// As [`run`].
+    #[inline]
+    unsafe fn run(&self) {
+        match self {
+            Call::Kernel(kernel, window) => kernel(window),
+            // SAFETY: by the caller: that so much is there was checked when it was resolved ([`Room::native`]).
+            Call::Native(native, addresses, n) => unsafe { native.call(addresses, *n) },
+        }
+    }
 }
 
 impl<'c> Resolved<'c> {
-    /// What its kernel is called with for a tile: once, or for each part.
+    /// What is called for a tile: a kernel once, or for each part.
     #[inline]
-    fn windows<'w>(&self, cut: &'w Cut, Tile { elements, segments }: &Tile, mut call: impl FnMut(Window<'w>)) {
-        let (range, fold) = (if self.folded { segments } else { elements }, segments.start);
-        let n = self.copies.unwrap_or(range.len());
-        let mut at = 0;
-        while at < n {
-            let len = (n - at).min(self.part);
-            let [x, y, z] = &self.reads;
-            let place = |place: &Place| place.at(range.start, at, fold).cast_const();
-            let (reads, write) = ([place(x), place(y), place(z)], self.write.at(range.start, at, fold));
-            call(Window { reads, write, whole: self.whole, start: range.start + at, len, cut });
-            at += len;
+    fn calls<'w>(&self, cut: &'w Cut, Tile { elements, segments }: &Tile, mut call: impl FnMut(Call<'c, 'w>)) {
+        let range = |folded: bool| if folded { segments } else { elements };
+        match self {
+            &Resolved::Kernel { kernel, reads: [ref x, ref y, ref z], ref write, whole, part, copies, folded } => {
+                let (range, fold) = (range(folded), segments.start);
+                let n = copies.unwrap_or(range.len());
+                let mut at = 0;
+                while at < n {
+                    let len = (n - at).min(part);
+                    let place = |place: &Place| place.at(range.start, at, fold).cast_const();
+                    let (reads, write) = ([place(x), place(y), place(z)], write.at(range.start, at, fold));
+                    call(Call::Kernel(kernel, Window { reads, write, whole, start: range.start + at, len, cut }));
+                    at += len;
+                }
+            }
+            &Resolved::Native { native, ref places, folded } => {
+                let range = range(folded);
+                let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
+                for (address, place) in addresses.iter_mut().zip(places) {
+                    *address = place.at(range.start, 0, segments.start);
+                }
+                call(Call::Native(native, addresses, range.len()));
+            }
         }
     }
 }
@@ -532,12 +587,19 @@ impl Room<'_> {
         code.map(|instruction| self.instruction(instruction)).collect()
     }
 
-    fn instruction<'c>(&self, Instruction { kernel, operands, result, folded }: &'c Instruction) -> Resolved<'c> {
+    fn instruction<'c>(&self, Instruction { work, folded }: &'c Instruction) -> Resolved<'c> {
         assert!(!folded || self.cut.parts() == 1, "no tile has what a part of a segment is folded into");
-        let (write, written) = self.place(*result, kernel.write, *folded, true);
+        match work {
+            Work::Kernel { kernel, operands, result } => self.kernel(kernel, operands, *result, *folded),
+            Work::Native(native, slots) => self.native(native, slots, *folded),
+        }
+    }
+
+    fn kernel<'c>(&self, kernel: &'c Kernel, operands: &[Slot; 3], result: Slot, folded: bool) -> Resolved<'c> {
+        let (write, written) = self.place(result, kernel.write, folded, true);
         let mut whole = 0;
         let reads = [0, 1, 2].map(|i| {
-            let (place, bytes) = self.place(operands[i], kernel.reads[i], *folded, false);
+            let (place, bytes) = self.place(operands[i], kernel.reads[i], folded, false);
             assert!(bytes.1 == 0 || bytes.apart(&written), "an instruction writes what it reads");
             if kernel.reads[i] == Extent::Whole {
                 assert!(i == 0, "only the first operand is read whole");
@@ -548,7 +610,25 @@ impl Room<'_> {
         let is_constant = |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
         let part = if (0..3).any(is_constant) { self.cut.constant() } else { usize::MAX };
         let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.cut.constant());
-        Resolved { kernel: &*kernel.run, reads, write, whole, part, copies, folded: *folded }
+        Resolved::Kernel { kernel: &*kernel.run, reads, write, whole, part, copies, folded }
+    }
+
+    fn native<'c>(&self, native: &'c Native, slots: &[Slot], folded: bool) -> Resolved<'c> {
+        let arguments = native.arguments();
+        assert!(arguments.len() == slots.len() && slots.len() <= MAX_ARGUMENTS, "code has other arguments");
+        let mut places = Vec::with_capacity(slots.len());
+        let mut touched: Vec<Bytes> = Vec::with_capacity(slots.len());
+        // What is read comes first.
+        for (argument, &slot) in arguments.iter().zip(slots) {
+            let is_constant = matches!(slot, Slot::Constant(_));
+            assert!(is_constant == argument.repeated, "code reads one element of a constant, and a tile of all else");
+            let (place, bytes) = self.place(slot, Extent::Tile(argument.width), folded, argument.written);
+            let apart = |other: &Bytes| bytes.apart(other);
+            assert!(!argument.written || touched.iter().all(apart), "an instruction writes what it reads");
+            places.push(place);
+            touched.push(bytes);
+        }
+        Resolved::Native { native, places, folded }
     }
 
     /// Where a slot is, and all the bytes that an instruction may touch of it.

@@ -13,6 +13,7 @@ mod inner;
 pub mod math;
 pub mod matvec;
 pub mod memory;
+pub mod native;
 pub mod pairs;
 pub mod permute;
 pub mod pool;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
 use crate::kernels::wide::wide;
-use crate::kernels::{complex, scalar, special, tile};
+use crate::kernels::{complex, native, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -35,6 +35,7 @@ macro_rules! binary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(native: $native:ident,)?
             $(simd: $simd:path,)?
             $(float: |$x:ident, $y:ident| $float:expr,)?
             $(int: |$i:ident, $j:ident| $int:expr,)?
@@ -57,9 +58,10 @@ macro_rules! binary_ops {
                     #[allow(unused_mut)]
                     let mut row = Row {
                         name: $name, function: concat!("nv_", $name), generated: true, doc: &[$($doc),+],
-                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
+                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example, ulps: 0.0, native: None,
                     };
                     $(row.ulps = $ulps;)?
+                    $(row.native = Some(native::Op::$native);)?
                     $(row.generic = Some($generic);)?
                     $(row.operands = $operands;)?
                     row
@@ -166,7 +168,7 @@ binary_ops! {
     add "add" {
         accepts: ANY,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), hlo: Spelling::On(spell::not_boolean, "stablehlo.add", |x, y| x.binary(Binary::or, y)), generic: "+", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
+        native: Add, float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
     ///
@@ -174,7 +176,7 @@ binary_ops! {
     sub "sub" {
         accepts: NUMBER,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), hlo: Spelling::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
+        native: Sub, float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
     ///
@@ -182,7 +184,7 @@ binary_ops! {
     mul "mul" {
         accepts: ANY,
         slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
+        native: Mul, float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
     }
     /// Product that is 0 wherever the second operand is 0.
     ///
@@ -202,7 +204,7 @@ binary_ops! {
     div "div" {
         accepts: NUMBER,
         slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)",
-        float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
+        native: Div, float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
     ///
@@ -252,7 +254,7 @@ binary_ops! {
     max "max" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(x, y)), hlo: Spelling::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
-        float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
+        native: Max, float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
     }
     /// Smaller of two values, element by element.
     ///
@@ -260,7 +262,7 @@ binary_ops! {
     min "min" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(-x, -y)), hlo: Spelling::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
-        float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
+        native: Min, float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
     /// Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant.
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
@@ -271,19 +273,19 @@ binary_ops! {
     and "and" {
         accepts: BITS,
         slope: Slope::Flat, hlo: Spelling::Op("stablehlo.and"), generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
-        int: |x, y| x.and(y), boolean: |x, y| x & y,
+        native: And, int: |x, y| x.and(y), boolean: |x, y| x & y,
     }
     /// Logical or of booleans, bitwise or of integers.
     or "or" {
         accepts: BITS,
         slope: Slope::Flat, hlo: Spelling::Op("stablehlo.or"), generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
-        int: |x, y| x.or(y), boolean: |x, y| x | y,
+        native: Or, int: |x, y| x.or(y), boolean: |x, y| x | y,
     }
     /// Exclusive or: logical of booleans, bitwise of integers.
     xor "xor" {
         accepts: BITS,
         slope: Slope::Flat, hlo: Spelling::Op("stablehlo.xor"), example: "c(TRUE, TRUE), c(TRUE, FALSE)",
-        int: |x, y| x.xor(y), boolean: |x, y| x ^ y,
+        native: Xor, int: |x, y| x.xor(y), boolean: |x, y| x ^ y,
     }
     /// Bits shifted toward the high end.
     ///

@@ -4,14 +4,14 @@ use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
-use crate::kernels::tile;
+use crate::kernels::{native, tile};
 use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 
 macro_rules! compare_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, hlo: $hlo:literal, }
+        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, hlo: $hlo:literal, native: $native:ident, }
     )+) => {
         /// An elementwise comparison.
         #[allow(non_camel_case_types)]
@@ -28,6 +28,7 @@ macro_rules! compare_ops {
                     name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                     doc: &[$($doc),+], operands: &["lhs", "rhs"], accepts: $accepts, generic: Some($generic),
                     example: "c(1, 2, 3), c(3, 2, 1)", ulps: 0.0,
+                    native: Some(native::Op::$native),
                 } }),+ }
             }
 
@@ -49,27 +50,27 @@ compare_ops! {
     /// Whether elements are equal.
     ///
     /// NaN equals nothing; -0 equals 0.
-    eq { accepts: ANY, generic: "==", any: |x, y| x == y, hlo: "EQ", }
+    eq { accepts: ANY, generic: "==", any: |x, y| x == y, hlo: "EQ", native: Eq, }
     /// Whether elements differ.
     ///
     /// NaN differs from everything.
-    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, hlo: "NE", }
+    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, hlo: "NE", native: Ne, }
     /// Whether elements of the first operand are greater.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), hlo: "GT", }
+    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), hlo: "GT", native: Gt, }
     /// Whether elements of the first operand are greater or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), hlo: "GE", }
+    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), hlo: "GE", native: Ge, }
     /// Whether elements of the first operand are less.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), hlo: "LT", }
+    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), hlo: "LT", native: Lt, }
     /// Whether elements of the first operand are less or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), hlo: "LE", }
+    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), hlo: "LE", native: Le, }
 }
 
 impl Compare {

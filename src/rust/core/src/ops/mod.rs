@@ -35,6 +35,7 @@ pub mod update;
 use crate::dtype::{Class, DType};
 use crate::error::{Error, Result};
 use crate::graph::{self, Operation};
+use crate::kernels::native;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -150,13 +151,15 @@ pub struct Row {
     /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float before its
     /// rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
     pub ulps: f64,
+    /// What it is as a step of native code, on the dtypes that there are steps for ([`native::has`]).
+    pub native: Option<native::Op>,
 }
 
 /// Rows of ops whose R function is written by hand.
 pub(crate) const fn written(
     name: &'static str, function: &'static str, operands: &'static [&'static str], accepts: Class,
 ) -> Row {
-    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "", ulps: 0.0 }
+    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "", ulps: 0.0, native: None }
 }
 
 /// The catalogue, family by family.

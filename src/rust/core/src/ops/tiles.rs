@@ -1,8 +1,9 @@
 //! Ops that compute element by element: their kernels on one tile, as instructions of a tile program, and what these cost.
 
-use super::{Binary, Op, Unary};
+use super::{Binary, Op, Ternary, Unary};
 use crate::dtype::DType;
 use crate::kernels::frame::Kernel;
+use crate::kernels::native;
 use crate::kernels::window::by_width;
 
 impl Op {
@@ -30,6 +31,16 @@ impl Op {
             Op::BitcastConvert(_) => by_width!(from[0], T => Kernel::copy::<T>()),
             _ => return None,
         })
+    }
+
+    /// What it is as a step of native code on operands of these dtypes, if it can be one.
+    pub(crate) fn native(&self, from: &[DType]) -> Option<native::Op> {
+        let step = match self {
+            Op::Ternary(Ternary::Select) => native::Op::Select,
+            Op::Convert(op) => native::Op::Convert(op.dtype),
+            op => op.row().native?,
+        };
+        native::has(step, *from.last()?).then_some(step)
     }
 
     /// About how long its kernel takes for an element, in picoseconds.

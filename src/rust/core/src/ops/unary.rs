@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
 use crate::kernels::wide::wide;
-use crate::kernels::{complex, scalar, tile};
+use crate::kernels::{complex, native, scalar, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -28,6 +28,7 @@ macro_rules! unary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(native: $native:ident,)?
             $(simd: $simd:path,)?
             $(float: |$x:ident| $float:expr,)?
             $(int: |$i:ident| $int:expr,)?
@@ -51,8 +52,10 @@ macro_rules! unary_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
+                        native: None,
                     };
                     $(row.ulps = $ulps;)?
+                    $(row.native = Some(native::Op::$native);)?
                     $(row.generic = Some($generic);)?
                     $(row.function = $function; row.generated = false;)?
                     row
@@ -131,11 +134,11 @@ unary_ops! {
     /// Negation, `-x`.
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
-    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
+    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
     /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
-    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), hlo: Spelling::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", float: |x| x.abs(), int: |x| x.absolute(), }
+    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), hlo: Spelling::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
@@ -234,13 +237,13 @@ unary_ops! {
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
     digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
-    floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", float: |x| x.floor(), int: |x| x, }
+    floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", native: Floor, float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
-    ceiling { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.ceil", spell::same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", float: |x| x.ceil(), int: |x| x, }
+    ceiling { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.ceil", spell::same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", native: Ceiling, float: |x| x.ceil(), int: |x| x, }
     /// Whole part: the nearest whole number toward zero.
-    trunc { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::Formula(spell::trunc), example: "c(-1.5, 0.5, 2)", float: |x| x.trunc(), int: |x| x, }
+    trunc { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::Formula(spell::trunc), example: "c(-1.5, 0.5, 2)", native: Trunc, float: |x| x.trunc(), int: |x| x, }
     /// Nearest whole number, ties to even.
-    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_even", spell::same), function: "nv_round", example: "", float: |x| x.round_ties_even(), int: |x| x, }
+    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_even", spell::same), function: "nv_round", example: "", native: Round, float: |x| x.round_ties_even(), int: |x| x, }
     /// Nearest whole number, ties away from zero.
     round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_afz", spell::same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
@@ -259,7 +262,7 @@ unary_ops! {
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
-    not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", int: |x| x.not(), boolean: |x| !x, }
+    not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", native: Not, int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
     popcnt { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
 }

@@ -1,18 +1,19 @@
 //! From the nodes of a group to its instructions.
 
-use super::{cut, pair, Folded, Load, Program};
+use super::{chain, cut, pair, Folded, Load, Program};
 use crate::dtype::{dispatch, DType};
 use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
 use crate::kernels::fold::PARTIAL;
-use crate::kernels::frame::{Code, Instruction, Kernel, Slot};
+use crate::kernels::frame::{Code, Instruction, Kernel, Slot, Work};
+use crate::kernels::native;
 use crate::kernels::pairs::Step;
 use crate::kernels::window::by_width;
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
-use crate::tensor::{Aval, Layout};
+use crate::tensor::{Aval, Layout, Literal};
 use std::collections::HashMap;
 
 /// A result that is kept.
@@ -61,11 +62,12 @@ pub(super) enum Home {
 /// A value of the program.
 pub(super) struct Virtual {
     pub home: Home,
-    /// Bytes of an element.
-    width: usize,
+    pub dtype: DType,
     /// The last instruction that reads it; never freed if it is a constant.
     last: usize,
-    constant: bool,
+    pub constant: bool,
+    /// What it is, if it is known.
+    pub literal: Option<Literal>,
 }
 
 /// An instruction before registers are chosen.
@@ -77,11 +79,34 @@ pub(super) struct Draft {
     pub folded: bool,
     /// What it is as one of a pair.
     pub step: Option<(Step, DType)>,
+    /// What it is as one of a chain.
+    pub native: Option<native::Op>,
+}
+
+/// An instruction of which only registers are missing.
+pub(super) struct Item {
+    pub make: Make,
+    pub reads: Vec<usize>,
+    pub writes: Vec<usize>,
+    pub folded: bool,
+}
+
+/// What it does.
+pub(super) enum Make {
+    Kernel(Box<dyn FnOnce() -> Kernel>),
+    Native(native::Native),
+}
+
+impl From<Draft> for Item {
+    fn from(draft: Draft) -> Item {
+        let Draft { make, operands, result, folded, .. } = draft;
+        Item { make: Make::Kernel(make), reads: operands, writes: vec![result], folded }
+    }
 }
 
 impl Draft {
     fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make: Box::new(make), operands, result, folded: false, step: None }
+        Draft { make: Box::new(make), operands, result, folded: false, step: None, native: None }
     }
 }
 
@@ -142,21 +167,21 @@ pub fn compile(
             (_, Some(number)) if kept[number].when == Stored::Made => Home::Result(number),
             _ => Home::Register,
         };
-        let width = graph.aval(result).dtype.bytes();
-        let value = compiler.value(home, width);
+        let dtype = graph.aval(result).dtype;
+        let value = compiler.value(home, dtype);
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
         let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
-        let step = pair::step(&op, &from);
-        compiler.each.push(Draft { folded, step, ..Draft::new(move || kernel(&op, &from), operands, value) });
+        let (step, native) = (pair::step(&op, &from), op.native(&from));
+        compiler.each.push(Draft { folded, step, native, ..Draft::new(move || kernel(&op, &from), operands, value) });
         if let (Some(number), Home::Register) = (number, home) {
-            stores.push((value, number, width));
+            stores.push((value, number, dtype));
         }
     }
-    for (value, number, width) in stores {
-        let result = compiler.value(Home::Result(number), width);
+    for (value, number, dtype) in stores {
+        let result = compiler.value(Home::Result(number), dtype);
         let past = kept[number].when == Stored::Past;
-        let make = move || if past { by_width!(Width(width), T => Kernel::stream::<T>()) } else { copy(width) };
+        let make = move || if past { by_width!(dtype, T => Kernel::stream::<T>()) } else { copy(dtype) };
         compiler.each.push(Draft::new(make, vec![value], result));
     }
     let late = kept.iter().map(|k| k.when == Stored::Late).chain(partials.iter().map(|_| false)).collect();
@@ -176,27 +201,18 @@ fn kernel(op: &Op, from: &[DType]) -> Kernel {
     }
 }
 
-fn copy(width: usize) -> Kernel {
-    by_width!(Width(width), T => Kernel::copy::<T>())
-}
-
-/// Stands for a dtype where only its width counts.
-struct Width(usize);
-
-impl Width {
-    fn bytes(&self) -> usize {
-        self.0
-    }
+fn copy(dtype: DType) -> Kernel {
+    by_width!(dtype, T => Kernel::copy::<T>())
 }
 
 impl Compiler<'_> {
-    fn value(&mut self, home: Home, width: usize) -> usize {
-        self.values.push(Virtual { home, width, last: 0, constant: false });
+    fn value(&mut self, home: Home, dtype: DType) -> usize {
+        self.values.push(Virtual { home, dtype, last: 0, constant: false, literal: None });
         self.values.len() - 1
     }
 
-    fn constant(&mut self, width: usize, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
-        let value = self.value(Home::Register, width);
+    fn constant(&mut self, dtype: DType, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
+        let value = self.value(Home::Register, dtype);
         self.values[value].constant = true;
         self.before.push(Draft::new(make, operands, value));
         value
@@ -204,12 +220,12 @@ impl Compiler<'_> {
 
     /// A value of which there are whole tiles.
     fn spread(&mut self, value: usize) -> usize {
-        let Virtual { width, constant, .. } = self.values[value];
+        let Virtual { dtype, constant, .. } = self.values[value];
         if !constant {
             return value;
         }
-        let result = self.value(Home::Register, width);
-        self.each.push(Draft::new(move || copy(width), vec![value], result));
+        let result = self.value(Home::Register, dtype);
+        self.each.push(Draft::new(move || copy(dtype), vec![value], result));
         result
     }
 
@@ -238,9 +254,9 @@ impl Compiler<'_> {
         if self.nodes.binary_search(&node).is_err() {
             return None;
         }
-        let width = self.graph.aval(root).dtype.bytes();
-        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Home::Register, width));
-        let make = move || by_width!(Width(width), T => Kernel::repeat::<T>());
+        let dtype = self.graph.aval(root).dtype;
+        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Home::Register, dtype));
+        let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
         self.each.push(Draft::new(make, operands, result));
         Some(result)
     }
@@ -252,12 +268,14 @@ impl Compiler<'_> {
             Op::Fill(op) => {
                 let value = op.value;
                 let make = move || dispatch!(value.dtype(), T => Kernel::fill::<T>(value));
-                Some(self.constant(value.dtype().bytes(), vec![], make))
+                let constant = self.constant(value.dtype(), vec![], make);
+                self.values[constant].literal = Some(value);
+                Some(constant)
             }
             Op::Iota(op) if whole => {
                 let (start, dtype) = (op.start, op.dtype);
                 let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
-                let result = self.value(Home::Register, dtype.bytes());
+                let result = self.value(Home::Register, dtype);
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
                 self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
@@ -272,7 +290,7 @@ impl Compiler<'_> {
         let (mut place, dtype) = ((self.place)(v), aval.dtype);
         let (shape, layout) = merged(&aval.shape, &place.layout);
         let number = self.operands.len();
-        let stream = self.value(Home::Operand(number), dtype.bytes());
+        let stream = self.value(Home::Operand(number), dtype);
         let load = match (&*shape, layout.strides.as_slice()) {
             ([], _) if aval.shape.size() > 1 => Load::Splat,
             ([], _) | ([_], [1]) => Load::Direct,
@@ -287,10 +305,10 @@ impl Compiler<'_> {
             Load::Splat => {
                 let element = layout.offset;
                 let make = move || by_width!(dtype, T => Kernel::splat::<T>(element));
-                self.constant(dtype.bytes(), vec![stream], make)
+                self.constant(dtype, vec![stream], make)
             }
             Load::Gather => {
-                let result = self.value(Home::Register, dtype.bytes());
+                let result = self.value(Home::Register, dtype);
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
                 self.each.push(Draft { folded: self.is_folded(v), ..Draft::new(make, vec![stream], result) });
                 result
@@ -303,10 +321,18 @@ impl Compiler<'_> {
 
     /// Chooses registers and makes the instructions.
     fn assemble(mut self, streams: usize) -> Code {
-        self.each = pair::join(std::mem::take(&mut self.each), &self.values);
-        for (at, draft) in self.each.iter().enumerate() {
+        let each = std::mem::take(&mut self.each);
+        let each = match chain::join(each, &self.values) {
+            Ok(items) => items,
+            Err(each) => pair::join(each, &self.values).into_iter().map(Item::from).collect(),
+        };
+        // What is known is written into native code.
+        let mut read = vec![false; self.values.len()];
+        each.iter().flat_map(|item| &item.reads).for_each(|&value| read[value] = true);
+        self.before.retain(|draft| read[draft.result]);
+        for (at, item) in each.iter().enumerate() {
             // A result that nobody reads has its register for one instruction.
-            for &value in draft.operands.iter().chain([&draft.result]) {
+            for &value in item.reads.iter().chain(&item.writes) {
                 self.values[value].last = at;
             }
         }
@@ -324,21 +350,23 @@ impl Compiler<'_> {
         let mut constants = 0;
         for draft in &self.before {
             registers[draft.result] = Some(constants);
-            constants += (repeats * self.values[draft.result].width).next_multiple_of(64);
+            constants += (repeats * self.values[draft.result].dtype.bytes()).next_multiple_of(64);
         }
-        for (at, draft) in self.each.iter().enumerate() {
-            let result = &self.values[draft.result];
-            // A kernel never writes what it reads, so operands are freed after.
-            if result.home == Home::Register {
-                registers[draft.result] = Some(take(result.width, &mut free));
+        for (at, item) in each.iter().enumerate() {
+            // An instruction never writes what it reads, so operands are freed after.
+            for &value in &item.writes {
+                let result = &self.values[value];
+                if result.home == Home::Register {
+                    registers[value] = Some(take(result.dtype.bytes(), &mut free));
+                }
             }
-            let mut read = [draft.operands.as_slice(), &[draft.result]].concat();
+            let mut read = [item.reads.as_slice(), &item.writes].concat();
             read.sort_unstable();
             read.dedup();
             for value in read {
-                let Virtual { last, width, constant, .. } = self.values[value];
+                let Virtual { last, dtype, constant, .. } = self.values[value];
                 if let (true, false, Some(register)) = (last == at, constant, registers[value]) {
-                    free[width].push(register);
+                    free[dtype.bytes()].push(register);
                 }
             }
         }
@@ -356,19 +384,23 @@ impl Compiler<'_> {
             (Home::Result(i), _) => Slot::Stream(streams + i),
             (Home::Register, Some(start)) if values[value].constant => Slot::Constant(start),
             (Home::Register, register) => {
-                let width = values[value].width;
+                let width = values[value].dtype.bytes();
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
             }
         };
-        let make = |drafts: Vec<Draft>| -> Vec<Instruction> {
-            let instruction = |draft: Draft| {
-                let mut operands = [Slot::Register(0); 3];
-                operands.iter_mut().zip(&draft.operands).for_each(|(operand, &value)| *operand = slot(value));
-                Instruction { kernel: (draft.make)(), operands, result: slot(draft.result), folded: draft.folded }
+        let instruction = |Item { make, reads, writes, folded }: Item| {
+            let work = match make {
+                Make::Kernel(make) => {
+                    let mut operands = [Slot::Register(0); 3];
+                    operands.iter_mut().zip(&reads).for_each(|(operand, &value)| *operand = slot(value));
+                    Work::Kernel { kernel: make(), operands, result: slot(writes[0]) }
+                }
+                Make::Native(native) => Work::Native(native, reads.iter().chain(&writes).map(|&value| slot(value)).collect()),
             };
-            drafts.into_iter().map(instruction).collect()
+            Instruction { work, folded }
         };
-        let (before, each) = (make(self.before), make(self.each));
+        let before = self.before.into_iter().map(|draft| instruction(draft.into())).collect();
+        let each = each.into_iter().map(instruction).collect();
         Code { before, each, registers: starts[17], constants, cut }
     }
 }

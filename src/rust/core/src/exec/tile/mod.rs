@@ -4,6 +4,7 @@
 //! is filled into a register once. The last reader of a register frees it. Results that are kept are made where they are
 //! to be, unless that place is an operand's: then they are made in a register and stored when the tile is done.
 
+mod chain;
 mod compile;
 mod pair;
 

@@ -1,0 +1,160 @@
+//! Puts cheap steps on elements of one width into chains, of which each is one instruction of native code.
+
+use super::compile::{Draft, Home, Item, Make, Virtual};
+use crate::dtype::DType;
+use crate::kernels::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
+
+/// Steps of a chain, at most: more would only make its code long.
+const MAX_STEPS: usize = 128;
+
+/// Values that a chain reads, at most; the rest of the streams is for what it makes.
+const MAX_READS: usize = MAX_STREAMS - 3;
+
+/// Instructions that are to become one, by their numbers, in order; or one that stays what it is.
+struct Link {
+    members: Vec<usize>,
+    /// Whether it takes others.
+    open: bool,
+    /// Bytes of an element, unless all are booleans so far.
+    width: Option<usize>,
+    folded: bool,
+    /// What it reads from outside: elements, and constants.
+    reads: Vec<usize>,
+    constants: Vec<usize>,
+}
+
+/// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the instructions
+/// back if there is nothing to be joined, or no native code here.
+pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Draft>> {
+    if !native::is_here() || drafts.iter().filter(|draft| draft.native.is_some()).count() < 2 {
+        return Err(drafts);
+    }
+    let links = links(&drafts, values);
+    let found: Vec<Option<Joined>> = links.iter().map(|link| joined(link, &drafts, values)).collect();
+    let chains: Vec<Chain> = found.iter().flatten().map(|joined| joined.chain.clone()).collect();
+    let Some(natives) = native::compile(&chains) else { return Err(drafts) };
+    let (mut natives, mut drafts) = (natives.into_iter(), drafts.into_iter().map(Some).collect::<Vec<_>>());
+    let mut items = vec![];
+    for (link, joined) in links.into_iter().zip(found) {
+        match joined.and_then(|joined| Some((joined, natives.next()?))) {
+            Some((Joined { reads, writes, .. }, native)) => {
+                items.push(Item { make: Make::Native(native), reads, writes, folded: link.folded });
+            }
+            None => items.extend(link.members.iter().filter_map(|&at| drafts[at].take()).map(Item::from)),
+        }
+    }
+    Ok(items)
+}
+
+/// A chain, with the values that are its arguments: those that it reads, and those that it makes.
+struct Joined {
+    chain: Chain,
+    reads: Vec<usize>,
+    writes: Vec<usize>,
+}
+
+/// Puts each instruction into the first chain that takes it after all that it reads is made, or behind all others.
+fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
+    let mut links: Vec<Link> = vec![];
+    let mut made = vec![None; values.len()];
+    for (at, draft) in drafts.iter().enumerate() {
+        let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
+        let place = (first..links.len()).find(|&i| links[i].takes(draft, values));
+        let place = place.unwrap_or_else(|| {
+            links.push(Link {
+                members: vec![],
+                open: draft.native.is_some(),
+                width: None,
+                folded: draft.folded,
+                reads: vec![],
+                constants: vec![],
+            });
+            links.len() - 1
+        });
+        links[place].members.push(at);
+        if draft.native.is_some() {
+            let own: Vec<usize> = draft.operands.iter().copied().filter(|&value| made[value] != Some(place)).collect();
+            links[place].read(&own, values);
+            links[place].width = links[place].width.or(width(draft, values));
+        }
+        made[draft.result] = Some(place);
+    }
+    links
+}
+
+/// Bytes of the elements of a step; `None` if they are booleans.
+fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
+    let mut dtypes = draft.operands.iter().chain([&draft.result]).map(|&value| values[value].dtype);
+    dtypes.find(|&dtype| dtype != DType::I1).map(DType::bytes)
+}
+
+impl Link {
+    fn takes(&self, draft: &Draft, values: &[Virtual]) -> bool {
+        let same = match (self.width, width(draft, values)) {
+            (Some(mine), Some(other)) => mine == other,
+            _ => true,
+        };
+        let outside = |list: &[usize], constant: bool| {
+            let more = draft.operands.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
+            list.len() + more.count()
+        };
+        self.open && draft.native.is_some() && same && draft.folded == self.folded && self.members.len() < MAX_STEPS
+            && outside(&self.reads, false) <= MAX_READS && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
+    }
+
+    /// Notes what a member reads that no other makes.
+    fn read(&mut self, from: &[usize], values: &[Virtual]) {
+        for &value in from {
+            let list = if values[value].constant { &mut self.constants } else { &mut self.reads };
+            if !list.contains(&value) {
+                list.push(value);
+            }
+        }
+    }
+}
+
+/// The chain of a link; `None` if it is better left as it is.
+fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
+    if !link.open || link.members.len() < 2 {
+        return None;
+    }
+    let mut chain = Chain { width: link.width.unwrap_or(1), ..Chain::default() };
+    let (mut reads, mut writes, mut numbers) = (vec![], vec![], vec![usize::MAX; values.len()]);
+    for &value in link.reads.iter().chain(&link.constants) {
+        let Virtual { dtype, constant, literal, .. } = values[value];
+        let origin = match literal {
+            Some(literal) => Origin::Literal(literal),
+            None if constant => Origin::Repeated,
+            None => Origin::Elements,
+        };
+        if literal.is_none() {
+            reads.push(value);
+        }
+        numbers[value] = chain.values.len();
+        chain.values.push(native::Value { dtype, origin });
+    }
+    for &at in &link.members {
+        let draft = &drafts[at];
+        let result = chain.values.len();
+        chain.values.push(native::Value { dtype: values[draft.result].dtype, origin: Origin::Step });
+        let operands = draft.operands.iter().map(|&value| numbers[value]).collect();
+        numbers[draft.result] = result;
+        chain.steps.push(native::Step { op: draft.native?, operands, result });
+    }
+    // What is kept, what others read, and what nobody does.
+    let mut readers = vec![(0, 0); values.len()];
+    for (at, draft) in drafts.iter().enumerate() {
+        for &value in &draft.operands {
+            readers[value].0 += 1;
+            readers[value].1 += usize::from(link.members.contains(&at));
+        }
+    }
+    for result in link.members.iter().map(|&at| drafts[at].result) {
+        let (all, own) = readers[result];
+        if values[result].home != Home::Register || all == 0 || all > own {
+            chain.outputs.push(numbers[result]);
+            writes.push(result);
+        }
+    }
+    (chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, writes })
+}

@@ -1,0 +1,223 @@
+//! Writes the instructions of x86-64 that native code is made of. Vectors are encoded with the three-byte prefix of AVX
+//! (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section 2.3): the second operand is never the
+//! destination's, and memory needs no alignment.
+
+/// An instruction on vectors: its prefix, its table of opcodes, the bit W, the opcode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Vector {
+    prefix: u8,
+    table: u8,
+    wide: bool,
+    opcode: u8,
+}
+
+/// An instruction without a prefix (`NP`), or with `66`, `F3`, `F2`: 0 to 3; of table `0F`, `0F38`, `0F3A`: 1 to 3.
+pub const fn vector(prefix: u8, table: u8, opcode: u8) -> Vector {
+    Vector { prefix, table, wide: false, opcode }
+}
+
+/// Where the last operand of an instruction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// In a vector register.
+    Register(u8),
+    /// At `base + index * scale + offset`, where `index` counts elements.
+    Element {
+        /// Number of a general register.
+        base: u8,
+        /// 1, 2, 4 or 8.
+        scale: u8,
+        /// Bytes.
+        offset: i32,
+    },
+    /// On the stack, so many bytes above its pointer.
+    Stack(i32),
+    /// At the address in the register of the index.
+    Address,
+    /// In the pool of literals, after the code.
+    Literal(usize),
+}
+
+/// Bytes of a literal: a whole vector.
+pub const LITERAL: usize = 32;
+
+/// The register that counts elements (`rax`); addresses are loaded into it before the loops.
+const INDEX: u8 = 0;
+/// `rdi`: first the table of arguments, then the end of a step.
+const TABLE: u8 = 7;
+/// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it restores.
+pub const ADDRESSES: [u8; 11] = [1, 2, 8, 9, 10, 11, 3, 12, 13, 14, 15];
+/// Those that need not be restored.
+const FREE: usize = 6;
+
+/// Code that is being written.
+#[derive(Default)]
+pub struct Assembler {
+    code: Vec<u8>,
+    /// Literals, each as often as it fills a vector.
+    pool: Vec<[u8; LITERAL]>,
+    /// Where the distance to a literal is to be written, the literal, and from where it is counted.
+    distances: Vec<(usize, usize, usize)>,
+}
+
+/// A jump whose target is not yet known.
+pub struct Jump(usize);
+
+impl Assembler {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.code.extend_from_slice(bytes);
+    }
+
+    fn word(&mut self, x: i32) {
+        self.bytes(&x.to_le_bytes());
+    }
+
+    /// Where the next instruction is.
+    pub fn here(&self) -> usize {
+        self.code.len()
+    }
+
+    /// The number of a literal in the pool.
+    pub fn literal(&mut self, bytes: [u8; LITERAL]) -> usize {
+        self.pool.iter().position(|known| *known == bytes).unwrap_or_else(|| {
+            self.pool.push(bytes);
+            self.pool.len() - 1
+        })
+    }
+
+    /// All of it: instructions, then literals.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.code.resize(self.code.len().next_multiple_of(LITERAL), 0xCC);
+        let pool = self.code.len();
+        for (at, literal, from) in std::mem::take(&mut self.distances) {
+            let distance = (pool + LITERAL * literal - from) as i32;
+            self.code[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+        for literal in &self.pool {
+            self.code.extend_from_slice(literal);
+        }
+        self.code
+    }
+
+    /// An instruction with vectors of 256 bits if `long`, else of 128: destination, first operand, second operand, and a
+    /// constant byte. An instruction of one operand has 0 as the first; one that stores has its operand as the destination.
+    pub fn vector(&mut self, x: Vector, long: bool, to: u8, first: u8, source: Source, byte: Option<u8>) {
+        let base = match source {
+            Source::Register(register) => register,
+            Source::Element { base, .. } => base,
+            Source::Stack(_) | Source::Address | Source::Literal(_) => 0,
+        };
+        // Numbers of registers are written in complement.
+        self.bytes(&[
+            0xC4,
+            u8::from(to < 8) << 7 | 1 << 6 | u8::from(base < 8) << 5 | x.table,
+            u8::from(x.wide) << 7 | (!first & 15) << 3 | u8::from(long) << 2 | x.prefix,
+            x.opcode,
+        ]);
+        let to = (to & 7) << 3;
+        match source {
+            Source::Register(register) => self.bytes(&[0xC0 | to | (register & 7)]),
+            Source::Element { base, scale, offset } => {
+                self.bytes(&[0x84 | to, (scale.trailing_zeros() as u8) << 6 | INDEX << 3 | (base & 7)]);
+                self.word(offset);
+            }
+            Source::Stack(offset) => {
+                self.bytes(&[0x84 | to, 0x24]);
+                self.word(offset);
+            }
+            Source::Address => self.bytes(&[to | INDEX]),
+            Source::Literal(literal) => {
+                self.bytes(&[0x05 | to]);
+                let at = self.here();
+                self.word(0);
+                self.distances.push((at, literal, at + 4 + usize::from(byte.is_some())));
+            }
+        }
+        if let Some(byte) = byte {
+            self.bytes(&[byte]);
+        }
+    }
+
+    /// Begins a function of a table of addresses and a number of elements, with so many registers for addresses. Returns
+    /// where the size of its stack is to be written ([`set_stack`](Assembler::set_stack)).
+    pub fn begin(&mut self, addresses: usize) -> usize {
+        // push rbp; mov rbp, rsp
+        self.bytes(&[0x55, 0x48, 0x89, 0xE5]);
+        for &register in ADDRESSES.iter().take(addresses).skip(FREE) {
+            self.push_or_pop(0x50, register);
+        }
+        // sub rsp, size
+        self.bytes(&[0x48, 0x81, 0xEC]);
+        let at = self.here();
+        self.word(0);
+        // and rsp, -32: vectors there are aligned.
+        self.bytes(&[0x48, 0x83, 0xE4, 0xE0]);
+        at
+    }
+
+    /// The bytes of the stack of a function that [`begin`](Assembler::begin) began there.
+    pub fn set_stack(&mut self, at: usize, bytes: usize) {
+        // Alignment takes up to 31.
+        self.code[at..at + 4].copy_from_slice(&((bytes + 32) as i32).to_le_bytes());
+    }
+
+    /// Ends the function.
+    pub fn end(&mut self, addresses: usize) {
+        let saved: Vec<u8> = ADDRESSES.iter().copied().take(addresses).skip(FREE).collect();
+        // vzeroupper; lea rsp, [rbp - 8 * saved]
+        self.bytes(&[0xC5, 0xF8, 0x77, 0x48, 0x8D, 0x65, (-8 * saved.len() as i8) as u8]);
+        for &register in saved.iter().rev() {
+            self.push_or_pop(0x58, register);
+        }
+        // pop rbp; ret
+        self.bytes(&[0x5D, 0xC3]);
+    }
+
+    fn push_or_pop(&mut self, opcode: u8, register: u8) {
+        if register >= 8 {
+            self.bytes(&[0x41]);
+        }
+        self.bytes(&[opcode | (register & 7)]);
+    }
+
+    /// Loads an address from the table.
+    pub fn address(&mut self, register: u8, argument: usize) {
+        // mov register, [rdi + 8 * argument]
+        self.bytes(&[0x48 | u8::from(register >= 8) << 2, 0x8B, 0x80 | (register & 7) << 3 | TABLE]);
+        self.word(8 * argument as i32);
+    }
+
+    /// Loads an address from the table into the register of the index, to be read before the loops.
+    pub fn address_once(&mut self, argument: usize) {
+        self.address(INDEX, argument);
+    }
+
+    /// Sets the index to 0.
+    pub fn first(&mut self) {
+        // xor eax, eax
+        self.bytes(&[0x31, 0xC0]);
+    }
+
+    /// Jumps if fewer than `step` elements are left.
+    pub fn unless_left(&mut self, step: usize) -> Jump {
+        // lea rdi, [rax + step]; cmp rdi, rsi; ja
+        self.bytes(&[0x48, 0x8D, 0xB8]);
+        self.word(step as i32);
+        self.bytes(&[0x48, 0x39, 0xF7, 0x0F, 0x87]);
+        self.word(0);
+        Jump(self.here())
+    }
+
+    /// Goes to the next elements, which [`unless_left`](Assembler::unless_left) was asked about, and back to `start`.
+    pub fn again(&mut self, start: usize) {
+        // mov rax, rdi; jmp
+        self.bytes(&[0x48, 0x89, 0xF8, 0xE9]);
+        self.word(start as i32 - (self.here() + 4) as i32);
+    }
+
+    /// A jump comes here.
+    pub fn land(&mut self, Jump(from): Jump) {
+        let distance = (self.here() - from) as i32;
+        self.code[from - 4..from].copy_from_slice(&distance.to_le_bytes());
+    }
+}

@@ -1,0 +1,273 @@
+//! Chains against the same steps on one element after the other, by the arithmetic of Rust.
+
+use super::*;
+use crate::dtype::{dispatch, Bool, Element};
+use crate::kernels::cast;
+use crate::kernels::scalar;
+
+/// An element as its bits.
+type Bits = u64;
+
+fn bits<T: Element>(x: T) -> Bits {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<T>()].copy_from_slice(cast::bytes(&[x]));
+    u64::from_le_bytes(bytes)
+}
+
+fn from_bits<T: Element>(x: Bits) -> T {
+    cast::slice::<T>(&x.to_le_bytes()[..size_of::<T>()])[0]
+}
+
+/// One step on one element of each operand.
+fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
+    macro_rules! compared {
+        ($x:expr, $y:expr) => {
+            bits(Bool::from(match op {
+                Op::Eq => $x == $y,
+                Op::Ne => $x != $y,
+                Op::Gt => $x > $y,
+                Op::Ge => $x >= $y,
+                Op::Lt => $x < $y,
+                Op::Le => $x <= $y,
+                _ => panic!("{op:?} of {dtype}"),
+            }))
+        };
+    }
+    macro_rules! float {
+        ($type:ty) => {{
+            let v = |i: usize| from_bits::<$type>(x[i]);
+            match op {
+                Op::Add => bits(v(0) + v(1)),
+                Op::Sub => bits(v(0) - v(1)),
+                Op::Mul => bits(v(0) * v(1)),
+                Op::Div => bits(v(0) / v(1)),
+                Op::Max => bits(scalar::maximum(v(0), v(1))),
+                Op::Min => bits(scalar::minimum(v(0), v(1))),
+                Op::Negate => bits(-v(0)),
+                Op::Abs => bits(v(0).abs()),
+                Op::Floor => bits(v(0).floor()),
+                Op::Ceiling => bits(v(0).ceil()),
+                Op::Trunc => bits(v(0).trunc()),
+                Op::Round => bits(v(0).round_ties_even()),
+                _ => compared!(v(0), v(1)),
+            }
+        }};
+    }
+    macro_rules! integer {
+        ($type:ty, $abs:expr) => {{
+            let v = |i: usize| from_bits::<$type>(x[i]);
+            match op {
+                Op::Add => bits(v(0).wrapping_add(v(1))),
+                Op::Sub => bits(v(0).wrapping_sub(v(1))),
+                Op::Mul => bits(v(0).wrapping_mul(v(1))),
+                Op::Max => bits(v(0).max(v(1))),
+                Op::Min => bits(v(0).min(v(1))),
+                Op::And => bits(v(0) & v(1)),
+                Op::Or => bits(v(0) | v(1)),
+                Op::Xor => bits(v(0) ^ v(1)),
+                Op::Not => bits(!v(0)),
+                Op::Negate => bits(v(0).wrapping_neg()),
+                Op::Abs => bits($abs(v(0))),
+                _ => compared!(v(0), v(1)),
+            }
+        }};
+    }
+    match (op, dtype) {
+        (Op::Select, _) => if x[0] == 1 { x[1] } else { x[2] },
+        (Op::Convert(to), from) => dispatch!(from, T => dispatch!(to, U => bits::<U>(from_bits::<T>(x[0]).convert()))),
+        (op, DType::I1) => match op {
+            Op::Add | Op::Or | Op::Max => x[0] | x[1],
+            Op::Mul | Op::And | Op::Min => x[0] & x[1],
+            Op::Xor => x[0] ^ x[1],
+            Op::Not => 1 - x[0],
+            _ => panic!("{op:?} of booleans"),
+        },
+        (_, DType::F32) => float!(f32),
+        (_, DType::F64) => float!(f64),
+        (_, DType::I8) => integer!(i8, i8::wrapping_abs),
+        (_, DType::I16) => integer!(i16, i16::wrapping_abs),
+        (_, DType::I32) => integer!(i32, i32::wrapping_abs),
+        (_, DType::I64) => integer!(i64, i64::wrapping_abs),
+        (_, DType::UI8) => integer!(u8, |x| x),
+        (_, DType::UI16) => integer!(u16, |x| x),
+        (_, DType::UI32) => integer!(u32, |x| x),
+        (_, DType::UI64) => integer!(u64, |x| x),
+        _ => panic!("{op:?} of {dtype}"),
+    }
+}
+
+/// Operands of an op on a dtype, and what it makes.
+fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
+    match op {
+        Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => (vec![dtype], dtype),
+        Op::Convert(to) => (vec![dtype], to),
+        Op::Select => (vec![DType::I1, dtype, dtype], dtype),
+        Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => (vec![dtype, dtype], DType::I1),
+        _ => (vec![dtype, dtype], dtype),
+    }
+}
+
+const OPS: [Op; 23] = [
+    Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::And, Op::Or, Op::Xor, Op::Not, Op::Negate, Op::Abs, Op::Floor,
+    Op::Ceiling, Op::Trunc, Op::Round, Op::Eq, Op::Ne, Op::Gt, Op::Ge, Op::Lt, Op::Le, Op::Select,
+];
+
+/// All steps on elements of this width.
+fn steps(width: usize) -> Vec<(Op, DType)> {
+    let mut all = vec![];
+    for &dtype in DType::ALL.iter().filter(|d| **d == DType::I1 || d.bytes() == width) {
+        let converts = DType::ALL.iter().filter(|to| to.bytes() == width && **to != DType::I1).map(|&to| Op::Convert(to));
+        all.extend(OPS.into_iter().chain(converts).filter(|&op| has(op, dtype)).map(|op| (op, dtype)));
+    }
+    all
+}
+
+/// Numbers with many bits of every kind. The constants are Knuth's (TAOCP, volume 2, 3.3.4, line 26).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 >> 32 ^ self.0 << 17
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn element(&mut self, dtype: DType) -> Bits {
+        let special = self.below(4) == 0;
+        match dtype {
+            DType::I1 => self.next() & 1,
+            DType::F32 if special => {
+                bits([0.0, -0.0, 1.0, -1.0, f32::NAN, f32::INFINITY, -f32::INFINITY, 2.5, f32::MIN_POSITIVE / 4.0][self.below(9)])
+            }
+            DType::F64 if special => {
+                bits([0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, -f64::INFINITY, 2.5, f64::MIN_POSITIVE / 4.0][self.below(9)])
+            }
+            DType::F32 => bits((self.next() as i32 as f32) / 65536.0),
+            DType::F64 => bits((self.next() as i64 as f64) / 65536.0),
+            // Small ones, and those at both ends.
+            _ if special => [0, 1, u64::MAX, 1 << (8 * dtype.bytes() - 1)][self.below(4)] & (u64::MAX >> (64 - 8 * dtype.bytes())),
+            _ => self.next() & (u64::MAX >> (64 - 8 * dtype.bytes())),
+        }
+    }
+}
+
+/// Runs a chain on random elements and compares all that it stores.
+fn check(chain: &Chain, random: &mut Random, n: usize) {
+    let Some(natives) = compile(std::slice::from_ref(chain)) else { return };
+    let native = &natives[0];
+    let mut columns: Vec<Vec<Bits>> = vec![];
+    for value in &chain.values {
+        columns.push(match value.origin {
+            Origin::Elements => (0..n).map(|_| random.element(value.dtype)).collect(),
+            Origin::Repeated => vec![random.element(value.dtype); n.max(1)],
+            Origin::Literal(x) => vec![dispatch!(x.dtype(), T => bits_of::<T>(x)); n],
+            Origin::Step => vec![0; n],
+        });
+    }
+    for step in &chain.steps {
+        let dtype = chain.values[*step.operands.last().unwrap()].dtype;
+        for i in 0..n {
+            let x: Vec<Bits> = step.operands.iter().map(|&v| columns[v][i]).collect();
+            columns[step.result][i] = one(step.op, dtype, &x);
+        }
+    }
+    let packed = |v: usize| -> Vec<u8> {
+        let width = chain.values[v].dtype.bytes();
+        columns[v].iter().flat_map(|x| x.to_le_bytes()[..width].to_vec()).collect()
+    };
+    let reads = (0..chain.values.len()).filter(|&v| matches!(chain.values[v].origin, Origin::Elements | Origin::Repeated));
+    let mut buffers: Vec<Vec<u8>> = reads.map(packed).collect();
+    // What is after the last element stays.
+    buffers.extend(chain.outputs.iter().map(|&v| vec![0xA5; n * chain.values[v].dtype.bytes() + 40]));
+    let addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
+    // SAFETY: a buffer for each argument, with so many elements.
+    unsafe { native.call(&addresses, n) };
+    let stored = &buffers[buffers.len() - chain.outputs.len()..];
+    for (&v, got) in chain.outputs.iter().zip(stored) {
+        let (dtype, want) = (chain.values[v].dtype, packed(v));
+        let width = dtype.bytes();
+        assert!(got[want.len()..].iter().all(|&b| b == 0xA5), "written behind the end: {chain:?}");
+        for i in 0..n {
+            let at = i * width..(i + 1) * width;
+            // Which NaN an operation makes, or gives of two, is up to the processor.
+            let is_nan = |x: &[u8]| match dtype {
+                DType::F32 => cast::slice::<f32>(x)[0].is_nan(),
+                DType::F64 => cast::slice::<f64>(x)[0].is_nan(),
+                _ => false,
+            };
+            let (got, want) = (&got[at.clone()].to_vec(), &want[at].to_vec());
+            assert!(got == want || is_nan(got) && is_nan(want), "element {i} of {n}: {got:?}, not {want:?}: {chain:?}");
+        }
+    }
+}
+
+fn bits_of<T: Element>(x: Literal) -> Bits {
+    bits::<T>(x.get())
+}
+
+fn value(dtype: DType, origin: Origin) -> Value {
+    Value { dtype, origin }
+}
+
+#[test]
+fn each_step_is_right_on_any_number_of_elements() {
+    let mut random = Random(1);
+    for width in [1, 2, 4, 8] {
+        for (op, dtype) in steps(width) {
+            let (from, to) = signature(op, dtype);
+            for origin in [Origin::Elements, Origin::Repeated] {
+                let mut chain = Chain { width, ..Chain::default() };
+                for (i, &dtype) in from.iter().enumerate() {
+                    chain.values.push(value(dtype, if i == 0 { Origin::Elements } else { origin }));
+                }
+                let result = chain.values.len();
+                chain.values.push(value(to, Origin::Step));
+                chain.steps.push(Step { op, operands: (0..from.len()).collect(), result });
+                chain.outputs.push(result);
+                for n in [0, 1, 3, 8, 17, 64, 133] {
+                    check(&chain, &mut random, n);
+                }
+            }
+        }
+    }
+}
+
+/// Long chains have more values than registers.
+#[test]
+fn random_chains_are_right() {
+    let mut random = Random(2);
+    for round in 0..2000 {
+        let width = [1, 2, 4, 8][round % 4];
+        let all = steps(width);
+        let dtypes: Vec<DType> = DType::ALL.iter().copied().filter(|&d| all.iter().any(|&(_, of)| of == d)).collect();
+        let mut chain = Chain { width, ..Chain::default() };
+        for _ in 0..1 + random.below(7) {
+            let dtype = dtypes[random.below(dtypes.len())];
+            let literal = match dtype {
+                DType::I1 => Literal::new(Bool::from(random.below(2) == 0)),
+                dtype => Literal::new(random.below(100) as f64).convert(dtype),
+            };
+            let origin = [Origin::Elements, Origin::Elements, Origin::Repeated, Origin::Literal(literal)][random.below(4)];
+            chain.values.push(value(dtype, origin));
+        }
+        for _ in 0..1 + random.below(60) {
+            let (op, dtype) = all[random.below(all.len())];
+            let (from, to) = signature(op, dtype);
+            let mut pick = |dtype: DType| {
+                let fit: Vec<usize> = (0..chain.values.len()).filter(|&v| chain.values[v].dtype == dtype).collect();
+                if fit.is_empty() { None } else { Some(fit[random.below(fit.len())]) }
+            };
+            let Some(operands) = from.into_iter().map(&mut pick).collect::<Option<Vec<_>>>() else { continue };
+            chain.steps.push(Step { op, operands, result: chain.values.len() });
+            chain.values.push(value(to, Origin::Step));
+        }
+        let made: Vec<usize> = chain.steps.iter().map(|step| step.result).collect();
+        let Some(&last) = made.last() else { continue };
+        chain.outputs = made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();
+        let n = random.below(70);
+        check(&chain, &mut random, n);
+    }
+}
