@@ -44,7 +44,11 @@ fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) 
     let (size, picoseconds) = ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(ELEMENT));
     let make = |first: usize, range: Range<usize>, out: &mut [F]| {
         let x = &x[range.clone()];
-        if lines { across::<F, L>(matrix, x, range.start, first, out) } else { down::<F, L>(matrix, x, range.start, first, out) }
+        match (L, matrix.strides) {
+            (1, [_, 1]) => one_by_one(matrix, x, first, out),
+            (_, [_, 1]) => across::<F, L>(matrix, x, range.start, first, out),
+            _ => down::<F, L>(matrix, x, range.start, first, out),
+        }
     };
     if k <= TILE {
         return pool::for_each_chunk(out, size, picoseconds, |i, out| {
@@ -86,10 +90,23 @@ fn across<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, fi
     }
 }
 
+/// Short sums, of one part, for rows whose elements lie side by side: in order, several rows at once as the processor sees
+/// fit. Copies in which columns lie so would cost more.
+fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
+    for (i, out) in out.iter_mut().enumerate() {
+        let line = &matrix.data[matrix.at(first + i, 0)..][..x.len()];
+        *out = line.iter().zip(x).fold(F::of(0.0), |sum, (&a, &x)| sum + a * x);
+    }
+}
+
 /// The same sums for rows whose elements lie apart, of which each part is made of columns.
 fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
-    let mut sums = vec![F::of(0.0); L * out.len()];
     let matrix = Matrix { first: matrix.at(first, start), ..matrix };
+    if L == 1 {
+        out.fill(F::of(0.0));
+        return wide_loop(Down::<F, L> { matrix, x, rows: out.len(), sums: out });
+    }
+    let mut sums = vec![F::of(0.0); L * out.len()];
     wide_loop(Down::<F, L> { matrix, x, rows: out.len(), sums: &mut sums });
     out.copy_from_slice(&sums[..out.len()]);
 }

@@ -219,16 +219,22 @@ fn update<T: Element>(
         let part = out.len().div_ceil(threads().min(PARTS));
         // Parts are shared out by places, so that each place sees its updates in their order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
-            let (first, mut places, mut scratch) = (i * part, [0; TILE], Vec::new());
+            let (first, mut places, mut hits, mut scratch) = (i * part, [0; TILE], [0; TILE], Vec::new());
             for range in tile::tiles(n) {
                 let places = &mut places[..range.len()];
                 (starts.find)(range.clone(), places);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
-                for (&mut place, &new) in places.iter_mut().zip(elements) {
-                    // What is outside is so of every part.
-                    if let Some(old) = out.get_mut((place as usize).wrapping_sub(first)) {
-                        *old = one(*old, new);
-                    }
+                // First those that meet this part are found, without a jump: every other one would be foreseen wrongly.
+                // What is outside is so of every part.
+                let mut count = 0;
+                for (j, place) in places.iter_mut().enumerate() {
+                    *place = place.wrapping_sub(first as isize);
+                    hits[count] = j;
+                    count += usize::from((*place as usize) < out.len());
+                }
+                for &j in &hits[..count] {
+                    let old = &mut out[places[j] as usize];
+                    *old = one(*old, elements[j]);
                 }
             }
         });

@@ -7,9 +7,10 @@ use super::attrs::{logical, vector};
 use super::binary::Tiles;
 pub use super::update::Update;
 use super::{written, Region, Row};
-use crate::dtype::{dispatch, ANY, INTEGER};
+use crate::dtype::{dispatch, Element, ANY, INTEGER};
 use crate::error::{Error, Result};
 use crate::kernels::tile::{copy, tile, tiles};
+use crate::kernels::wide::wide;
 use crate::kernels::window::{by_width, combine, load, store, Starts, Step, Targets, Walk, OUTSIDE};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -148,20 +149,14 @@ impl Windows {
             dispatch!(indices.dtype, T => {
                 let mut scratch = Vec::new();
                 for tile_of in tiles(range.len()) {
-                    let slots = out[tile_of.clone()].iter_mut();
+                    let slots = &mut out[tile_of.clone()];
                     let tile_of = range.start + tile_of.start..range.start + tile_of.end;
-                    let indices = slots.zip(tile::<T>(&part, tile_of, &mut scratch));
-                    if clamps {
-                        let most = last.max(0);
-                        for (slot, &index) in indices {
-                            *slot += super::slice::position(index).max(0).min(most) as isize * stride;
-                        }
-                        continue;
-                    }
-                    for (slot, &index) in indices {
-                        let index = super::slice::position(index);
-                        let inside = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
-                        *slot = if inside { *slot + index as isize * stride } else { OUTSIDE };
+                    let indices = (slots, tile::<T>(&part, tile_of, &mut scratch));
+                    match (clamps, stride) {
+                        (true, 1) => clamped(indices, last, |index| index),
+                        (true, _) => clamped(indices, last, |index| index * stride),
+                        (false, 1) => inside(indices, last, |index| index),
+                        (false, _) => inside(indices, last, |index| index.wrapping_mul(stride)),
                     }
                 }
             });
@@ -278,6 +273,28 @@ impl Gather {
         let walk = self.windows.walk(out.shape, x.layout);
         by_width!(x.dtype, T => load::<T>(&walk, &starts, x.data, out));
     }
+}
+
+/// Adds the distances of indices to where windows start; those that do not fit are moved.
+fn clamped<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
+    let most = last.max(0);
+    wide(|| {
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            *slot += distance(super::slice::position(index).max(0).min(most) as isize);
+        }
+    });
+}
+
+/// As [`clamped`]; those that do not fit are [`OUTSIDE`].
+fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
+    wide(|| {
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            let index = super::slice::position(index);
+            let fits = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
+            // A product is made in any case, so that the loop becomes vectors: it may wrap where it is not used.
+            *slot = if fits { slot.wrapping_add(distance(index as isize)) } else { OUTSIDE };
+        }
+    });
 }
 
 /// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not fit are left

@@ -26,7 +26,7 @@ struct Link {
 /// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the instructions
 /// back if there is nothing to be joined, or no native code here.
 pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Draft>> {
-    if !native::is_here() || drafts.iter().filter(|draft| draft.native.is_some()).count() < 2 {
+    if !native::is_here() || drafts.iter().filter(|draft| step(draft, values).is_some()).count() < 2 {
         return Err(drafts);
     }
     let links = links(&drafts, values);
@@ -63,7 +63,7 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         let place = place.unwrap_or_else(|| {
             links.push(Link {
                 members: vec![],
-                open: draft.native.is_some(),
+                open: step(draft, values).is_some(),
                 width: None,
                 folded: draft.folded,
                 reads: vec![],
@@ -72,7 +72,7 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
             links.len() - 1
         });
         links[place].members.push(at);
-        if draft.native.is_some() {
+        if step(draft, values).is_some() {
             let own: Vec<usize> = draft.operands.iter().copied().filter(|&value| made[value] != Some(place)).collect();
             links[place].read(&own, values);
             links[place].width = links[place].width.or(width(draft, values));
@@ -84,8 +84,17 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
 
 /// Bytes of the elements of a step; `None` if they are booleans.
 fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
-    let mut dtypes = draft.operands.iter().chain([&draft.result]).map(|&value| values[value].dtype);
-    dtypes.find(|&dtype| dtype != DType::I1).map(DType::bytes)
+    let dtypes = [&draft.result].into_iter().chain(&draft.operands).map(|&value| values[value].dtype);
+    // A conversion is one of what it makes.
+    dtypes.filter(|&dtype| dtype != DType::I1).map(DType::bytes).next()
+}
+
+/// What an instruction is as a step. Narrower elements are converted as they are read, so not those of constants.
+fn step(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
+    let width = width(draft, values);
+    let other = |value: &Virtual| value.dtype != DType::I1 && Some(value.dtype.bytes()) != width;
+    let refused = draft.operands.iter().any(|&value| values[value].constant && other(&values[value]));
+    draft.native.filter(|_| !refused)
 }
 
 impl Link {
@@ -98,7 +107,7 @@ impl Link {
             let more = draft.operands.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
             list.len() + more.count()
         };
-        self.open && draft.native.is_some() && same && draft.folded == self.folded && self.members.len() < MAX_STEPS
+        self.open && step(draft, values).is_some() && same && draft.folded == self.folded && self.members.len() < MAX_STEPS
             && outside(&self.reads, false) <= MAX_READS && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
     }
 
@@ -139,7 +148,7 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
         chain.values.push(native::Value { dtype: values[draft.result].dtype, origin: Origin::Step });
         let operands = draft.operands.iter().map(|&value| numbers[value]).collect();
         numbers[draft.result] = result;
-        chain.steps.push(native::Step { op: draft.native?, operands, result });
+        chain.steps.push(native::Step { op: step(draft, values)?, operands, result });
     }
     // What is kept, what others read, and what nobody does.
     let mut readers = vec![(0, 0); values.len()];

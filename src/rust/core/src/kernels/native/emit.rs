@@ -18,6 +18,8 @@ const AND: Vector = vector(0, 1, 0x54);
 const AND_NOT: Vector = vector(0, 1, 0x55);
 const OR: Vector = vector(0, 1, 0x56);
 const XOR: Vector = vector(0, 1, 0x57);
+/// Floats of integers, of 4 bytes both.
+const SINGLES: Vector = vector(0, 1, 0x5B);
 /// By the highest bit of each byte of a fourth register.
 const BLEND: Vector = vector(1, 3, 0x4C);
 const ABSOLUTE_BYTES: Vector = vector(1, 2, 0x1C);
@@ -63,10 +65,15 @@ pub fn has(op: Op, dtype: DType) -> bool {
         Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => float || integer,
         Op::Select => float || integer,
-        Op::Convert(to) => match (dtype, to) {
-            (DType::I1, to) => matches!(to, DType::F32 | DType::F64) || is_integer(to),
-            (from, to) => from == DType::I32 && to == DType::F32,
-        },
+        Op::Convert(to) => {
+            let widens = integer && dtype.bytes() < to.bytes();
+            match to {
+                DType::F32 => boolean || widens || dtype == DType::I32,
+                // Of numbers without a sign the instruction would see one.
+                DType::F64 => boolean || widens && dtype != DType::UI32 || dtype == DType::F32,
+                to => is_integer(to) && (boolean || widens),
+            }
+        }
     }
 }
 
@@ -406,6 +413,41 @@ impl Emitter<'_> {
         self.locked[to as usize] = false;
     }
 
+    /// Elements of a narrower dtype, from memory, as elements of the chain.
+    fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
+        let Home::Elements(base) = self.homes[v] else { unreachable!("narrower values are read from memory") };
+        let to = self.take();
+        let mut source = self.elements(base, from.bytes());
+        if !self.long() {
+            self.load(to, base, from);
+            source = Source::Register(to);
+        }
+        let float = matches!(dtype, DType::F32 | DType::F64);
+        // Floats are made of integers of 4 bytes, for doubles half as many.
+        let width = if float { 4 } else { self.width };
+        let long = self.long() && width == self.width;
+        if from != DType::F32 && from.bytes() < width {
+            let by = match (from.bytes(), width) {
+                (1, 2) => 0,
+                (1, 4) => 1,
+                (1, _) => 2,
+                (2, 4) => 3,
+                (2, _) => 4,
+                _ => 5,
+            };
+            let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
+            self.assembler.vector(extend, long, to, 0, source, None);
+            source = Source::Register(to);
+        }
+        match (from, dtype) {
+            (DType::F32, _) => self.op(vector(0, 1, 0x5A), to, 0, source),
+            (_, DType::F64) => self.op(vector(2, 1, 0xE6), to, 0, source),
+            (_, DType::F32) => self.op(SINGLES, to, 0, source),
+            _ => {}
+        }
+        to
+    }
+
     // ---- steps
 
     /// Which of [`ByWidth`] is of the elements.
@@ -541,12 +583,13 @@ impl Emitter<'_> {
                 self.op(AND, to, x, one);
                 to
             }
-            Op::Convert(_) => {
+            Op::Convert(_) if dtype == DType::I32 && self.width == 4 => {
                 let x = self.source(operand(0), at);
                 let to = self.result(at);
-                self.op(vector(0, 1, 0x5B), to, 0, x);
+                self.op(SINGLES, to, 0, x);
                 to
             }
+            Op::Convert(to) => self.widened(operand(0), dtype, to),
         }
     }
 

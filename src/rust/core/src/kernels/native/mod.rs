@@ -87,7 +87,7 @@ pub enum Origin {
 /// A value of a chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Its dtype: as wide as the chain, or `i1`.
+    /// Its dtype: as wide as the chain, or `i1`; or narrower, if it is an argument that is only converted.
     pub dtype: DType,
     /// Where it is from.
     pub origin: Origin,
