@@ -12,7 +12,6 @@ use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
 use super::native::{Native, MAX_ARGUMENTS};
 use super::pool;
-use super::reduce::LINE;
 use super::threads::threads;
 use super::tile::{gather, TILE};
 use crate::dtype::Element;
@@ -99,6 +98,10 @@ const PIECES: usize = 8;
 
 /// Segments below which each is folded by itself, however short.
 const FEW: usize = 4;
+
+/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to begin is more
+/// than to gather the elements of all.
+const ALONE: usize = 24;
 
 /// What an instruction touches of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,7 +206,7 @@ impl Kernel {
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into its
     /// [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
-        let places: [isize; LINE] = std::array::from_fn(|i| i as isize);
+        let places: [isize; ALONE] = std::array::from_fn(|i| i as isize);
         let run = Box::new(move |w: &Window| {
             let x = w.read::<T>(0);
             if w.cut.parts() > 1 {
@@ -212,7 +215,7 @@ impl Kernel {
             let segment = w.cut.segment;
             let out = w.folded::<T>(x.len() / segment);
             // Many short ones are folded side by side.
-            if segment < LINE && x.len() / segment >= FEW {
+            if segment < ALONE && x.len() / segment >= FEW {
                 return T::tiles(fold, x, Rows { first: 0, stride: segment as isize, places: &places[..segment] }, out);
             }
             for (x, out) in x.chunks(segment).zip(out) {

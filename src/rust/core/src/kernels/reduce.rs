@@ -13,7 +13,7 @@ use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
 /// Elements that lie side by side from which a result is folded by itself.
-pub const LINE: usize = 64;
+const LINE: usize = 64;
 
 /// Results that are folded together, at most: their accumulators stay in the second-level cache. The more, the longer are
 /// the runs in which memory is read: of 256 elements of a column of a matrix it is half as fast as of 4,096.
