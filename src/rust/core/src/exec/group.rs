@@ -38,6 +38,10 @@ const NEAR: usize = 4;
 /// Elements of a segment, at most, for tiles to be whole segments: beyond this they leave the second-level cache.
 const MAX_ROW: usize = 1 << 14;
 
+/// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are in the cache
+/// anyway when it comes to them.
+const ACROSS: usize = 1 << 16;
+
 /// What is done at one time.
 #[derive(Clone, Debug)]
 pub struct Unit {
@@ -56,6 +60,8 @@ pub struct Group {
     pub segment: Option<usize>,
     /// Whether what they are made into is read in the group: tiles are whole segments then.
     pub rows: bool,
+    /// Results of reductions over the last dimensions: the elements of a column, which are taken together.
+    pub across: Option<usize>,
 }
 
 /// The units of a graph, in order, and who reads what.
@@ -80,6 +86,8 @@ enum Role {
     Element(usize),
     /// One element from each segment: number of elements, and of those in a segment.
     Fold(usize, usize),
+    /// One element from those at the same place of all columns: number of elements, and of those in a column.
+    Across(usize, usize),
     /// No part.
     Alone,
 }
@@ -100,7 +108,10 @@ fn role(graph: &Graph, views: &Views, node: usize) -> Role {
         Op::Fill(_) | Op::Iota(_) if size(result) > 0 => Role::Source,
         Op::Reduction(op) => match op.segment(&graph.aval(node.operands[0]).shape) {
             Some(segment) if size(node.operands[0]) > 0 => Role::Fold(size(node.operands[0]), segment),
-            _ => Role::Alone,
+            _ => match op.rows(&graph.aval(node.operands[0]).shape) {
+                Some(rows) if size(node.operands[0]) >= ACROSS => Role::Across(size(node.operands[0]), rows),
+                _ => Role::Alone,
+            },
         },
         op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
             Role::Element(size(result))
@@ -272,6 +283,7 @@ impl Planner<'_> {
             Role::Alone => return self.open(node, None),
             Role::Element(len) => (len, None),
             Role::Fold(len, segment) => (len, Some(segment)),
+            Role::Across(len, rows) => return self.put_across(node, len, rows),
         };
         if let (None, Some(unit)) = (segment, self.row_of(node)) {
             return self.join(node, unit, None);
@@ -290,8 +302,22 @@ impl Planner<'_> {
         let fits = |unit: &usize| self.fits(node, *unit, segment);
         match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
             Some(unit) => self.join(node, unit, segment),
-            None => self.open(node, Some(Group { len, segment, rows: false })),
+            None => self.open(node, Some(Group { len, segment, rows: false, across: None })),
         }
+    }
+
+    /// Puts a reduction over the last dimensions into the group that makes its operand, if that is then never in memory; what
+    /// is in memory anyway is read faster by itself.
+    fn put_across(&mut self, node: usize, len: usize, rows: usize) {
+        let operand = self.graph.nodes()[node].operands[0];
+        let unit = self.available(operand, len);
+        let group = self.drafts.get(unit).and_then(|draft| draft.group);
+        let fits = group.is_some_and(|group| group.segment.is_none() && group.across.map_or(true, |other| other == rows));
+        if !fits || !self.is_in(operand, unit) || !self.fits(node, unit, None) {
+            return self.open(node, None);
+        }
+        self.join(node, unit, None);
+        self.drafts[unit].group = group.map(|group| Group { across: Some(rows), ..group });
     }
 
     /// What a node would read from memory in this unit and no other node of it does.
@@ -310,7 +336,7 @@ impl Planner<'_> {
     fn fits(&self, node: usize, unit: usize, segment: Option<usize>) -> bool {
         let draft = &self.drafts[unit];
         let Some(group) = draft.group else { return false };
-        let same = segment.is_none() || group.segment.is_none() || segment == group.segment;
+        let same = segment.is_none() || (group.across.is_none() && group.segment.map_or(true, |other| segment == Some(other)));
         same && draft.nodes.len() < MAX_NODES && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
     }
 

@@ -125,6 +125,53 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     }
 }
 
+/// Accumulators of many results, to which elements are brought one of each result at a time: one for each part of a tile, as
+/// bytes, the first ones of all results, then the second ones. Only parts that have elements have one.
+pub struct Accumulators {
+    /// Bytes of one.
+    pub width: usize,
+    /// Fills new ones.
+    pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
+    /// Takes an element each into as many of them.
+    pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
+    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its bytes.
+    pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
+}
+
+impl Accumulators {
+    /// Those of a fold, with the bits of [`tile`](Reduce::tile).
+    pub fn new<T: Reduce>(fold: Fold) -> Accumulators {
+        T::steps(fold, Gradual)
+    }
+}
+
+/// Elements that come one of each result at a time.
+struct Gradual;
+
+impl<T: Element> Work<T> for Gradual {
+    type Made = Accumulators;
+    fn run<A: Element>(self, steps: Steps<T, A>) -> Accumulators {
+        // What comes is seen once, so that it cannot be folded again with more care.
+        let Loops { start, one, others, .. } = steps.exact.map_or(steps.loops, |(_, exact)| exact);
+        Accumulators {
+            width: size_of::<A>(),
+            start: Box::new(move |acc| cast::slice_mut::<A>(acc).fill(start)),
+            add: Box::new(move |acc, x| one(cast::slice_mut(acc), cast::slice(x))),
+            finish: Box::new(move |acc, n, partial, made| {
+                let acc = cast::slice_mut::<A>(acc);
+                halve(acc, n, others);
+                for (i, &acc) in acc[..n].iter().enumerate() {
+                    if partial {
+                        made(i, &Partial::made(acc));
+                    } else {
+                        made(i, cast::bytes(&[<T as Made>::made(acc)]));
+                    }
+                }
+            }),
+        }
+    }
+}
+
 /// What was made of all tiles.
 struct Last<'a>(Each<'a, Partial>);
 
@@ -180,15 +227,19 @@ fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: 
             runs(loops, acc, x, stride, &mut (lane..places.len()).step_by(lanes).map(at));
         }
     }
-    // A part that has no elements would change nothing.
-    let mut half = LANES / 2;
-    while half > 0 {
-        let (low, high) = acc.split_at_mut((half * len).min(lanes * len));
-        (loops.others)(low, &high[..high.len().min(half * len)]);
-        half /= 2;
-    }
+    halve(&mut acc, len, loops.others);
     acc.truncate(len);
     acc
+}
+
+/// Takes the later half of the parts of `len` results into the earlier, until one is left.
+fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = acc.split_at_mut((half * len).min(acc.len()));
+        others(low, &high[..high.len().min(half * len)]);
+        half /= 2;
+    }
 }
 
 /// Takes runs of elements, `stride` apart, into as many accumulators: four at a time, as accumulators are loaded and stored

@@ -7,10 +7,12 @@
 //! This is one of the places that turn pointers into slices: windows of streams are lent to kernels, a tile at a time, and
 //! threads have tiles of their own.
 
+use super::across::Across;
 use super::cast;
 use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
 use super::native::{Native, MAX_ARGUMENTS};
+use super::past::{stream, streamed};
 use super::pool;
 use super::threads::threads;
 use super::tile::{gather, TILE};
@@ -105,7 +107,7 @@ const ALONE: usize = 24;
 
 /// What an instruction touches of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Extent {
+pub(super) enum Extent {
     /// Nothing: the kernel has fewer operands.
     Unused,
     /// The elements of the tile, of so many bytes each.
@@ -114,6 +116,8 @@ enum Extent {
     Fold(usize),
     /// All of a stream that no instruction writes.
     Whole,
+    /// So many bytes of a stream.
+    Bytes(usize),
     /// All copies of a constant, of so many bytes each.
     Constant(usize),
 }
@@ -291,39 +295,9 @@ pub struct Code {
     pub constants: usize,
     /// The tiles.
     pub cut: Cut,
+    /// Folds of what lies apart: columns are tiles then, or several tiles each.
+    pub across: Option<Across>,
 }
-
-/// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
-#[cfg(target_arch = "x86_64")]
-fn stream(from: &[u8], to: &mut [u8]) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
-    const UNIT: usize = size_of::<__m128i>();
-    let (first, from_first) = to.split_at_mut(to.as_ptr().align_offset(UNIT).min(to.len()));
-    first.copy_from_slice(&from[..first.len()]);
-    let from = &from[first.len()..];
-    let (mut to, mut from) = (from_first.chunks_exact_mut(UNIT), from.chunks_exact(UNIT));
-    for (to, from) in to.by_ref().zip(from.by_ref()) {
-        // SAFETY: every processor of the kind has these; both are as long, and the first is aligned: chunks of an aligned
-        // slice.
-        unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
-    }
-    to.into_remainder().copy_from_slice(from.remainder());
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn stream(from: &[u8], to: &mut [u8]) {
-    to.copy_from_slice(from);
-}
-
-/// Ends what [`stream`] wrote: it is there before anything that is written later.
-#[cfg(target_arch = "x86_64")]
-fn streamed() {
-    // SAFETY: every processor of the kind has it.
-    unsafe { std::arch::x86_64::_mm_sfence() };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn streamed() {}
 
 thread_local! {
     /// Registers, kept from one program to the next.
@@ -331,11 +305,19 @@ thread_local! {
 }
 
 impl Code {
+    /// Tiles of what a result is folded from.
+    pub fn parts(&self) -> usize {
+        self.across.as_ref().map_or(self.cut.parts(), |across| across.parts(self.cut.len))
+    }
+
     /// Runs it on all tiles, cut into `pieces` for the threads. Tiles do not depend on pieces.
     ///
     /// # Panics
     /// If an instruction reads or writes outside of its stream, or what another writes: a program that does this is wrong.
     pub fn run(&self, streams: &Streams, pieces: usize) {
+        if let Some(across) = &self.across {
+            return across.run(self, streams, pieces > 1);
+        }
         // What it costs to begin a piece is not to be paid more often than it takes for threads to end at about the same time.
         let pieces = match threads() {
             1 => 1,
@@ -345,26 +327,28 @@ impl Code {
         let step = tiles.div_ceil(pieces).max(1);
         pool::for_each_piece(tiles.div_ceil(step), pieces > 1, |i| {
             let piece = i * step..((i + 1) * step).min(tiles);
-            REGISTERS.with(|registers| match registers.try_borrow_mut() {
-                Ok(mut registers) => self.piece(streams, &mut registers, piece),
-                Err(_) => self.piece(streams, &mut AlignedBytes::default(), piece),
-            });
+            // SAFETY: another piece is given other tiles.
+            self.with_room(streams, |room| unsafe { run(&room.instructions(self).0, &self.cut, piece) });
         });
     }
 
-    fn piece(&self, streams: &Streams, scratch: &mut AlignedBytes, tiles: Range<usize>) {
-        scratch.reserve(self.registers + self.constants);
-        let (registers, constants) = scratch.as_mut_slice().split_at_mut(self.registers);
-        let room = Room { streams, registers: Bytes::of(registers), constants: Bytes::of(constants), cut: &self.cut };
-        let [before, each] = [&self.before, &self.each].map(|code| room.resolve(code.iter()));
-        // SAFETY: registers and constants are borrowed exclusively, and the streams' memory too for as long as they live.
-        // Another piece has other registers and is given other tiles.
-        unsafe {
-            run(&before, &self.cut, 0..1);
-            run(&each, &self.cut, tiles);
-        }
-        // Other threads are told of the end of the piece after what it wrote past the caches.
-        streamed();
+    /// Gives a piece registers of its own, and constants, which are filled. The piece runs instructions on tiles that no
+    /// other has: registers and constants are borrowed exclusively, and the streams' memory too for as long as they live.
+    pub(super) fn with_room(&self, streams: &Streams, piece: impl FnOnce(&Room)) {
+        let run_in = |scratch: &mut AlignedBytes| {
+            scratch.reserve(self.registers + self.constants);
+            let (registers, constants) = scratch.as_mut_slice().split_at_mut(self.registers);
+            let room = Room { streams, registers: Bytes::of(registers), constants: Bytes::of(constants), cut: &self.cut };
+            // SAFETY: constants are written by this piece alone.
+            unsafe { run(&room.resolve(self.before.iter()), &self.cut, 0..1) };
+            piece(&room);
+            // Other threads are told of the end of the piece after what it wrote past the caches.
+            streamed();
+        };
+        REGISTERS.with(|registers| match registers.try_borrow_mut() {
+            Ok(mut registers) => run_in(&mut registers),
+            Err(_) => run_in(&mut AlignedBytes::default()),
+        });
     }
 }
 
@@ -409,9 +393,11 @@ impl<'c, 'a> Bound<'c, 'a> {
         // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
         unsafe { run(&once, &code.cut, 0..1) };
         let mut first = Vec::new();
-        let tile = Tile::new(&code.cut, 0);
-        for instruction in before.iter().chain(&each) {
-            instruction.calls(&code.cut, &tile, |call| first.push(call));
+        if code.across.is_none() {
+            let tile = Tile::new(&code.cut, 0);
+            for instruction in before.iter().chain(&each) {
+                instruction.calls(&code.cut, &tile, |call| first.push(call));
+            }
         }
         Bound { address: memory.address(), code, streams, first, each, pieces }
     }
@@ -422,7 +408,7 @@ impl<'c, 'a> Bound<'c, 'a> {
     /// If `memory` is not the one that it is bound to.
     pub fn run(&mut self, memory: &mut Memory<'a>) {
         assert!(memory.address() == self.address, "a program is bound to other memory");
-        if self.pieces > 1 {
+        if self.pieces > 1 || self.code.across.is_some() {
             return self.code.run(&self.streams, self.pieces);
         }
         let tiles = self.code.cut.tiles();
@@ -444,18 +430,27 @@ impl<'c, 'a> Bound<'c, 'a> {
 /// the registers.
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
-        let tile = Tile::new(cut, tile);
-        for instruction in code {
-            // SAFETY: by the caller.
-            instruction.calls(cut, &tile, |call| unsafe { call.run() });
-        }
+        // SAFETY: by the caller.
+        unsafe { run_on(code, cut, &Tile::new(cut, tile)) };
+    }
+}
+
+/// Runs instructions on one tile.
+///
+/// # Safety
+/// As [`run`].
+#[inline]
+unsafe fn run_on(code: &[Resolved], cut: &Cut, tile: &Tile) {
+    for instruction in code {
+        // SAFETY: by the caller.
+        instruction.calls(cut, tile, |call| unsafe { call.run() });
     }
 }
 
 /// The elements of a tile and its segments; if a segment is many tiles, the tile counts as one.
-struct Tile {
-    elements: Range<usize>,
-    segments: Range<usize>,
+pub(super) struct Tile {
+    pub(super) elements: Range<usize>,
+    pub(super) segments: Range<usize>,
 }
 
 impl Tile {
@@ -467,8 +462,22 @@ impl Tile {
     }
 }
 
+/// Instructions with the places of what they read and write.
+pub(super) struct Instructions<'c>(Vec<Resolved<'c>>);
+
+impl Instructions<'_> {
+    /// Runs them on one tile.
+    ///
+    /// # Safety
+    /// As [`run`].
+    pub(super) unsafe fn run(&self, cut: &Cut, tile: &Tile) {
+        // SAFETY: by the caller.
+        unsafe { run_on(&self.0, cut, tile) };
+    }
+}
+
 /// The memory of a program.
-struct Room<'r> {
+pub(super) struct Room<'r> {
     streams: &'r Streams<'r>,
     registers: Bytes,
     constants: Bytes,
@@ -477,9 +486,14 @@ struct Room<'r> {
 
 /// Bytes that an instruction reads, or writes.
 #[derive(Clone, Copy)]
-struct Bytes(*mut u8, usize);
+pub(super) struct Bytes(*mut u8, usize);
 
 impl Bytes {
+    /// Their number.
+    pub(super) fn len(&self) -> usize {
+        self.1
+    }
+
     fn of(bytes: &mut [u8]) -> Bytes {
         Bytes(bytes.as_mut_ptr(), bytes.len())
     }
@@ -499,7 +513,7 @@ impl Bytes {
 /// Where the elements of a tile are: a start, and the bytes by which it moves with the first element of the tile, with the
 /// first element of a part of the tile, and with the first segment.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     start: *mut u8,
     by_tile: usize,
     by_part: usize,
@@ -507,7 +521,7 @@ struct Place {
 }
 
 impl Place {
-    fn at(&self, tile: usize, part: usize, fold: usize) -> *mut u8 {
+    pub(super) fn at(&self, tile: usize, part: usize, fold: usize) -> *mut u8 {
         self.start.wrapping_add(tile * self.by_tile + part * self.by_part + fold * self.by_fold)
     }
 }
@@ -585,6 +599,11 @@ impl<'c> Resolved<'c> {
 }
 
 impl Room<'_> {
+    /// What a program runs on each tile.
+    pub(super) fn instructions<'c>(&self, code: &'c Code) -> Instructions<'c> {
+        Instructions(self.resolve(code.each.iter()))
+    }
+
     /// Checks that instructions touch what is theirs, whatever the tile.
     fn resolve<'c>(&self, code: impl Iterator<Item = &'c Instruction>) -> Vec<Resolved<'c>> {
         code.map(|instruction| self.instruction(instruction)).collect()
@@ -635,7 +654,7 @@ impl Room<'_> {
     }
 
     /// Where a slot is, and all the bytes that an instruction may touch of it.
-    fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Place, Bytes) {
+    pub(super) fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Place, Bytes) {
         let segments = self.cut.len / self.cut.segment;
         let (len, longest) = if folded { (segments, self.cut.folded()) } else { (self.cut.len, self.cut.longest()) };
         let fixed = |bytes: Bytes| (Place { start: bytes.0, by_tile: 0, by_part: 0, by_fold: 0 }, bytes);
@@ -666,6 +685,7 @@ impl Room<'_> {
             (Extent::Fold(size), Slot::Register(at)) if self.cut.parts() == 1 => {
                 fixed(self.registers.part(at, self.cut.folded() * size))
             }
+            (Extent::Bytes(size), Slot::Stream(i)) => stream(i, size),
             (Extent::Whole, Slot::Stream(i)) => {
                 assert!(self.streams.get(i).is_alone(), "a stream is written while all of it is read");
                 stream(i, 0)
@@ -729,20 +749,6 @@ impl Window<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_of_any_place_and_number_are_copied_past_the_caches() {
-        let from: Vec<u8> = (0..=255).collect();
-        for start in 0..17 {
-            for len in [0, 1, 5, 16, 31, 32, 33, 200] {
-                let mut to = vec![7u8; 256];
-                stream(&from[3..3 + len], &mut to[start..start + len]);
-                streamed();
-                assert_eq!(to[start..start + len], from[3..3 + len]);
-                assert!(to[..start].iter().chain(&to[start + len..]).all(|&x| x == 7));
-            }
-        }
-    }
 
     #[test]
     fn tiles_cover_all_elements_once_and_keep_to_segments() {

@@ -1,5 +1,6 @@
 //! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
 
+pub mod across;
 pub mod blocks;
 pub mod cast;
 pub mod complex;
@@ -15,6 +16,7 @@ pub mod matvec;
 pub mod memory;
 pub mod native;
 pub mod pairs;
+mod past;
 pub mod permute;
 pub mod pool;
 pub mod random;

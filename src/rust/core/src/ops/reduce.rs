@@ -7,7 +7,7 @@ use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Accumulators, Fold};
 use crate::kernels::frame::{finish, Kernel};
 use crate::kernels::reduce::reduce;
 use crate::shape::{Axis, Shape};
@@ -142,6 +142,20 @@ impl Reduction {
     /// Its kernel on tiles of operands of this dtype.
     pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
         dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
+    }
+
+    /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a column: those of
+    /// the last dimensions.
+    pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
+        let left = shape.rank() - self.axes.len();
+        let trailing = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == left + i);
+        let rows: usize = shape.iter().take(left).product();
+        (trailing && rows > 1 && shape.size() > rows).then_some(rows)
+    }
+
+    /// What it folds columns of operands of this dtype into.
+    pub(crate) fn accumulators(&self, dtype: DType) -> Accumulators {
+        dispatch!(dtype, T => Accumulators::new::<T>(self.fold))
     }
 
     /// Makes elements of what its kernel made of `parts` tiles each.

@@ -6,10 +6,12 @@ use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
-use crate::kernels::fold::PARTIAL;
+use crate::kernels::across::{Across, Folding};
+use crate::kernels::fold::{Accumulators, PARTIAL};
 use crate::kernels::frame::{Code, Instruction, Kernel, Slot, Work};
 use crate::kernels::native;
 use crate::kernels::pairs::Step;
+use crate::kernels::tile::TILE;
 use crate::kernels::window::by_width;
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
@@ -72,7 +74,7 @@ pub(super) struct Virtual {
 
 /// An instruction before registers are chosen.
 pub(super) struct Draft {
-    pub make: Box<dyn FnOnce() -> Kernel>,
+    pub make: Make,
     pub operands: Vec<usize>,
     pub result: usize,
     /// Whether it works on what segments were folded into.
@@ -95,18 +97,20 @@ pub(super) struct Item {
 pub(super) enum Make {
     Kernel(Box<dyn FnOnce() -> Kernel>),
     Native(native::Native),
+    /// It is folded across the tiles of columns.
+    Fold(Accumulators),
 }
 
 impl From<Draft> for Item {
     fn from(draft: Draft) -> Item {
         let Draft { make, operands, result, folded, .. } = draft;
-        Item { make: Make::Kernel(make), reads: operands, writes: vec![result], folded }
+        Item { make, reads: operands, writes: vec![result], folded }
     }
 }
 
 impl Draft {
     fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make: Box::new(make), operands, result, folded: false, step: None, native: None }
+        Draft { make: Make::Kernel(Box::new(make)), operands, result, folded: false, step: None, native: None }
     }
 }
 
@@ -145,7 +149,7 @@ pub fn compile(
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
     // Segments that are longer than a tile leave partial results.
-    let whole = cut(group, 0);
+    let parts = group.across.map_or(cut(group, 0).parts(), |rows| (group.len / rows).div_ceil(TILE));
     for &number in nodes {
         let node = &graph.nodes()[number];
         let result = node.results[0];
@@ -154,13 +158,14 @@ pub fn compile(
         if matches!(node.op, Op::Reduction(_)) {
             operands[0] = compiler.spread(operands[0]);
         }
+        let across = group.across.filter(|_| matches!(node.op, Op::Reduction(_)));
         let from = dtypes(graph, &node.operands);
         picoseconds += group.len * node.op.picoseconds(&from);
         let number = kept.iter().position(|k| k.root == result);
         let home = match (&node.op, number) {
-            (Op::Reduction(op), Some(number)) if whole.parts() > 1 => {
+            (Op::Reduction(op), Some(number)) if parts > 1 => {
                 let partial = kept.len() + partials.len();
-                partials.push(whole.tiles() * PARTIAL);
+                partials.push(parts * graph.aval(result).shape.size() * PARTIAL);
                 folds.push(Folded { op: op.clone(), dtype: from[0], partials: partial, result: number });
                 Home::Result(partial)
             }
@@ -172,6 +177,11 @@ pub fn compile(
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
         let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
+        if let (Some(_), Op::Reduction(op)) = (across, &op) {
+            let make = Make::Fold(op.accumulators(from[0]));
+            compiler.each.push(Draft { make, operands, result: value, folded: false, step: None, native: None });
+            continue;
+        }
         let (step, native) = (pair::step(&op, &from), op.native(&from));
         compiler.each.push(Draft { folded, step, native, ..Draft::new(move || kernel(&op, &from), operands, value) });
         if let (Some(number), Home::Register) = (number, home) {
@@ -332,8 +342,10 @@ impl Compiler<'_> {
         self.before.retain(|draft| read[draft.result]);
         for (at, item) in each.iter().enumerate() {
             // A result that nobody reads has its register for one instruction.
+            // What is folded across columns is read when all others are done.
+            let end = if let Make::Fold(_) = item.make { each.len() } else { at };
             for &value in item.reads.iter().chain(&item.writes) {
-                self.values[value].last = at;
+                self.values[value].last = end.max(self.values[value].last);
             }
         }
         // Registers are numbered by width; the free ones are those that were left last.
@@ -388,7 +400,8 @@ impl Compiler<'_> {
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
             }
         };
-        let instruction = |Item { make, reads, writes, folded }: Item| {
+        let mut folds = vec![];
+        let mut instruction = |Item { make, reads, writes, folded }: Item| {
             let work = match make {
                 Make::Kernel(make) => {
                     let mut operands = [Slot::Register(0); 3];
@@ -396,12 +409,19 @@ impl Compiler<'_> {
                     Work::Kernel { kernel: make(), operands, result: slot(writes[0]) }
                 }
                 Make::Native(native) => Work::Native(native, reads.iter().chain(&writes).map(|&value| slot(value)).collect()),
+                Make::Fold(accumulators) => {
+                    let (operand, width) = (slot(reads[0]), values[reads[0]].dtype.bytes());
+                    let Slot::Stream(result) = slot(writes[0]) else { unreachable!("what is folded across columns is kept") };
+                    folds.push(Folding { accumulators, width, operand, result });
+                    return None;
+                }
             };
-            Instruction { work, folded }
+            Some(Instruction { work, folded })
         };
-        let before = self.before.into_iter().map(|draft| instruction(draft.into())).collect();
-        let each = each.into_iter().map(instruction).collect();
-        Code { before, each, registers: starts[17], constants, cut }
+        let before = self.before.into_iter().filter_map(|draft| instruction(draft.into())).collect();
+        let each = each.into_iter().filter_map(&mut instruction).collect();
+        let across = self.group.across.map(|rows| Across { rows, folds });
+        Code { before, each, registers: starts[17], constants, cut, across }
     }
 }
 

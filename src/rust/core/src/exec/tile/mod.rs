@@ -91,7 +91,7 @@ impl Program {
         for fold in &self.folds {
             let partials = &step.results[fold.partials].1;
             let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
-            fold.op.finish(fold.dtype, lent.read(partials), self.code.cut.parts(), out);
+            fold.op.finish(fold.dtype, lent.read(partials), self.code.parts(), out);
         }
     }
 
@@ -138,7 +138,7 @@ fn pieces(picoseconds: usize) -> usize {
 
 /// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
 /// that all stay in the cache; but those of a reduction are what they are.
-fn cut(Group { len, segment, rows }: Group, width: usize) -> Cut {
+fn cut(Group { len, segment, rows, .. }: Group, width: usize) -> Cut {
     /// Of a first-level cache of 32 KiB, the rest is for operands and results.
     const CACHE: usize = 24 << 10;
     // Never shorter than constants are.

@@ -1,6 +1,6 @@
 //! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one instruction.
 
-use super::compile::{Draft, Home, Virtual};
+use super::compile::{Draft, Home, Make, Virtual};
 use crate::dtype::DType;
 use crate::kernels::pairs::{self, Next, Step};
 use crate::ops::{Binary, Op};
@@ -35,7 +35,7 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Vec<Draft> {
             };
             let operands = first.operands.iter().copied().chain(other).collect();
             let make = move || pairs::kernel(dtype, step, next).expect("steps have kernels");
-            draft = Draft { make: Box::new(make), operands, step: None, ..draft };
+            draft = Draft { make: Make::Kernel(Box::new(make)), operands, step: None, ..draft };
         }
         made[draft.result] = out.len();
         out.push(Some(draft));
