@@ -21,11 +21,21 @@ const LARGE: usize = 128 << 10;
 /// garbage may pile up.
 const COUNTED: usize = 2;
 
+/// Bytes of results from one collection to the next after which R is told of more than there are. The larger its own heap
+/// has become, the longer R waits: garbage of several times what it was would pile up, in memory that was never touched.
+const CYCLE: usize = 128 << 20;
+
+/// How many times a byte is counted from then on.
+const URGENT: usize = 4;
+
 /// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result does.
 const TOLD: usize = 4 << 20;
 
 /// Bytes of results that R is yet to be told of.
 static UNTOLD: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of results since one last came back.
+static SINCE: AtomicUsize = AtomicUsize::new(0);
 
 /// R's type of a class; it is passed by value.
 #[repr(C)]
@@ -148,6 +158,7 @@ unsafe extern "C" fn release(pointer: SEXP) {
             return;
         }
         R_ClearExternalPtr(pointer);
+        SINCE.store(0, Relaxed);
         drop(Box::from_raw(address));
     }
 }
@@ -193,7 +204,9 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// # Safety
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
-    let untold = UNTOLD.load(Relaxed).saturating_add(bytes / COUNTED);
+    let since = SINCE.fetch_add(bytes, Relaxed);
+    let counted = if since < CYCLE { bytes / COUNTED } else { bytes.saturating_mul(URGENT) };
+    let untold = UNTOLD.load(Relaxed).saturating_add(counted);
     let told = if untold >= TOLD { untold } else { 0 };
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
     // come back with the finalizers, which R would run later.
