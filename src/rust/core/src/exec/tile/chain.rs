@@ -26,7 +26,7 @@ struct Link {
 /// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the instructions
 /// back if there is nothing to be joined, or no native code here.
 pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Draft>> {
-    if !native::is_here() || drafts.iter().filter(|draft| step(draft, values).is_some()).count() < 2 {
+    if !native::is_here() {
         return Err(drafts);
     }
     let links = links(&drafts, values);
@@ -34,11 +34,12 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
     let chains: Vec<Chain> = found.iter().flatten().map(|joined| joined.chain.clone()).collect();
     let Some(natives) = native::compile(&chains) else { return Err(drafts) };
     let (mut natives, mut drafts) = (natives.into_iter(), drafts.into_iter().map(Some).collect::<Vec<_>>());
+    found.iter().flatten().flat_map(|joined| &joined.copies).for_each(|&at| drafts[at] = None);
     let mut items = vec![];
     for (link, joined) in links.into_iter().zip(found) {
         match joined.and_then(|joined| Some((joined, natives.next()?))) {
             Some((Joined { reads, writes, .. }, native)) => {
-                items.push(Item { make: Make::Native(native), reads, writes, folded: link.folded });
+                items.push(Item { make: Make::Native(native), reads, writes, folded: link.folded, past: false });
             }
             None => items.extend(link.members.iter().filter_map(|&at| drafts[at].take()).map(Item::from)),
         }
@@ -51,6 +52,8 @@ struct Joined {
     chain: Chain,
     reads: Vec<usize>,
     writes: Vec<usize>,
+    /// Instructions that would copy what it makes: it stores it where they would.
+    copies: Vec<usize>,
 }
 
 /// Puts each instruction into the first chain that takes it after all that it reads is made, or behind all others.
@@ -124,7 +127,7 @@ impl Link {
 
 /// The chain of a link; `None` if it is better left as it is.
 fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
-    if !link.open || link.members.len() < 2 {
+    if !link.open {
         return None;
     }
     let mut chain = Chain { width: link.width.unwrap_or(1), ..Chain::default() };
@@ -151,19 +154,32 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
         chain.steps.push(native::Step { op: step(draft, values)?, operands, result });
     }
     // What is kept, what others read, and what nobody does.
-    let mut readers = vec![(0, 0); values.len()];
+    let mut readers = vec![(0, None); values.len()];
+    let mut copies = vec![];
     for (at, draft) in drafts.iter().enumerate() {
+        let own = link.members.contains(&at);
         for &value in &draft.operands {
-            readers[value].0 += 1;
-            readers[value].1 += usize::from(link.members.contains(&at));
+            let (inside, outside) = &mut readers[value];
+            *inside += usize::from(own);
+            if !own {
+                // The one that copies it past the caches, if that is the only one.
+                *outside = Some(if outside.is_none() && draft.past { Some(at) } else { None });
+            }
         }
     }
     for result in link.members.iter().map(|&at| drafts[at].result) {
-        let (all, own) = readers[result];
-        if values[result].home != Home::Register || all == 0 || all > own {
-            chain.outputs.push(numbers[result]);
-            writes.push(result);
+        match readers[result] {
+            (_, Some(Some(copy))) if values[result].home == Home::Register => {
+                chain.past.push(numbers[result]);
+                writes.push(drafts[copy].result);
+                copies.push(copy);
+            }
+            (inside, None) if values[result].home == Home::Register && inside > 0 => continue,
+            _ => writes.push(result),
         }
+        chain.outputs.push(numbers[result]);
     }
-    (chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, writes })
+    // One step alone is a kernel, but for a copy.
+    let worth = link.members.len() > 1 || !copies.is_empty();
+    (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, writes, copies })
 }

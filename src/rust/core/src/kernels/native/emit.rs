@@ -9,11 +9,15 @@ use super::{Chain, Op, Origin, Step};
 use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast;
 
+/// Bytes of a vector; what is stored past the caches begins at a multiple of it.
+pub const VECTOR: usize = LITERAL;
+
 /// Registers for vectors.
 const REGISTERS: usize = 16;
 
 const LOAD: Vector = vector(0, 1, 0x10);
 const STORE: Vector = vector(0, 1, 0x11);
+const STORE_PAST: Vector = vector(0, 1, 0x2B);
 const AND: Vector = vector(0, 1, 0x54);
 const AND_NOT: Vector = vector(0, 1, 0x55);
 const OR: Vector = vector(0, 1, 0x56);
@@ -125,10 +129,13 @@ struct Emitter<'c> {
     lanes: Lanes,
     /// Bytes of a value by which a body is ahead of the index, for elements of one byte.
     ahead: usize,
+    /// Whether results are stored past the caches that are to be.
+    past: bool,
 }
 
-/// The code of a chain: a function of a table of addresses and a number of elements.
-pub fn emit(chain: &Chain) -> Vec<u8> {
+/// The code of a chain: a function of a table of addresses and a number of elements. With `past` it is one that stores
+/// past the caches what the chain says; all that it writes begins at a whole vector then.
+pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     let mut uses = vec![vec![]; chain.values.len()];
     for (at, step) in chain.steps.iter().enumerate() {
         step.operands.iter().for_each(|&v| uses[v].push(at));
@@ -148,6 +155,7 @@ pub fn emit(chain: &Chain) -> Vec<u8> {
         most: 0,
         lanes: Lanes::All,
         ahead: 0,
+        past,
     };
     let frame = emitter.assembler.begin(addresses);
     emitter.prologue();
@@ -231,8 +239,10 @@ impl Emitter<'_> {
             self.free_after(at);
             if let Some(address) = self.stores[step.result] {
                 self.locked[register as usize] = true;
-                self.store(register, address, self.chain.values[step.result].dtype);
-                if self.chain.values[step.result].dtype != DType::I1 {
+                let past = self.past && self.chain.past.contains(&step.result);
+                self.store(register, address, self.chain.values[step.result].dtype, past);
+                // What is past the caches is better not read there.
+                if self.chain.values[step.result].dtype != DType::I1 && !past {
                     self.homes[step.result] = Home::Elements(address);
                 }
             }
@@ -361,13 +371,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn store(&mut self, from: u8, base: u8, dtype: DType) {
+    fn store(&mut self, from: u8, base: u8, dtype: DType, past: bool) {
         let place = self.elements(base, dtype.bytes());
         if dtype == DType::I1 {
             return self.store_mask(from, place);
         }
         if self.long() {
-            return self.op(STORE, from, 0, place);
+            return self.op(if past { STORE_PAST } else { STORE }, from, 0, place);
         }
         match dtype.bytes() {
             1 => self.assembler.vector(vector(1, 3, 0x14), false, from, 0, place, Some(0)),

@@ -115,6 +115,8 @@ pub struct Chain {
     pub steps: Vec<Step>,
     /// Values that are stored, each made by a step.
     pub outputs: Vec<usize>,
+    /// Those of them that are stored past the caches, where they begin at a whole vector.
+    pub past: Vec<usize>,
 }
 
 /// Values that a chain reads and writes for each element, at most: registers for their addresses.
@@ -164,6 +166,8 @@ mod code {
     pub struct Native {
         pages: Arc<Pages>,
         start: usize,
+        /// The same, but for results that are stored past the caches.
+        past: Option<usize>,
         arguments: Vec<Argument>,
     }
 
@@ -183,12 +187,18 @@ mod code {
             return None;
         }
         let (mut code, mut starts) = (vec![], vec![]);
+        let mut emit = |chain: &Chain, past: bool| {
+            let start = code.len();
+            code.extend(emit::emit(chain, past));
+            start
+        };
         for chain in chains {
-            starts.push(code.len());
-            code.extend(emit::emit(chain));
+            starts.push((emit(chain, false), (!chain.past.is_empty()).then(|| emit(chain, true))));
         }
         let pages = Arc::new(Pages::new(&code)?);
-        let native = |(chain, start): (&Chain, usize)| Native { pages: pages.clone(), start, arguments: chain.arguments().collect() };
+        let native = |(chain, (start, past)): (&Chain, _)| {
+            Native { pages: pages.clone(), start, past, arguments: chain.arguments().collect() }
+        };
         Some(chains.iter().zip(starts).map(native).collect())
     }
 
@@ -206,8 +216,13 @@ mod code {
         pub unsafe fn call(&self, addresses: &[*mut u8], n: usize) {
             assert!(addresses.len() >= self.arguments.len(), "an argument is missing");
             type Function = unsafe extern "sysv64" fn(*const *mut u8, usize);
+            let aligned = || {
+                let mut written = self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
+                written.all(|(_, &address)| address as usize % emit::VECTOR == 0)
+            };
+            let start = self.past.filter(|_| aligned()).unwrap_or(self.start);
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.
-            let function: Function = unsafe { std::mem::transmute(self.pages.at(self.start)) };
+            let function: Function = unsafe { std::mem::transmute(self.pages.at(start)) };
             // SAFETY: by the caller.
             unsafe { function(addresses.as_ptr(), n) };
         }
@@ -255,5 +270,5 @@ mod code {
 
 pub use code::{compile, has, is_here, Native};
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;

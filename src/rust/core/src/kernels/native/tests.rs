@@ -3,6 +3,7 @@
 use super::*;
 use crate::dtype::{dispatch, Bool, Element};
 use crate::kernels::cast;
+use crate::kernels::memory::AlignedBytes;
 use crate::kernels::scalar;
 
 /// An element as its bits.
@@ -183,10 +184,27 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     let mut buffers: Vec<Vec<u8>> = reads.map(packed).collect();
     // What is after the last element stays.
     buffers.extend(chain.outputs.iter().map(|&v| vec![0xA5; n * chain.values[v].dtype.bytes() + 40]));
-    let addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
+    let mut addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
+    // Results past the caches are where a vector begins, or are not past them.
+    let mut aligned: Vec<AlignedBytes> = vec![];
+    if !chain.past.is_empty() && n % 2 == 0 {
+        let first = buffers.len() - chain.outputs.len();
+        for (buffer, address) in buffers.iter().zip(&mut addresses).skip(first) {
+            let mut bytes = AlignedBytes::zeroed(buffer.len() + emit::VECTOR);
+            bytes.as_mut_slice().fill(0xA5);
+            let start = bytes.as_mut_slice().as_mut_ptr();
+            *address = start.wrapping_add(start.align_offset(emit::VECTOR));
+            aligned.push(bytes);
+        }
+    }
     // SAFETY: a buffer for each argument, with so many elements.
     unsafe { native.call(&addresses, n) };
-    let stored = &buffers[buffers.len() - chain.outputs.len()..];
+    let first = buffers.len() - chain.outputs.len();
+    for (bytes, buffer) in aligned.iter_mut().zip(&mut buffers[first..]) {
+        let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(emit::VECTOR), buffer.len());
+        buffer.copy_from_slice(&bytes.as_slice()[start..start + n]);
+    }
+    let stored = &buffers[first..];
     for (&v, got) in chain.outputs.iter().zip(stored) {
         let (dtype, want) = (chain.values[v].dtype, packed(v));
         let width = dtype.bytes();
@@ -270,6 +288,7 @@ fn random_chains_are_right() {
         let made: Vec<usize> = chain.steps.iter().map(|step| step.result).collect();
         let Some(&last) = made.last() else { continue };
         chain.outputs = made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();
+        chain.past = chain.outputs.iter().copied().filter(|_| random.below(3) == 0).collect();
         let n = random.below(70);
         check(&chain, &mut random, n);
     }
