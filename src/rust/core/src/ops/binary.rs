@@ -192,7 +192,7 @@ binary_ops! {
     /// the product.
     mul_no_nan "mul_no_nan" {
         accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Formula(spell::mul_no_nan), example: "c(-Inf, 2), c(0, 3)",
-        float: |x, y| if y == F::of(0.0) { y } else { x * y },
+        native: MulNoNan, float: |x, y| if y == F::of(0.0) { y } else { x * y },
         complex: |x, y| if y == C::default() { y } else { x.map2(y, complex::mul) },
     }
     /// Quotient.

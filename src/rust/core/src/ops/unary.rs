@@ -146,7 +146,7 @@ unary_ops! {
     /// Square root.
     ///
     /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.

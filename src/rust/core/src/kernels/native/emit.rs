@@ -64,7 +64,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
         Op::Sub | Op::Negate => float || integer,
-        Op::Div | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
+        Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
         Op::Abs => float || is_signed(dtype),
         Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => float || integer,
@@ -494,6 +494,24 @@ impl Emitter<'_> {
             Op::Mul if float => self.both(at, step, vector(prefix, 1, 0x59), true),
             Op::Sub if float => self.both(at, step, vector(prefix, 1, 0x5C), false),
             Op::Div => self.both(at, step, vector(prefix, 1, 0x5E), false),
+            Op::MulNoNan => {
+                let (x, y) = (self.register(operand(0)), self.register(operand(1)));
+                let (to, mask) = (self.take(), self.take());
+                self.op(vector(prefix, 1, 0x59), to, x, Source::Register(y));
+                let zero = self.everywhere(&[0]);
+                self.op_with(vector(prefix, 1, 0xC2), mask, y, zero, FLOAT_EQ);
+                self.op_with(BLEND, to, to, Source::Register(y), mask << 4);
+                to
+            }
+            Op::Sqrt => {
+                let (x, to, mask) = (self.register(operand(0)), self.take(), self.take());
+                self.op(vector(prefix, 1, 0x51), to, 0, Source::Register(x));
+                let (compare, zero) = (vector(prefix, 1, 0xC2), self.everywhere(&[0]));
+                let nan = if prefix == 1 { self.everywhere(&f64::NAN.to_le_bytes()) } else { self.everywhere(&f32::NAN.to_le_bytes()) };
+                self.op_with(compare, mask, x, zero, FLOAT_LT);
+                self.op_with(BLEND, to, to, nan, mask << 4);
+                to
+            }
             Op::Add | Op::Max | Op::Or if dtype == DType::I1 => self.both(at, step, OR, true),
             Op::Mul | Op::Min | Op::And if dtype == DType::I1 => self.both(at, step, AND, true),
             Op::And => self.both(at, step, AND, true),

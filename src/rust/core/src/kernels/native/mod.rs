@@ -27,8 +27,12 @@ pub enum Op {
     Sub,
     /// Product; of booleans the logical and.
     Mul,
+    /// Product that is the second operand where that is 0.
+    MulNoNan,
     /// Quotient of floats.
     Div,
+    /// Square root of floats: that of a negative number is the positive quiet NaN, and a NaN keeps its payload.
+    Sqrt,
     /// Larger of two; NaN if either is, and -0 is below 0.
     Max,
     /// Smaller of two; likewise.

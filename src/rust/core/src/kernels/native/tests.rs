@@ -41,7 +41,9 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
                 Op::Add => bits(v(0) + v(1)),
                 Op::Sub => bits(v(0) - v(1)),
                 Op::Mul => bits(v(0) * v(1)),
+                Op::MulNoNan => bits(if v(1) == 0.0 { v(1) } else { v(0) * v(1) }),
                 Op::Div => bits(v(0) / v(1)),
+                Op::Sqrt => bits(v(0).sqrt()),
                 Op::Max => bits(scalar::maximum(v(0), v(1))),
                 Op::Min => bits(scalar::minimum(v(0), v(1))),
                 Op::Negate => bits(-v(0)),
@@ -100,7 +102,7 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
 /// Operands of an op on a dtype, and what it makes.
 fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     match op {
-        Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => (vec![dtype], dtype),
+        Op::Sqrt | Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => (vec![dtype], dtype),
         Op::Convert(to) => (vec![dtype], to),
         Op::Select => (vec![DType::I1, dtype, dtype], dtype),
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => (vec![dtype, dtype], DType::I1),
@@ -108,8 +110,8 @@ fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     }
 }
 
-const OPS: [Op; 23] = [
-    Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::And, Op::Or, Op::Xor, Op::Not, Op::Negate, Op::Abs, Op::Floor,
+const OPS: [Op; 25] = [
+    Op::Add, Op::Sub, Op::Mul, Op::MulNoNan, Op::Div, Op::Sqrt, Op::Max, Op::Min, Op::And, Op::Or, Op::Xor, Op::Not, Op::Negate, Op::Abs, Op::Floor,
     Op::Ceiling, Op::Trunc, Op::Round, Op::Eq, Op::Ne, Op::Gt, Op::Ge, Op::Lt, Op::Le, Op::Select,
 ];
 
