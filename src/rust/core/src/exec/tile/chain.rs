@@ -62,7 +62,8 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut made = vec![None; values.len()];
     for (at, draft) in drafts.iter().enumerate() {
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
-        let place = (first..links.len()).find(|&i| links[i].takes(draft, values));
+        let outside = |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
+        let place = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
         let place = place.unwrap_or_else(|| {
             links.push(Link {
                 members: vec![],
@@ -76,8 +77,8 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         });
         links[place].members.push(at);
         if step(draft, values).is_some() {
-            let own: Vec<usize> = draft.operands.iter().copied().filter(|&value| made[value] != Some(place)).collect();
-            links[place].read(&own, values);
+            let from = outside(place);
+            links[place].read(&from, values);
             links[place].width = links[place].width.or(width(draft, values));
         }
         made[draft.result] = Some(place);
@@ -101,13 +102,14 @@ fn step(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
 }
 
 impl Link {
-    fn takes(&self, draft: &Draft, values: &[Virtual]) -> bool {
+    /// Whether it takes an instruction, which reads these values from outside of it.
+    fn takes(&self, draft: &Draft, from: &[usize], values: &[Virtual]) -> bool {
         let same = match (self.width, width(draft, values)) {
             (Some(mine), Some(other)) => mine == other,
             _ => true,
         };
         let outside = |list: &[usize], constant: bool| {
-            let more = draft.operands.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
+            let more = from.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
             list.len() + more.count()
         };
         self.open && step(draft, values).is_some() && same && draft.folded == self.folded && self.members.len() < MAX_STEPS
