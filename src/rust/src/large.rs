@@ -25,8 +25,12 @@ const COUNTED: usize = 2;
 /// has become, the longer R waits: garbage of several times what it was would pile up, in memory that was never touched.
 const CYCLE: usize = 128 << 20;
 
-/// How many times a byte is counted from then on.
+/// How many times a byte is counted from then on; but no result as more than `LUMP` bytes for that: R would make room for
+/// what it takes for so large a vector, and collect more than what is young.
 const URGENT: usize = 4;
+
+/// See [`URGENT`].
+const LUMP: usize = 16 << 20;
 
 /// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result does.
 const TOLD: usize = 4 << 20;
@@ -205,7 +209,8 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
 /// As [`new_vector`].
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     let since = SINCE.fetch_add(bytes, Relaxed);
-    let counted = if since < CYCLE { bytes / COUNTED } else { bytes.saturating_mul(URGENT) };
+    let urgent = if since < CYCLE { 0 } else { bytes.saturating_mul(URGENT).min(LUMP) };
+    let counted = urgent.max(bytes / COUNTED);
     let untold = UNTOLD.load(Relaxed).saturating_add(counted);
     let told = if untold >= TOLD { untold } else { 0 };
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
