@@ -8,6 +8,7 @@
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Where blocks begin.
 const LINE: usize = 64;
@@ -21,8 +22,8 @@ const CHUNK: usize = 128 << 20;
 /// Of the machine's memory, the part that may be kept in blocks that nobody uses: one in so many.
 const SHARE: usize = 8;
 
-/// Blocks that come back before a chunk of which nobody took one is given to the system.
-const PATIENCE: u64 = 4096;
+/// How long nobody takes a block of a chunk before it is given to the system, when the next block comes back.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Memory of a machine that does not say how much it has.
 const UNKNOWN: usize = 4 << 30;
@@ -58,7 +59,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        with_store(|store| store.put(self.start, self.size, memory() / SHARE));
+        with_store(|store| store.put(self.start, self.size, memory() / SHARE, Instant::now()));
     }
 }
 
@@ -124,7 +125,7 @@ struct Chunk {
     /// Bytes that are free, by where they begin, counted from the start; no two of them touch.
     free: BTreeMap<usize, usize>,
     /// When a block was last cut from it.
-    used: u64,
+    used: Instant,
 }
 
 // SAFETY: the chunk owns its bytes, but for those of the blocks that were cut from it.
@@ -138,7 +139,7 @@ impl Chunk {
             return None;
         }
         advise(start, size);
-        Some(Chunk { start, size, free: BTreeMap::from([(0, size)]), used: 0 })
+        Some(Chunk { start, size, free: BTreeMap::from([(0, size)]), used: Instant::now() })
     }
 
     /// A block from the lowest place where it fits.
@@ -192,11 +193,9 @@ struct Store {
     chunks: Vec<Chunk>,
     /// Bytes that came back since free ones were last given to the system.
     kept: usize,
-    /// Counts blocks that came back.
-    age: u64,
 }
 
-static STORE: Mutex<Store> = Mutex::new(Store { chunks: Vec::new(), kept: 0, age: 0 });
+static STORE: Mutex<Store> = Mutex::new(Store { chunks: Vec::new(), kept: 0 });
 
 fn with_store<T>(f: impl FnOnce(&mut Store) -> T) -> T {
     f(&mut STORE.lock().unwrap_or_else(PoisonError::into_inner))
@@ -206,7 +205,7 @@ impl Store {
     /// A block from the chunks that are there.
     fn take(&mut self, size: usize) -> Option<Block> {
         let (chunk, block) = self.chunks.iter_mut().find_map(|chunk| chunk.take(size).map(|block| (chunk, block)))?;
-        chunk.used = self.age;
+        chunk.used = Instant::now();
         self.kept = self.kept.saturating_sub(size);
         Some(block)
     }
@@ -223,13 +222,12 @@ impl Store {
     }
 
     /// Keeps the bytes of a block; if they are more than `limit` with what is kept, the system gets all that are free.
-    fn put(&mut self, start: *mut u8, size: usize, limit: usize) {
+    fn put(&mut self, start: *mut u8, size: usize, limit: usize, now: Instant) {
         let Some(chunk) = self.chunks.iter_mut().find(|chunk| chunk.holds(start)) else { return };
         chunk.put(start, size);
-        self.age += 1;
         self.kept += size;
-        let (age, full) = (self.age, self.kept > limit);
-        self.chunks.retain(|chunk| !chunk.is_free() || !(full || chunk.used + PATIENCE <= age));
+        let full = self.kept > limit;
+        self.chunks.retain(|chunk| !chunk.is_free() || !(full || chunk.used + PATIENCE <= now));
         if full {
             self.kept = 0;
             for chunk in &self.chunks {
@@ -269,15 +267,15 @@ mod tests {
         let blocks = [1000, 2000, 3000].map(|size| take(&mut store, size * LINE));
         let starts = blocks.map(|(start, _)| start as usize);
         assert_eq!([starts[1] - starts[0], starts[2] - starts[1]], [1000 * LINE, 2000 * LINE]);
-        store.put(blocks[0].0, blocks[0].1, usize::MAX);
-        store.put(blocks[1].0, blocks[1].1, usize::MAX);
+        store.put(blocks[0].0, blocks[0].1, usize::MAX, Instant::now());
+        store.put(blocks[1].0, blocks[1].1, usize::MAX, Instant::now());
         // Both places are one now.
         let large = take(&mut store, 2500 * LINE);
         assert_eq!(large.0 as usize, starts[0]);
         let small = take(&mut store, 500 * LINE);
         assert_eq!(small.0 as usize, starts[0] + 2500 * LINE);
         for (start, size) in [small, blocks[2], large] {
-            store.put(start, size, usize::MAX);
+            store.put(start, size, usize::MAX, Instant::now());
         }
         assert!(store.chunks.len() == 1 && store.chunks[0].is_free());
     }
@@ -292,7 +290,7 @@ mod tests {
             let n = (state >> 33) as usize;
             if held.len() > 40 || (n % 3 == 0 && !held.is_empty()) {
                 let (start, size) = held.swap_remove(n % held.len());
-                store.put(start, size, usize::MAX);
+                store.put(start, size, usize::MAX, Instant::now());
             } else {
                 let new = take(&mut store, (n % 100_000 + 1) * LINE);
                 let (start, end) = (new.0 as usize, new.0 as usize + new.1);
@@ -300,7 +298,7 @@ mod tests {
                 held.push(new);
             }
         }
-        held.into_iter().for_each(|(start, size)| store.put(start, size, usize::MAX));
+        held.into_iter().for_each(|(start, size)| store.put(start, size, usize::MAX, Instant::now()));
         assert!(store.chunks.iter().all(Chunk::is_free));
     }
 
@@ -309,37 +307,37 @@ mod tests {
         let mut store = Store::default();
         let (a, b) = (take(&mut store, CHUNK), take(&mut store, 1000 * LINE));
         assert_eq!(store.chunks.len(), 2);
-        store.put(a.0, a.1, CHUNK);
+        store.put(a.0, a.1, CHUNK, Instant::now());
         assert_eq!((store.chunks.len(), store.kept), (2, CHUNK));
-        store.put(b.0, b.1, CHUNK);
+        store.put(b.0, b.1, CHUNK, Instant::now());
         assert_eq!((store.chunks.len(), store.kept), (0, 0));
         // Pages between blocks that are used come back as they were not.
         let blocks = [HUGE, 2 * HUGE, LINE].map(|size| take(&mut store, size));
         // SAFETY: it has as many bytes, and they are written before they are read.
         let first = unsafe {
             blocks[1].0.write_bytes(7, blocks[1].1);
-            store.put(blocks[1].0, blocks[1].1, 0);
+            store.put(blocks[1].0, blocks[1].1, 0, Instant::now());
             *blocks[1].0
         };
         assert_eq!(first, if cfg!(target_os = "linux") { 0 } else { 7 });
-        store.put(blocks[0].0, blocks[0].1, usize::MAX);
-        store.put(blocks[2].0, blocks[2].1, usize::MAX);
+        store.put(blocks[0].0, blocks[0].1, usize::MAX, Instant::now());
+        store.put(blocks[2].0, blocks[2].1, usize::MAX, Instant::now());
     }
 
     #[test]
     fn chunks_that_nobody_uses_go_after_a_while() {
         let mut store = Store::default();
         let (a, b) = (take(&mut store, CHUNK / 2), take(&mut store, CHUNK));
-        store.put(b.0, b.1, usize::MAX);
-        let another = |store: &mut Store| {
+        store.put(b.0, b.1, usize::MAX, Instant::now());
+        let another = |store: &mut Store, now: Instant| {
             let (start, size) = take(store, LINE);
-            store.put(start, size, usize::MAX);
+            store.put(start, size, usize::MAX, now);
         };
-        (2..PATIENCE).for_each(|_| another(&mut store));
+        another(&mut store, Instant::now());
         assert_eq!(store.chunks.len(), 2);
-        another(&mut store);
+        another(&mut store, Instant::now() + PATIENCE);
         assert_eq!(store.chunks.len(), 1);
-        store.put(a.0, a.1, usize::MAX);
+        store.put(a.0, a.1, usize::MAX, Instant::now());
     }
 
     #[test]
