@@ -23,7 +23,7 @@ const COUNTED: usize = 2;
 
 /// Bytes of results from one collection to the next after which R is told of more than there are. The larger its own heap
 /// has become, the longer R waits: garbage of several times what it was would pile up, in memory that was never touched.
-const CYCLE: usize = 128 << 20;
+const CYCLE: usize = 512 << 20;
 
 /// How many times a byte is counted from then on; but no result as more than `LUMP` bytes for that: R would make room for
 /// what it takes for so large a vector, and collect more than what is young.
