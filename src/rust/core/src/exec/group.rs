@@ -306,8 +306,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Puts a reduction over the last dimensions into the group that makes its operand, if that is then never in memory; what
-    /// is in memory anyway is read faster by itself.
+    /// Puts a reduction over the last dimensions into the group that makes its operand, which is then not read from memory for
+    /// it; an operand that no group makes is read faster by itself.
     fn put_across(&mut self, node: usize, len: usize, rows: usize) {
         let operand = self.graph.nodes()[node].operands[0];
         let unit = self.available(operand, len);
