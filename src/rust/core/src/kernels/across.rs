@@ -47,10 +47,15 @@ impl fmt::Debug for Folding {
     }
 }
 
+/// Tiles of each result of folds across `len` elements in columns of `rows`.
+pub fn parts(len: usize, rows: usize) -> usize {
+    (len / rows).div_ceil(TILE)
+}
+
 impl Across {
     /// Tiles of a result of a program on so many elements.
     pub fn parts(&self, len: usize) -> usize {
-        (len / self.rows).div_ceil(TILE)
+        parts(len, self.rows)
     }
 
     /// Runs a program whose folds these are.

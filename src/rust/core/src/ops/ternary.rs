@@ -7,6 +7,7 @@ use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
+use crate::kernels::native;
 use crate::kernels::tile::{self, TILE};
 use crate::kernels::wide::wide;
 use crate::kernels::window::by_width;
@@ -22,7 +23,10 @@ pub enum Ternary {
     Clamp,
 }
 
-static SELECT: Row = super::written("select", "nv_ifelse", &["pred", "true_value", "false_value"], ANY);
+static SELECT: Row = Row {
+    native: Some(native::Op::Select),
+    ..super::written("select", "nv_ifelse", &["pred", "true_value", "false_value"], ANY)
+};
 static CLAMP: Row = super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ORDERED);
 
 impl Ternary {

@@ -1,6 +1,6 @@
 //! Ops that compute element by element: their kernels on one tile, as instructions of a tile program, and what these cost.
 
-use super::{Binary, Op, Ternary, Unary};
+use super::{Binary, Op, Unary};
 use crate::dtype::DType;
 use crate::kernels::frame::Kernel;
 use crate::kernels::native;
@@ -36,7 +36,6 @@ impl Op {
     /// What it is as a step of native code on operands of these dtypes, if it can be one.
     pub(crate) fn native(&self, from: &[DType]) -> Option<native::Op> {
         let step = match self {
-            Op::Ternary(Ternary::Select) => native::Op::Select,
             Op::Convert(op) => native::Op::Convert(op.dtype),
             op => op.row().native?,
         };

@@ -6,7 +6,7 @@ use crate::exec::group::{dtypes, Group};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
-use crate::kernels::across::{Across, Folding};
+use crate::kernels::across::{self, Across, Folding};
 use crate::kernels::fold::{Accumulators, PARTIAL};
 use crate::kernels::frame::{Code, Instruction, Kernel, Slot, Work};
 use crate::kernels::native;
@@ -153,7 +153,7 @@ pub fn compile(
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
     // Segments that are longer than a tile leave partial results.
-    let parts = group.across.map_or(cut(group, 0).parts(), |rows| (group.len / rows).div_ceil(TILE));
+    let parts = group.across.map_or(cut(group, 0).parts(), |rows| across::parts(group.len, rows));
     for &number in nodes {
         let node = &graph.nodes()[number];
         let result = node.results[0];
@@ -162,7 +162,6 @@ pub fn compile(
         if matches!(node.op, Op::Reduction(_)) {
             operands[0] = compiler.spread(operands[0]);
         }
-        let across = group.across.filter(|_| matches!(node.op, Op::Reduction(_)));
         let from = dtypes(graph, &node.operands);
         picoseconds += group.len * node.op.picoseconds(&from);
         let number = kept.iter().position(|k| k.root == result);
@@ -181,7 +180,7 @@ pub fn compile(
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
         let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
-        if let (Some(_), Op::Reduction(op)) = (across, &op) {
+        if let (Some(_), Op::Reduction(op)) = (group.across, &op) {
             let make = Make::Fold(op.accumulators(from[0]));
             compiler.each.push(Draft { make, operands, result: value, folded: false, step: None, native: None, past: false });
             continue;

@@ -188,9 +188,11 @@ impl Emitter<'_> {
             match value.origin {
                 Origin::Step => {}
                 Origin::Literal(literal) => {
-                    let bytes = dispatch!(literal.dtype(), T => cast::bytes(&[literal.get::<T>()]).to_vec());
-                    let bytes = if value.dtype == DType::I1 { vec![0u8.wrapping_sub(bytes[0])] } else { bytes };
-                    self.homes[v] = Home::Literal(self.assembler.literal(std::array::from_fn(|i| bytes[i % bytes.len()])));
+                    let mut bytes = literal.to_bytes();
+                    if value.dtype == DType::I1 {
+                        bytes[0] = 0u8.wrapping_sub(bytes[0]);
+                    }
+                    self.homes[v] = Home::Literal(self.pooled(&bytes[..value.dtype.bytes()]));
                 }
                 Origin::Elements => {
                     let register = next();
@@ -469,9 +471,14 @@ impl Emitter<'_> {
         SUB[self.size()].expect("of every width")
     }
 
+    /// The number of a literal that is in every lane.
+    fn pooled(&mut self, bytes: &[u8]) -> usize {
+        self.assembler.literal(std::array::from_fn(|i| bytes[i % bytes.len()]))
+    }
+
     /// A literal in every lane.
     fn everywhere(&mut self, bytes: &[u8]) -> Source {
-        Source::Literal(self.assembler.literal(std::array::from_fn(|i| bytes[i % bytes.len()])))
+        Source::Literal(self.pooled(bytes))
     }
 
     /// The sign bit of the elements.
