@@ -11,7 +11,7 @@ use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, StaticSlice, Ternary, Transpose,
+    Binary, BroadcastInDim, Builder, Compare, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, RngBits, StaticSlice, Ternary, Transpose,
     Unary,
 };
 use anvil_core::shape::{Axis, Shape};
@@ -577,4 +577,65 @@ fn large_results_that_leave_the_program_are_whole() {
     let less = broadcast(&mut b, sum, &[n], &[]);
     let less = binary(&mut b, Binary::sub, z, less);
     agrees(&b.finish(vec![z, w, wide, sum, less]), 4);
+}
+
+/// The product over a dimension of each.
+fn product(b: &mut Builder, x: Value, i: usize, y: Value, j: usize) -> Value {
+    let product = DotGeneral { contracting: [vec![Axis(i)], vec![Axis(j)]], batching: [vec![], vec![]] };
+    b.node1(Op::DotGeneral(product), &[x, y]).unwrap()
+}
+
+#[test]
+fn products_with_vectors_are_part_of_groups() {
+    let sizes = [(1, 1), (5, 1), (1, 5), (20, 20), (7, 3), (TILE, 20), (TILE + 1, 1), (3000, 63), (3000, 64), (2500, 128), (40_003, 20)];
+    for (seed, (n, p)) in sizes.into_iter().enumerate() {
+        for (dtype, turned, column) in [(DType::F32, false, false), (DType::F64, true, false), (DType::F32, true, true), (DType::F64, false, true)] {
+            let mut b = Builder::default();
+            let given = input(&mut b, dtype, &if turned { [p, n] } else { [n, p] });
+            let x = if turned { transpose(&mut b, given) } else { given };
+            let of = |k: usize| if column { vec![k, 1] } else { vec![k] };
+            let (w, y) = (input(&mut b, dtype, &of(p)), input(&mut b, dtype, &of(n)));
+            let eta = product(&mut b, x, 1, w, 0);
+            let mean = unary(&mut b, Unary::logistic, eta);
+            let rest = binary(&mut b, Binary::sub, mean, y);
+            // The vector first, and the matrix.
+            let slope = if column { product(&mut b, rest, 0, x, 0) } else { product(&mut b, x, 0, rest, 0) };
+            let squares = product(&mut b, y, 0, rest, 0);
+            let all = if column { vec![0, 1] } else { vec![0] };
+            let loss = reduce(&mut b, Fold::Sum, rest, &all);
+            let text = agrees(&b.finish(vec![slope, loss, squares]), seed as u64);
+            let groups = text.lines().filter(|line| line.contains("group of")).count();
+            // Matrices of 128 columns of doubles, and what a row is longer than a column is made of, are steps of their own.
+            let narrow = TILE * p * dtype.bytes() <= 1 << 19 && n > p;
+            assert!(!narrow || (steps(&text), groups) == (1, 1), "{n} {p} {dtype}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn products_read_what_is_in_memory() {
+    for (n, p) in [(30, 30), (2000, 40), (2000, 1)] {
+        let mut b = Builder::default();
+        let (x, w, y) = (input(&mut b, DType::F64, &[n, p]), input(&mut b, DType::F64, &[p]), input(&mut b, DType::F64, &[n]));
+        // A vector and a matrix that groups make, of as many elements as what is made of them.
+        let w = unary(&mut b, Unary::tanh, w);
+        let square = binary(&mut b, Binary::mul, x, x);
+        let eta = product(&mut b, square, 1, w, 0);
+        let eta = binary(&mut b, Binary::add, eta, y);
+        // Shares of all, as of a softmax, and sums with the rows of a matrix of the group.
+        let most = reduce(&mut b, Fold::Max, eta, &[0]);
+        let most = broadcast(&mut b, most, &[n], &[]);
+        let less = binary(&mut b, Binary::sub, eta, most);
+        let exp = unary(&mut b, Unary::exp, less);
+        let sum = reduce(&mut b, Fold::Sum, exp, &[0]);
+        let sum = broadcast(&mut b, sum, &[n], &[]);
+        let share = binary(&mut b, Binary::div, exp, sum);
+        let back = product(&mut b, share, 0, square, 0);
+        let own = product(&mut b, share, 0, share, 0);
+        let ones = number(&mut b, DType::F64, 1.0, &[n]);
+        let sums = product(&mut b, ones, 0, x, 0);
+        let next = binary(&mut b, Binary::sub, w, back);
+        let again = product(&mut b, x, 1, next, 0);
+        agrees(&b.finish(vec![next, own, sums, again, share]), n as u64);
+    }
 }

@@ -12,6 +12,10 @@
 //! what they are folded into is in a register too: it can be computed on there, an element for each segment, and be
 //! repeated for the elements of the segments, in the same group. So a softmax or a variance is read and written once.
 //!
+//! So is a product of a matrix and a vector if the matrix is narrow: its elements are made from the rows of a matrix in
+//! memory, a tile at a time, or a vector that the group makes is multiplied with them, tile by tile. What computes
+//! `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in the cache.
+//!
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
 //! each group that reads it, and by itself if anything else does.
 
@@ -19,7 +23,7 @@ use super::views::Views;
 use crate::dtype::DType;
 use crate::graph::{Def, Value};
 use crate::kernels::tile::TILE;
-use crate::ops::{Graph, Op};
+use crate::ops::{ByVector, DotGeneral, Graph, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -41,6 +45,10 @@ const MAX_ROW: usize = 1 << 14;
 /// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are in the cache
 /// anyway when it comes to them.
 const ACROSS: usize = 1 << 16;
+
+/// Bytes of the rows of a matrix that a tile is made from, at most: they stay in the second-level cache until a second
+/// product reads them.
+const NARROW: usize = 1 << 19;
 
 /// What is done at one time.
 #[derive(Clone, Debug)]
@@ -77,7 +85,7 @@ pub struct Units {
 
 /// How a node can take part in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+pub(super) enum Role {
     /// A view, which no unit makes.
     View,
     /// One value everywhere, or counting: can be made in any group.
@@ -88,6 +96,10 @@ enum Role {
     Fold(usize, usize),
     /// One element from those at the same place of all columns: number of elements, and of those in a column.
     Across(usize, usize),
+    /// Each element, of this many, from all of its operands, which are in memory.
+    Whole(usize),
+    /// Few elements from all of a matrix in memory, the operand with that number, and of a vector of so many elements.
+    Columns(usize, usize),
     /// No part.
     Alone,
 }
@@ -97,7 +109,27 @@ pub fn dtypes(graph: &Graph, operands: &[Value]) -> Vec<DType> {
     operands.iter().map(|&v| graph.aval(v).dtype).collect()
 }
 
-fn role(graph: &Graph, views: &Views, node: usize) -> Role {
+impl Role {
+    /// The number of elements, if it makes each in its place.
+    fn elements(self) -> Option<usize> {
+        match self {
+            Role::Element(len) | Role::Whole(len) => Some(len),
+            _ => None,
+        }
+    }
+
+    /// Whether it reads all of its operand with this number at a time.
+    pub(super) fn reads_whole(self, operand: usize) -> bool {
+        match self {
+            Role::Whole(_) => true,
+            Role::Columns(_, matrix) => operand == matrix,
+            _ => false,
+        }
+    }
+}
+
+/// The role of a node.
+pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
     let node = &graph.nodes()[node];
     let &[result] = node.results.as_slice() else { return Role::Alone };
     if views.is_view(result) {
@@ -116,8 +148,27 @@ fn role(graph: &Graph, views: &Views, node: usize) -> Role {
         op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
             Role::Element(size(result))
         }
+        Op::DotGeneral(op) => match by_vector(graph, views, op, &node.operands) {
+            Some(ByVector { rows, k, dtype, dense, .. }) if dense && rows >= k && TILE * k * dtype.bytes() <= NARROW => {
+                Role::Whole(rows)
+            }
+            Some(ByVector { rows, k, dtype, matrix, .. }) if rows < k && TILE * rows * dtype.bytes() <= NARROW => {
+                Role::Columns(k, matrix)
+            }
+            _ => Role::Alone,
+        },
         _ => Role::Alone,
     }
+}
+
+/// A product as one of a matrix and a vector.
+pub(super) fn by_vector(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByVector> {
+    let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
+    let shapes = [0, 1].map(|i| &graph.aval(operands[i]).shape);
+    // Of two vectors, the matrix is one that no group makes.
+    let given = |i: usize| !matches!(graph.def(views.root(operands[i])), Def::Result(..));
+    let matrix = usize::from(!given(0) && given(1));
+    op.by_vector(graph.aval(operands[0]).dtype, [(shapes[0], &layouts[0]), (shapes[1], &layouts[1])], matrix)
 }
 
 /// Cuts a graph into units.
@@ -240,13 +291,25 @@ impl Planner<'_> {
             return 0;
         }
         let alike = self.drafts[self.unit_of[node]].group.is_some_and(|group| group.len == len);
-        let in_register = self.views.is_whole(operand) && self.roles[node] == Role::Element(len) && alike;
+        let in_register = self.views.is_whole(operand) && self.roles[node].elements() == Some(len) && alike;
         self.unit_of[node] + usize::from(!in_register && !self.is_repeated(operand, len))
+    }
+
+    /// The first unit in which a node could be that reads all of this operand at a time.
+    fn in_memory(&self, operand: Value) -> usize {
+        match self.maker(self.views.root(operand)) {
+            Some(node) if self.roles[node] != Role::Source => self.unit_of[node] + 1,
+            _ => 0,
+        }
     }
 
     /// The segment of a group that folds segments into this value, if its tiles can be whole ones.
     fn row(&self, root: Value) -> Option<usize> {
-        let group = self.drafts.get(self.unit_of[self.maker(root)?])?.group?;
+        let maker = self.maker(root)?;
+        if matches!(self.roles[maker], Role::Columns(..)) {
+            return None;
+        }
+        let group = self.drafts.get(self.unit_of[maker])?.group?;
         let segment = group.segment.filter(|segment| (2..=MAX_ROW).contains(segment))?;
         (self.graph.aval(root).shape.size() * segment == group.len).then_some(segment)
     }
@@ -281,15 +344,18 @@ impl Planner<'_> {
         let (len, segment) = match self.roles[node] {
             Role::View | Role::Source => return,
             Role::Alone => return self.open(node, None),
-            Role::Element(len) => (len, None),
+            Role::Element(len) | Role::Whole(len) => (len, None),
             Role::Fold(len, segment) => (len, Some(segment)),
             Role::Across(len, rows) => return self.put_across(node, len, rows),
+            Role::Columns(len, matrix) => return self.put_columns(node, len, matrix),
         };
-        if let (None, Some(unit)) = (segment, self.row_of(node)) {
+        let whole = self.roles[node].reads_whole(0);
+        if let (None, false, Some(unit)) = (segment, whole, self.row_of(node)) {
             return self.join(node, unit, None);
         }
         let operands = &self.graph.nodes()[node].operands;
-        let first = operands.iter().map(|&v| self.available(v, len)).max().unwrap_or(0);
+        let available = |&v: &Value| if whole { self.in_memory(v) } else { self.available(v, len) };
+        let first = operands.iter().map(available).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
         let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
         // The group that makes an operand, else one that reads the same; small ones are put together to save steps.
@@ -320,13 +386,27 @@ impl Planner<'_> {
         self.drafts[unit].group = group.map(|group| Group { across: Some(rows), ..group });
     }
 
+    /// Puts a product of a matrix with a vector that a group makes into this group, if the matrix is in memory before.
+    fn put_columns(&mut self, node: usize, len: usize, matrix: usize) {
+        let operands = &self.graph.nodes()[node].operands;
+        let (matrix, vector) = (operands[matrix], operands[1 - matrix]);
+        let unit = self.available(vector, len);
+        let group = self.drafts.get(unit).and_then(|draft| draft.group);
+        let in_time = self.in_memory(matrix) <= unit && self.is_in(vector, unit) && self.views.is_whole(vector);
+        if group.map_or(true, |group| group.len != len) || !in_time || !self.fits(node, unit, Some(len)) {
+            return self.open(node, None);
+        }
+        self.join(node, unit, Some(len));
+    }
+
     /// What a node would read from memory in this unit and no other node of it does.
     fn new_reads(&self, node: usize, unit: usize) -> Vec<Value> {
         let mut reads: Vec<Value> = Vec::new();
-        for &operand in &self.graph.nodes()[node].operands {
+        for (i, &operand) in self.graph.nodes()[node].operands.iter().enumerate() {
             let root = self.views.root(operand);
             let known = self.drafts[unit].reads.contains(&root) || reads.contains(&root);
-            if !known && !self.is_source(operand) && !self.is_in(operand, unit) && !self.views.is_one(operand) {
+            let made = || self.is_source(operand) || self.is_in(operand, unit) || self.views.is_one(operand);
+            if !known && (self.roles[node].reads_whole(i) || !made()) {
                 reads.push(root);
             }
         }
@@ -388,8 +468,9 @@ impl Planner<'_> {
         }
         let nodes = self.graph.nodes();
         let whole = |&&reader: &&usize| {
-            let reads = nodes[reader].operands.iter().filter(|&&v| self.views.root(v) == result);
-            self.unit_of[reader] != to || reads.into_iter().all(|&v| self.views.is_whole(v))
+            let reads = nodes[reader].operands.iter().enumerate().filter(|(_, &v)| self.views.root(v) == result);
+            let in_place = |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.roles[reader].reads_whole(i);
+            self.unit_of[reader] != to || reads.into_iter().all(in_place)
         };
         let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v);
         if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
@@ -420,13 +501,13 @@ impl Planner<'_> {
                 continue;
             }
             let own = unit_of[number];
-            for &v in &node.operands {
+            for (i, &v) in node.operands.iter().enumerate() {
                 let root = views.root(v);
                 let Def::Result(made, _) = graph.def(root) else { continue };
                 let source = roles[made] == Role::Source;
                 let counts = matches!(graph.nodes()[made].op, Op::Iota(_));
                 let inside = if source { !counts || views.is_whole(v) } else { unit_of[made] == own };
-                if grouped.get(own) == Some(&true) && inside {
+                if grouped.get(own) == Some(&true) && inside && !roles[number].reads_whole(i) {
                     continue;
                 }
                 kept[root.index()] = true;

@@ -315,9 +315,10 @@ impl<'a> Planner<'a> {
             return false;
         }
         unit.nodes.iter().map(|&n| &self.graph.nodes()[n]).all(|node| {
-            // A reduction of segments of one element has as many results, and other tiles.
-            let other = matches!(node.op, Op::Reduction(_)) && node.results[0] == result;
-            !other && node.operands.iter().all(|&v| self.views.root(v) != operand || self.views.is_whole(v))
+            // A reduction of segments of one element has as many results, and other tiles; products read more than a tile.
+            let (folds, product) = (matches!(node.op, Op::Reduction(_)), matches!(node.op, Op::DotGeneral(_)));
+            let in_place = |&v: &Value| self.views.root(v) != operand || (self.views.is_whole(v) && !product);
+            !((folds || product) && node.results[0] == result) && node.operands.iter().all(in_place)
         })
     }
 
@@ -395,8 +396,8 @@ impl<'a> Planner<'a> {
         let made = self.units.made[root.index()];
         let is_read = |(number, unit): (usize, &Unit)| {
             let mut nodes = unit.nodes.iter().map(|&n| &self.graph.nodes()[n]);
-            // A reduction of segments of one element has as many results, which have a kernel of their own.
-            let fold = |node: &Node<Op>| matches!(node.op, Op::Reduction(_)) && node.results[0] == root;
+            // A reduction of segments of one element has as many results, which have a kernel of their own, as products have.
+            let fold = |node: &Node<Op>| matches!(node.op, Op::Reduction(_) | Op::DotGeneral(_)) && node.results[0] == root;
             let reads = |node: &Node<Op>| node.operands.iter().any(|&v| self.views.root(v) == root);
             nodes.any(|node| fold(node) || (made != Some(number) && reads(node)))
         };

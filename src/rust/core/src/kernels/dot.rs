@@ -185,7 +185,7 @@ macro_rules! dot_float {
                 }
             }
             fn vector(matrix: Matrix<$type>, x: &[$type], out: &mut [$type]) -> bool {
-                matvec::<$type, $line>(matrix, x, out);
+                matvec(matrix, x, out);
                 true
             }
             fn parts(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {

@@ -114,6 +114,8 @@ pub(super) enum Extent {
     Tile(usize),
     /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a [`Partial`] for each tile.
     Fold(usize),
+    /// So many bytes for each part of a segment.
+    Part(usize),
     /// All of a stream that no instruction writes.
     Whole,
     /// So many bytes of a stream.
@@ -122,7 +124,7 @@ pub(super) enum Extent {
     Constant(usize),
 }
 
-type Run = dyn Fn(&Window) + Send + Sync;
+pub(super) type Run = dyn Fn(&Window) + Send + Sync;
 
 /// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the three.
 pub struct Kernel {
@@ -143,6 +145,11 @@ fn tile_of<T>() -> Extent {
 }
 
 impl Kernel {
+    /// A kernel that keeps to these extents.
+    pub(super) fn new(run: Box<Run>, reads: [Extent; 3], write: Extent) -> Kernel {
+        Kernel { run, reads, write }
+    }
+
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
@@ -174,13 +181,13 @@ impl Kernel {
 
     /// The tile of a stream of this shape and layout.
     pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
-        let run = Box::new(move |w: &Window| gather::<T>(w.whole(), &shape, &layout, w.range(), w.write()));
+        let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
         Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
     pub fn splat<T: Element>(element: usize) -> Kernel {
-        let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>()[element]));
+        let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
         let write = Extent::Constant(size_of::<T>());
         Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
     }
@@ -532,8 +539,8 @@ enum Resolved<'c> {
         kernel: &'c Run,
         reads: [Place; 3],
         write: Place,
-        /// Bytes of the first operand, if it is read whole.
-        whole: usize,
+        /// Bytes of the first two operands, if they are read whole.
+        whole: [usize; 2],
         /// Elements that are done at one time: all of a tile, unless an operand is a constant.
         part: usize,
         /// Copies of a constant, if it fills one.
@@ -619,13 +626,13 @@ impl Room<'_> {
 
     fn kernel<'c>(&self, kernel: &'c Kernel, operands: &[Slot; 3], result: Slot, folded: bool) -> Resolved<'c> {
         let (write, written) = self.place(result, kernel.write, folded, true);
-        let mut whole = 0;
+        let mut whole = [0; 2];
         let reads = [0, 1, 2].map(|i| {
             let (place, bytes) = self.place(operands[i], kernel.reads[i], folded, false);
             assert!(bytes.1 == 0 || bytes.apart(&written), "an instruction writes what it reads");
             if kernel.reads[i] == Extent::Whole {
-                assert!(i == 0, "only the first operand is read whole");
-                whole = bytes.1;
+                assert!(i < 2, "only the first two operands are read whole");
+                whole[i] = bytes.1;
             }
             place
         });
@@ -682,6 +689,11 @@ impl Room<'_> {
                 let (place, bytes) = stream(i, count * size);
                 (Place { by_fold: size, ..place }, bytes)
             }
+            (Extent::Part(size), Slot::Stream(i)) => {
+                assert!(self.cut.parts() == self.cut.tiles(), "a part of what is no segment");
+                let (place, bytes) = stream(i, self.cut.parts() * size);
+                (Place { by_fold: size, ..place }, bytes)
+            }
             (Extent::Fold(size), Slot::Register(at)) if self.cut.parts() == 1 => {
                 fixed(self.registers.part(at, self.cut.folded() * size))
             }
@@ -700,7 +712,7 @@ impl Room<'_> {
 pub struct Window<'w> {
     reads: [*const u8; 3],
     write: *mut u8,
-    whole: usize,
+    whole: [usize; 2],
     start: usize,
     len: usize,
     cut: &'w Cut,
@@ -708,18 +720,18 @@ pub struct Window<'w> {
 
 impl Window<'_> {
     /// Which elements they are.
-    fn range(&self) -> Range<usize> {
+    pub(super) fn range(&self) -> Range<usize> {
         self.start..self.start + self.len
     }
 
     /// The elements of an operand.
-    fn read<T: Element>(&self, i: usize) -> &[T] {
+    pub(super) fn read<T: Element>(&self, i: usize) -> &[T] {
         self.slice(i, self.len)
     }
 
-    /// All elements of the first operand.
-    fn whole<T: Element>(&self) -> &[T] {
-        self.slice(0, self.whole / size_of::<T>())
+    /// All elements of one of the first two operands.
+    pub(super) fn whole<T: Element>(&self, i: usize) -> &[T] {
+        self.slice(i, self.whole[i] / size_of::<T>())
     }
 
     fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
@@ -732,13 +744,13 @@ impl Window<'_> {
 
     /// The elements to make.
     #[allow(clippy::mut_from_ref)]
-    fn write<T: Element>(&self) -> &mut [T] {
+    pub(super) fn write<T: Element>(&self) -> &mut [T] {
         self.folded(self.len)
     }
 
     /// The elements to make, of which there are `n`. Kernels call this once.
     #[allow(clippy::mut_from_ref)]
-    fn folded<T: Element>(&self, n: usize) -> &mut [T] {
+    pub(super) fn folded<T: Element>(&self, n: usize) -> &mut [T] {
         let pointer = self.write.cast::<T>();
         assert!(pointer.is_aligned(), "a result is not aligned");
         // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by nobody.

@@ -11,7 +11,6 @@ use super::pool;
 use super::tile::{gather_run, TILE};
 use super::wide::{wide_loop, Loop};
 use crate::dtype::{Element, Float};
-use std::ops::Range;
 
 /// Products below which a sum has one part.
 const SHORT: usize = 64;
@@ -26,35 +25,19 @@ const TOGETHER: usize = 2048;
 /// Elements of the matrix in a piece of work for a thread.
 const PIECE: usize = 1 << 17;
 
-/// About how long an element of the matrix takes, in picoseconds: it is read from memory once.
-const ELEMENT: usize = 200;
+/// About how long a byte of the matrix takes, in picoseconds, if it is in a cache: what comes from memory is shared anyway.
+pub const COST: usize = 16;
 
-/// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`; `L` elements are a cache line.
-pub fn matvec<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
-    if x.len() < SHORT { product::<F, 1>(matrix, x, out) } else { product::<F, L>(matrix, x, out) }
-}
-
-fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
+/// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`.
+pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     let (k, m) = (x.len(), out.len());
     if k == 0 || m == 0 {
         return out.fill(F::of(0.0));
     }
-    let lines = L > 1 && matrix.strides[1] == 1;
-    let group = if lines { LINES } else { TOGETHER };
-    let (size, picoseconds) = ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(ELEMENT));
-    let make = |first: usize, range: Range<usize>, out: &mut [F]| {
-        let x = &x[range.clone()];
-        match (L, matrix.strides) {
-            (1, [_, 1]) => one_by_one(matrix, x, first, out),
-            (_, [_, 1]) => across::<F, L>(matrix, x, range.start, first, out),
-            _ => down::<F, L>(matrix, x, range.start, first, out),
-        }
-    };
+    let group = group(matrix, k);
+    let (size, picoseconds) = ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(COST * size_of::<F>()));
     if k <= TILE {
-        return pool::for_each_chunk(out, size, picoseconds, |i, out| {
-            let firsts = (i * size..).step_by(group);
-            firsts.zip(out.chunks_mut(group)).for_each(|(first, out)| make(first, 0..k, out));
-        });
+        return pool::for_each_chunk(out, size, picoseconds, |i, out| part(matrix, x, k, [i * size, 0], out));
     }
     // The first group of rows: the sums of its first tile, then of its second; then the next group.
     let count = k.div_ceil(TILE);
@@ -67,16 +50,47 @@ fn product<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) 
             let (tile, row) = (within / rows, within % rows);
             let (now, later) = sums.split_at_mut(sums.len().min(rows - row));
             at += now.len();
-            make(first + row, tile * TILE..((tile + 1) * TILE).min(k), now);
+            let range = tile * TILE..((tile + 1) * TILE).min(k);
+            part(matrix, &x[range.clone()], k, [first + row, range.start], now);
             sums = later;
         }
     });
-    for (out, sums) in out.chunks_mut(group).zip(sums.chunks(group * count)) {
-        let rows = out.len();
-        for (i, out) in out.iter_mut().enumerate() {
-            let parts = sums[i..].iter().step_by(rows);
-            *out = parts.fold(F::Wide::of(0.0), |sum, part| sum + part.convert::<F::Wide>()).convert();
+    out.chunks_mut(group).zip(sums.chunks(group * count)).for_each(|(out, sums)| add_parts(sums, out));
+}
+
+/// Results that are made together.
+fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
+    if k >= SHORT && matrix.strides[1] == 1 { LINES } else { TOGETHER }
+}
+
+/// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as many elements of
+/// the vector, which are a tile or the rest of one.
+pub fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
+    // The elements of a cache line.
+    match (k < SHORT, size_of::<F>()) {
+        (true, _) => part_of::<F, 1>(matrix, x, k, at, out),
+        (false, 4) => part_of::<F, 16>(matrix, x, k, at, out),
+        _ => part_of::<F, 8>(matrix, x, k, at, out),
+    }
+}
+
+fn part_of<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], k: usize, [row, column]: [usize; 2], out: &mut [F]) {
+    let group = group(matrix, k);
+    for (first, out) in (row..).step_by(group).zip(out.chunks_mut(group)) {
+        match (L, matrix.strides) {
+            (1, [_, 1]) => one_by_one(matrix, x, first, out),
+            (_, [_, 1]) => across::<F, L>(matrix, x, column, first, out),
+            _ => down::<F, L>(matrix, x, column, first, out),
         }
+    }
+}
+
+/// Adds parts of results: those of the first tile, then of the next, as many as there are results.
+pub fn add_parts<F: Float>(parts: &[F], out: &mut [F]) {
+    let rows = out.len();
+    for (i, out) in out.iter_mut().enumerate() {
+        let parts = parts[i..].iter().step_by(rows);
+        *out = parts.fold(F::Wide::of(0.0), |sum, part| sum + part.convert::<F::Wide>()).convert();
     }
 }
 
@@ -198,7 +212,7 @@ mod tests {
             (0..m * k).for_each(|i| turned[i / m + i % m * k] = x[i]);
             let run = |matrix| {
                 let mut out = vec![f32::NAN; m];
-                matvec::<f32, 16>(matrix, &v, &mut out);
+                matvec(matrix, &v, &mut out);
                 out
             };
             let made = run(Matrix::dense(&x, m));

@@ -2,6 +2,7 @@
 
 pub mod across;
 pub mod blocks;
+mod by_vector;
 pub mod cast;
 pub mod complex;
 pub mod cross;

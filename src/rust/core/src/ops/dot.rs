@@ -4,10 +4,12 @@ use super::attrs::vector;
 use super::derive::Var;
 use super::Op;
 use super::{written, Row};
-use crate::dtype::{dispatch, Element, ANY};
+use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::memory::zeroed;
 use crate::kernels::dot::{Batch, Matrix};
+use crate::kernels::frame::Kernel;
+use crate::kernels::matvec::{add_parts, COST};
+use crate::kernels::memory::zeroed;
 use crate::kernels::{cast, dot, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -147,6 +149,76 @@ impl DotGeneral {
         ];
         let sides = [0, 1].map(|i| Side::new(operands[i], &axes[i]));
         Product { sizes, sides }
+    }
+}
+
+/// A product of a matrix and a vector, but for their elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByVector {
+    /// Of both.
+    pub dtype: DType,
+    /// Which operand is the matrix.
+    pub matrix: usize,
+    /// Elements of the result.
+    pub rows: usize,
+    /// Elements of the vector.
+    pub k: usize,
+    /// Place of the first element of the matrix, and the distances of rows and of columns.
+    lines: (usize, [isize; 2]),
+    /// Place of the first element of the vector.
+    start: usize,
+    /// Whether the elements of the vector lie side by side.
+    pub dense: bool,
+}
+
+impl DotGeneral {
+    /// The product as one of a matrix and a vector, for operands of these shapes and layouts: if it is one, of single or
+    /// double precision, and the matrix can be read where it lies. It has the bits of [`DotGeneral::product`]. Of two vectors, `matrix`
+    /// is the one that is taken for a matrix of one row.
+    pub(crate) fn by_vector(&self, dtype: DType, operands: [(&Shape, &Layout); 2], matrix: usize) -> Option<ByVector> {
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return None;
+        }
+        let Product { sizes: [b, m, k, n], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
+            return None;
+        };
+        let (matrix, rows, strides, step) = match (m, n) {
+            (1, 1) if matrix == 1 => (1, n, [rhs[1], rhs[0]], lhs[1]),
+            (_, 1) => (0, m, [lhs[0], lhs[1]], rhs[0]),
+            (1, _) => (1, n, [rhs[1], rhs[0]], lhs[1]),
+            _ => return None,
+        };
+        let [first, start] = [matrix, 1 - matrix].map(|i| operands[i].1.offset);
+        let full = b == 1 && rows > 0 && k > 0;
+        full.then_some(ByVector { dtype, matrix, rows, k, lines: (first, strides), start, dense: step == 1 || k == 1 })
+    }
+}
+
+impl ByVector {
+    /// Its instruction. From all of the matrix, and either all of the vector: a tile of the result; or a tile of the vector:
+    /// a part of the result.
+    pub(crate) fn kernel(self, whole: bool) -> Kernel {
+        let ByVector { lines, start, rows, k, .. } = self;
+        match (whole, self.dtype == DType::F32) {
+            (true, true) => Kernel::rows::<f32>(lines, start, k),
+            (true, false) => Kernel::rows::<f64>(lines, start, k),
+            (false, true) => Kernel::columns::<f32>(lines, rows, k),
+            (false, false) => Kernel::columns::<f64>(lines, rows, k),
+        }
+    }
+
+    /// Adds parts of the result of all tiles.
+    pub(crate) fn finish(self, parts: &[u8], out: &mut [u8]) {
+        if self.dtype == DType::F32 {
+            add_parts::<f32>(cast::slice(parts), cast::slice_mut(out));
+        } else {
+            add_parts::<f64>(cast::slice(parts), cast::slice_mut(out));
+        }
+    }
+
+    /// About how long it takes on one core, in picoseconds: the matrix is in the cache, or soon will be.
+    pub(crate) fn picoseconds(self) -> usize {
+        (self.rows * self.k).saturating_mul(COST * self.dtype.bytes())
     }
 }
 

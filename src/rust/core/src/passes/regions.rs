@@ -167,6 +167,18 @@ fn is_cheap(op: &Op) -> bool {
     matches!(op, Op::Fill(_) | Op::Iota(_) | Op::BroadcastInDim(_))
 }
 
+/// For each value, whether it is a transpose that only products read: they read the matrix where it lies, so that another
+/// copy of it, made before the loop, would only be more to read.
+fn read_as_they_lie(graph: &Graph) -> Vec<bool> {
+    let mut is: Vec<bool> = graph.values().map(|_| false).collect();
+    for node in graph.nodes().iter().filter(|node| matches!(node.op, Op::Transpose(_))) {
+        is[node.results[0].index()] = true;
+    }
+    let read_otherwise = graph.nodes().iter().filter(|node| !matches!(node.op, Op::DotGeneral(_))).flat_map(|n| &n.operands);
+    read_otherwise.chain(graph.outputs()).for_each(|v| is[v.index()] = false);
+    is
+}
+
 impl Part {
     /// `hoists` says whether nodes may be made outside.
     fn new(graph: Graph, fixed: Vec<Option<Value>>, hoists: bool) -> Part {
@@ -212,7 +224,8 @@ impl Part {
         let count = self.constant.len();
         let (mut inside, mut outside) = (vec![false; count], vec![false; count]);
         outputs.iter().for_each(|v| inside[v.index()] = true);
-        let made_outside = |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op);
+        let turned = read_as_they_lie(graph);
+        let made_outside = |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op) && !turned[v.index()];
         for node in graph.nodes().iter().rev() {
             let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
             if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, node.results[0]) {

@@ -1,8 +1,8 @@
 //! From the nodes of a group to its instructions.
 
-use super::{chain, cut, pair, Folded, Load, Program};
+use super::{chain, cut, pair, Folded, Load, Program, Sum};
 use crate::dtype::{dispatch, DType};
-use crate::exec::group::{dtypes, Group};
+use crate::exec::group::{by_vector, dtypes, role, Group, Role};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
@@ -13,7 +13,7 @@ use crate::kernels::native;
 use crate::kernels::pairs::Step;
 use crate::kernels::tile::TILE;
 use crate::kernels::window::by_width;
-use crate::ops::{Graph, Op};
+use crate::ops::{ByVector, Graph, Op};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal};
 use std::collections::HashMap;
@@ -127,6 +127,8 @@ struct Compiler<'a> {
     values: Vec<Virtual>,
     /// What is known of values of the graph, by root, and of operands in other layouts, by value.
     known: HashMap<(Value, bool), usize>,
+    /// Roots that are read whole.
+    wholes: HashMap<Value, usize>,
     operands: Vec<(Aval, Place)>,
     loads: Vec<Load>,
     before: Vec<Draft>,
@@ -145,6 +147,7 @@ pub fn compile(
         nodes,
         values: vec![],
         known: HashMap::new(),
+        wholes: HashMap::new(),
         operands: vec![],
         loads: vec![],
         before: vec![],
@@ -158,18 +161,34 @@ pub fn compile(
         let node = &graph.nodes()[number];
         let result = node.results[0];
         names.push(node.op.row().name);
-        let mut operands: Vec<usize> = node.operands.iter().map(|&v| compiler.operand(v)).collect();
-        if matches!(node.op, Op::Reduction(_)) {
-            operands[0] = compiler.spread(operands[0]);
+        let role = role(graph, views, number);
+        let read = |(i, &v): (usize, &Value)| if role.reads_whole(i) { compiler.whole(v) } else { compiler.operand(v) };
+        let mut operands: Vec<usize> = node.operands.iter().enumerate().map(read).collect();
+        let product = match &node.op {
+            Op::DotGeneral(op) => by_vector(graph, views, op, &node.operands),
+            _ => None,
+        };
+        if let Some(product) = product {
+            operands.swap(0, product.matrix);
+        }
+        match role {
+            Role::Fold(..) | Role::Across(..) => operands[0] = compiler.spread(operands[0]),
+            Role::Columns(..) => operands[1] = compiler.spread(operands[1]),
+            _ => {}
         }
         let from = dtypes(graph, &node.operands);
-        picoseconds += group.len * node.op.picoseconds(&from);
+        picoseconds += product.map_or(group.len * node.op.picoseconds(&from), ByVector::picoseconds);
         let number = kept.iter().position(|k| k.root == result);
-        let home = match (&node.op, number) {
-            (Op::Reduction(op), Some(number)) if parts > 1 => {
+        let sum = match (&node.op, role, product) {
+            (Op::Reduction(op), ..) => Some((Sum::Reduction(op.clone(), from[0]), PARTIAL)),
+            (_, Role::Columns(..), Some(product)) => Some((Sum::Product(product), from[0].bytes())),
+            _ => None,
+        };
+        let home = match (sum, number) {
+            (Some((sum, bytes)), Some(number)) if parts > 1 => {
                 let partial = kept.len() + partials.len();
-                partials.push(parts * graph.aval(result).shape.size() * PARTIAL);
-                folds.push(Folded { op: op.clone(), dtype: from[0], partials: partial, result: number });
+                partials.push(parts * graph.aval(result).shape.size() * bytes);
+                folds.push(Folded { sum, partials: partial, result: number });
                 Home::Result(partial)
             }
             (_, Some(number)) if kept[number].when == Stored::Made => Home::Result(number),
@@ -179,14 +198,15 @@ pub fn compile(
         let value = compiler.value(home, dtype);
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
-        let folded = !matches!(op, Op::Reduction(_)) && compiler.is_folded(result);
+        let folded = !matches!(role, Role::Fold(..) | Role::Across(..) | Role::Columns(..)) && compiler.is_folded(result);
         if let (Some(_), Op::Reduction(op)) = (group.across, &op) {
             let make = Make::Fold(op.accumulators(from[0]));
             compiler.each.push(Draft { make, operands, result: value, folded: false, step: None, native: None, past: false });
             continue;
         }
         let (step, native) = (pair::step(&op, &from), op.native(&from));
-        compiler.each.push(Draft { folded, step, native, ..Draft::new(move || kernel(&op, &from), operands, value) });
+        let make = move || product.map_or_else(|| kernel(&op, &from), |product| product.kernel(role.reads_whole(1 - product.matrix)));
+        compiler.each.push(Draft { folded, step, native, ..Draft::new(make, operands, value) });
         if let (Some(number), Home::Register) = (number, home) {
             stores.push((value, number, dtype));
         }
@@ -201,7 +221,12 @@ pub fn compile(
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
     let streams = operands.len();
     for (aval, load) in operands.iter().map(|(aval, _)| aval).zip(&loads) {
-        picoseconds += group.len * if *load == Load::Gather { 1_000 } else { 25 * aval.dtype.bytes() };
+        picoseconds += match load {
+            Load::Gather => group.len * 1_000,
+            Load::Direct | Load::Splat => group.len * 25 * aval.dtype.bytes(),
+            // It is part of what the product costs.
+            Load::Whole => 0,
+        };
     }
     let code = compiler.assemble(streams);
     Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
@@ -304,31 +329,40 @@ impl Compiler<'_> {
         let (shape, layout) = merged(&aval.shape, &place.layout);
         let number = self.operands.len();
         let stream = self.value(Home::Operand(number), dtype);
-        let load = match (&*shape, layout.strides.as_slice()) {
-            ([], _) if aval.shape.size() > 1 => Load::Splat,
-            ([], _) | ([_], [1]) => Load::Direct,
-            _ => Load::Gather,
-        };
-        let value = match load {
-            Load::Direct => {
-                let start = place.span.range.start + layout.offset * dtype.bytes();
-                place.span.range = start..start + aval.bytes();
-                stream
-            }
-            Load::Splat => {
+        let (load, value) = match (&*shape, layout.strides.as_slice()) {
+            ([], _) if aval.shape.size() > 1 => {
                 let element = layout.offset;
                 let make = move || by_width!(dtype, T => Kernel::splat::<T>(element));
-                self.constant(dtype, vec![stream], make)
+                (Load::Splat, self.constant(dtype, vec![stream], make))
             }
-            Load::Gather => {
+            ([], _) | ([_], [1]) => {
+                let start = place.span.range.start + layout.offset * dtype.bytes();
+                place.span.range = start..start + aval.bytes();
+                (Load::Direct, stream)
+            }
+            _ => {
                 let result = self.value(Home::Register, dtype);
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
                 self.each.push(Draft { folded: self.is_folded(v), ..Draft::new(make, vec![stream], result) });
-                result
+                (Load::Gather, result)
             }
         };
         self.operands.push((aval, place));
         self.loads.push(load);
+        value
+    }
+
+    /// A value of which each tile reads all, in memory: from the start of its root on.
+    fn whole(&mut self, v: Value) -> usize {
+        let root = self.views.root(v);
+        if let Some(&value) = self.wholes.get(&root) {
+            return value;
+        }
+        let aval = self.graph.aval(root).clone();
+        let value = self.value(Home::Operand(self.operands.len()), aval.dtype);
+        self.operands.push((aval, (self.place)(root)));
+        self.loads.push(Load::Whole);
+        self.wholes.insert(root, value);
         value
     }
 

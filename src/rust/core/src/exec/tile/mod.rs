@@ -12,11 +12,12 @@ pub use compile::{compile, Compiled, Kept, Stored};
 
 use super::group::Group;
 use super::plan::Step;
+use crate::dtype::DType;
 use crate::kernels::frame::{Bound, Code, Cut, CONSTANT};
 use crate::kernels::memory::{Memory, Span};
 use crate::kernels::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
-use crate::ops::Reduction;
+use crate::ops::{ByVector, Reduction};
 
 /// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same time.
 const PIECE: usize = WORTH_SHARING / 3;
@@ -32,8 +33,7 @@ pub struct Program {
     loads: Vec<Load>,
     /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.
     late: Vec<bool>,
-    /// Reductions whose segments are many tiles: fold, dtype of the operand, numbers of the results with the partial results and
-    /// with the whole ones.
+    /// What is finished after the last tile.
     folds: Vec<Folded>,
     /// Estimated time on one core.
     picoseconds: usize,
@@ -50,15 +50,26 @@ pub enum Load {
     Gather,
     /// It is one element.
     Splat,
+    /// Each tile reads all of it.
+    Whole,
 }
 
-/// A reduction that is finished after the last tile.
+/// A result of which tiles make parts.
 #[derive(Debug)]
 struct Folded {
-    op: Reduction,
-    dtype: crate::dtype::DType,
+    sum: Sum,
+    /// Numbers of the results with the parts, and with what is made of them.
     partials: usize,
     result: usize,
+}
+
+/// How parts are put together.
+#[derive(Debug)]
+enum Sum {
+    /// By a reduction of elements of this dtype.
+    Reduction(Reduction, DType),
+    /// As those of a product.
+    Product(ByVector),
 }
 
 impl Program {
@@ -91,7 +102,10 @@ impl Program {
         for fold in &self.folds {
             let partials = &step.results[fold.partials].1;
             let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
-            fold.op.finish(fold.dtype, lent.read(partials), self.code.parts(), out);
+            match &fold.sum {
+                Sum::Reduction(op, dtype) => op.finish(*dtype, lent.read(partials), self.code.parts(), out),
+                Sum::Product(product) => product.finish(lent.read(partials), out),
+            }
         }
     }
 
