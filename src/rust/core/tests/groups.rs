@@ -11,9 +11,10 @@ use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, RngBits, StaticSlice, Ternary, Transpose,
-    Unary,
+    Binary, BroadcastInDim, Builder, Compare, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, Reshape, RngBits, StaticSlice, Ternary,
+    Transpose, Unary,
 };
+use anvil_core::ops::layout::Order;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use common::{disagreement, random_tensor, Rng};
@@ -555,13 +556,13 @@ fn random_bits_do_not_part_the_group_of_those_who_read_them() {
     let mut state = input(&mut b, DType::UI64, &[2]);
     let mut total = input(&mut b, DType::UI64, &[3]);
     for _ in 0..4 {
-        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype: DType::UI64, shape: shape(&[3]) };
+        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype: DType::UI64, shape: shape(&[3]), with_state: true };
         let drawn = b.node(Op::RngBits(op), &[state]).unwrap();
         let doubled = binary(&mut b, Binary::mul, drawn[1], total);
         (state, total) = (drawn[0], binary(&mut b, Binary::add, doubled, total));
     }
     let text = agrees(&b.finish(vec![total, state]), 3);
-    assert_eq!(steps(&text), 5, "{text}");
+    assert_eq!(steps(&text), 2, "{text}");
 }
 
 #[test]
@@ -637,5 +638,34 @@ fn products_read_what_is_in_memory() {
         let next = binary(&mut b, Binary::sub, w, back);
         let again = product(&mut b, x, 1, next, 0);
         agrees(&b.finish(vec![next, own, sums, again, share]), n as u64);
+    }
+}
+
+#[test]
+fn random_bits_are_made_where_they_are_read() {
+    for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
+        for sizes in [&[1][..], &[7], &[16], &[17], &[3 * TILE + 5], &[33, 70], &[70_001, 3], &[2, 3, 901], &[0]] {
+            for (dtype, float) in [(DType::I32, DType::F32), (DType::I64, DType::F64), (DType::UI8, DType::F32)] {
+                let mut b = Builder::default();
+                // A state that is a view, of which a group makes another.
+                let states = input(&mut b, DType::UI64, &[3, 2]);
+                let section = StaticSlice { start: vec![1, 0], limit: vec![2, 2], stride: vec![1, 1] };
+                let state = b.node1(Op::StaticSlice(section), &[states]).unwrap();
+                let state = b.node1(Op::Reshape(Reshape { shape: shape(&[2]), order: Order::Column }), &[state]).unwrap();
+                let op = |with_state| Op::RngBits(RngBits { algorithm, dtype, shape: shape(sizes), with_state });
+                let drawn = b.node(op(true), &[state]).unwrap();
+                let numbers = convert(&mut b, float, drawn[1]);
+                let one = unary(&mut b, Unary::sin, numbers);
+                let again = b.node(op(true), &[drawn[0]]).unwrap();
+                let two = convert(&mut b, float, again[1]);
+                let y = binary(&mut b, Binary::mul, one, two);
+                let all: Vec<usize> = (0..sizes.len()).collect();
+                let sum = reduce(&mut b, Fold::Sum, y, &all);
+                let text = agrees(&b.finish(vec![y, sum, again[0]]), 5);
+                let long = text.lines().filter(|line| line.contains("rng_bits")).count();
+                assert!(sizes == [0] || long <= 2, "{text}");
+                assert!(sizes.len() == 1 || !text.lines().any(|line| line.contains(". rng_bits")), "{text}");
+            }
+        }
     }
 }

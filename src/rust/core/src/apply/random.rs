@@ -23,7 +23,7 @@ impl Applier<'_> {
                 let algorithm = algorithm.unwrap_or(Algorithm::ThreeFry);
                 let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
                 let state = self.state("nv_rng_bits", operands, 1)?;
-                self.builder.node(Op::RngBits(RngBits { algorithm, dtype, shape }), &[state])?
+                self.builder.node(Op::RngBits(RngBits { algorithm, dtype, shape, with_state: true }), &[state])?
             }
             "split_state" => self.split(operands, attrs)?,
             "runif" => self.uniform(operands, attrs)?,
@@ -56,7 +56,7 @@ impl Applier<'_> {
 
     /// The next state, and bits of ThreeFry.
     fn bits(&mut self, state: Value, dtype: DType, shape: &Shape) -> Result<[Value; 2]> {
-        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype, shape: shape.clone() };
+        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype, shape: shape.clone(), with_state: true };
         let results = self.builder.node(Op::RngBits(op), &[state])?;
         Ok([results[0], results[1]])
     }

@@ -16,6 +16,8 @@
 //! memory, a tile at a time, or a vector that the group makes is multiplied with them, tile by tile. What computes
 //! `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in the cache.
 //!
+//! Random bits are made from a state in memory, a tile at a time, too.
+//!
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
 //! each group that reads it, and by itself if anything else does.
 
@@ -148,6 +150,7 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
         op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
             Role::Element(size(result))
         }
+        Op::RngBits(_) if size(result) > 0 => Role::Whole(size(result)),
         Op::DotGeneral(op) => match by_vector(graph, views, op, &node.operands) {
             Some(ByVector { rows, k, dtype, dense, .. }) if dense && rows >= k && TILE * k * dtype.bytes() <= NARROW => {
                 Role::Whole(rows)

@@ -2,7 +2,10 @@
 //! that any element can be made without those before it, by any thread. Which block an element belongs to is as XLA has
 //! it on CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
 
+use super::frame::{Extent, Kernel, Window};
 use super::pool;
+use crate::dtype::Element;
+use std::mem::size_of;
 use std::ops::Range;
 
 /// A cipher.
@@ -353,7 +356,7 @@ impl Bits for u64 {
 const PIECE: usize = 1 << 14;
 
 /// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a time.
-const ELEMENT: usize = 2_000;
+pub const ELEMENT: usize = 2_000;
 
 /// What draws of one shape have in common, whatever the state.
 #[derive(Debug)]
@@ -376,16 +379,29 @@ impl Draw {
         [key, counter.wrapping_add(self.used)]
     }
 
+    /// Makes the elements of a range, a part of the value in the order of memory.
+    pub fn range<T: Bits>(&self, state: [u64; 2], range: Range<usize>, out: &mut [T]) {
+        if range.len() <= LANES {
+            fill_piece::<T, LANES>(self.algorithm, state, &self.order, range, out);
+        } else {
+            fill_piece::<T, BATCH>(self.algorithm, state, &self.order, range, out);
+        }
+    }
+
     /// Fills a dense column-major value of the shape with the bits that the state has for it.
     pub fn fill<T: Bits>(&self, state: [u64; 2], out: &mut [T]) {
         let work = out.len().saturating_mul(ELEMENT);
-        if (1..=LANES).contains(&out.len()) {
-            return fill_piece::<T, LANES>(self.algorithm, state, &self.order, 0..out.len(), out);
-        }
         pool::for_each_chunk(out, PIECE, work, |i, piece| {
-            let start = i * PIECE;
-            fill_piece::<T, BATCH>(self.algorithm, state, &self.order, start..start + piece.len(), piece);
+            self.range(state, i * PIECE..i * PIECE + piece.len(), piece);
         });
+    }
+}
+
+impl Kernel {
+    /// The tile of a draw, from a state of which key and counter are in these places.
+    pub fn random<T: Bits + Element>(draw: Draw, place: [usize; 2]) -> Kernel {
+        let run = Box::new(move |w: &Window| draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>()));
+        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 }
 

@@ -135,7 +135,7 @@ impl Op {
             (Op::Gather(_), &[x, indices]) => one(x.apply(self.clone(), &widened(&[indices]))),
             (Op::Scatter(op), _) if !op.is_straight() || operands.len() > 3 => op.one_by_one(operands, math),
             (Op::Scatter(op), &[x, indices, update]) => one(op.compose(x, indices, update)),
-            (Op::RngBits(op), &[state]) => Ok(op.compose(state)),
+            (Op::RngBits(op), &[state]) => Ok(op.compose(state).split_off(usize::from(!op.with_state))),
             (Op::Scan(op), _) => op.compose(operands, math),
             (Op::Custom(op), _) => math.inline(&op.call, &op.operands(&op.call, operands)),
             _ => none(),

@@ -4,6 +4,7 @@ use super::{Binary, Op, Unary};
 use crate::dtype::DType;
 use crate::kernels::frame::Kernel;
 use crate::kernels::native;
+use crate::kernels::random::ELEMENT;
 use crate::kernels::window::by_width;
 
 impl Op {
@@ -77,6 +78,7 @@ impl Op {
                 _ => SIMPLE * bytes,
             },
             Op::Part(_) => DIVISION * bytes,
+            Op::RngBits(_) => ELEMENT,
             _ => SIMPLE * bytes,
         };
         let half = from.iter().any(|d| matches!(d, DType::BF16 | DType::F16));

@@ -9,12 +9,13 @@ mod regions;
 
 pub use choices::choices;
 
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Binary, Builder, Graph, Op, Reduction, Transpose, Unary};
-use crate::shape::Shape;
+use crate::ops::{Binary, Builder, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
+use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Simplifies a graph. Inputs and constants keep their numbers, used or not.
@@ -60,6 +61,10 @@ fn walk(graph: &Graph) -> Result<Graph> {
             node.results.iter().zip(results).for_each(|(old, value)| new[old.index()] = value);
             continue;
         }
+        if let Op::RngBits(op @ RngBits { with_state: true, .. }) = &node.op {
+            node.results.iter().zip(draw(&mut b, op, operands[0], &read)?).for_each(|(old, v)| new[old.index()] = v);
+            continue;
+        }
         let results = match (&node.op, rewrite(&mut b, &node.op, &operands)?) {
             (_, Some(value)) => vec![value],
             // Derivatives are made by now: what is left is the graph itself.
@@ -86,6 +91,22 @@ fn live_nodes(graph: &Graph) -> Vec<bool> {
         }
     }
     live
+}
+
+/// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be made by those who
+/// read them. The state is a key and a counter, which moves on.
+fn draw(b: &mut Builder, op: &RngBits, state: Value, read: &[bool]) -> Result<[Option<Value>; 2]> {
+    let mut next = None;
+    if read[0] {
+        let shape = b.graph().aval(state).shape.clone();
+        let which = Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
+        let which = b.node1(Op::Iota(which), &[])?;
+        let used = b.node1(Op::Fill(Fill { value: Literal::new(op.used()), shape, ambiguous: false }), &[])?;
+        let ahead = b.node1(Op::Binary(Binary::mul), &[which, used])?;
+        next = Some(b.node1(Op::Binary(Binary::add), &[state, ahead])?);
+    }
+    let bits = Op::RngBits(RngBits { with_state: false, ..op.clone() });
+    Ok([next, if read[1] { Some(b.node1(bits, &[state])?) } else { None }])
 }
 
 /// A value that is the node's result, if it can be had for less. Rules never look at layouts and never change a bit of

@@ -159,7 +159,7 @@ fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     }
     for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
         for to in [&[][..], &[1], &[5], &[6], &[2, 3], &[3, 3], &[3, 1, 4], &[5, 7, 3], &[0, 2], &[1, 8], &[9, 2, 5], &[257]] {
-            let bits = RngBits { algorithm, dtype, shape: shape(to) };
+            let bits = RngBits { algorithm, dtype, shape: shape(to), with_state: true };
             all.push((Op::RngBits(bits), vec![aval(DType::UI64, &[2])]));
         }
     }

@@ -205,7 +205,12 @@ pub fn compile(
             continue;
         }
         let (step, native) = (pair::step(&op, &from), op.native(&from));
-        let make = move || product.map_or_else(|| kernel(&op, &from), |product| product.kernel(role.reads_whole(1 - product.matrix)));
+        let state = matches!(op, Op::RngBits(_)).then(|| views.layout(graph, node.operands[0]));
+        let make = move || match (&op, product, state) {
+            (_, Some(product), _) => product.kernel(role.reads_whole(1 - product.matrix)),
+            (Op::RngBits(op), _, Some(state)) => op.kernel(&state),
+            _ => kernel(&op, &from),
+        };
         compiler.each.push(Draft { folded, step, native, ..Draft::new(make, operands, value) });
         if let (Some(number), Home::Register) = (number, home) {
             stores.push((value, number, dtype));
