@@ -11,7 +11,7 @@ use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, Reshape, RngBits, StaticSlice, Ternary,
+    Binary, BroadcastInDim, Builder, Compare, Concatenate, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, Reshape, RngBits, StaticSlice, Ternary,
     Transpose, Unary,
 };
 use anvil_core::ops::layout::Order;
@@ -667,5 +667,37 @@ fn random_bits_are_made_where_they_are_read() {
                 assert!(sizes.len() == 1 || !text.lines().any(|line| line.contains(". rng_bits")), "{text}");
             }
         }
+    }
+}
+
+fn beside(b: &mut Builder, values: &[Value], axis: usize) -> Value {
+    b.node1(Op::Concatenate(Concatenate { axis: Axis(axis) }), values).unwrap()
+}
+
+#[test]
+fn what_is_joined_end_to_end_is_made_there() {
+    for n in [1, 5, 700, 70_001] {
+        let mut b = Builder::default();
+        let (x, y) = (input(&mut b, DType::F32, &[n, 1]), input(&mut b, DType::F32, &[n, 2]));
+        let one = unary(&mut b, Unary::exp, x);
+        let two = unary(&mut b, Unary::sin, y);
+        let inner = beside(&mut b, &[one, two], 1);
+        let three = binary(&mut b, Binary::mul, x, one);
+        let all = beside(&mut b, &[three, inner], 1);
+        // Parts are read after their whole, and a whole that dies where its part is read otherwise.
+        let sum = reduce(&mut b, Fold::Sum, two, &[0]);
+        let wide = broadcast(&mut b, one, &[n, 3], &[0, 1]);
+        let late = binary(&mut b, Binary::sub, inner, wide);
+        let text = agrees(&b.finish(vec![all, sum, late]), n as u64);
+        assert!(!text.contains("concatenate"), "{text}");
+        // Along another dimension, twice the same, or an input: a step.
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F32, &[n, 2]);
+        let y = unary(&mut b, Unary::exp, x);
+        let rows = beside(&mut b, &[y, y], 0);
+        let twice = beside(&mut b, &[y, y], 1);
+        let given = beside(&mut b, &[x, y], 1);
+        let text = agrees(&b.finish(vec![rows, twice, given]), n as u64);
+        assert_eq!(text.lines().filter(|line| line.contains("concatenate")).count(), 3, "{text}");
     }
 }

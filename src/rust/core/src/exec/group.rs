@@ -364,7 +364,7 @@ impl Planner<'_> {
         // The group that makes an operand, else one that reads the same; small ones are put together to save steps.
         let near = |unit: &usize| {
             let shares = |&v: &Value| self.is_in(v, *unit) || self.drafts[*unit].reads.contains(&self.views.root(v));
-            len <= TILE || (unit + NEAR >= self.drafts.len() && operands.iter().any(shares))
+            len <= TILE || (unit + NEAR >= self.drafts.len() && (whole || operands.iter().any(shares)))
         };
         let alike = |unit: &usize| self.drafts.get(*unit).and_then(|d| d.group).is_some_and(|group| group.len == len);
         let made_by = Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));

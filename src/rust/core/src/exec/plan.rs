@@ -5,6 +5,7 @@
 //!   place and costs no step.
 //! * A value that only its own group reads is nowhere.
 //! * A value that is an output is made in the output's buffer.
+//! * Values that are joined end to end are made where they are to be, and joining them is no step.
 //! * All others share one arena; a place is free again after the last step that reads it.
 //! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that each op
 //!   rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and a sum, f32 could stay;
@@ -161,6 +162,8 @@ struct Planner<'a> {
     homes: Vec<Option<usize>>,
     /// Roots that are made where an operand of their group is: the operand, byte for byte.
     in_place: HashMap<Value, Value>,
+    /// Roots that are made as part of another, which has no step: the other, and the byte at which they begin in it.
+    parts: HashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
     /// See [`plan`].
@@ -173,9 +176,9 @@ impl<'a> Planner<'a> {
         let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
         let views = Views::of(graph);
         let units = partition(graph, &views);
-        let (places, homes, in_place) = (vec![None; count], vec![None; count], HashMap::new());
-        let (last_use, arena) = (vec![0; count], Arena::default());
-        Planner { graph, views, units, places, last_use, homes, in_place, arena, plan, leaves: false }
+        let (places, homes, last_use) = (vec![None; count], vec![None; count], vec![0; count]);
+        let (in_place, parts, arena) = (HashMap::new(), HashMap::new(), Arena::default());
+        Planner { graph, views, units, places, last_use, homes, in_place, parts, arena, plan, leaves: false }
     }
 
     fn first_output(&self) -> usize {
@@ -199,6 +202,37 @@ impl<'a> Planner<'a> {
             }
         }
         self.donate(donated);
+        (0..self.units.units.len()).for_each(|unit| self.join(unit));
+    }
+
+    /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by side, each is
+    /// made by a step, and nothing else says where.
+    fn join(&mut self, unit: usize) {
+        let Unit { nodes, group: None } = &self.units.units[unit] else { return };
+        let Node { op: Op::Concatenate(op), operands, results, .. } = &self.graph.nodes()[nodes[0]] else { return };
+        let (whole, mut at, mut parts) = (results[0], 0, HashMap::new());
+        let side_by_side = self.graph.aval(whole).shape.iter().skip(op.axis.0 + 1).all(|&size| size == 1);
+        let given = self.homes[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
+        for &v in operands {
+            let root = self.views.root(v);
+            let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
+            let placed = self.homes[root.index()].is_some() || self.parts.contains_key(&root) || self.in_place.contains_key(&root);
+            if !made || placed || parts.insert(root, (whole, at)).is_some() {
+                return;
+            }
+            at += self.graph.aval(v).bytes();
+        }
+        if side_by_side && !given && !self.in_place.contains_key(&whole) {
+            let last = parts.keys().map(|root| self.last_use[root.index()]).max();
+            self.last_use[whole.index()] = last.max(Some(self.last_use[whole.index()])).unwrap_or(usize::MAX);
+            self.parts.extend(parts);
+        }
+    }
+
+    /// Whether a node is done when its operands are made.
+    fn is_done(&self, node: &Node<Op>) -> bool {
+        let part = |v: &Value| self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied();
+        matches!(node.op, Op::Concatenate(_)) && node.operands.first().is_some_and(part)
     }
 
     fn run(mut self, donated: &[usize]) -> Result<Plan> {
@@ -207,6 +241,7 @@ impl<'a> Planner<'a> {
             let unit = self.units.units[number].clone();
             match unit.group {
                 Some(group) => self.group(number, &unit.nodes, group),
+                None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) => {}
                 None => {
                     for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
                         self.place_result(result);
@@ -324,10 +359,17 @@ impl<'a> Planner<'a> {
     }
 
     fn place_result(&mut self, value: Value) {
-        let aval = self.graph.aval(value);
-        let span = match self.homes[value.index()] {
-            Some(k) => Span { buffer: self.first_output() + k, range: 0..aval.bytes() },
-            None => self.take(aval.bytes()),
+        let bytes = self.graph.aval(value).bytes();
+        let span = match (self.parts.get(&value).copied(), self.homes[value.index()]) {
+            (Some((whole, at)), _) => {
+                if self.places[whole.index()].is_none() {
+                    self.place_result(whole);
+                }
+                let Span { buffer, range } = self.places[whole.index()].clone().expect("placed above");
+                Span { buffer, range: range.start + at..range.start + at + bytes }
+            }
+            (None, Some(k)) => Span { buffer: self.first_output() + k, range: 0..bytes },
+            (None, None) => self.take(bytes),
         };
         self.places[value.index()] = Some(span);
     }
@@ -393,13 +435,14 @@ impl<'a> Planner<'a> {
         if self.in_place.contains_key(&root) {
             return Stored::Late;
         }
-        let far = self.leaves && self.homes[root.index()].is_some() && aval.bytes() >= FAR && aval.shape.size() == group.len;
+        let (whole, _) = self.parts.get(&root).copied().unwrap_or((root, 0));
+        let far = self.leaves && self.homes[whole.index()].is_some() && aval.bytes() >= FAR && aval.shape.size() == group.len;
         let made = self.units.made[root.index()];
         let is_read = |(number, unit): (usize, &Unit)| {
             let mut nodes = unit.nodes.iter().map(|&n| &self.graph.nodes()[n]);
             // A reduction of segments of one element has as many results, which have a kernel of their own, as products have.
             let fold = |node: &Node<Op>| matches!(node.op, Op::Reduction(_) | Op::DotGeneral(_)) && node.results[0] == root;
-            let reads = |node: &Node<Op>| node.operands.iter().any(|&v| self.views.root(v) == root);
+            let reads = |node: &Node<Op>| !self.is_done(node) && node.operands.iter().any(|&v| self.views.root(v) == root);
             nodes.any(|node| fold(node) || (made != Some(number) && reads(node)))
         };
         if far && !self.units.units.iter().enumerate().any(is_read) { Stored::Past } else { Stored::Made }
@@ -409,15 +452,18 @@ impl<'a> Planner<'a> {
     /// cache anyway.
     fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
         const WORTH_IT: usize = 1 << 18;
-        if self.homes[result.index()].is_some() || self.graph.aval(result).bytes() < WORTH_IT {
+        let placed = self.homes[result.index()].is_some() || self.parts.contains_key(&result);
+        if placed || self.graph.aval(result).bytes() < WORTH_IT {
             return None;
         }
         let operands = nodes.iter().flat_map(|&n| &self.graph.nodes()[n].operands).map(|&v| self.views.root(v));
         let mut candidates = operands.filter(|root| {
             let in_arena = self.places[root.index()].as_ref().is_some_and(|span| span.buffer == ARENA);
             let own = self.units.made[root.index()] == Some(unit);
-            let dies = self.last_use[root.index()] == unit && self.homes[root.index()].is_none();
-            in_arena && dies && !own && self.meets(result, *root) && !self.in_place.values().any(|v| v == root)
+            let dies = self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !self.parts.contains_key(root);
+            // What is a part of it may be read in other places.
+            let joined = self.parts.values().any(|(whole, _)| whole == root);
+            in_arena && dies && !own && !joined && self.meets(result, *root) && !self.in_place.values().any(|v| v == root)
         });
         candidates.next()
     }
@@ -438,11 +484,17 @@ impl<'a> Planner<'a> {
         let nodes = nodes.iter().map(|&n| &self.graph.nodes()[n]);
         let mut roots: Vec<Value> =
             nodes.flat_map(|node| node.operands.iter().chain(&node.results)).map(|&v| self.views.root(v)).collect();
+        // With its last part a value may be left that they are parts of.
+        let mut next = 0;
+        while let Some(root) = roots.get(next) {
+            roots.extend(self.parts.get(root).map(|(whole, _)| *whole));
+            next += 1;
+        }
         roots.sort_unstable();
         roots.dedup();
         for root in roots {
             let kept = self.in_place.values().any(|&v| v == root);
-            if self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !kept {
+            if self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !kept && !self.parts.contains_key(&root) {
                 let Some(span) = &self.places[root.index()] else { continue };
                 if span.buffer == ARENA {
                     self.arena.release(span.range.start, span.range.len());

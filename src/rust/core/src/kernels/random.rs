@@ -3,6 +3,7 @@
 //! it on CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
 
 use super::frame::{Extent, Kernel, Window};
+use super::math::Level;
 use super::pool;
 use crate::dtype::Element;
 use std::mem::size_of;
@@ -117,15 +118,25 @@ unsafe fn encrypt_avx2<const B: usize>(algorithm: Algorithm, key: [u32; 2], plan
     encrypt_with(algorithm, key, planes, n);
 }
 
+/// The same code in the widest registers, whose instructions rotate.
+#[cfg(all(target_arch = "x86_64", has_avx512))]
+#[target_feature(enable = "avx512f,avx2")]
+unsafe fn encrypt_avx512<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
+    encrypt_with(algorithm, key, planes, n);
+}
+
 fn encrypt<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
     // Whole registers: what is made in vain costs less than a rest that is made one by one.
     let n = n.next_multiple_of(LANES);
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    match Level::current() {
         // SAFETY: the processor has the instructions.
-        return unsafe { encrypt_avx2(algorithm, key, planes, n) };
+        #[cfg(all(target_arch = "x86_64", has_avx512))]
+        Level::Avx512 => unsafe { encrypt_avx512(algorithm, key, planes, n) },
+        // SAFETY: the processor has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { encrypt_avx2(algorithm, key, planes, n) },
+        _ => encrypt_with(algorithm, key, planes, n),
     }
-    encrypt_with(algorithm, key, planes, n);
 }
 
 /// Words of blocks, one block after the other; at most `B`, a whole number of registers.
