@@ -701,3 +701,44 @@ fn what_is_joined_end_to_end_is_made_there() {
         assert_eq!(text.lines().filter(|line| line.contains("concatenate")).count(), 3, "{text}");
     }
 }
+
+#[test]
+fn what_is_computed_of_a_product_is_part_of_its_step() {
+    let sizes = [(2, 1, 2), (3, 5, 7), (40, 32, 40), (33, 300, 31), (128, 70, 300), (700, 9, 260), (1500, 40, 500), (5000, 30, 9)];
+    for (seed, (m, k, n)) in sizes.into_iter().enumerate() {
+        for (dtype, turned) in [(DType::F32, false), (DType::F64, true), (DType::F32, true), (DType::F64, false)] {
+            let mut b = Builder::default();
+            let (x, w) = (input(&mut b, dtype, &if turned { [k, m] } else { [m, k] }), input(&mut b, dtype, &[k, n]));
+            let (bias, other) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[m, n]));
+            let xw = product(&mut b, x, usize::from(!turned), w, 0);
+            let bias = broadcast(&mut b, bias, &[m, n], &[1]);
+            let eta = binary(&mut b, Binary::add, xw, bias);
+            let zero = number(&mut b, dtype, 0.0, &[m, n]);
+            let hidden = binary(&mut b, Binary::max, eta, zero);
+            // As in a step of gradient descent, in the place of what it begins with.
+            let rate = number(&mut b, dtype, 0.1, &[m, n]);
+            let step = binary(&mut b, Binary::mul, rate, xw);
+            let next = binary(&mut b, Binary::sub, other, step);
+            let text = agrees(&b.finish(vec![hidden, next]), seed as u64);
+            let narrow = m * k * n * 50 > 30_000_000 && n < 256;
+            assert!(steps(&text) == if narrow { 2 } else { 1 }, "{m} {k} {n} {dtype}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_product_may_be_read_as_a_whole_and_folded() {
+    for n in [5, 30, 200, 300] {
+        let mut b = Builder::default();
+        let (x, y) = (input(&mut b, DType::F64, &[n, n]), input(&mut b, DType::F64, &[n, n]));
+        let xy = product(&mut b, x, 1, y, 0);
+        let exp = unary(&mut b, Unary::sin, xy);
+        // Both of this one's operands, one turned, are made by the group before.
+        let turned = transpose(&mut b, exp);
+        let again = product(&mut b, turned, 1, xy, 0);
+        let less = binary(&mut b, Binary::sub, again, exp);
+        let squares = binary(&mut b, Binary::mul, less, less);
+        let (sum, columns, rows) = (reduce(&mut b, Fold::Sum, squares, &[0, 1]), reduce(&mut b, Fold::Sum, less, &[0]), reduce(&mut b, Fold::Sum, xy, &[1]));
+        agrees(&b.finish(vec![sum, columns, rows, again]), n as u64);
+    }
+}

@@ -16,6 +16,8 @@
 //! memory, a tile at a time, or a vector that the group makes is multiplied with them, tile by tile. What computes
 //! `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in the cache.
 //!
+//! A product of matrices begins a group: what is computed of its elements is computed while they are in the cache.
+//!
 //! Random bits are made from a state in memory, a tile at a time, too.
 //!
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
@@ -25,7 +27,7 @@ use super::views::Views;
 use crate::dtype::DType;
 use crate::graph::{Def, Value};
 use crate::kernels::tile::TILE;
-use crate::ops::{ByVector, DotGeneral, Graph, Op};
+use crate::ops::{ByBlocks, ByVector, DotGeneral, Graph, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -72,6 +74,15 @@ pub struct Group {
     pub rows: bool,
     /// Results of reductions over the last dimensions: the elements of a column, which are taken together.
     pub across: Option<usize>,
+    /// Elements of a column of the product that it begins with.
+    pub product: Option<usize>,
+}
+
+impl Group {
+    /// One of elements that are not reduced.
+    fn of(len: usize) -> Group {
+        Group { len, segment: None, rows: false, across: None, product: None }
+    }
 }
 
 /// The units of a graph, in order, and who reads what.
@@ -102,6 +113,8 @@ pub(super) enum Role {
     Whole(usize),
     /// Few elements from all of a matrix in memory, the operand with that number, and of a vector of so many elements.
     Columns(usize, usize),
+    /// All elements at a time, a matrix of so many in columns of so many, from matrices in memory.
+    Product(usize, usize),
     /// No part.
     Alone,
 }
@@ -115,7 +128,7 @@ impl Role {
     /// The number of elements, if it makes each in its place.
     fn elements(self) -> Option<usize> {
         match self {
-            Role::Element(len) | Role::Whole(len) => Some(len),
+            Role::Element(len) | Role::Whole(len) | Role::Product(len, _) => Some(len),
             _ => None,
         }
     }
@@ -123,7 +136,7 @@ impl Role {
     /// Whether it reads all of its operand with this number at a time.
     pub(super) fn reads_whole(self, operand: usize) -> bool {
         match self {
-            Role::Whole(_) => true,
+            Role::Whole(_) | Role::Product(..) => true,
             Role::Columns(_, matrix) => operand == matrix,
             _ => false,
         }
@@ -158,10 +171,18 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
             Some(ByVector { rows, k, dtype, matrix, .. }) if rows < k && TILE * rows * dtype.bytes() <= NARROW => {
                 Role::Columns(k, matrix)
             }
+            None => by_blocks(graph, views, op, &node.operands).map_or(Role::Alone, |p| Role::Product(size(result), p.rows)),
             _ => Role::Alone,
         },
         _ => Role::Alone,
     }
+}
+
+/// A product as one of which blocks of columns can be made.
+pub(super) fn by_blocks(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByBlocks> {
+    let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
+    let shapes = [0, 1].map(|i| &graph.aval(operands[i]).shape);
+    op.by_blocks(graph.aval(operands[0]).dtype, [(shapes[0], &layouts[0]), (shapes[1], &layouts[1])])
 }
 
 /// A product as one of a matrix and a vector.
@@ -351,6 +372,7 @@ impl Planner<'_> {
             Role::Fold(len, segment) => (len, Some(segment)),
             Role::Across(len, rows) => return self.put_across(node, len, rows),
             Role::Columns(len, matrix) => return self.put_columns(node, len, matrix),
+            Role::Product(len, rows) => return self.open(node, Some(Group { product: Some(rows), ..Group::of(len) })),
         };
         let whole = self.roles[node].reads_whole(0);
         if let (None, false, Some(unit)) = (segment, whole, self.row_of(node)) {
@@ -371,7 +393,7 @@ impl Planner<'_> {
         let fits = |unit: &usize| self.fits(node, *unit, segment);
         match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
             Some(unit) => self.join(node, unit, segment),
-            None => self.open(node, Some(Group { len, segment, rows: false, across: None })),
+            None => self.open(node, Some(Group { segment, ..Group::of(len) })),
         }
     }
 
@@ -381,7 +403,8 @@ impl Planner<'_> {
         let operand = self.graph.nodes()[node].operands[0];
         let unit = self.available(operand, len);
         let group = self.drafts.get(unit).and_then(|draft| draft.group);
-        let fits = group.is_some_and(|group| group.segment.is_none() && group.across.map_or(true, |other| other == rows));
+        let free = |group: &Group| group.segment.is_none() && group.product.is_none();
+        let fits = group.is_some_and(|group| free(&group) && group.across.map_or(true, |other| other == rows));
         if !fits || !self.is_in(operand, unit) || !self.fits(node, unit, None) {
             return self.open(node, None);
         }
@@ -419,7 +442,7 @@ impl Planner<'_> {
     fn fits(&self, node: usize, unit: usize, segment: Option<usize>) -> bool {
         let draft = &self.drafts[unit];
         let Some(group) = draft.group else { return false };
-        let same = segment.is_none() || (group.across.is_none() && group.segment.map_or(true, |other| segment == Some(other)));
+        let same = segment.is_none() || (group.across.is_none() && group.product.is_none() && group.segment.map_or(true, |other| segment == Some(other)));
         same && draft.nodes.len() < MAX_NODES && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
     }
 
@@ -475,7 +498,8 @@ impl Planner<'_> {
             let in_place = |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.roles[reader].reads_whole(i);
             self.unit_of[reader] != to || reads.into_iter().all(in_place)
         };
-        let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v);
+        let product = |v: Value| self.maker(self.views.root(v)).is_some_and(|n| matches!(self.roles[n], Role::Product(..)));
+        let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v) || product(*v);
         if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
             return;
         }
@@ -497,6 +521,10 @@ impl Planner<'_> {
         let mut sources: Vec<Vec<usize>> = vec![vec![]; drafts.len() + 1];
         let mut first_use: HashMap<usize, usize> = HashMap::new();
         for (number, node) in graph.nodes().iter().enumerate() {
+            // The columns of a block are many tiles.
+            if let Role::Product(..) = roles[number] {
+                kept[node.results[0].index()] = true;
+            }
             if roles[number] == Role::Source && kept[node.results[0].index()] {
                 first_use.insert(number, drafts.len());
             }

@@ -52,7 +52,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 
     /// The part of it from a row and a column on.
-    fn from(&self, row: usize, column: usize) -> Self {
+    pub(super) fn from(&self, row: usize, column: usize) -> Self {
         Matrix { first: self.at(row, column), ..*self }
     }
 
@@ -107,7 +107,7 @@ unsafe impl<T: Sync> Sync for Block<'_, T> {}
 
 impl<T> Block<'_, T> {
     /// The matrix of these sizes in `data`; its elements have different places.
-    fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
+    pub(super) fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
         let last = (0..2).map(|i| (sizes[i] - 1) * strides[i]).sum::<usize>();
         assert!(last < data.len(), "a matrix outside of its data");
         Block { pointer: data.as_mut_ptr(), sizes, strides, borrow: PhantomData }
@@ -278,7 +278,7 @@ impl Dot for Bool {
 
 
 /// About how long a multiplication with its addition takes, in picoseconds.
-pub(super) const STEP: usize = 50;
+pub const STEP: usize = 50;
 
 /// Rows of the result in a piece of work, at most.
 const ROWS: usize = 256;
@@ -301,6 +301,11 @@ const DEPTH: usize = 4096;
 
 /// Elements of a result whose sums are made in parts, at most.
 const FEW: usize = 1 << 14;
+
+/// Whether sums are so long, and so few, that they are made in parts.
+pub fn is_long([m, k, n]: [usize; 3]) -> bool {
+    m * n <= FEW && k >= 2 * DEPTH
+}
 
 /// Matrices of a batch: the first, and the distance from one to the next.
 #[derive(Clone, Copy, Debug)]
@@ -331,7 +336,7 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
         let (lhs, rhs) = (lhs.first, rhs.first);
         let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
         let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
-        if by_column || by_row || (m * n <= FEW && k >= 2 * DEPTH && T::parts(lhs, rhs, [m, k, n], out)) {
+        if by_column || by_row || (is_long([m, k, n]) && T::parts(lhs, rhs, [m, k, n], out)) {
             return;
         }
     }

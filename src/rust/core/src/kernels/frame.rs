@@ -8,6 +8,7 @@
 //! threads have tiles of their own.
 
 use super::across::Across;
+use super::by_block::Blocks;
 use super::cast;
 use super::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
 use super::memory::{AlignedBytes, Memory, Span, Streams};
@@ -304,6 +305,8 @@ pub struct Code {
     pub cut: Cut,
     /// Folds of what lies apart: columns are tiles then, or several tiles each.
     pub across: Option<Across>,
+    /// A product that is made before, by blocks of its columns.
+    pub blocks: Option<Blocks>,
 }
 
 thread_local! {
@@ -324,6 +327,9 @@ impl Code {
     pub fn run(&self, streams: &Streams, pieces: usize) {
         if let Some(across) = &self.across {
             return across.run(self, streams, pieces > 1);
+        }
+        if let Some(blocks) = &self.blocks {
+            return blocks.run(self, streams, pieces > 1);
         }
         // What it costs to begin a piece is not to be paid more often than it takes for threads to end at about the same time.
         let pieces = match threads() {
@@ -401,6 +407,10 @@ impl<'c, 'a> Bound<'c, 'a> {
         unsafe { run(&once, &code.cut, 0..1) };
         let mut first = Vec::new();
         if code.across.is_none() {
+            let all = Tile { elements: 0..code.cut.len, segments: 0..0 };
+            for product in room.resolve(code.blocks.iter().map(|blocks| &blocks.product)) {
+                product.calls(&code.cut, &all, |call| first.push(call));
+            }
             let tile = Tile::new(&code.cut, 0);
             for instruction in before.iter().chain(&each) {
                 instruction.calls(&code.cut, &tile, |call| first.push(call));
@@ -608,7 +618,12 @@ impl<'c> Resolved<'c> {
 impl Room<'_> {
     /// What a program runs on each tile.
     pub(super) fn instructions<'c>(&self, code: &'c Code) -> Instructions<'c> {
-        Instructions(self.resolve(code.each.iter()))
+        self.all(code.each.iter())
+    }
+
+    /// These instructions.
+    pub(super) fn all<'c>(&self, code: impl Iterator<Item = &'c Instruction>) -> Instructions<'c> {
+        Instructions(self.resolve(code))
     }
 
     /// Checks that instructions touch what is theirs, whatever the tile.

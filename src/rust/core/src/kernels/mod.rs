@@ -2,6 +2,7 @@
 
 pub mod across;
 pub mod blocks;
+pub mod by_block;
 mod by_vector;
 pub mod cast;
 pub mod complex;

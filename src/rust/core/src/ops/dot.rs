@@ -6,10 +6,12 @@ use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::dot::{Batch, Matrix};
+use crate::kernels::by_block::{Blocks, Lines};
+use crate::kernels::dot::{is_long, Batch, Matrix, STEP};
 use crate::kernels::frame::Kernel;
 use crate::kernels::matvec::{add_parts, COST};
 use crate::kernels::memory::zeroed;
+use crate::kernels::pool::WORTH_SHARING;
 use crate::kernels::{cast, dot, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -152,6 +154,51 @@ impl DotGeneral {
     }
 }
 
+/// A product of matrices, but for their elements, of which blocks of columns can be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByBlocks {
+    /// Of all.
+    pub dtype: DType,
+    /// Rows of the first and of the result.
+    pub rows: usize,
+    /// Products that are added up, and columns.
+    k: usize,
+    columns: usize,
+    /// Where the operands are.
+    lines: [Lines; 2],
+}
+
+impl DotGeneral {
+    /// The product as one of two matrices, for operands of these shapes and layouts: if it is one, of single or double
+    /// precision, that is made by blocks and can be shared so, and the matrices can be read where they lie. It has the bits
+    /// of [`DotGeneral::product`].
+    pub(crate) fn by_blocks(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<ByBlocks> {
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return None;
+        }
+        let Product { sizes: [b, m, k, n], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
+            return None;
+        };
+        let matrices = b == 1 && m > 1 && n > 1 && k > 0 && !is_long([m, k, n]);
+        let lines = [(operands[0].1.offset, [lhs[0], lhs[1]]), (operands[1].1.offset, [rhs[0], rhs[1]])];
+        let product = ByBlocks { dtype, rows: m, k, columns: n, lines };
+        (matrices && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n))).then_some(product)
+    }
+}
+
+impl ByBlocks {
+    /// Its instruction.
+    pub(crate) fn kernel(self) -> Kernel {
+        let ByBlocks { lines, rows, k, .. } = self;
+        if self.dtype == DType::F32 { Kernel::product::<f32>(lines, [rows, k]) } else { Kernel::product::<f64>(lines, [rows, k]) }
+    }
+
+    /// About how long it takes on one core, in picoseconds.
+    pub(crate) fn picoseconds(self) -> usize {
+        (self.rows * self.k * self.columns).saturating_mul(STEP)
+    }
+}
+
 /// A product of a matrix and a vector, but for their elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByVector {
@@ -164,7 +211,7 @@ pub(crate) struct ByVector {
     /// Elements of the vector.
     pub k: usize,
     /// Place of the first element of the matrix, and the distances of rows and of columns.
-    lines: (usize, [isize; 2]),
+    lines: Lines,
     /// Place of the first element of the vector.
     start: usize,
     /// Whether the elements of the vector lie side by side.

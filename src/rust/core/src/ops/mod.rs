@@ -46,7 +46,7 @@ pub use control::{Custom, If, Region, Scan, While};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Slope, Var};
-pub(crate) use dot::ByVector;
+pub(crate) use dot::{ByBlocks, ByVector};
 pub use dot::DotGeneral;
 pub use gather::{Gather, Scatter, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};

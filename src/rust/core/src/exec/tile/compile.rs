@@ -2,11 +2,12 @@
 
 use super::{chain, cut, pair, Folded, Load, Program, Sum};
 use crate::dtype::{dispatch, DType};
-use crate::exec::group::{by_vector, dtypes, role, Group, Role};
+use crate::exec::group::{by_blocks, by_vector, dtypes, role, Group, Role};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
 use crate::graph::{Def, Value};
 use crate::kernels::across::{self, Across, Folding};
+use crate::kernels::by_block::Blocks;
 use crate::kernels::fold::{Accumulators, PARTIAL};
 use crate::kernels::frame::{Code, Instruction, Kernel, Slot, Work};
 use crate::kernels::native;
@@ -132,6 +133,8 @@ struct Compiler<'a> {
     operands: Vec<(Aval, Place)>,
     loads: Vec<Load>,
     before: Vec<Draft>,
+    /// What makes the product that the group begins with, and its rows.
+    product: Option<(Draft, usize)>,
     each: Vec<Draft>,
 }
 
@@ -151,6 +154,7 @@ pub fn compile(
         operands: vec![],
         loads: vec![],
         before: vec![],
+        product: None,
         each: vec![],
     };
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
@@ -164,6 +168,15 @@ pub fn compile(
         let role = role(graph, views, number);
         let read = |(i, &v): (usize, &Value)| if role.reads_whole(i) { compiler.whole(v) } else { compiler.operand(v) };
         let mut operands: Vec<usize> = node.operands.iter().enumerate().map(read).collect();
+        if let (Role::Product(..), Op::DotGeneral(op)) = (role, &node.op) {
+            if let (Some(product), Some(number)) = (by_blocks(graph, views, op, &node.operands), kept.iter().position(|k| k.root == result)) {
+                picoseconds += product.picoseconds();
+                let value = compiler.value(Home::Result(number), product.dtype);
+                compiler.known.insert((result, true), value);
+                compiler.product = Some((Draft::new(move || product.kernel(), operands, value), product.rows));
+                continue;
+            }
+        }
         let product = match &node.op {
             Op::DotGeneral(op) => by_vector(graph, views, op, &node.operands),
             _ => None,
@@ -468,8 +481,9 @@ impl Compiler<'_> {
         };
         let before = self.before.into_iter().filter_map(|draft| instruction(draft.into())).collect();
         let each = each.into_iter().filter_map(&mut instruction).collect();
+        let blocks = self.product.and_then(|(draft, rows)| Some(Blocks { product: instruction(draft.into())?, rows }));
         let across = self.group.across.map(|rows| Across { rows, folds });
-        Code { before, each, registers: starts[17], constants, cut, across }
+        Code { before, each, registers: starts[17], constants, cut, across, blocks }
     }
 }
 
