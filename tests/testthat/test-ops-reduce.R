@@ -141,6 +141,100 @@ test_that("NaN and infinities", {
   }
 })
 
+test_that("variances over any dimensions are those of stats::var()", {
+  x <- nv_tensor(a, dtype = "f64")
+  squares <- function(x) sum((x - mean(x))^2)
+  for (dims in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1))) {
+    kept <- if (is.null(dims)) integer() else setdiff(1:3, dims)
+    label <- deparse1(dims)
+    want <- reference(a, dims, function(x) var(as.vector(x)))
+    got <- nv_var(x, dims)
+    expect_identical(shape(got), dim(a)[kept], label = label)
+    expect_close(got, want, 1e-15, label)
+    expect_close(nv_reduce_squares(x, dims), reference(a, dims, squares), 1e-15, label)
+    expect_close(nv_var(x, dims, correction = 0), reference(a, dims, function(x) mean((x - mean(x))^2)), 1e-15, label)
+    got <- nv_var(x, dims, drop = FALSE)
+    expect_identical(shape(got), replace(dim(a), if (is.null(dims)) 1:3 else dims, 1L), label = label)
+    expect_close(got, want, 1e-15, label)
+    expect_jit_equal(
+      function(x) nv_var(nv_transpose(x, c(3, 1, 2)), dims), x,
+      r = reference(aperm(a, c(3, 1, 2)), dims, function(x) var(as.vector(x)))
+    )
+  }
+  set.seed(5)
+  for (m in list(matrix(rnorm(3e5), 3000) + 10, matrix(rexp(2e5), 40))) {
+    expect_close(nv_var(nv_tensor(m, dtype = "f64")), var(as.vector(m)), 1e-12)
+    expect_close(nv_var(nv_tensor(m, dtype = "f64"), 1), apply(m, 2, var), 1e-12)
+    expect_close(nv_var(nv_tensor(m, dtype = "f64"), 2), apply(m, 1, var), 1e-12)
+    expect_close(nv_var(nv_tensor(m, dtype = "f32")), as_f32(var(as.vector(as_f32(m)))), 1e-7)
+  }
+})
+
+test_that("variances have the dtypes of means", {
+  for (dtype in floats) {
+    x <- nv_tensor(c(3, 1, 2, 6), dtype = dtype, shape = c(2, 2))
+    expect_elements(nv_reduce_squares(x), 14, paste0(dtype, "[]"))
+    expect_elements(nv_reduce_squares(x, 1), c(2, 8), paste0(dtype, "[2]"))
+    expect_elements(nv_var(x, 1), c(2, 8), paste0(dtype, "[2]"))
+    expect_elements(nv_var(x, correction = 0), 3.5, paste0(dtype, "[]"))
+  }
+  for (dtype in integers) expect_elements(nv_var(nv_tensor(c(100L, 102L), dtype = dtype)), 2, "f32?[]")
+  expect_elements(nv_var(nv_tensor(c(TRUE, FALSE, TRUE, FALSE)), correction = 0), 0.25, "f32?[]")
+  expect_elements(nv_var(array(c(1, 2, 6))), 7, "f32?[]")
+  # Neither the sum nor the number of elements fits 16 bits.
+  expect_elements(nv_var(nv_tensor(rep(c(60000, 60032), 50000), dtype = "f16"), correction = 0), 256, "f16[]")
+})
+
+test_that("variances of few elements, and of special ones", {
+  expect_elements(nv_var(3), NaN, "f32?[]")
+  expect_elements(nv_var(3, correction = 0), 0, "f32?[]")
+  expect_elements(nv_var(array(c(1, 3)), correction = 2), NaN, "f32?[]")
+  expect_elements(nv_var(array(c(1, 3)), correction = 2.5), NaN, "f32?[]")
+  expect_elements(nv_var(array(c(1, 3)), correction = 1.5), 4, "f32?[]")
+  x <- nv_empty("f32", c(0, 2))
+  expect_elements(nv_reduce_squares(x), 0, "f32[]")
+  expect_elements(nv_reduce_squares(x, 1), c(0, 0), "f32[2]")
+  expect_elements(nv_reduce_squares(x, 2), numeric(), "f32[0]")
+  expect_elements(nv_var(x), NaN, "f32[]")
+  expect_elements(nv_var(x, 1, correction = 0), c(NaN, NaN), "f32[2]")
+  expect_elements(nv_var(x, 2), numeric(), "f32[0]")
+  expect_elements(nv_reduce_squares(nv_tensor(c(1, Inf, NaN)), integer()), c(0, NaN, NaN), "f32[3]")
+  for (dtype in floats) {
+    y <- nv_tensor(c(1, NaN, 3, 4, Inf, 1, 2, -Inf), dtype = dtype, shape = c(2, 4))
+    expect_elements(nv_var(y, 1), c(NaN, 0.5, NaN, NaN), paste0(dtype, "[4]"))
+    expect_elements(nv_reduce_squares(nv_fill(3, 5000, dtype)), 0, paste0(dtype, "[]"))
+  }
+  # Deviations are small next to the mean.
+  expect_close(nv_var(nv_tensor(1e8 + rep(c(0, 1), 5000), dtype = "f64"), correction = 0), 0.25, 1e-9)
+})
+
+test_that("variances have gradients", {
+  for (dtype in c("f32", "f64")) {
+    x <- nv_tensor(a, dtype = dtype)
+    g <- gradient(function(x) nv_var(x))(x)[[1L]]
+    expect_close(g, 2 * (a - mean(a)) / 23, if (dtype == "f32") 1e-6 else 1e-14)
+    g <- jit(gradient(function(x) sum(nv_var(x, c(1, 3), drop = FALSE, correction = 0))))(x)[[1L]]
+    expect_close(g, 2 * sweep(a, 2, apply(a, 2, mean)) / 8, if (dtype == "f32") 1e-6 else 1e-14)
+  }
+  x <- nv_tensor(c(60000, 60032), dtype = "f16")
+  expect_elements(gradient(function(x) nv_reduce_squares(x))(x)[[1L]], c(-32, 32), "f16[2]")
+})
+
+test_that("what variances do not take is named", {
+  x <- nv_tensor(c(1, 2, 6))
+  for (wrong in list(-1, NaN, NA_real_, Inf, c(0, 1), numeric(), "1", TRUE, NULL)) {
+    expect_error(nv_var(x, correction = wrong), class = "anvil_error_arg", "`correction` must be one finite number, at least 0")
+  }
+  expect_error(nv_var(x, 2), class = "anvil_error_axis")
+  e <- expect_error(nv_var(nv_tensor(1i)), class = "anvil_error_dtype", "any dtype but complex")
+  expect_identical(e[c("op", "got")], list(op = "nv_var", got = "c64"))
+  for (y in list(nv_tensor(1:3), nv_tensor(TRUE))) {
+    e <- expect_error(nv_reduce_squares(y), class = "anvil_error_dtype", "nv_var()", fixed = TRUE)
+    expect_identical(e$op, "nv_reduce_squares")
+  }
+  expect_error(nv_reduce_squares(nv_tensor(1i)), class = "anvil_error_dtype")
+})
+
 test_that("long sums are accurate: f32 in double precision, f64 with a correction", {
   n <- 1e6
   # 0.1 is not a float: a running sum in f32 would be off by 1%.
@@ -162,7 +256,7 @@ test_that("long sums are accurate: f32 in double precision, f64 with a correctio
 
 test_that("dimension numbers are checked", {
   x <- nv_tensor(1:6, shape = c(2, 3))
-  for (name in setdiff(names(folds), "nv_mean")) {
+  for (name in c(setdiff(names(folds), "nv_mean"), "nv_reduce_squares")) {
     op <- getExportedValue("anvil", name)
     e <- expect_error(op(x, 3), class = "anvil_error_axis", "Dimension 3 is out of range for shape (2,3)", fixed = TRUE)
     expect_identical(e[c("op", "axis", "rank")], list(op = name, axis = 3, rank = 2))

@@ -71,7 +71,7 @@ fn main() {
     let square = [4096, 4096];
     for dtype in [F32, F64] {
         let d = dtype.name();
-        for (fold, name) in [(Fold::Sum, "sum"), (Fold::Max, "max")] {
+        for (fold, name) in [(Fold::Sum, "sum"), (Fold::Max, "max"), (Fold::Squares, "squares")] {
             show(format!("{name} {d} 4096^2 all"), &|| reduction(fold, dtype, &square, &[0, 1]));
             show(format!("{name} {d} 4096^2 columns"), &|| reduction(fold, dtype, &square, &[0]));
             show(format!("{name} {d} 4096^2 rows"), &|| reduction(fold, dtype, &square, &[1]));

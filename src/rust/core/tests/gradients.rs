@@ -109,7 +109,7 @@ fn rules_of_structured_ops_agree_with_differences() {
     let text = |x: &str| Attr::Text(x.into());
     let around = [[-1.5, 1.5]];
     let (matrix, cube): (Shape, Shape) = ([2, 3].into(), [2, 3, 2].into());
-    for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min"] {
+    for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares"] {
         for (dims, drop) in [(Attr::Null, true), (numbers(&[2]), true), (numbers(&[3, 1]), false), (Attr::Numbers(vec![]), true)] {
             let attrs = attrs().with("dims", dims).with("drop", Attr::Logical(drop));
             check(fold, &|b, x| op(b, fold, x, &attrs), &[cube.clone()], &around, rng);
@@ -133,6 +133,8 @@ fn rules_of_structured_ops_agree_with_differences() {
     check("dot_general", &|b, x| op(b, "dot_general", x, &general), &shapes, &around, rng);
     let drop = attrs().with("dims", numbers(&[1])).with("drop", Attr::Logical(true));
     check("mean", &|b, x| op(b, "mean", x, &drop), &[matrix.clone()], &around, rng);
+    let sample = drop.clone().with("correction", numbers(&[1]));
+    check("var", &|b, x| op(b, "var", x, &sample), &[matrix.clone()], &around, rng);
     let clamp = |b: &mut Builder, x: &[Value]| op(b, "clamp", x, &Attrs::new());
     for domains in [[[0.1, 0.2], [0.3, 0.6], [0.7, 0.9]], [[0.1, 0.2], [-0.6, 0.0], [0.7, 0.9]], [[0.1, 0.2], [1.0, 2.0], [0.7, 0.9]]] {
         check("clamp", &clamp, &[matrix.clone(), matrix.clone(), matrix.clone()], &domains, rng);

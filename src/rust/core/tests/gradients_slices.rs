@@ -282,7 +282,7 @@ const DERIVED: [(&str, &[&str]); 3] = [
     (
         "rules_of_structured_ops_agree_with_differences (gradients.rs)",
         &[
-            "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reshape", "transpose", "broadcast_in_dim",
+            "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares", "reshape", "transpose", "broadcast_in_dim",
             "dot_general", "clamp", "select", "complex", "conj", "real", "imag", "magnitude", "arg", "convert",
         ],
     ),

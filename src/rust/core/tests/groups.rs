@@ -145,13 +145,13 @@ fn a_broadcast_in_the_middle_is_made_before_it_is_repeated() {
 
 #[test]
 fn reductions_close_groups() {
-    let all = [Fold::Sum, Fold::Max, Fold::Min];
+    let all = [Fold::Sum, Fold::Max, Fold::Min, Fold::Squares];
     for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::C64] {
         for n in [1, 7, TILE, 2 * TILE + 9, 400_001] {
             let mut b = Builder::default();
             let (x, y) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[n]));
             let z = binary(&mut b, Binary::mul, x, y);
-            let folds = if dtype.is_complex() { &all[..1] } else { &all };
+            let folds = if dtype.is_complex() { &all[..1] } else if dtype.is_float() { &all } else { &all[..3] };
             let mut outputs: Vec<Value> = folds.iter().map(|&fold| reduce(&mut b, fold, z, &[0])).collect();
             outputs.push(reduce(&mut b, Fold::Sum, x, &[0]));
             let text = agrees(&b.finish(outputs), n as u64);
@@ -167,8 +167,9 @@ fn reductions_of_columns_close_groups() {
         let (x, y) = (input(&mut b, DType::F32, &[rows, columns]), input(&mut b, DType::F32, &[rows, columns]));
         let z = binary(&mut b, Binary::sub, x, y);
         let z = binary(&mut b, Binary::mul, z, z);
-        let (sum, max) = (reduce(&mut b, Fold::Sum, z, &[0]), reduce(&mut b, Fold::Max, z, &[0]));
-        let text = agrees(&b.finish(vec![sum, max, z]), rows as u64);
+        let mut outputs = [Fold::Sum, Fold::Max, Fold::Squares].map(|fold| reduce(&mut b, fold, z, &[0])).to_vec();
+        outputs.push(z);
+        let text = agrees(&b.finish(outputs), rows as u64);
         assert_eq!(steps(&text), 1, "{text}");
     }
 }
@@ -212,6 +213,27 @@ fn products_close_a_group_and_rows_are_steps_of_their_own() {
     let y = unary(&mut b, Unary::sqrt, y);
     let outputs = vec![reduce(&mut b, Fold::Prod, y, &[0]), reduce(&mut b, Fold::Sum, y, &[1])];
     let text = agrees(&b.finish(outputs), 5);
+    assert_eq!(steps(&text), 2, "{text}");
+}
+
+#[test]
+fn squares_of_columns_are_read_on_in_their_group_and_those_of_rows_are_steps() {
+    for (rows, columns) in [(5, 40_000), (300, 250), (10_000, 20)] {
+        for dtype in [DType::F32, DType::F64] {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, &[rows, columns]);
+            let y = unary(&mut b, Unary::negate, x);
+            let (squares, spread) = repeated(&mut b, Fold::Squares, y, &[rows, columns]);
+            let scaled = binary(&mut b, Binary::div, y, spread);
+            let text = agrees(&b.finish(vec![squares, scaled]), rows as u64);
+            assert_eq!(steps(&text), 1, "{text}");
+        }
+    }
+    let mut b = Builder::default();
+    let x = input(&mut b, DType::F32, &[300, 2500]);
+    let y = unary(&mut b, Unary::negate, x);
+    let squares = reduce(&mut b, Fold::Squares, y, &[1]);
+    let text = agrees(&b.finish(vec![squares]), 6);
     assert_eq!(steps(&text), 2, "{text}");
 }
 

@@ -93,6 +93,24 @@ fn sums_accumulate_in_f32() {
 }
 
 #[test]
+fn squares_of_deviations_accumulate_in_double_precision() {
+    let squares = |x: &[f32]| {
+        let bytes: Vec<u8> = x.iter().flat_map(|&x| half::f16::from_f32(x).to_bits().to_ne_bytes()).collect();
+        let mut b = Builder::default();
+        let input = b.input(Aval::known(DType::F16, [x.len()].into()));
+        let op = Op::Reduction(Reduction { fold: Fold::Squares, axes: vec![Axis(0)], drop: true });
+        let y = b.node1(op, &[input]).unwrap();
+        let out = reference::evaluate(&b.finish(vec![y]), &[aligned(&bytes).as_slice()], &[]).remove(0);
+        half::f16::from_bits(u16::from_ne_bytes([out[0], out[1]])).to_f32()
+    };
+    // The sum is beyond the largest f16.
+    assert_eq!(squares(&[60000.0, 60032.0]), 512.0);
+    assert_eq!(squares(&[-300.0, 300.0]), f32::INFINITY);
+    let many: Vec<f32> = (0..20_001).map(|i| if i % 2 == 0 { 1024.0 } else { 1025.0 }).collect();
+    assert_eq!(squares(&many), 5000.0);
+}
+
+#[test]
 fn chains_of_ops_round_after_each() {
     let mut rng = Rng::new(7);
     let rounding = [Binary::add, Binary::sub, Binary::mul, Binary::div, Binary::max];

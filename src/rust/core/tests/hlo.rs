@@ -52,6 +52,7 @@ const ULP: &[(&str, f64)] = &[
     ("log1p", 2.0),
     ("log2", 3.0),
     ("polygamma", 2.0),
+    ("reduce_squares", 3.0),
     ("sin", 3.0),
     ("sinh", 3.0),
     ("softplus", 2.0),

@@ -13,7 +13,7 @@ pub use conversion::{Conversion, Loss};
 pub use promote::literal_ranked;
 
 use crate::dtype::promote::{common_dtype, why, Rules};
-use crate::dtype::{DType, Ranked, FLOAT, INEXACT};
+use crate::dtype::{Class, DType, Ranked, FLOAT, INEXACT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::kernels::fold::Fold;
@@ -123,6 +123,7 @@ impl<'a> Applier<'a> {
         }
         match name {
             "mean" => self.mean(operands, attrs),
+            "var" => self.var(operands, attrs),
             "complex" => self.complex(operands),
             "fill" => {
                 let (value, shape) = (attrs.literal("value")?, attrs.shape("shape")?);
@@ -269,17 +270,42 @@ impl<'a> Applier<'a> {
 
     /// The sum over the number of elements, in floats.
     fn mean(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        let x = self.promote(operands, Some(INEXACT))?[0];
+        // Over no elements, 0 / 0 is NaN as it should be.
+        self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
+    }
+
+    /// The sum of the squared deviations from the mean over the number of elements less the correction, in floats.
+    fn var(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let correction = attrs.size("correction")?;
+        let got = self.join(operands)?.dtype;
+        if got.is_complex() {
+            return Err(Error::UnsupportedDtype {
+                op: "nv_var".into(),
+                operand: "operand".into(),
+                accepts: ORDERED.name.into(),
+                got,
+                hint: "Take `nv_real()`, `nv_imag()` or `nv_abs()` first.".into(),
+            });
+        }
+        let left = |count: f64| if count > correction { count - correction } else { f64::NAN };
+        self.per_element("reduce_squares", FLOAT, operands, attrs, left)
+    }
+
+    /// A reduction, divided by what is made of the number of elements.
+    fn per_element(
+        &mut self, name: &str, accepts: Class, operands: &[Operand], attrs: &Attrs, divisor: impl Fn(f64) -> f64,
+    ) -> Result<Vec<Value>> {
+        let x = self.promote(operands, Some(accepts))?[0];
         // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
         let own = self.aval(x).ranked();
         let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
         let x = self.cast(x, Ranked { dtype: wide, ..own })?;
-        let sum = self.apply("reduce_sum", &[self.operand(x)], attrs)?[0];
+        let sum = self.apply(name, &[self.operand(x)], attrs)?[0];
         let size = |v: Value| self.aval(v).shape.size();
-        // Over no elements, 0 / 0 is NaN as it should be; without results there is nothing to divide.
+        // Without results there is nothing to divide.
         let count = size(x).checked_div(size(sum)).unwrap_or(0);
         let aval = self.aval(sum).clone();
-        let count = self.builder.literal(Literal::new(count as f64).convert(aval.dtype), aval.ambiguous);
+        let count = self.builder.literal(Literal::new(divisor(count as f64)).convert(aval.dtype), aval.ambiguous);
         let count = self.broadcast(count, &aval.shape)?;
         let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
         Ok(vec![self.cast(mean, own)?])

@@ -7,6 +7,7 @@
 //! layouts is [`reduce`](super::reduce::reduce()).
 
 use super::scalar::{maximum, minimum};
+use super::squares;
 use super::steps::{free_loops, halves, loops, Loops, Step};
 use super::tile::gather_run;
 use super::{cast, complex};
@@ -14,6 +15,7 @@ use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -26,13 +28,16 @@ pub enum Fold {
     Max,
     /// Smallest; NaN if any element is.
     Min,
+    /// Sum of the squares of the deviations from the mean, of floats; NaN if any element is infinite or NaN.
+    Squares,
     /// Whether any is true.
     Any,
     /// Whether all are true.
     All,
 }
 
-/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums and products.
+/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums and products;
+/// for squares of deviations it is their sum and the mean.
 pub type Partial = [u8; PARTIAL];
 
 /// Bytes of a [`Partial`].
@@ -60,8 +65,8 @@ pub trait Reduce: Element {
     /// Gives the fold's steps to the work.
     fn steps<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
 
-    /// Folds what was made of all tiles, in their order.
-    fn finish(fold: Fold, partials: Each<Partial>) -> Self {
+    /// Folds what was made of all tiles of so many elements, in their order.
+    fn finish(fold: Fold, _len: usize, partials: Each<Partial>) -> Self {
         Self::steps(fold, Last(partials))
     }
 
@@ -211,29 +216,48 @@ impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
 
 /// The accumulators of so many results.
 fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: Rows, len: usize) -> Vec<A> {
-    let Rows { first, stride, places } = rows;
-    let at = |j: usize| first + places[j];
-    let side_by_side = || places.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
-    let together = stride == 1 && len < LONG && places.len() >= LANES && side_by_side();
-    let lanes = if free && !together { 1 } else { places.len().min(LANES) };
+    let together = rows.are_together(len);
+    let lanes = if free && !together { 1 } else { rows.places.len().min(LANES) };
     let mut acc = vec![loops.start; lanes * len];
-    if together {
-        let whole = places.len() / LANES;
-        runs(loops, &mut acc, x, 1, &mut (0..whole).map(|i| at(i * LANES)));
-        let rest = &mut acc[..places.len() % LANES * len];
-        runs(loops, rest, x, 1, &mut (whole * LANES..places.len()).take(1).map(at));
-    } else {
-        for (lane, acc) in acc.chunks_exact_mut(len.max(1)).enumerate() {
-            runs(loops, acc, x, stride, &mut (lane..places.len()).step_by(lanes).map(at));
-        }
-    }
+    rows.each(x, len, lanes, together, &mut |at, runs| match *runs {
+        [a, b, c, d] => (loops.four)(&mut acc[at], [a, b, c, d]),
+        _ => runs.iter().for_each(|run| (loops.one)(&mut acc[at.clone()], run)),
+    });
     halve(&mut acc, len, loops.others);
     acc.truncate(len);
     acc
 }
 
+impl Rows<'_> {
+    /// Whether tiles of `len` results are one run of elements, and best taken so.
+    pub(super) fn are_together(&self, len: usize) -> bool {
+        let side_by_side = || self.places.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
+        self.stride == 1 && len < LONG && self.places.len() >= LANES && side_by_side()
+    }
+
+    /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are for: those of
+    /// the first part of a tile of all results, then those of the second, in so many `lanes`.
+    pub(super) fn each<T: Element>(
+        &self, x: &[T], len: usize, lanes: usize, together: bool, take: &mut dyn FnMut(Range<usize>, &[&[T]]),
+    ) {
+        let Rows { first, stride, places } = *self;
+        let at = |j: usize| first + places[j];
+        if together {
+            let whole = places.len() / LANES;
+            let (all, rest) = (LANES * len, places.len() % LANES * len);
+            runs(x, all, 1, &mut (0..whole).map(|i| at(i * LANES)), &mut |runs| take(0..all, runs));
+            runs(x, rest, 1, &mut (whole * LANES..places.len()).take(1).map(at), &mut |runs| take(0..rest, runs));
+            return;
+        }
+        for lane in 0..lanes {
+            let starts = &mut (lane..places.len()).step_by(lanes).map(at);
+            runs(x, len, stride, starts, &mut |runs| take(lane * len..(lane + 1) * len, runs));
+        }
+    }
+}
+
 /// Takes the later half of the parts of `len` results into the earlier, until one is left.
-fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
+pub(super) fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
     let mut half = LANES / 2;
     while half > 0 {
         let (low, high) = acc.split_at_mut((half * len).min(acc.len()));
@@ -242,12 +266,11 @@ fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
     }
 }
 
-/// Takes runs of elements, `stride` apart, into as many accumulators: four at a time, as accumulators are loaded and stored
-/// each time, and as the processor fetches several lines of memory ahead.
-fn runs<T: Element, A>(
-    loops: &Loops<T, A>, acc: &mut [A], x: &[T], stride: isize, starts: &mut dyn Iterator<Item = isize>,
+/// Gives runs of `n` elements, `stride` apart: four at a time, as accumulators are loaded and stored each time, and as the
+/// processor fetches several lines of memory ahead. What is left comes in a shorter list.
+fn runs<T: Element>(
+    x: &[T], n: usize, stride: isize, starts: &mut dyn Iterator<Item = isize>, take: &mut dyn FnMut(&[&[T]]),
 ) {
-    let n = acc.len();
     let mut scratch = if stride == 1 { vec![] } else { vec![T::default(); 4 * n] };
     loop {
         let (mut four, mut count) = ([0; 4], 0);
@@ -262,10 +285,12 @@ fn runs<T: Element, A>(
             }
             std::array::from_fn(|i| if i < count { &scratch[i * n..][..n] } else { &[][..] })
         };
-        if count < 4 {
-            return run[..count].iter().for_each(|run| (loops.one)(acc, run));
+        if count > 0 {
+            take(&run[..count]);
         }
-        (loops.four)(acc, run);
+        if count < 4 {
+            return;
+        }
     }
 }
 
@@ -369,38 +394,38 @@ fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Steps<T, R> {
 fn steps_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
     // Sums and products of booleans are converted to integers before they get here.
     work.run(free(match fold {
-        Fold::Any | Fold::Max | Fold::Sum => free_loops::<_, Any>(),
+        Fold::Any | Fold::Max | Fold::Sum | Fold::Squares => free_loops::<_, Any>(),
         Fold::All | Fold::Min | Fold::Prod => free_loops::<_, All>(),
     }))
 }
 
-/// Integers; whether any or all are true is refused by `infer`.
+/// Integers; other folds are refused by `infer`.
 fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
     work.run(free(match fold {
         Fold::Max => free_loops::<_, Max>(),
         Fold::Min => free_loops::<_, Min>(),
         Fold::Prod => free_loops::<_, Prod>(),
-        Fold::Sum | Fold::Any | Fold::All => free_loops::<_, Sum>(),
+        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => free_loops::<_, Sum>(),
     }))
 }
 
-/// Floats of 32 and 64 bits; other folds are refused by `infer`.
+/// Floats of 32 and 64 bits; other folds are refused by `infer`, or have no steps ([`squares`]).
 fn steps_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
     match fold {
         Fold::Max => work.run(extremes(free_loops::<_, AboutMax>(), loops::<_, MaxFloats>())),
         Fold::Min => work.run(extremes(free_loops::<_, AboutMin>(), loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
-        Fold::Sum | Fold::Any | Fold::All => work.run(ordered(loops::<_, SumFloats>())),
+        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => work.run(ordered(loops::<_, SumFloats>())),
     }
 }
 
-/// Floats of 16 bits, as singles; other folds are refused by `infer`.
+/// Floats of 16 bits, as singles; others as for wider ones.
 fn steps_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
     work.run(match fold {
         Fold::Max => extremes(halves::<_, AboutMax>(), halves::<_, MaxFloats>()),
         Fold::Min => extremes(halves::<_, AboutMin>(), halves::<_, MinFloats>()),
         Fold::Prod => ordered(halves::<_, ProdHalves>()),
-        Fold::Sum | Fold::Any | Fold::All => ordered(halves::<_, SumHalves>()),
+        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => ordered(halves::<_, SumHalves>()),
     })
 }
 
@@ -432,14 +457,14 @@ fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
 #[derive(Default)]
-struct Compensated<F> {
+pub(super) struct Compensated<F> {
     sum: F,
     correction: F,
     started: bool,
 }
 
 impl<F: Float> Compensated<F> {
-    fn add(&mut self, part: F) {
+    pub(super) fn add(&mut self, part: F) {
         if !std::mem::replace(&mut self.started, true) {
             self.sum = part;
             return;
@@ -453,16 +478,34 @@ impl<F: Float> Compensated<F> {
         self.sum = next;
     }
 
-    fn total(&self) -> F {
+    pub(super) fn total(&self) -> F {
         if self.correction == F::of(0.0) { self.sum } else { self.sum + self.correction }
     }
 }
 
 macro_rules! reduce {
+    (floats $steps:ident: $($type:ty)+) => {$(
+        impl Reduce for $type {
+            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn finish(fold: Fold, len: usize, partials: Each<Partial>) -> $type {
+                match fold {
+                    Fold::Sum => sum_of_floats(partials),
+                    Fold::Squares => squares::finish(len, partials),
+                    _ => Self::steps(fold, Last(partials)),
+                }
+            }
+            fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
+                if fold == Fold::Squares { O::made(squares::tile(x)) } else { Self::steps(fold, One(x, PhantomData)) }
+            }
+            fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
+                if fold == Fold::Squares { squares::tiles(x, rows, out) } else { Self::steps(fold, Many { x, rows, out }) }
+            }
+        }
+    )+};
     ($steps:ident $sum:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
             fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
-            fn finish(fold: Fold, partials: Each<Partial>) -> $type {
+            fn finish(fold: Fold, _: usize, partials: Each<Partial>) -> $type {
                 if fold == Fold::Sum { $sum(partials) } else { Self::steps(fold, Last(partials)) }
             }
         }
@@ -476,8 +519,8 @@ macro_rules! reduce {
     ($($type:ty as $signed:ty)+) => {$(
         impl Reduce for $type {
             fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { steps_int(fold, work) }
-            fn finish(fold: Fold, partials: Each<Partial>) -> $type {
-                if wraps(fold) { <$signed>::finish(fold, partials) as $type } else { Self::steps(fold, Last(partials)) }
+            fn finish(fold: Fold, len: usize, partials: Each<Partial>) -> $type {
+                if wraps(fold) { <$signed>::finish(fold, len, partials) as $type } else { Self::steps(fold, Last(partials)) }
             }
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
                 if wraps(fold) { <$signed>::tile(fold, cast::slice(cast::bytes(x))) } else { Self::steps(fold, One(x, PhantomData)) }
@@ -495,8 +538,8 @@ macro_rules! reduce {
 reduce! { steps_bool: Bool }
 reduce! { steps_int: i8 i16 i32 i64 }
 reduce! { u8 as i8 u16 as i16 u32 as i32 u64 as i64 }
-reduce! { steps_half sum_of_floats: bf16 f16 }
-reduce! { steps_float sum_of_floats: f32 f64 }
+reduce! { floats steps_half: bf16 f16 }
+reduce! { floats steps_float: f32 f64 }
 reduce! { steps_complex sum_of_complex: Complex<f32> Complex<f64> }
 
 fn wraps(fold: Fold) -> bool {

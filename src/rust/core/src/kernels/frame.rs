@@ -234,7 +234,7 @@ impl Kernel {
                 *out = if segment <= TILE {
                     T::tile(fold, x)
                 } else {
-                    T::finish(fold, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
+                    T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
                 };
             }
         });
@@ -253,10 +253,10 @@ impl Kernel {
     }
 }
 
-/// Folds what [`Kernel::fold`] made of `parts` tiles each.
-pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], parts: usize, out: &mut [u8]) {
-    for (partials, out) in partials.chunks(parts * PARTIAL).zip(cast::slice_mut::<T>(out)) {
-        *out = T::finish(fold, &mut |add| {
+/// Folds what [`Kernel::fold`] made of the tiles of `len` elements each.
+pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
+    for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(cast::slice_mut::<T>(out)) {
+        *out = T::finish(fold, len, &mut |add| {
             for partial in partials.chunks(PARTIAL) {
                 add(Partial::try_from(partial).expect("a whole number of partials"));
             }
@@ -315,11 +315,6 @@ thread_local! {
 }
 
 impl Code {
-    /// Tiles of what a result is folded from.
-    pub fn parts(&self) -> usize {
-        self.across.as_ref().map_or(self.cut.parts(), |across| across.parts(self.cut.len))
-    }
-
     /// Runs it on all tiles, cut into `pieces` for the threads. Tiles do not depend on pieces.
     ///
     /// # Panics

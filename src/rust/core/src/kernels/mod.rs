@@ -25,6 +25,7 @@ pub mod random;
 pub mod reduce;
 pub mod scalar;
 pub mod special;
+mod squares;
 mod steps;
 pub mod threads;
 pub mod tile;

@@ -81,7 +81,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let reduced = part(x, of(true), 0);
     let n = reduced.0.size();
     if n == 0 || out.is_empty() {
-        return out.fill(T::finish(fold, &mut |_| {}));
+        return out.fill(T::finish(fold, n, &mut |_| {}));
     }
     let lines = match (reduced.0.first(), reduced.1.strides.first()) {
         (Some(&size), Some(&1)) => size >= LINE,
@@ -120,7 +120,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     let (from, step) = if lines { (count, 1) } else { (1, results) };
     for (i, out) in out.iter_mut().enumerate() {
         let own = partials[i * from..].iter().step_by(step).take(count);
-        *out = T::finish(fold, &mut |add| own.clone().copied().for_each(add));
+        *out = T::finish(fold, n, &mut |add| own.clone().copied().for_each(add));
     }
 }
 
@@ -158,6 +158,89 @@ mod tests {
         assert_eq!(of(Fold::Max), [f32::NEG_INFINITY; 2]);
         assert_eq!(run::<i8>(Fold::Min, &[], [0].into(), &[Axis(0)]), [i8::MAX]);
         assert_eq!(run::<f32>(Fold::Sum, &[], [2, 0].into(), &[Axis(0)]), [0f32; 0]);
+    }
+
+    #[test]
+    fn squares_of_few_elements() {
+        let of = |x: &[f64]| run(Fold::Squares, x, [x.len()].into(), &[Axis(0)])[0].to_bits();
+        assert_eq!(of(&[]), 0);
+        assert_eq!(of(&[-3.5]), 0);
+        assert_eq!(of(&[1.0, 2.0, 6.0]), 14f64.to_bits());
+        // Equal elements do not deviate, whatever their mean is rounded to.
+        assert_eq!([2, 7, 8, 9, 1000, 5000].map(|n| of(&vec![0.1; n])), [0; 6]);
+        assert_eq!(run(Fold::Squares, &[1f32, -2.0], [2].into(), &[]), [0.0; 2]);
+        assert_eq!(run::<f32>(Fold::Squares, &[], [0, 2].into(), &[Axis(0)]), [0.0; 2]);
+    }
+
+    /// Results of vectors, and of the same ones as rows of a matrix.
+    fn squares(x: &[f64]) -> f64 {
+        let both: Vec<f64> = x.iter().flat_map(|&x| [x, x]).collect();
+        let [alone, row] = [
+            run(Fold::Squares, x, [x.len()].into(), &[Axis(0)])[0],
+            run(Fold::Squares, &both, [2, x.len()].into(), &[Axis(1)])[1],
+        ];
+        assert_eq!(alone.to_bits(), row.to_bits(), "{alone} {row}");
+        alone
+    }
+
+    #[test]
+    fn squares_of_special_elements() {
+        for n in [1, 5, 8, 20, TILE + 1, 5 * TILE] {
+            for at in [0, n / 2, n - 1] {
+                for special in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    let mut x: Vec<f64> = (0..n).map(|i| i as f64).collect();
+                    x[at] = special;
+                    assert!(squares(&x).is_nan(), "{special} at {at} of {n}");
+                }
+                // What is too large for a double is not NaN.
+                for large in [1e200, f64::MAX] {
+                    let mut x: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { -large } else { large }).collect();
+                    x[at] = 0.0;
+                    assert_eq!(squares(&x), if n == 1 { 0.0 } else { f64::INFINITY }, "{large} at {at} of {n}");
+                }
+            }
+            assert_eq!(squares(&vec![f64::MAX; n]), 0.0);
+        }
+        // Tiles with finite sums of their own.
+        assert_eq!(squares(&[vec![f64::MAX; TILE], vec![f64::MIN; 2 * TILE]].concat()), f64::INFINITY);
+    }
+
+    /// By the definition, in integers, of numbers that are multiples of `unit`.
+    fn exact(x: &[i64], unit: f64) -> f64 {
+        let (n, sum) = (x.len() as i128, x.iter().map(|&x| i128::from(x)).sum::<i128>());
+        let squares: i128 = x.iter().map(|&x| i128::from(x) * i128::from(x)).sum();
+        (n * squares - sum * sum) as f64 / n as f64 * unit * unit
+    }
+
+    #[test]
+    fn squares_are_accurate() {
+        let noise = |i: usize| ((i * 7919) % 1013) as i64 - 506;
+        for n in [2, 7, 9, 100, TILE - 1, 3 * TILE + 5, 200_000] {
+            let mut cases: Vec<(i64, Vec<i64>)> = vec![
+                (0, (0..n).map(noise).collect()),
+                (0, (0..n).map(|i| i as i64).collect()),
+                (0, (0..n).map(|i| (i as i64) * (i as i64)).collect()),
+                // Outliers where the shift is made of.
+                (0, (0..n).map(|i| if i < 3 { 1 << 40 } else { noise(i) }).collect()),
+                (0, (0..n).map(|i| if i % TILE == 0 { 1 << 40 } else { noise(i) }).collect()),
+            ];
+            // Far from 0: 1e8 with deviations of about 0.3 in steps of 2^-10, and 3e9.
+            cases.extend([100_000_000i64 << 10, 3_000_000_000 << 10].map(|mean| (mean, (0..n).map(noise).collect())));
+            for (case, (mean, x)) in cases.into_iter().enumerate() {
+                let unit = 2f64.powi(-10);
+                let floats: Vec<f64> = x.iter().map(|&x| (x + mean) as f64 * unit).collect();
+                let (got, want) = (squares(&floats), exact(&x, unit));
+                // The mean of a tile is rounded.
+                let bound = if mean == 0 { 1e-13 } else { mean as f64 / 506.0 * f64::EPSILON };
+                assert!((got - want).abs() <= bound * want, "{case}, {n} elements: {got:e} is not {want:e}");
+                let singles: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+                let (got, wide) = (
+                    run(Fold::Squares, &singles, [n].into(), &[Axis(0)])[0],
+                    squares(&singles.iter().map(|&x| f64::from(x)).collect::<Vec<_>>()),
+                );
+                assert_eq!(got, wide as f32);
+            }
+        }
     }
 
     #[test]
@@ -206,11 +289,11 @@ mod tests {
     #[test]
     fn bits_do_not_depend_on_layout() {
         // Products of so small numbers do not overflow.
-        let (folds, small) = ([Fold::Sum, Fold::Prod, Fold::Max, Fold::Min], 1.0 / 512.0);
+        let (folds, small) = ([Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Squares], 1.0 / 512.0);
         for sizes in [[3, 70, 5], [1, 2100, 2], [600, 7, 30], [9, 3, 1100]] {
             layouts::<f32>(sizes, small, &folds);
             layouts::<f64>(sizes, small, &folds);
-            layouts::<i32>(sizes, 1.0, &folds);
+            layouts::<i32>(sizes, 1.0, &folds[..4]);
             layouts::<bf16>(sizes, small, &folds);
             layouts::<Complex<f32>>(sizes, small, &folds[..2]);
         }

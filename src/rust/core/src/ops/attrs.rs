@@ -160,6 +160,17 @@ impl Attrs {
         }
     }
 
+    /// One finite number, 0 or larger.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for anything else.
+    pub fn size(&self, name: &str) -> Result<f64> {
+        match self.get(name) {
+            Attr::Numbers(x) if x.len() == 1 && x[0].is_finite() && x[0] >= 0.0 => Ok(x[0]),
+            _ => self.wrong(name, "one finite number, at least 0"),
+        }
+    }
+
     /// Sizes of dimensions.
     ///
     /// # Errors

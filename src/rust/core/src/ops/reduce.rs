@@ -4,8 +4,9 @@ use super::attrs::{logical, vector};
 use super::binary::Binary;
 use super::compare::Compare;
 use super::derive::Var;
+use super::spell_parts::is_half;
 use super::{written, Row};
-use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
+use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
 use crate::kernels::fold::{Accumulators, Fold};
 use crate::kernels::frame::{finish, Kernel};
@@ -25,19 +26,20 @@ pub struct Reduction {
     pub drop: bool,
 }
 
-pub(super) static ROWS: [Row; 6] = [
+pub(super) static ROWS: [Row; 7] = [
     written("reduce_sum", "nv_reduce_sum", &["operand"], ANY),
     written("reduce_prod", "nv_reduce_prod", &["operand"], ANY),
     written("reduce_max", "nv_reduce_max", &["operand"], ORDERED),
     written("reduce_min", "nv_reduce_min", &["operand"], ORDERED),
     written("reduce_any", "nv_reduce_any", &["operand"], BOOLEAN),
     written("reduce_all", "nv_reduce_all", &["operand"], BOOLEAN),
+    written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT),
 ];
 
 impl Fold {
     /// The fold of the reduction with that name.
     pub fn from_op(name: &str) -> Option<Fold> {
-        let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All];
+        let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
         ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
     }
 }
@@ -52,13 +54,14 @@ impl Reduction {
             Fold::Min => &ROWS[3],
             Fold::Any => &ROWS[4],
             Fold::All => &ROWS[5],
+            Fold::Squares => &ROWS[6],
         }
     }
 
-    /// The op of two elements that StableHLO's reduction applies.
+    /// The op of two elements that StableHLO's reduction applies; squares of deviations are composed.
     pub fn spelling(&self) -> &'static str {
         match self.fold {
-            Fold::Sum => "stablehlo.add",
+            Fold::Sum | Fold::Squares => "stablehlo.add",
             Fold::Prod => "stablehlo.multiply",
             Fold::Max => "stablehlo.maximum",
             Fold::Min => "stablehlo.minimum",
@@ -75,6 +78,7 @@ impl Reduction {
             Fold::Sum if dtype == DType::C64 => Literal::new(Complex::new(-0f32, -0f32)),
             Fold::Sum if dtype == DType::C128 => Literal::new(Complex::new(-0f64, -0f64)),
             Fold::Sum => Literal::new(-0f32).convert(dtype),
+            Fold::Squares => Literal::new(0f32).convert(dtype),
             Fold::Prod => Literal::new(1i32).convert(dtype),
             Fold::Max => dispatch!(dtype, T => Literal::new(T::LOWEST)),
             Fold::Min => dispatch!(dtype, T => Literal::new(T::HIGHEST)),
@@ -104,16 +108,34 @@ impl Reduction {
                 let one = count.of(1.0);
                 Some(spread(g / count.binary(Binary::max, one)).chain(is_it))
             }
+            Fold::Squares => {
+                let dtype = x.aval().dtype;
+                let apart = self.deviations(if is_half(dtype) { x.convert(DType::F32) } else { x });
+                Some(spread(g).chain((apart * 2.0).convert(dtype)))
+            }
             Fold::Any | Fold::All => None,
         }
     }
 
+    /// The elements less their mean.
+    pub(super) fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+        let shape = x.aval().shape;
+        let sum = x.summed(self.axes.clone());
+        let kept: Vec<Axis> = (0..shape.rank()).map(Axis).filter(|axis| !self.axes.contains(axis)).collect();
+        let count: usize = self.axes.iter().map(|axis| shape[axis.0]).product();
+        x - (sum / count as f64).repeated(&shape, &kept)
+    }
+
     /// Another fold over the same dimensions.
-    fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(super) fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
         x.apply(super::Op::Reduction(Reduction { fold, ..self.clone() }), &[])
     }
 
     pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+        if self.fold == Fold::Squares && !FLOAT.contains(x.dtype) && !x.dtype.is_complex() {
+            let hint = "Convert it to a float first, or take `nv_var()`, which does.";
+            return Err(self.row().unsupported(0, x.dtype, hint));
+        }
         self.row().check(0, x)?;
         if matches!(self.fold, Fold::Sum | Fold::Prod) && x.dtype == DType::I1 {
             return Err(self.row().unsupported(0, x.dtype, "Booleans are counted as integers: convert to i32 first."));
@@ -145,8 +167,11 @@ impl Reduction {
     }
 
     /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a column: those of
-    /// the last dimensions.
+    /// the last dimensions. None for what no accumulators fold element by element.
     pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
+        if self.fold == Fold::Squares {
+            return None;
+        }
         let left = shape.rank() - self.axes.len();
         let trailing = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == left + i);
         let rows: usize = shape.iter().take(left).product();
@@ -158,8 +183,9 @@ impl Reduction {
         dispatch!(dtype, T => Accumulators::new::<T>(self.fold))
     }
 
-    /// Makes elements of what its kernel made of `parts` tiles each.
-    pub(crate) fn finish(&self, dtype: DType, partials: &[u8], parts: usize, out: &mut [u8]) {
-        dispatch!(dtype, T => finish::<T>(self.fold, partials, parts, out))
+    /// Makes elements of what its kernel made of the tiles of all `elements` of the operand.
+    pub(crate) fn finish(&self, dtype: DType, partials: &[u8], elements: usize, out: &mut [u8]) {
+        let each = elements * dtype.bytes() / out.len();
+        dispatch!(dtype, T => finish::<T>(self.fold, partials, each, out))
     }
 }

@@ -85,6 +85,7 @@ impl Op {
                 let plain = !dtype.is_complex() && !op.dtype.is_complex() && dtype != DType::I1;
                 plain_if(plain, "stablehlo.bitcast_convert")
             }
+            Op::Reduction(op) if op.fold == Fold::Squares => Spelled::Composed(None),
             Op::Reduction(op) => plain_if(op.is_plain(dtype), "stablehlo.reduce"),
             Op::Reshape(op) => plain_if(op.order == Order::Row, "stablehlo.reshape"),
             Op::Transpose(_) => Spelled::Plain("stablehlo.transpose"),

@@ -11,7 +11,7 @@ use crate::kernels::fold::Fold;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 
-fn is_half(dtype: DType) -> bool {
+pub(super) fn is_half(dtype: DType) -> bool {
     dtype.is_float() && dtype.bits() == 16
 }
 
@@ -118,17 +118,21 @@ impl BitcastConvert {
 impl Reduction {
     /// Whether it is StableHLO's: that keeps no dimension, and adds 16-bit floats as they are.
     pub(super) fn is_plain(&self, dtype: DType) -> bool {
-        self.drop && !self.axes.is_empty() && !self.is_wide(dtype)
+        self.fold != Fold::Squares && self.drop && !self.axes.is_empty() && !self.is_wide(dtype)
     }
 
     /// Whether it is computed in f32, and rounded once.
     fn is_wide(&self, dtype: DType) -> bool {
-        is_half(dtype) && matches!(self.fold, Fold::Sum | Fold::Prod)
+        is_half(dtype) && matches!(self.fold, Fold::Sum | Fold::Prod | Fold::Squares)
     }
 
     /// The reduced operand.
     pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let aval = x.aval();
+        if self.fold == Fold::Squares {
+            let apart = self.deviations(if self.is_wide(aval.dtype) { x.convert(DType::F32) } else { x });
+            return self.again(Fold::Sum, apart.squared()).convert(aval.dtype);
+        }
         if self.axes.is_empty() {
             // A product begins with 1, which makes NaN of what is beside an infinite part.
             let product = self.fold == Fold::Prod && aval.dtype.is_complex();

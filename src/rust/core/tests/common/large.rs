@@ -45,7 +45,7 @@ pub fn program(rng: &mut Rng, nodes: usize, n: usize, views: bool) -> Graph {
                 let product = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
                 b.node1(Op::DotGeneral(product), &[x, y]).expect("square matrices")
             }
-            5 | 6 => along(&mut b, *rng.choose(&[Fold::Sum, Fold::Max]), rng.below(2), x, n),
+            5 | 6 => along(&mut b, *rng.choose(&[Fold::Sum, Fold::Max, Fold::Squares]), rng.below(2), x, n),
             _ => {
                 let mut body = Builder::default();
                 let state = body.input(matrix(n));

@@ -125,7 +125,7 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     };
     let scatter = Scatter { windows: nowhere, update, indices_are_sorted: false, unique_indices: false };
     all.push((Op::Scatter(scatter), vec![aval(d, &[]), i32s(&[3, 0]), aval(d, &[3])]));
-    for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All] {
+    for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares] {
         for drop in [true, false] {
             for (axes, from) in [(&[0][..], &[5, 3][..]), (&[1, 0], &[2, 3]), (&[], &[3]), (&[1], &[2, 0])] {
                 all.push((Op::Reduction(Reduction { fold, axes: dims(axes), drop }), vec![aval(d, from)]));

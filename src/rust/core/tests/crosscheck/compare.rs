@@ -6,7 +6,7 @@ use crate::known::{is_known, Pair};
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::reference;
 use anvil_core::kernels::fold::Fold;
-use anvil_core::ops::{Binary, Builder, Op, Part, Scatter, Unary, Update};
+use anvil_core::ops::{Binary, Builder, Op, Part, Reduction, Scatter, Unary, Update};
 use anvil_core::tensor::Aval;
 
 /// The bytes of a value, with its type.
@@ -52,7 +52,7 @@ pub fn bound(op: &Op, complex: bool) -> Bound {
         Op::Binary(Binary::polygamma) => Bound::Ulps(op.row().ulps + 1400.0),
         Op::Unary(_) | Op::Binary(_) if complex => Bound::Ulps(op.row().ulps + XLA_COMPLEX),
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(op.row().ulps + XLA),
-        Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod) => Bound::Order,
+        Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod | Fold::Squares) => Bound::Order,
         Op::DotGeneral(_) => Bound::Order,
         Op::Scatter(s) => match &s.update {
             Update::Replace => Bound::Exact,
@@ -143,6 +143,17 @@ fn magnitude((aval, x): &Typed) -> (Aval, Vec<u8>) {
     evaluate(&Op::Binary(Binary::add), &[(&re.0, &re.1), (&im.0, &im.1)]).remove(0)
 }
 
+/// For squares of deviations, whose mean cancels, the sum of the squares of the elements.
+fn without_mean(op: &Op, x: Vec<(Aval, Vec<u8>)>) -> (Op, Vec<(Aval, Vec<u8>)>) {
+    match op {
+        Op::Reduction(r) if r.fold == Fold::Squares => {
+            let square = |(aval, x): &(Aval, Vec<u8>)| evaluate(&Op::Binary(Binary::mul), &[(aval, x), (aval, x)]).remove(0);
+            (Op::Reduction(Reduction { fold: Fold::Sum, ..r.clone() }), x.iter().map(square).collect())
+        }
+        op => (op.clone(), x),
+    }
+}
+
 /// What XLA gave, but for places of a scatter that several updates meet where their order matters: StableHLO leaves it
 /// open (`scatter`), XLA goes by rows of the updates and anvil by columns, as R does.
 fn without_open(op: &Op, operands: &[Typed], want: &[u8], got: &[u8]) -> Vec<u8> {
@@ -183,8 +194,9 @@ pub fn difference(
     let all = (numbers(aval.dtype, want), numbers(aval.dtype, got));
     let order = (bound == Bound::Order).then(|| {
         let magnitudes: Vec<_> = operands.iter().map(magnitude).collect();
+        let (op, magnitudes) = without_mean(op, magnitudes);
         let typed: Vec<Typed> = magnitudes.iter().map(|(aval, x)| (aval, x.as_slice())).collect();
-        let (aval, sums) = evaluate(op, &typed).swap_remove(result);
+        let (aval, sums) = evaluate(&op, &typed).swap_remove(result);
         let terms = operands.iter().map(|(aval, _)| aval.shape.size()).max().unwrap_or(1) + 2;
         (numbers(aval.dtype, &sums), terms as f64)
     });

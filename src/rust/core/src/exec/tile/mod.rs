@@ -103,7 +103,7 @@ impl Program {
             let partials = &step.results[fold.partials].1;
             let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
             match &fold.sum {
-                Sum::Reduction(op, dtype) => op.finish(*dtype, lent.read(partials), self.code.parts(), out),
+                Sum::Reduction(op, dtype) => op.finish(*dtype, lent.read(partials), self.code.cut.len, out),
                 Sum::Product(product) => product.finish(lent.read(partials), out),
             }
         }

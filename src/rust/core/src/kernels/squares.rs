@@ -1,0 +1,235 @@
+//! Sums of the squares of deviations from the mean, in one pass over memory.
+//!
+//! Of a tile, deviations are taken from a number near its mean, the mean of its first elements: their sum corrects what
+//! that number is off by, so that nothing need be known of the tile before it is read. The tiles are brought together in
+//! order, each by its mean and its sum of squares. All this is in double precision.
+//!
+//! The squares about the number exceed those about the mean by `n d^2`, where `d` is what it is off by, and rounding errors
+//! grow by as much. The mean of `k` of `n` elements is off by at most `sqrt(m / k)`, where `m` is the sum of squares about
+//! the mean: so by the factor `1 + n / k`, which is 129 for a tile, and near 1 unless the first elements are outliers.
+//!
+//! Source: T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance: analysis and
+//! recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two samples.
+
+use super::fold::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::tile::TILE;
+use super::wide::{wide, wide_loop, Loop};
+use crate::dtype::{Element, Real};
+use num_complex::Complex;
+
+/// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in memory
+/// meanwhile, and a multiple of the parts.
+const BLOCK: usize = 32;
+
+/// What is known of a tile: the sum of squares, and the mean, as the parts of a complex number. So it is a [`Partial`], or a
+/// real result if there is no other tile.
+type Moments = Complex<f64>;
+
+/// What a tile's first elements, so many, are multiplied with for their mean. Of a short tile it is the first one.
+fn first(n: usize) -> (usize, f64) {
+    if n < LANES { (1, 1.0) } else { (LANES, 1.0 / LANES as f64) }
+}
+
+/// What `n` elements come to whose deviations from `shift` have this sum and this sum of squares; `all` are the elements.
+fn moments(n: usize, shift: f64, sum: f64, squares: f64, all: impl Iterator<Item = f64> + Clone) -> Moments {
+    let count = n as f64;
+    let off = sum / count;
+    if squares.is_finite() {
+        // Where rounding leaves less than nothing, there is nothing.
+        return Complex::new((squares - sum * off).max(0.0), shift + off);
+    }
+    // Too large for a double, or infinite elements, or NaN.
+    if all.clone().all(f64::is_finite) {
+        return Complex::new(f64::INFINITY, all.map(|x| x / count).sum());
+    }
+    Complex::new(f64::NAN, f64::NAN)
+}
+
+/// Folds a tile.
+pub fn tile<R: Real>(x: &[R]) -> Moments {
+    let [shift, sum, squares] = wide_loop(Tile(x));
+    moments(x.len(), shift, sum, squares, x.iter().map(|x| x.convert()))
+}
+
+/// The shift, the sum and the sum of squares of a tile.
+struct Tile<'a, R>(&'a [R]);
+
+impl<R: Real> Loop for Tile<'_, R> {
+    type Made = [f64; 3];
+    #[inline(always)]
+    fn run(self) -> [f64; 3] {
+        let (count, scale) = first(self.0.len());
+        let shift = total(take([0.0; LANES], &self.0[..count], |x| x * scale));
+        let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
+        let blocks = self.0.chunks_exact(BLOCK);
+        let rest = blocks.remainder();
+        for block in blocks {
+            // Loops of lengths that the compiler knows, one for each sum: of others it makes no vectors.
+            for chunk in 0..BLOCK / LANES {
+                for part in 0..LANES {
+                    sums[part] += block[chunk * LANES + part].convert::<f64>() - shift;
+                }
+            }
+            for chunk in 0..BLOCK / LANES {
+                for part in 0..LANES {
+                    let apart = block[chunk * LANES + part].convert::<f64>() - shift;
+                    squares[part] += apart * apart;
+                }
+            }
+        }
+        sums = take(sums, rest, |x| x - shift);
+        squares = take(squares, rest, |x| (x - shift) * (x - shift));
+        [shift, total(sums), total(squares)]
+    }
+}
+
+/// Takes a term of each element into the parts.
+#[inline(always)]
+fn take<R: Real>(mut parts: [f64; LANES], x: &[R], term: impl Fn(f64) -> f64) -> [f64; LANES] {
+    let chunks = x.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for part in 0..LANES {
+            parts[part] += term(chunk[part].convert());
+        }
+    }
+    for (a, &x) in parts.iter_mut().zip(rest) {
+        *a += term(x.convert());
+    }
+    parts
+}
+
+/// What the parts come to, in the order of [`halve`].
+#[inline(always)]
+fn total(mut parts: [f64; LANES]) -> f64 {
+    for half in [4, 2, 1] {
+        for part in 0..half {
+            parts[part] += parts[part + half];
+        }
+    }
+    parts[0]
+}
+
+/// Bytes of a run of results that are folded together. Three doubles of each stay in the nearer caches, and memory is still
+/// read in long runs.
+const RUN: usize = 8 << 10;
+
+/// Folds tiles of several results, with the bits of [`tile`].
+pub fn tiles<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
+    let together = RUN / size_of::<R>();
+    for (i, out) in out.chunks_mut(together).enumerate() {
+        some(x, Rows { first: rows.first + (i * together) as isize * rows.stride, ..rows }, out);
+    }
+}
+
+/// Folds tiles of so few results that what they are folded into is near.
+fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
+    let (n, len) = (rows.places.len(), out.len());
+    let (count, scale) = first(n);
+    let mut shifts = Sums::new(count, len);
+    let begin = Rows { places: &rows.places[..count], ..rows };
+    begin.each(x, len, count, begin.are_together(len), &mut |at, runs| {
+        runs.iter().for_each(|x| shifts.add(at.start, x, |sum, &x: &R| *sum += x.convert::<f64>() * scale));
+    });
+    let mut shifts = shifts.made(len);
+    let (lanes, together) = (n.min(LANES), rows.are_together(len));
+    if together {
+        shifts = shifts.repeat(lanes);
+    }
+    let (mut sums, mut squares) = (Sums::new(lanes, len), Sums::new(lanes, len));
+    rows.each(x, len, lanes, together, &mut |at, runs| {
+        let mut sums = Deviations { sums: &mut sums.0[at.clone()], squares: &mut squares.0[at], shifts: &shifts };
+        match *runs {
+            [a, b, c, d] => wide_loop(Four(sums, [a, b, c, d])),
+            _ => runs.iter().for_each(|x| sums.add(x)),
+        }
+    });
+    let (sums, squares) = (sums.made(len), squares.made(len));
+    for (i, out) in out.iter_mut().enumerate() {
+        let element = |&place: &isize| x[(rows.first + i as isize * rows.stride + place) as usize].convert();
+        *out = O::made(moments(n, shifts[i], sums[i], squares[i], rows.places.iter().map(element)));
+    }
+}
+
+/// Sums of the parts of several results: the first ones of all, then the second ones.
+struct Sums(Vec<f64>);
+
+impl Sums {
+    fn new(lanes: usize, len: usize) -> Sums {
+        Sums(vec![0.0; lanes * len])
+    }
+
+    /// Takes elements into as many.
+    fn add<R>(&mut self, from: usize, x: &[R], add: impl Fn(&mut f64, &R)) {
+        wide(|| self.0[from..].iter_mut().zip(x).for_each(|(sum, x)| add(sum, x)));
+    }
+
+    /// What the parts come to.
+    fn made(mut self, len: usize) -> Vec<f64> {
+        halve(&mut self.0, len, |sums, others| wide(|| sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other)));
+        self.0.truncate(len);
+        self.0
+    }
+}
+
+/// Sums of deviations and of their squares, of elements in as many places.
+struct Deviations<'a> {
+    sums: &'a mut [f64],
+    squares: &'a mut [f64],
+    shifts: &'a [f64],
+}
+
+impl Deviations<'_> {
+    /// Takes an element into each.
+    fn add<R: Real>(&mut self, x: &[R]) {
+        wide(|| {
+            for (((sum, square), &shift), x) in self.sums.iter_mut().zip(&mut *self.squares).zip(self.shifts).zip(x) {
+                let apart = x.convert::<f64>() - shift;
+                *sum += apart;
+                *square += apart * apart;
+            }
+        });
+    }
+}
+
+/// Takes four elements into each, so that sums are loaded and stored once.
+struct Four<'a, R>(Deviations<'a>, [&'a [R]; 4]);
+
+impl<R: Real> Loop for Four<'_, R> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let Four(Deviations { sums, squares, shifts }, [a, b, c, d]) = self;
+        let elements = a.iter().zip(b).zip(c).zip(d);
+        for (((sum, square), &shift), (((a, b), c), d)) in sums.iter_mut().zip(squares).zip(shifts).zip(elements) {
+            for x in [a, b, c, d] {
+                let apart = x.convert::<f64>() - shift;
+                *sum += apart;
+                *square += apart * apart;
+            }
+        }
+    }
+}
+
+/// Joins what was made of all tiles of `len` elements. Means are taken from the first one's, as they may be large and next
+/// to each other.
+pub fn finish<R: Real>(len: usize, partials: Each<Partial>) -> R {
+    let (mut squares, mut count, mut mean, mut origin) = (Compensated::<f64>::default(), 0, 0.0, 0.0);
+    let mut finite = true;
+    partials(&mut |part| {
+        let Moments { re: own, im: place } = Element::from_bytes(&part);
+        if count == 0 {
+            origin = place;
+        }
+        let next = TILE.min(len - count);
+        let (apart, share) = ((place - origin) - mean, next as f64 / (count + next) as f64);
+        mean += apart * share;
+        squares.add(own);
+        squares.add(apart * apart * (count as f64 * share));
+        count += next;
+        finite &= place.is_finite();
+    });
+    let total = squares.total();
+    // Of finite elements only what is too large for a double is none.
+    R::from_f64(if !total.is_nan() { total } else if finite { f64::INFINITY } else { f64::NAN })
+}
