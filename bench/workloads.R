@@ -140,7 +140,7 @@ w3("max", "max(x)", function(x) max(x), function(x) max(x), 1.0, "W3 sum/mean/ma
 w3("row_sums", "row sums", function(x) sum(x, dims = 2L), rowSums, 1.1, "W3 row sum/max")
 w3("row_max", "row maxima", function(x) max(x, dims = 2L), row_max, 1.1,
   "W3 row sum/max", quick = none)
-w3("var", "variance", function(x) mean((x - mean(x))^2), function(x) mean((x - mean(x))^2), 0.65, "W3 var")
+w3("var", "variance", function(x) nv_var(x, correction = 0), function(x) mean((x - mean(x))^2), 0.65, "W3 var")
 w3_wide <- "W3 column sums/argmax/softmax/transpose"
 w3("column_sums", "column sums", function(x) sum(x, dims = 1L), colSums, 0.45, w3_wide)
 w3("argmax", "argmax of rows", function(x) nv_argmax(x, 2L), function(x) max.col(x, "first"), 0.45, w3_wide,
