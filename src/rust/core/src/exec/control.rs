@@ -9,7 +9,7 @@ use crate::graph::Value;
 use crate::kernels::memory::{AlignedBytes, Memory};
 use crate::kernels::window::by_width;
 use crate::kernels::{cast, tile};
-use crate::ops::{Op, Region, Scan};
+use crate::ops::{Builder, Graph, Op, Region, Scan, While};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use std::cell::RefCell;
 pub enum Control {
     /// Programs for a condition that holds, and for one that does not.
     If([Executable; 2]),
-    /// Condition, body, number of values that are carried.
+    /// The condition, the body with the condition of what it makes, what is carried.
     While(Box<Executable>, Box<Executable>, Carried),
     /// Body, the op, what is carried.
     Scan(Box<Executable>, Scan, Carried),
@@ -63,10 +63,10 @@ impl Control {
         Ok(match op {
             Op::If(op) => Some(Control::If([*program(&op.branches[0])?, *program(&op.branches[1])?])),
             Op::While(op) => {
-                let (cond, body) = (program(&op.cond)?, program(&op.body)?);
+                let (cond, body) = (program(&op.cond)?, Box::new(Executable::region(&tested(op)?)?));
                 let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
-                // Each for both directions.
-                let carried = Carried::new(types, 0, &[&cond, &cond, &body, &body]);
+                // The body for both directions.
+                let carried = Carried::new(types, 0, &[&cond, &body, &body]);
                 Some(Control::While(cond, body, carried))
             }
             Op::Scan(op) => {
@@ -177,6 +177,19 @@ impl Carried {
     }
 }
 
+/// The body of a loop, then its condition for what the body made, as the last output: what both compute of numbers is
+/// computed together. Inputs: the state, what else the body reads, what else the condition reads.
+fn tested(op: &While) -> Result<Graph> {
+    let mut b = Builder::default();
+    let enter = |b: &mut Builder, region: &Region, from: usize| -> Vec<Value> {
+        region.inputs()[from..].iter().map(|&v| b.input(region.aval(v).clone())).collect()
+    };
+    let (inputs, for_cond) = (enter(&mut b, &op.body, 0), enter(&mut b, &op.cond, op.carried));
+    let mut outputs = b.inline(&op.body, &inputs)?;
+    outputs.extend(b.inline(&op.cond, &[outputs.as_slice(), &for_cond].concat())?);
+    Ok(b.finish(outputs))
+}
+
 /// The buffers of a loop in memory, by their numbers.
 struct Numbers {
     state: [Vec<usize>; 2],
@@ -235,20 +248,16 @@ fn repeat_while(
         let (for_cond, for_body) = (add_reads(&mut memory, for_cond), add_reads(&mut memory, for_body));
         // One after the other, from one state to the other and back.
         let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
-            let tested = [&of_cond, &state[from][..], &for_cond, &[test]].concat();
-            let repeated = [&of_body, &state[from][..], &for_body, &state[to]].concat();
-            (cond.repeated(&mut memory, tested, &mut scratch), body.repeated(&mut memory, repeated, &mut scratch))
+            let repeated = [&of_body, &state[from][..], &for_body, &for_cond, &state[to], &[test]].concat();
+            body.repeated(&mut memory, repeated, &mut scratch)
         });
+        let first = [&of_cond, &state[0][..], &for_cond, &[test]].concat();
+        if !cond.repeated(&mut memory, first, &mut scratch).run(&mut memory, poll) {
+            return false;
+        }
         let mut turn = 0;
-        loop {
-            let (cond, body) = &mut turns[turn];
-            if poll(1) || !cond.run(&mut memory, poll) {
-                return false;
-            }
-            if memory.bytes(test)[0] == 0 {
-                break;
-            }
-            if !body.run(&mut memory, poll) {
+        while memory.bytes(test)[0] != 0 {
+            if !turns[turn].run(&mut memory, poll) {
                 return false;
             }
             turn = 1 - turn;
@@ -283,7 +292,7 @@ fn scan(
             for ((aval, source), &buffer) in read_types.iter().zip(sliced).zip(&read) {
                 copy_slice(aval.dtype, op.length, at, source, memory.bytes_mut(buffer));
             }
-            if poll(1) || !turns[step % 2].run(&mut memory, poll) {
+            if !turns[step % 2].run(&mut memory, poll) {
                 return false;
             }
             for ((aval, all), &buffer) in written_types.iter().zip(stacked.iter_mut()).zip(&written) {

@@ -108,8 +108,8 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
             let own = |line: &&Line| line.place.matches('.').count() == inside.matches('.').count() + 1;
             let sum: usize = lines[first + 1..].iter().filter(own).map(|line| line.picoseconds).sum();
             lines[first].picoseconds = sum;
-            // One side of a branch runs; condition and body of a loop both do.
-            slowest = if lines[at].kind == "if" { sum.max(slowest) } else { sum + slowest };
+            // One side of a branch runs; what is repeated comes last.
+            slowest = if lines[at].kind == "if" { sum.max(slowest) } else { sum };
         }
         lines[at].picoseconds += slowest;
     }

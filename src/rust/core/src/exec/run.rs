@@ -30,6 +30,7 @@ pub struct Executable {
     graph: Graph,
     plan: Plan,
     may_share: bool,
+    prints: bool,
     // Kept between runs, so that a warm call allocates nothing of the program's size.
     pub(super) arena: RefCell<AlignedBytes>,
 }
@@ -56,7 +57,8 @@ impl Executable {
         }
         let plan = plan(&graph, donated, leaves)?;
         let may_share = plan.steps.iter().any(may_share);
-        Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
+        let prints = graph.nodes().iter().any(|node| node.op.has_effect());
+        Ok(Executable { graph, plan, may_share, prints, arena: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -106,6 +108,11 @@ impl Executable {
     /// repeats something.
     pub fn may_share(&self) -> bool {
         self.may_share
+    }
+
+    /// Whether something in it prints.
+    pub fn prints(&self) -> bool {
+        self.prints
     }
 
     /// Types of the outputs.
@@ -194,6 +201,8 @@ fn work(step: &Step) -> usize {
 /// checked once is.
 pub(super) struct Repeated<'e, 'a> {
     steps: Vec<Prepared<'e, 'a>>,
+    /// Elements that all steps make, if they are so few that it is asked once for all whether to stop.
+    few: Option<usize>,
     /// For each buffer of the program, its number in the memory.
     names: Vec<usize>,
 }
@@ -270,7 +279,12 @@ impl Executable {
             };
             Prepared { step, work: work(step), how }
         };
-        Repeated { steps: self.plan.steps.iter().map(prepare).collect(), names }
+        const FEW: usize = 1 << 12;
+        let steps: Vec<Prepared> = self.plan.steps.iter().map(prepare).collect();
+        // Loops inside ask for themselves.
+        let all = steps.iter().map(|step| step.work).sum::<usize>().max(1);
+        let few = (all <= FEW && steps.iter().all(|step| !matches!(step.how, How::Other))).then_some(all);
+        Repeated { steps, few, names }
     }
 }
 
@@ -297,8 +311,11 @@ fn ready<'a, const R: usize, const W: usize>(step: &Step, bond: &Bond<'a>, memor
 impl<'a> Repeated<'_, 'a> {
     /// Runs it once. Returns whether it ran to its end.
     pub fn run(&mut self, memory: &mut Memory<'a>, poll: &mut dyn FnMut(usize) -> bool) -> bool {
+        if self.few.is_some_and(&mut *poll) {
+            return false;
+        }
         for Prepared { step, work, how } in &mut self.steps {
-            if poll(*work) {
+            if self.few.is_none() && poll(*work) {
                 return false;
             }
             match how {
