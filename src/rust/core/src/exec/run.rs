@@ -321,7 +321,9 @@ impl<'a> Repeated<'_, 'a> {
             match how {
                 How::Tiles(bound, program) => {
                     bound.run(memory);
-                    program.finish(step, memory, &self.names);
+                    if program.is_unfinished() {
+                        program.finish(step, memory, &self.names);
+                    }
                 }
                 How::Move(bond) => {
                     let ([from], [out]) = bond.slices(memory);

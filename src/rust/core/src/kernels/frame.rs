@@ -372,6 +372,7 @@ pub struct Bound<'c, 'a> {
     /// Of the memory that it lies in.
     address: usize,
     pieces: usize,
+    tiles: usize,
 }
 
 impl<'c, 'a> Bound<'c, 'a> {
@@ -411,7 +412,7 @@ impl<'c, 'a> Bound<'c, 'a> {
                 instruction.calls(&code.cut, &tile, |call| first.push(call));
             }
         }
-        Bound { address: memory.address(), code, streams, first, each, pieces }
+        Bound { address: memory.address(), code, streams, first, each, pieces, tiles: code.cut.tiles() }
     }
 
     /// Runs it.
@@ -423,13 +424,12 @@ impl<'c, 'a> Bound<'c, 'a> {
         if self.pieces > 1 || self.code.across.is_some() {
             return self.code.run(&self.streams, self.pieces);
         }
-        let tiles = self.code.cut.tiles();
         // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
         // exclusively; all addresses were checked when they were bound.
         unsafe {
             self.first.iter().for_each(|call| call.run());
-            if tiles > 1 {
-                run(&self.each, &self.code.cut, 1..tiles);
+            if self.tiles > 1 {
+                run(&self.each, &self.code.cut, 1..self.tiles);
             }
         }
     }

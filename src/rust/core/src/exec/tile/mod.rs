@@ -97,6 +97,12 @@ impl Program {
         self.loads[i] == Load::Direct && self.late[j]
     }
 
+    /// Whether something is left when all tiles are folded.
+    #[inline]
+    pub fn is_unfinished(&self) -> bool {
+        !self.folds.is_empty()
+    }
+
     /// Makes what is left when all tiles are folded.
     pub fn finish(&self, step: &Step, memory: &mut Memory, names: &[usize]) {
         for fold in &self.folds {
