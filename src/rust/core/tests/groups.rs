@@ -11,7 +11,7 @@ use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Concatenate, Convert, DotGeneral, Fill, Graph, Iota, Op, Reduction, Reshape, RngBits, StaticSlice, Ternary,
+    Binary, BroadcastInDim, Builder, Compare, Concatenate, Convert, DotGeneral, Fill, Gather, Graph, Iota, Op, Reduction, Reshape, Reverse, RngBits, StaticSlice, Ternary,
     Transpose, Unary,
 };
 use anvil_core::ops::layout::Order;
@@ -762,5 +762,25 @@ fn a_product_may_be_read_as_a_whole_and_folded() {
         let squares = binary(&mut b, Binary::mul, less, less);
         let (sum, columns, rows) = (reduce(&mut b, Fold::Sum, squares, &[0, 1]), reduce(&mut b, Fold::Sum, less, &[0]), reduce(&mut b, Fold::Sum, xy, &[1]));
         agrees(&b.finish(vec![sum, columns, rows, again]), n as u64);
+    }
+}
+
+#[test]
+fn elements_are_picked_where_they_are_read() {
+    for n in [1, 2, 255, 257, 2 * TILE + 3, 70_001] {
+        for (dtype, index) in [(DType::F32, DType::I32), (DType::F64, DType::I8), (DType::I1, DType::I64), (DType::C64, DType::UI64)] {
+            let mut b = Builder::default();
+            let (x, i) = (input(&mut b, dtype, &[n]), input(&mut b, index, &[n, 1]));
+            // What is picked from is in another unit, has the size of what is picked, and a layout of its own.
+            let table = if dtype == DType::F32 { unary(&mut b, Unary::exp, x) } else { x };
+            let table = b.node1(Op::Reverse(Reverse { axes: vec![Axis(0)] }), &[table]).unwrap();
+            let one = number(&mut b, index, 1.0, &[n, 1]);
+            let less = binary(&mut b, Binary::sub, i, one);
+            let picked = b.node1(Op::Gather(Gather::along(Axis(0), &shape(&[n]))), &[table, less]).unwrap();
+            let again = b.node1(Op::Gather(Gather::along(Axis(0), &shape(&[n]))), &[x, i]).unwrap();
+            let same = b.node1(Op::Compare(Compare::eq), &[picked, again]).unwrap();
+            let text = agrees(&b.finish(vec![picked, same]), n as u64);
+            assert!(!text.contains(". gather"), "{text}");
+        }
     }
 }

@@ -18,7 +18,8 @@
 //!
 //! A product of matrices begins a group: what is computed of its elements is computed while they are in the cache.
 //!
-//! Random bits are made from a state in memory, a tile at a time, too.
+//! Random bits are made from a state in memory, a tile at a time, too; and elements of a vector in memory are picked for
+//! indices that the group makes.
 //!
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
 //! each group that reads it, and by itself if anything else does.
@@ -111,6 +112,8 @@ pub(super) enum Role {
     Across(usize, usize),
     /// Each element, of this many, from all of its operands, which are in memory.
     Whole(usize),
+    /// Each element, of this many, from that in its place of the second operand, and from all of the first, in memory.
+    Pick(usize),
     /// Few elements from all of a matrix in memory, the operand with that number, and of a vector of so many elements.
     Columns(usize, usize),
     /// All elements at a time, a matrix of so many in columns of so many, from matrices in memory.
@@ -128,7 +131,7 @@ impl Role {
     /// The number of elements, if it makes each in its place.
     fn elements(self) -> Option<usize> {
         match self {
-            Role::Element(len) | Role::Whole(len) | Role::Product(len, _) => Some(len),
+            Role::Element(len) | Role::Whole(len) | Role::Pick(len) | Role::Product(len, _) => Some(len),
             _ => None,
         }
     }
@@ -138,6 +141,7 @@ impl Role {
         match self {
             Role::Whole(_) | Role::Product(..) => true,
             Role::Columns(_, matrix) => operand == matrix,
+            Role::Pick(_) => operand == 0,
             _ => false,
         }
     }
@@ -163,6 +167,7 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
         op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
             Role::Element(size(result))
         }
+        Op::Gather(op) if size(result) > 0 && op.is_pick(&graph.aval(node.operands[0]).shape) => Role::Pick(size(result)),
         Op::RngBits(_) if size(result) > 0 => Role::Whole(size(result)),
         Op::DotGeneral(op) => match by_vector(graph, views, op, &node.operands) {
             Some(ByVector { rows, k, dtype, dense, .. }) if dense && rows >= k && TILE * k * dtype.bytes() <= NARROW => {
@@ -368,7 +373,7 @@ impl Planner<'_> {
         let (len, segment) = match self.roles[node] {
             Role::View | Role::Source => return,
             Role::Alone => return self.open(node, None),
-            Role::Element(len) | Role::Whole(len) => (len, None),
+            Role::Element(len) | Role::Whole(len) | Role::Pick(len) => (len, None),
             Role::Fold(len, segment) => (len, Some(segment)),
             Role::Across(len, rows) => return self.put_across(node, len, rows),
             Role::Columns(len, matrix) => return self.put_columns(node, len, matrix),
@@ -379,8 +384,9 @@ impl Planner<'_> {
             return self.join(node, unit, None);
         }
         let operands = &self.graph.nodes()[node].operands;
-        let available = |&v: &Value| if whole { self.in_memory(v) } else { self.available(v, len) };
-        let first = operands.iter().map(available).max().unwrap_or(0);
+        let whole_operand = |i: usize| self.roles[node].reads_whole(i);
+        let available = |(i, &v): (usize, &Value)| if whole_operand(i) { self.in_memory(v) } else { self.available(v, len) };
+        let first = operands.iter().enumerate().map(available).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
         let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
         // The group that makes an operand, else one that reads the same; small ones are put together to save steps.

@@ -350,9 +350,9 @@ impl<'a> Planner<'a> {
             return false;
         }
         unit.nodes.iter().map(|&n| &self.graph.nodes()[n]).all(|node| {
-            // A reduction of segments of one element has as many results, and other tiles; products and draws read more than
-            // a tile.
-            let (folds, whole) = (matches!(node.op, Op::Reduction(_)), matches!(node.op, Op::DotGeneral(_) | Op::RngBits(_)));
+            // A reduction of segments of one element has as many results, and other tiles; products, draws and
+            // gathers read more than a tile.
+            let (folds, whole) = (matches!(node.op, Op::Reduction(_)), matches!(node.op, Op::DotGeneral(_) | Op::RngBits(_) | Op::Gather(_)));
             let in_place = |&v: &Value| self.views.root(v) != operand || (self.views.is_whole(v) && !whole);
             !((folds || whole) && node.results[0] == result) && node.operands.iter().all(in_place)
         })

@@ -3,16 +3,36 @@
 //! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of its
 //! dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as one.
 
+use super::frame::{Extent, Kernel, Window};
 use super::memory::zeroed;
 use super::threads::threads;
 use super::tile::TILE;
 use super::{cast, pool, tile};
 use crate::dtype::Element;
 use crate::tensor::{View, ViewMut};
+use std::mem::size_of;
 use std::ops::Range;
 
 /// In a table: a window that is left out.
 pub const OUTSIDE: isize = isize::MIN;
+
+impl Kernel {
+    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a tile of indices.
+    pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
+        /// Places that are found at a time.
+        const SOME: usize = 256;
+        let run = Box::new(move |w: &Window| {
+            let x = w.whole::<T>(0);
+            for (out, indices) in w.write::<T>().chunks_mut(SOME).zip(w.read::<I>(1).chunks(SOME)) {
+                let places = &mut [0; SOME][..out.len()];
+                find(places, indices);
+                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
+            }
+        });
+        let tile = Extent::Tile(size_of::<I>());
+        Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
+    }
+}
 
 /// How the other side moves with a dimension of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

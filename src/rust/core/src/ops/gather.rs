@@ -7,8 +7,9 @@ use super::attrs::{logical, vector};
 use super::binary::Tiles;
 pub use super::update::Update;
 use super::{written, Region, Row};
-use crate::dtype::{dispatch, Element, ANY, INTEGER};
+use crate::dtype::{dispatch, DType, Element, ANY, INTEGER};
 use crate::error::{Error, Result};
+use crate::kernels::frame::Kernel;
 use crate::kernels::tile::{copy, tile, tiles};
 use crate::kernels::wide::wide;
 use crate::kernels::window::{by_width, combine, load, store, Starts, Step, Targets, Walk, OUTSIDE};
@@ -275,6 +276,28 @@ impl Gather {
     }
 }
 
+impl Gather {
+    /// Whether it is single elements of a vector, one for each index, in the order of the indices.
+    pub(crate) fn is_pick(&self, x: &Shape) -> bool {
+        let Windows { window_dims, dropped, batching, index_map, .. } = &self.windows;
+        let first = [Axis(0)];
+        x.rank() == 1 && x.size() > 0 && *self.slice_sizes == [1] && window_dims.is_empty() && **dropped == first
+            && batching.is_empty() && **index_map == first
+    }
+
+    /// Then, its instruction, for a vector of this many elements and this layout, of the first dtype, and indices of the second.
+    pub(crate) fn kernel(&self, size: usize, layout: &Layout, from: &[DType]) -> Kernel {
+        let (first, stride, last) = (layout.offset as isize, layout.strides[0], size as i64 - 1);
+        dispatch!(from[1], I => by_width!(from[0], T => {
+            if stride == 1 && first == 0 {
+                Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| index))
+            } else {
+                Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| first + index * stride))
+            }
+        }))
+    }
+}
+
 /// Adds the distances of indices to where windows start; those that do not fit are moved.
 fn clamped<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
     let most = last.max(0);
@@ -416,7 +439,6 @@ impl Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
     use crate::kernels::cast;
     use crate::ops::Binary;
 

@@ -54,6 +54,7 @@ impl Op {
         const HALF: usize = 2_000;
         const QUOTIENT: usize = 2_000;
         const REMAINDER: usize = 10_000;
+        const PICK: usize = 1_000;
         const COMPLEX: usize = 30_000;
         const SERIES: usize = 120_000;
         let bytes = from.iter().map(|d| d.bytes()).max().unwrap_or(1);
@@ -79,6 +80,7 @@ impl Op {
             },
             Op::Part(_) => DIVISION * bytes,
             Op::RngBits(_) => ELEMENT,
+            Op::Gather(_) => PICK,
             _ => SIMPLE * bytes,
         };
         let half = from.iter().any(|d| matches!(d, DType::BF16 | DType::F16));

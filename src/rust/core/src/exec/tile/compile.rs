@@ -218,10 +218,11 @@ pub fn compile(
             continue;
         }
         let (step, native) = (pair::step(&op, &from), op.native(&from));
-        let state = matches!(op, Op::RngBits(_)).then(|| views.layout(graph, node.operands[0]));
-        let make = move || match (&op, product, state) {
+        let first = role.reads_whole(0).then(|| (graph.aval(node.operands[0]).shape.size(), views.layout(graph, node.operands[0])));
+        let make = move || match (&op, product, first) {
             (_, Some(product), _) => product.kernel(role.reads_whole(1 - product.matrix)),
-            (Op::RngBits(op), _, Some(state)) => op.kernel(&state),
+            (Op::RngBits(op), _, Some((_, layout))) => op.kernel(&layout),
+            (Op::Gather(op), _, Some((size, layout))) => op.kernel(size, &layout, &from),
             _ => kernel(&op, &from),
         };
         compiler.each.push(Draft { folded, step, native, ..Draft::new(make, operands, value) });
