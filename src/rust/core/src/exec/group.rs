@@ -29,6 +29,8 @@ use crate::dtype::DType;
 use crate::graph::{Def, Value};
 use crate::kernels::tile::TILE;
 use crate::ops::{ByBlocks, ByVector, DotGeneral, Graph, Op};
+use crate::shape::Shape;
+use crate::tensor::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -186,18 +188,21 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
 /// A product as one of which blocks of columns can be made.
 pub(super) fn by_blocks(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByBlocks> {
     let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
-    let shapes = [0, 1].map(|i| &graph.aval(operands[i]).shape);
-    op.by_blocks(graph.aval(operands[0]).dtype, [(shapes[0], &layouts[0]), (shapes[1], &layouts[1])])
+    op.by_blocks(graph.aval(operands[0]).dtype, sides(graph, operands, &layouts))
+}
+
+/// The two operands of a product: shapes and layouts.
+fn sides<'g>(graph: &'g Graph, operands: &[Value], layouts: &'g [Layout; 2]) -> [(&'g Shape, &'g Layout); 2] {
+    [0, 1].map(|i| (&graph.aval(operands[i]).shape, &layouts[i]))
 }
 
 /// A product as one of a matrix and a vector.
 pub(super) fn by_vector(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByVector> {
     let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
-    let shapes = [0, 1].map(|i| &graph.aval(operands[i]).shape);
     // Of two vectors, the matrix is one that no group makes.
     let given = |i: usize| !matches!(graph.def(views.root(operands[i])), Def::Result(..));
     let matrix = usize::from(!given(0) && given(1));
-    op.by_vector(graph.aval(operands[0]).dtype, [(shapes[0], &layouts[0]), (shapes[1], &layouts[1])], matrix)
+    op.by_vector(graph.aval(operands[0]).dtype, sides(graph, operands, &layouts), matrix)
 }
 
 /// Cuts a graph into units.
