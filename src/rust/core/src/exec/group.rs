@@ -384,13 +384,13 @@ impl Planner<'_> {
             Role::Columns(len, matrix) => return self.put_columns(node, len, matrix),
             Role::Product(len, rows) => return self.open(node, Some(Group { product: Some(rows), ..Group::of(len) })),
         };
-        let whole = self.roles[node].reads_whole(0);
+        let role = self.roles[node];
+        let whole = role.reads_whole(0);
         if let (None, false, Some(unit)) = (segment, whole, self.row_of(node)) {
             return self.join(node, unit, None);
         }
         let operands = &self.graph.nodes()[node].operands;
-        let whole_operand = |i: usize| self.roles[node].reads_whole(i);
-        let available = |(i, &v): (usize, &Value)| if whole_operand(i) { self.in_memory(v) } else { self.available(v, len) };
+        let available = |(i, &v): (usize, &Value)| if role.reads_whole(i) { self.in_memory(v) } else { self.available(v, len) };
         let first = operands.iter().enumerate().map(available).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
         let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);

@@ -169,20 +169,26 @@ pub(crate) struct ByBlocks {
 }
 
 impl DotGeneral {
+    /// Rows of the first, its columns, and columns of the second, and how the two lie: if the product is one of two
+    /// matrices of single or double precision that have elements and can be read where they lie.
+    fn of_matrices(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<([usize; 3], [[isize; 2]; 2])> {
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return None;
+        }
+        let Product { sizes: [1, sizes @ ..], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
+            return None;
+        };
+        (!sizes.contains(&0)).then_some((sizes, [[lhs[0], lhs[1]], [rhs[0], rhs[1]]]))
+    }
+
     /// The product as one of two matrices, for operands of these shapes and layouts: if it is one, of single or double
     /// precision, that is made by blocks and can be shared so, and the matrices can be read where they lie. It has the bits
     /// of [`DotGeneral::product`].
     pub(crate) fn by_blocks(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<ByBlocks> {
-        if !matches!(dtype, DType::F32 | DType::F64) {
-            return None;
-        }
-        let Product { sizes: [b, m, k, n], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
-            return None;
-        };
-        let matrices = b == 1 && m > 1 && n > 1 && k > 0 && !is_long([m, k, n]);
-        let lines = [(operands[0].1.offset, [lhs[0], lhs[1]]), (operands[1].1.offset, [rhs[0], rhs[1]])];
+        let ([m, k, n], strides) = self.of_matrices(dtype, operands)?;
+        let lines = [0, 1].map(|i| (operands[i].1.offset, strides[i]));
         let product = ByBlocks { dtype, rows: m, k, columns: n, lines };
-        (matrices && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n))).then_some(product)
+        (m > 1 && n > 1 && !is_long([m, k, n]) && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n))).then_some(product)
     }
 }
 
@@ -223,21 +229,14 @@ impl DotGeneral {
     /// double precision, and the matrix can be read where it lies. It has the bits of [`DotGeneral::product`]. Of two vectors, `matrix`
     /// is the one that is taken for a matrix of one row.
     pub(crate) fn by_vector(&self, dtype: DType, operands: [(&Shape, &Layout); 2], matrix: usize) -> Option<ByVector> {
-        if !matches!(dtype, DType::F32 | DType::F64) {
-            return None;
-        }
-        let Product { sizes: [b, m, k, n], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
-            return None;
-        };
+        let ([m, k, n], [lhs, rhs]) = self.of_matrices(dtype, operands)?;
         let (matrix, rows, strides, step) = match (m, n) {
-            (1, 1) if matrix == 1 => (1, n, [rhs[1], rhs[0]], lhs[1]),
-            (_, 1) => (0, m, [lhs[0], lhs[1]], rhs[0]),
+            (_, 1) if m > 1 || matrix == 0 => (0, m, lhs, rhs[0]),
             (1, _) => (1, n, [rhs[1], rhs[0]], lhs[1]),
             _ => return None,
         };
         let [first, start] = [matrix, 1 - matrix].map(|i| operands[i].1.offset);
-        let full = b == 1 && rows > 0 && k > 0;
-        full.then_some(ByVector { dtype, matrix, rows, k, lines: (first, strides), start, dense: step == 1 || k == 1 })
+        Some(ByVector { dtype, matrix, rows, k, lines: (first, strides), start, dense: step == 1 || k == 1 })
     }
 }
 
