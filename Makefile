@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test doc generate install build check valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
+.PHONY: all demo test test-order doc generate install build check valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -14,6 +14,7 @@ help:
 	@echo "make            generate, doc, install"
 	@echo "make demo       install what is missing, build, run inst/examples/demo.R"
 	@echo "make test       Rust tests, R tests, vignettes; last line: N passed, N failed"
+	@echo "make test-order each R test file alone, then all in random order twice in one process; SEED=n, LOAD=n busy processes beside it"
 	@echo "make doc        NAMESPACE and man/ from the comments in R/"
 	@echo "make generate   R files that are written from the table of ops"
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
@@ -34,6 +35,9 @@ demo: install
 # The script sees to its dependencies itself, so that a failure there is counted too.
 test:
 	@sh tools/test.sh
+
+test-order: deps-test install
+	ANVIL_TEST_LOAD=$(or $(LOAD),0) Rscript tools/test-order.R $(SEED)
 
 doc: deps-doc
 	@sh tools/document.sh
