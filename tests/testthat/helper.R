@@ -76,3 +76,11 @@ user_env <- function(f, ...) {
   environment(f) <- list2env(list(...), parent = globalenv())
   f
 }
+
+# Ends what hangs, so that a deadlock between processes or threads is a failure and not a suite that stands still. It is no
+# measure of speed: a machine may be as busy as it likes.
+unless_it_hangs <- function(expr) {
+  setTimeLimit(elapsed = 600, transient = TRUE)
+  on.exit(setTimeLimit(elapsed = Inf))
+  expr
+}

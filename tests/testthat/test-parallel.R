@@ -1,19 +1,13 @@
 # Tensors and jitted functions in other processes. Whatever hangs is ended by a time limit, so that a deadlock is a
 # failure and not a suite that stands still.
 
-within_seconds <- function(seconds, expr) {
-  setTimeLimit(elapsed = seconds, transient = TRUE)
-  on.exit(setTimeLimit(elapsed = Inf))
-  expr
-}
-
 test_that("a forked process computes with tensors and jitted functions of its parent", {
   skip_on_os("windows") # there is no fork
   big <- nv_tensor(as.double(1:300000), dtype = "f64")
   f <- jit(function(x, k) sum(x * k + 1))
   # The parent has run: threads, caches and kept programs exist when it forks.
   want <- as_array(f(big, 2))
-  jobs <- within_seconds(60, parallel::mclapply(1:4, function(i) {
+  jobs <- unless_it_hangs(parallel::mclapply(1:4, function(i) {
     k <- nv_scalar(i, dtype = "f64")
     # A warm program, a cold one, an eager op, a captured tensor.
     list(
@@ -33,25 +27,25 @@ test_that("a forked process computes with tensors and jitted functions of its pa
 test_that("an error in a forked process comes back as what it is", {
   skip_on_os("windows") # there is no fork
   x <- nv_tensor(c(1, 2))
-  job <- within_seconds(
-    60, suppressWarnings(parallel::mclapply(1:2, function(i) x + nv_tensor(1:3), mc.cores = 2, mc.preschedule = FALSE))
+  job <- unless_it_hangs(
+    suppressWarnings(parallel::mclapply(1:2, function(i) x + nv_tensor(1:3), mc.cores = 2, mc.preschedule = FALSE))
   )
   expect_s3_class(job[[1]], "try-error")
-  job <- within_seconds(
-    60, parallel::mclapply(1:2, function(i) tryCatch(x + nv_tensor(1:3), anvil_error_shape = class), mc.cores = 2)
+  job <- unless_it_hangs(
+    parallel::mclapply(1:2, function(i) tryCatch(x + nv_tensor(1:3), anvil_error_shape = class), mc.cores = 2)
   )
   expect_identical(job[[1]], c("anvil_error_shape", "anvil_error", "error", "condition"))
 })
 
 test_that("a worker process that shares nothing takes and returns tensors and jitted functions", {
-  cluster <- within_seconds(60, parallel::makePSOCKcluster(1))
+  cluster <- unless_it_hangs(parallel::makePSOCKcluster(1))
   on.exit(parallel::stopCluster(cluster))
   parallel::clusterCall(cluster, function(paths) .libPaths(paths), .libPaths())
   x <- nv_tensor(c(1, 2, 3), dtype = "f64")
   f <- jit(user(function(x, k = 2) x * k))
   f(x)
   # The worker has not loaded the package: a jitted function finds its routine by name once it is.
-  got <- within_seconds(60, parallel::clusterCall(cluster, user(function(f, x) {
+  got <- unless_it_hangs(parallel::clusterCall(cluster, user(function(f, x) {
     loadNamespace("anvil")
     list(f(x), f(x, 3), f(anvil::nv_tensor(1:2)), anvil::cache_info(f), x)
   }), f, x))[[1]]
@@ -61,7 +55,7 @@ test_that("a worker process that shares nothing takes and returns tensors and ji
   # Its cache starts empty there.
   expect_identical(got[[4]][c("entries", "misses")], list(entries = 3L, misses = 3L))
   expect_identical(got[[5]], x)
-  got <- within_seconds(60, parallel::parLapply(cluster, list(x, x * 2), user(function(x) {
+  got <- unless_it_hangs(parallel::parLapply(cluster, list(x, x * 2), user(function(x) {
     requireNamespace("anvil")
     sum(x)
   })))

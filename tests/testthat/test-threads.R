@@ -1,11 +1,5 @@
 # The number of threads, and what must not depend on it. See test-parallel.R for tensors in other processes.
 
-within_seconds <- function(seconds, expr) {
-  setTimeLimit(elapsed = seconds, transient = TRUE)
-  on.exit(setTimeLimit(elapsed = Inf))
-  expr
-}
-
 # Work of several kinds that is shared between threads, as bytes.
 shared_work <- function() {
   x <- nv_reshape(nv_iota(1, "f64", 200000) / 7, c(400, 500))
@@ -74,13 +68,13 @@ test_that("forked processes compute on threads of their own after their parent h
   withr::local_options(anvil.threads = 3)
   want <- shared_work()
   for (round in 1:3) {
-    jobs <- within_seconds(120, parallel::mclapply(1:3, function(i) shared_work(), mc.cores = 3, mc.preschedule = FALSE))
+    jobs <- unless_it_hangs(parallel::mclapply(1:3, function(i) shared_work(), mc.cores = 3, mc.preschedule = FALSE))
     expect_identical(jobs, list(want, want, want))
     # The parent goes on.
     expect_identical(shared_work(), want)
   }
   # A child's child.
-  job <- within_seconds(120, parallel::mclapply(1, function(i) {
+  job <- unless_it_hangs(parallel::mclapply(1, function(i) {
     shared_work()
     parallel::mclapply(1:2, function(i) shared_work(), mc.cores = 2)
   }, mc.cores = 2, mc.preschedule = FALSE, mc.allow.recursive = TRUE))
@@ -92,17 +86,17 @@ test_that("processes that share nothing compute on threads", {
   want <- shared_work()
   work <- user(shared_work)
   expect_same <- function(got) expect_identical(got, want)
-  cluster <- within_seconds(60, parallel::makePSOCKcluster(2))
+  cluster <- unless_it_hangs(parallel::makePSOCKcluster(2))
   withr::defer(parallel::stopCluster(cluster))
   parallel::clusterCall(cluster, function(paths) .libPaths(paths), .libPaths())
-  got <- within_seconds(120, parallel::clusterCall(cluster, user(function(work) {
+  got <- unless_it_hangs(parallel::clusterCall(cluster, user(function(work) {
     library(anvil)
     options(anvil.threads = 3)
     work()
   }), work))
   lapply(got, expect_same)
   skip_if_not_installed("callr")
-  expect_same(within_seconds(120, callr::r(function(work) {
+  expect_same(unless_it_hangs(callr::r(function(work) {
     library(anvil)
     options(anvil.threads = 3)
     work()
