@@ -158,10 +158,12 @@ conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign"
 
 # Evaluates an expression and gives a report of what was converted meanwhile.
 audited <- function(expr) {
-  from <- .Call(anvil_audit_open)
-  on.exit(.Call(anvil_audit_close))
-  force(expr)
-  fields <- matrix(.Call(anvil_audit_entries, from), ncol = length(report_columns) - 1L, byrow = TRUE)
+  entries <- function(from) {
+    force(expr)
+    .Call(anvil_audit_entries, from)
+  }
+  fields <- .Call(anvil_in_audit, quote(entries), environment())
+  fields <- matrix(fields, ncol = length(report_columns) - 1L, byrow = TRUE)
   # The same line in a loop of R is reported once.
   keys <- apply(fields, 1L, paste, collapse = "\t")
   first <- !duplicated(keys)
