@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Operation, Value};
 use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Binary, Builder, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
+use crate::ops::{Binary, Builder, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
@@ -86,7 +86,13 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
         }
         let results = match (&node.op, rewrite(b, &node.op, &operands)?) {
             (_, Some(value)) => vec![value],
-            (Op::Custom(op), None) => walk_into(b, &op.call, &op.operands(&op.call, &operands), &[])?,
+            (Op::Custom(op), None) => {
+                let mut given = op.operands(&op.call, &operands);
+                for (value, &input) in given.iter_mut().zip(op.call.inputs()) {
+                    *value = flagged(b, *value, op.call.aval(input).ambiguous)?;
+                }
+                walk_into(b, &op.call, &given, &[])?
+            }
             (op, None) => b.node(op.clone(), &operands)?,
         };
         for (old, value) in node.results.iter().zip(results) {
@@ -94,6 +100,16 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
         }
     }
     Ok(graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect())
+}
+
+/// The value, ambiguous or not.
+fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
+    let aval = b.graph().aval(value);
+    if aval.ambiguous == ambiguous {
+        return Ok(value);
+    }
+    let same = Convert { dtype: aval.dtype, ambiguous };
+    b.node1(Op::Convert(same), &[value])
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
