@@ -164,6 +164,7 @@ action <- "none"
 suspendInterrupts({
   for (i in seq_len(count)) {
     delay <- stats::runif(1L, 0, patience)
+    at <- NULL
     problem <- tryCatch(
       {
         at <- until_interrupted(delay)

@@ -41,3 +41,34 @@ test_that("an interrupt of the user is an interrupt condition", {
   )
   expect_equal(stopped, "interrupted")
 })
+
+test_that("an interrupt at any moment leaves no trace, rules or audit behind, and results right", {
+  skip_on_os("windows") # there are no signals
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  script <- test_path("..", "fuzz", "interrupts.R")
+  out <- suppressWarnings(system2(
+    file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), "--count=200", "--seed=1"), stdout = TRUE, stderr = TRUE
+  ))
+  expect_null(attr(out, "status"), info = paste(out, collapse = "\n"))
+  expect_match(out[length(out)], "^0 failures$")
+})
+
+test_that("leaving the browser or going to the top level while tracing leaves nothing open", {
+  skip_on_os("windows") # R reads the person's answers elsewhere
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  input <- withr::local_tempfile(lines = c(
+    "library(anvil)",
+    "state <- function() c(.Call(anvil:::anvil_trace_depth), .Call(anvil:::anvil_rules_name, NULL), class(nv_fill(1, 2))[1])",
+    "f <- function(stop) jit(function(x) with_promotion_rules('numpy', nv_for(2L, x, function(i, x) stop())))(nv_scalar(1))",
+    "f(function() browser())",
+    "Q",
+    "cat('after the browser:', state(), '\\n')",
+    "f(function() invokeRestart('abort'))",
+    "cat('after the restart:', state(), '\\n')"
+  ))
+  out <- system2(
+    file.path(R.home("bin"), "R"), c("--vanilla", "--no-echo", "--interactive", "--no-readline"), stdin = input, stdout = TRUE, stderr = TRUE
+  )
+  seen <- grep("^after", out, value = TRUE)
+  expect_identical(trimws(seen), paste("after the", c("browser:", "restart:"), "0 anvil AnvilTensor"))
+})
