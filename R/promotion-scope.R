@@ -9,20 +9,23 @@
 #' * `local_promotion_rules()`: for the rest of the function that calls it;
 #' * `options(anvil.promotion_rules = )`: for the session.
 #'
-#' When a scope ends, by an error too, the rules that held before are back.
+#' When a scope ends, by an error or an interrupt too, the rules that held before are back. Those for the rest of a function
+#' hold as long as it is running; what it makes of its own [on.exit()] plays no role. Of two such scopes the inner one
+#' wins, and rules for an expression over those of the function that it is part of.
 #'
 #' A jitted function without rules of its own follows those that hold when it is called, also from another function that
 #' is traced. It keeps a program for each set of rules, see [explain_cache()].
 #'
 #' @param rules Name of the rules, one of [promotion_rules()].
 #' @param code An expression.
-#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are put back.
+#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are put back. It is
+#'   running: `local_promotion_rules()` is called by it, or by a function that it has called.
 #' @return `with_promotion_rules()` gives the value of `code`; `local_promotion_rules()` gives the name of the rules that
 #'   held before, invisibly.
 #' @section Errors:
 #' `anvil_error_arg` for an unknown name of rules, also in the option, where the next op finds it; and if
-#' `local_promotion_rules()` is called from the top level, where there is no end to wait for. Ops raise
-#' `anvil_error_promotion` for operands that the rules refuse to bring together.
+#' `local_promotion_rules()` is called from the top level, or for an environment of no function that is running, where
+#' there is no end to wait for. Ops raise `anvil_error_promotion` for operands that the rules refuse to bring together.
 #' @seealso [promotion_rules()], [explain_dtypes()]
 #' @examples
 #' counts <- nv_tensor(1:3)
