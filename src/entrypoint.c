@@ -197,21 +197,21 @@ static SEXP within(struct extent extent, int status) {
   return R_ExecWithCleanup(run_extent, &extent, end_extent, &extent);
 }
 
-#define EXTENT0(name, open)                                       \
-  SEXP rs_##open(int *);                                          \
-  static SEXP anvil_##name(SEXP function, SEXP environment) {     \
-    int status = OK;                                              \
+#define EXTENT0(name, open)                                                        \
+  SEXP rs_##open(int *);                                                           \
+  static SEXP anvil_##name(SEXP function, SEXP environment) {                      \
+    int status = OK;                                                               \
     struct extent extent = {rs_extent_marks(), R_NilValue, function, environment}; \
-    extent.opened = rs_##open(&status);                           \
-    return within(extent, status);                                \
+    extent.opened = rs_##open(&status);                                            \
+    return within(extent, status);                                                 \
   }
-#define EXTENT2(name, open)                                                       \
-  SEXP rs_##open(SEXP, SEXP, int *);                                              \
-  static SEXP anvil_##name(SEXP a, SEXP b, SEXP function, SEXP environment) {     \
-    int status = OK;                                                              \
+#define EXTENT2(name, open)                                                        \
+  SEXP rs_##open(SEXP, SEXP, int *);                                               \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP function, SEXP environment) {      \
+    int status = OK;                                                               \
     struct extent extent = {rs_extent_marks(), R_NilValue, function, environment}; \
-    extent.opened = rs_##open(a, b, &status);                                     \
-    return within(extent, status);                                                \
+    extent.opened = rs_##open(a, b, &status);                                      \
+    return within(extent, status);                                                 \
   }
 
 EXTENT2(in_trace, trace_open)
