@@ -236,8 +236,10 @@ static const R_CallMethodDef calls[] = {
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
-    CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2),   CALL(audit_entries, 1), CALL(graph_types, 1),
-    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(plan, 2), CALL(memory_plan, 2), CALL(threads, 0),  CALL(threads_ignored, 0), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),
+    CALL(graph_types, 1),
+    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(plan, 2), CALL(memory_plan, 2), CALL(threads, 0),
+    CALL(threads_ignored, 0), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
   CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}

@@ -1,5 +1,5 @@
-# Interrupts at random moments: of traces, derivatives, loops, scopes of rules, reports and printing. After each one no trace,
-# rules or audit are open, options are what they were, and results are right.
+# Interrupts at random moments: of traces, derivatives, loops, scopes of rules, reports and printing. After each one no
+# trace, rules or audit are open, options are what they were, and results are right.
 #   Rscript tests/fuzz/interrupts.R --count=20000 --seed=1
 # Prints the seed and what failed; exits with 1 if anything did. The seed decides what runs, not where signals find it.
 options(keep.source = FALSE, warn = 1L)
@@ -86,7 +86,8 @@ actions <- list(
     jit(function(x) nv_for(3L, x, function(i, x) nv_print(x * 2, "x")))(x)
   },
   "an error" = function() {
-    for (f in list(function(x) stop("no"), function(x) nv_for(2L, x, function(i, x) stop("no")), function(x) if (sum(x) > 1) x)) {
+    in_a_loop <- function(x) nv_for(2L, x, function(i, x) stop("no"))
+    for (f in list(function(x) stop("no"), in_a_loop, function(x) if (sum(x) > 1) x)) {
       if (!inherits(try(jit(f)(x), silent = TRUE), "try-error")) stop("no error")
     }
   },
@@ -95,7 +96,9 @@ actions <- list(
     f <- function() with_promotion_rules("numpy", jit(function(x) return(x * 2), rules = "jax")(return(counts)))
     same(f(), 1:3)
   },
-  "a program" = function() same(jit(function(x) sum(nv_for(200L, x, function(i, x) sin(x))))(nv_fill(0, 20000, dtype = "f64")), 0),
+  "a program" = function() {
+    same(jit(function(x) sum(nv_for(200L, x, function(i, x) sin(x))))(nv_fill(0, 20000, dtype = "f64")), 0)
+  },
   "random numbers" = function() nv_runif(1000L, nv_rng_state(1L))
 )
 

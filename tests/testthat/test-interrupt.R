@@ -46,9 +46,8 @@ test_that("an interrupt at any moment leaves no trace, rules or audit behind, an
   skip_on_os("windows") # there are no signals
   withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
   script <- test_path("..", "fuzz", "interrupts.R")
-  out <- suppressWarnings(system2(
-    file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), "--count=200", "--seed=1"), stdout = TRUE, stderr = TRUE
-  ))
+  arguments <- c("--vanilla", shQuote(script), "--count=200", "--seed=1")
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), arguments, stdout = TRUE, stderr = TRUE))
   expect_null(attr(out, "status"), info = paste(out, collapse = "\n"))
   expect_match(out[length(out)], "^0 failures$")
 })
@@ -58,7 +57,8 @@ test_that("leaving the browser or going to the top level while tracing leaves no
   withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
   input <- withr::local_tempfile(lines = c(
     "library(anvil)",
-    "state <- function() c(.Call(anvil:::anvil_trace_depth), .Call(anvil:::anvil_rules_name, NULL), class(nv_fill(1, 2))[1])",
+    "internal <- function(name, ...) .Call(getFromNamespace(name, 'anvil'), ...)",
+    "state <- function() c(internal('anvil_trace_depth'), internal('anvil_rules_name', NULL), class(nv_fill(1, 2))[1])",
     "f <- function(stop) jit(function(x) with_promotion_rules('numpy', nv_for(2L, x, function(i, x) stop())))(nv_scalar(1))",
     "f(function() browser())",
     "Q",
@@ -66,9 +66,8 @@ test_that("leaving the browser or going to the top level while tracing leaves no
     "f(function() invokeRestart('abort'))",
     "cat('after the restart:', state(), '\\n')"
   ))
-  out <- system2(
-    file.path(R.home("bin"), "R"), c("--vanilla", "--no-echo", "--interactive", "--no-readline"), stdin = input, stdout = TRUE, stderr = TRUE
-  )
+  arguments <- c("--vanilla", "--no-echo", "--interactive", "--no-readline")
+  out <- system2(file.path(R.home("bin"), "R"), arguments, stdin = input, stdout = TRUE, stderr = TRUE)
   seen <- grep("^after", out, value = TRUE)
   expect_identical(trimws(seen), paste("after the", c("browser:", "restart:"), "0 anvil AnvilTensor"))
 })

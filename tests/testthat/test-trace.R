@@ -365,7 +365,7 @@ test_that("however a traced function is left, no trace is open", {
     expect_closed(expect_identical(callCC(function(leave) place(function(x) leave(3))), 3))
     leave <- structure(class = c("leave", "condition"), list(message = "leave", call = NULL))
     expect_closed(expect_identical(tryCatch(place(function(x) signalCondition(leave)), leave = function(c) 5), 5))
-    expect_closed(expect_identical(withRestarts(place(function(x) invokeRestart("leave", 6)), leave = function(value) value), 6))
+    expect_closed(expect_identical(withRestarts(place(function(x) invokeRestart("leave", 6)), leave = identity), 6))
     expect_closed(expect_error(place(function(x) place(function(x) place(function(x) stop("deep")))), "deep"))
     expect_closed(expect_error(place(function(x) trace_fn(function(y) x, list()))))
   }
