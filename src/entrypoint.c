@@ -218,7 +218,7 @@ EXTENT2(in_trace, trace_open)
 EXTENT2(by_rules, rules_open)
 EXTENT0(in_audit, audit_open)
 
-/* Called once by .onLoad(): where to find signal_error(), jit_miss() and promotion_place(). */
+/* Called once by .onLoad(): where to find the functions that C and Rust call, such as signal_error(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
   find_references();
   namespace = environment;
