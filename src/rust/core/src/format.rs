@@ -12,6 +12,7 @@
 use crate::dtype::Ranked;
 use crate::error::{Error, Result};
 use crate::shape::{join, Shape};
+use crate::stop;
 
 /// First line of a printed tensor.
 pub const HEADER: &str = "AnvilTensor";
@@ -200,6 +201,9 @@ fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize) -> Number)
     // Down the columns, as the elements lie in memory.
     for j in 0..columns {
         for i in 0..rows {
+            if i % stop::EVERY == 0 {
+                stop::work((rows - i).min(stop::EVERY));
+            }
             match value(i, j) {
                 Number::Int(_) => return Notation::Whole,
                 Number::Float(x) => see(x),
@@ -266,6 +270,8 @@ impl Width {
 }
 
 fn token(number: Number, notation: Notation) -> Token {
+    // A text takes about as long as so many elements of other work.
+    stop::work(256);
     match number {
         Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => Token(i.to_string(), None),
         Number::Int(i) => Token(c_exponent(format!("{i:.4e}")), None),

@@ -5,6 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`error`] | everything that can go wrong |
+//! | [`stop`] | what takes long is left when asked |
 //! | [`dtype`] | element types and the promotion lattice |
 //! | [`shape`] | sizes, dimension numbers, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
@@ -34,4 +35,5 @@ pub mod kernels;
 pub mod ops;
 pub mod passes;
 pub mod shape;
+pub mod stop;
 pub mod tensor;

@@ -86,7 +86,7 @@ fn run(seed: u64) -> u64 {
     let inputs: Vec<Option<&[u8]>> = inputs.iter().copied().map(Some).collect();
     let mut outputs: Vec<AlignedBytes> = executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
     let buffers = outputs.iter_mut().map(|bytes| Output::Fresh(bytes.as_mut_slice())).collect();
-    assert!(executable.run(&inputs, constants, buffers, &mut |_| false), "nobody asked to stop");
+    executable.run(&inputs, constants, buffers);
     let mut hasher = DefaultHasher::new();
     for (aval, bytes) in executable.outputs().zip(&outputs) {
         fingerprint(aval.dtype, bytes.as_slice(), &mut hasher);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
-    "error", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "autodiff", "passes", "exec",
+    "error", "stop", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "autodiff", "passes", "exec",
     "hlo", "apply",
 ];
 

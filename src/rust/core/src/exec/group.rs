@@ -26,10 +26,11 @@
 
 use super::views::Views;
 use crate::dtype::DType;
-use crate::graph::{Def, Value};
+use crate::graph::{Def, Value, NODE};
 use crate::kernels::tile::TILE;
 use crate::ops::{ByBlocks, ByVector, DotGeneral, Graph, Op};
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -207,7 +208,8 @@ pub(super) fn by_vector(graph: &Graph, views: &Views, op: &DotGeneral, operands:
 
 /// Cuts a graph into units.
 pub fn partition(graph: &Graph, views: &Views) -> Units {
-    let roles: Vec<Role> = (0..graph.nodes().len()).map(|node| role(graph, views, node)).collect();
+    let nodes = (0..graph.nodes().len()).inspect(|_| stop::work(NODE));
+    let roles: Vec<Role> = nodes.map(|node| role(graph, views, node)).collect();
     let mut is_output = vec![false; graph.values().count()];
     graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
     let mut planner = Planner {
@@ -221,11 +223,13 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
         is_output,
     };
     for node in order(graph, &roles) {
+        stop::work(NODE);
         planner.put(node);
     }
     if planner.drafts.iter().filter(|d| d.group.is_some()).count() > 1 {
         planner.find_readers();
         for node in (0..roles.len()).rev() {
+            stop::work(NODE);
             planner.sink(node);
         }
     }

@@ -20,10 +20,11 @@ use super::tile::{compile, Compiled, Kept, Program, Stored};
 use super::views::Views;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Node, Value};
+use crate::graph::{Def, Node, Value, NODE};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Aval, Layout};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -202,7 +203,10 @@ impl<'a> Planner<'a> {
             }
         }
         self.donate(donated);
-        (0..self.units.units.len()).for_each(|unit| self.join(unit));
+        for unit in 0..self.units.units.len() {
+            stop::work(NODE);
+            self.join(unit);
+        }
     }
 
     /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by side, each is
@@ -239,6 +243,7 @@ impl<'a> Planner<'a> {
         self.find_homes(donated);
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
+            stop::work(NODE);
             match unit.group {
                 Some(group) => self.group(number, &unit.nodes, group),
                 None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) => {}
@@ -285,6 +290,7 @@ impl<'a> Planner<'a> {
     /// Unit after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever.
     fn find_last_uses(&mut self) {
         for (number, unit) in self.units.units.iter().enumerate() {
+            stop::work(NODE);
             for node in unit.nodes.iter().map(|&n| &self.graph.nodes()[n]) {
                 for &v in node.operands.iter().chain(&node.results) {
                     let last = &mut self.last_use[self.views.root(v).index()];

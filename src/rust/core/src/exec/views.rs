@@ -1,8 +1,9 @@
 //! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's buffer, with a
 //! layout of their own, and cost nothing.
 
-use crate::graph::Value;
+use crate::graph::{Value, NODE};
 use crate::ops::Graph;
+use crate::stop;
 use crate::tensor::Layout;
 
 /// Where all values of a graph lie relative to others.
@@ -22,6 +23,7 @@ impl Views {
         let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count], one: vec![] };
         views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
         for node in graph.nodes() {
+            stop::work(NODE);
             let &[operand] = node.operands.as_slice() else { continue };
             let (from, result) = (graph.aval(operand), node.results[0]);
             let own = views.layout(graph, operand);

@@ -2,8 +2,12 @@
 
 use super::{Def, Graph, Node, Operation, Value};
 use crate::error::{Error, Result};
+use crate::stop;
 use crate::tensor::{Aval, Literal};
 use std::collections::HashMap;
+
+/// What a node costs that is looked at, next to an element of a tensor (see [`stop`]).
+pub(crate) const NODE: usize = 256;
 
 /// A graph under construction.
 #[derive(Debug)]
@@ -56,6 +60,7 @@ impl<O: Operation> Builder<O> {
     /// # Errors
     /// Those of [`Operation::infer`]; the graph is unchanged then.
     pub fn node(&mut self, op: O, operands: &[Value]) -> Result<Vec<Value>> {
+        stop::work(NODE);
         let key = (op, operands.to_vec());
         if let Some(&node) = self.nodes.get(&key) {
             return Ok(self.graph.nodes[node].results.clone());

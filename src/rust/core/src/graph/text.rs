@@ -1,6 +1,7 @@
 //! The text of a graph, as `print(trace_fn(f, args))` shows it.
 
 use super::{Def, Graph, Operation, Value};
+use crate::stop;
 use crate::tensor::Aval;
 use std::fmt;
 
@@ -38,6 +39,7 @@ impl<O: Operation> Graph<O> {
     fn lines(&self, names: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         for node in &self.nodes {
+            stop::work(4 * super::NODE);
             let attributes: Vec<String> = node.op.attributes().iter().map(|(k, v)| format!("{k} = {v}")).collect();
             let attributes =
                 if attributes.is_empty() { String::new() } else { format!(" [{}] ", attributes.join(", ")) };

@@ -4,10 +4,11 @@ use super::constants::{splat, tensor, type_of};
 use super::{sharding_attribute, Options};
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result};
-use crate::graph::{Def, Node, Value};
+use crate::graph::{Def, Node, Value, NODE};
 use crate::ops::gather::{GATHER_NAMES, SCATTER_NAMES};
 use crate::ops::{Binary, Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
 use crate::shape::{join, Axis};
+use crate::stop;
 use crate::tensor::{Aval, View};
 
 /// Writes lines; numbers values as they are named.
@@ -60,11 +61,10 @@ impl Writer {
             arguments.push(format!("{name}: {}{attribute}", type_of(graph.aval(v))));
             names[v.index()] = Some(name);
         }
-        let read = |v: Value| {
-            graph.outputs().contains(&v) || graph.nodes().iter().any(|node| node.operands.contains(&v))
-        };
+        let mut is_read = vec![false; graph.values().count()];
+        graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs()).for_each(|v| is_read[v.index()] = true);
         let (mut inline, mut passed) = (Vec::new(), Vec::new());
-        for (i, &v) in graph.constants().iter().enumerate().filter(|(_, &v)| read(v)) {
+        for (i, &v) in graph.constants().iter().enumerate().filter(|(_, v)| is_read[v.index()]) {
             let aval = graph.aval(v);
             match tensor(&constants[i], aval, options.inline_limit) {
                 Some(text) => inline.push((v, text)),
@@ -148,6 +148,7 @@ impl Writer {
     }
 
     fn node(&mut self, graph: &Graph, node: &Node<Op>, names: &mut Names) -> Result<()> {
+        stop::work(4 * NODE);
         let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
         let (Spelled::Plain(op) | Spelled::Composed(Some(op))) = node.op.spelled(&avals) else {
             let detail = format!("`{}` was to be composed of others", node.op.row().name);

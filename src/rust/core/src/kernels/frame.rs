@@ -19,6 +19,7 @@ use super::threads::threads;
 use super::tile::{gather, TILE};
 use crate::dtype::Element;
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Layout, Literal};
 use std::cell::RefCell;
 use std::fmt;
@@ -442,8 +443,10 @@ impl<'c, 'a> Bound<'c, 'a> {
 /// the registers.
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
+        let tile = Tile::new(cut, tile);
+        stop::work(tile.elements.len());
         // SAFETY: by the caller.
-        unsafe { run_on(code, cut, &Tile::new(cut, tile)) };
+        unsafe { run_on(code, cut, &tile) };
     }
 }
 

@@ -1,6 +1,7 @@
 //! The memory of one run: buffers by number, lent out a step at a time. One of the two places that turn pointers into
 //! slices (the other is [`super::cast`]); callers never see a pointer.
 
+use crate::stop;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -355,7 +356,12 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     if bytes >= OWN_PAGES {
         super::blocks::advise(out.as_mut_ptr().cast(), bytes);
     }
-    out.resize(n, T::default());
+    while out.len() < n {
+        // In parts between which it may be stopped: these pages are touched for the first time.
+        let part = (OWN_PAGES / std::mem::size_of::<T>().max(1)).min(n - out.len());
+        out.resize(out.len() + part, T::default());
+        stop::work(if out.len() < n { stop::EVERY } else { 0 });
+    }
     out
 }
 
