@@ -4,8 +4,9 @@
 //! status says once no Rust frame is left: return the object, signal it as a condition, continue a jump, or trace.
 
 use crate::ffi::*;
+use crate::reserve;
 use anvil_core::error::{Error, Field};
-use anvil_core::kernels::memory::OutOfMemory;
+use anvil_core::growth::OutOfMemory;
 use anvil_core::stop::{self, Watch};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -57,6 +58,7 @@ impl Scope {
 /// Runs an entry point.
 pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
     let scope = Scope::default();
+    reserve::refill();
     let outcome = catch_unwind(AssertUnwindSafe(|| stoppable(|| body(&scope)).and_then(|outcome| outcome)));
     let (code, object) = match outcome {
         Ok(Ok(x)) => {
@@ -164,7 +166,7 @@ pub fn stoppable<T>(body: impl FnOnce() -> T) -> Outcome<T> {
 }
 
 /// Leaves what runs, for this reason.
-pub fn leave(reason: Exit) -> ! {
+pub fn leave_for(reason: Exit) -> ! {
     REASON.set(Some(reason));
     stop::leave()
 }

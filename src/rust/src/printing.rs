@@ -1,7 +1,7 @@
 //! Values that running programs print: R shows them.
 
 use crate::ffi::*;
-use crate::guard::{leave, protected, Outcome};
+use crate::guard::{leave_for, protected, Outcome};
 use crate::value;
 use anvil_core::ops::print::set_printer;
 use anvil_core::tensor::Aval;
@@ -9,7 +9,7 @@ use anvil_core::tensor::Aval;
 /// Sends what programs print to R.
 pub fn initialise() {
     // An op cannot fail, and must not jump: the program is left if R would not go on.
-    set_printer(|label, aval, data| show(label, aval, data).unwrap_or_else(|exit| leave(exit)));
+    set_printer(|label, aval, data| show(label, aval, data).unwrap_or_else(|exit| leave_for(exit)));
 }
 
 /// Calls R/control.R's function with a label and a tensor.

@@ -11,6 +11,7 @@
 
 use crate::dtype::Ranked;
 use crate::error::{Error, Result};
+use crate::growth::{collect, push};
 use crate::shape::{join, Shape};
 use crate::stop;
 
@@ -91,7 +92,7 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
     loop {
         if lead > 0 {
             let numbers: Vec<usize> = index.iter().map(|i| i + 1).collect();
-            lines.push(format!("({},.,.) =", join(&numbers, ",")));
+            push(&mut lines, format!("({},.,.) =", join(&numbers, ",")));
         }
         let origin: usize = index.iter().zip(&strides).map(|(i, s)| i * s).sum();
         let value = |row: usize, column: usize| at(origin + row * stride(lead) + column * stride(lead + 1));
@@ -108,10 +109,10 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
         }
         index[axis] += 1;
         index[axis + 1..].fill(0);
-        lines.push(String::new());
+        push(&mut lines, String::new());
     }
     if truncated {
-        lines.push(TRUNCATED.into());
+        push(&mut lines, TRUNCATED.into());
     }
     lines
 }
@@ -151,11 +152,11 @@ fn slice_lines(
 ) -> usize {
     let notation = notation(rows, columns, &value);
     if let Notation::Scaled(exponent) = notation {
-        lines.push(format!("1e{exponent:+03} *"));
+        push(lines, format!("1e{exponent:+03} *"));
     }
     // Each line starts with a space.
     let room = max_width.map_or(usize::MAX, |width| width.saturating_sub(1));
-    let column = |j: usize| -> Vec<Token> { (0..shown).map(|i| token(value(i, j), notation)).collect() };
+    let column = |j: usize| -> Vec<Token> { collect((0..shown).map(|i| token(value(i, j), notation))) };
 
     let mut start = 0;
     let mut next = Some(column(0));
@@ -171,13 +172,13 @@ fn slice_lines(
                 break;
             }
             width = wider;
-            window.push(candidate);
+            push(&mut window, candidate);
         }
         if window.len() < columns {
-            lines.push(format!("Columns {} to {}", start + 1, start + window.len()));
+            push(lines, format!("Columns {} to {}", start + 1, start + window.len()));
         }
         for i in 0..shown {
-            lines.push(window.iter().map(|tokens| width.pad(&tokens[i])).collect());
+            push(lines, window.iter().map(|tokens| width.pad(&tokens[i])).collect());
         }
         start += window.len();
         *budget = budget.saturating_sub(shown);

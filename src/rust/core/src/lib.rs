@@ -5,6 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`error`] | everything that can go wrong |
+//! | [`growth`] | vectors and texts that grow with what the user writes |
 //! | [`stop`] | what takes long is left when asked |
 //! | [`dtype`] | element types and the promotion lattice |
 //! | [`shape`] | sizes, dimension numbers, strides |
@@ -30,6 +31,7 @@ pub mod error;
 pub mod exec;
 pub mod format;
 pub mod graph;
+pub mod growth;
 pub mod hlo;
 pub mod kernels;
 pub mod ops;

@@ -6,11 +6,15 @@
 //! runs by unwinding, as a failed allocation does: nothing below [`watched`] has to pass on an answer, and what is left
 //! half done is dropped. Helpers of the pool ask nobody; they look at a flag that the thread they work for sets.
 //!
+//! Where memory runs short, what runs is left in the same way, with [`OutOfMemory`]: whoever allocates for everything tells
+//! it here ([`run_short`]), as an allocator must not unwind.
+//!
 //! Nothing is left where nobody watches, and no bit of a result depends on who does.
 
+use crate::growth::OutOfMemory;
 use std::cell::Cell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Elements from one look at the clock to the next, of about a nanosecond each; of what takes longer, one counts as several.
@@ -54,6 +58,19 @@ thread_local! {
 /// What unwinds when something is stopped.
 struct Stopped;
 
+/// Bytes that the system did not have, if that is what whoever looks next shall leave for.
+static SHORT: AtomicUsize = AtomicUsize::new(0);
+
+/// Has what runs left when it looks next: the system has not had so many bytes, and what was kept for that case is in use.
+pub fn run_short(bytes: usize) {
+    SHORT.store(bytes.max(1), Relaxed);
+}
+
+/// Memory is no longer short.
+pub fn recover() {
+    SHORT.store(0, Relaxed);
+}
+
 /// Reports that so many elements are done, or about to be.
 #[inline]
 pub fn work(elements: usize) {
@@ -89,6 +106,11 @@ fn look(here: &Here, elements: usize) -> bool {
         return true;
     }
     let Some(Kept { watch, since }) = kept else { return false };
+    let bytes = SHORT.load(Relaxed);
+    if bytes > 0 {
+        // Who asks too is stopped by the panic of the one that looked first.
+        resume_unwind(Box::new(OutOfMemory { bytes }));
+    }
     let set = || here.watch.set(Some(Kept { watch, since: Some(Instant::now()) }));
     if watch.period > Duration::ZERO {
         match since {
@@ -114,21 +136,26 @@ fn begin(here: &Here, kept: Option<Kept>) {
     here.start.set(every);
 }
 
-/// Sets the watch until it is dropped.
-struct Restore(Option<Kept>);
+/// Sets the watch until it is dropped; holds what was there before: the watch, and what was counted.
+struct Restore(Option<Kept>, [usize; 2]);
 
 impl Restore {
     fn set(kept: Option<Kept>) -> Restore {
         HERE.with(|here| {
+            let before = Restore(here.watch.replace(kept), [here.left.get(), here.start.get()]);
             begin(here, kept);
-            Restore(here.watch.replace(kept))
+            before
         })
     }
 }
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        HERE.with(|here| here.watch.set(self.0));
+        HERE.with(|here| {
+            here.watch.set(self.0);
+            here.left.set(self.1[0]);
+            here.start.set(self.1[1]);
+        });
     }
 }
 
@@ -232,6 +259,13 @@ mod tests {
             false
         };
         assert_eq!(watched(each(nested), || (0..3).for_each(|_| work(1000))), Some(()));
+        // What is counted goes on where it was.
+        let out = watched(each(stop), || {
+            work(6);
+            unwatched(|| work(1));
+            work(6);
+        });
+        assert_eq!(out, None);
     }
 
     #[test]

@@ -108,6 +108,24 @@ fn print_fingerprints() {
 }
 
 #[test]
+fn a_level_that_no_processor_has_is_an_error() {
+    let run = |level: &str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "print_fingerprints", "--nocapture"]);
+        command.envs([("ANVIL_SIMD", level), ("ANVIL_PROGRAMS", "1")]);
+        let out = command.output().unwrap();
+        (out.status.success(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (done, text) = run("avx3");
+    assert!(!done && text.contains("ANVIL_SIMD") && text.contains("avx3"), "{text}");
+    // One that other processors have is.
+    for level in ["", "portable", "avx2", "avx512", "neon"] {
+        let (done, text) = run(level);
+        assert!(done, "{level}: {text}");
+    }
+}
+
+#[test]
 fn levels_and_threads_change_no_bit() {
     let levels = Level::ALL.iter().filter(|level| level.is_here());
     let choices: Vec<(&str, &str)> = levels.flat_map(|level| THREADS.map(|threads| (level.name(), threads))).collect();

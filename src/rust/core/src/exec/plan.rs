@@ -21,6 +21,7 @@ use super::views::Views;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
+use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
@@ -177,7 +178,7 @@ impl<'a> Planner<'a> {
         let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
         let views = Views::of(graph);
         let units = partition(graph, &views);
-        let (places, homes, last_use) = (vec![None; count], vec![None; count], vec![0; count]);
+        let (places, homes, last_use) = (table(None, count), table(None, count), table(0, count));
         let (in_place, parts, arena) = (HashMap::new(), HashMap::new(), Arena::default());
         Planner { graph, views, units, places, last_use, homes, in_place, parts, arena, plan, leaves: false }
     }
@@ -262,7 +263,7 @@ impl<'a> Planner<'a> {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v))];
-                self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval, span)] });
+                push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval, span)] });
             }
         }
         self.plan.arena = self.arena.size;
@@ -400,7 +401,7 @@ impl<'a> Planner<'a> {
             }
         }
         let action = control.map_or_else(|| Action::Apply(node.op.clone()), |c| Action::Control(Rc::new(c)));
-        self.plan.steps.push(Step { action, operands, results });
+        push(&mut self.plan.steps, Step { action, operands, results });
         copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
         Ok(())
     }
@@ -430,7 +431,7 @@ impl<'a> Planner<'a> {
         for (_, span) in &results[kept.len()..] {
             self.arena.release(span.range.start, span.range.len());
         }
-        self.plan.steps.push(Step { action: Action::Tiles(Rc::new(program)), operands, results });
+        push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
     /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache leaves it
@@ -482,7 +483,7 @@ impl<'a> Planner<'a> {
         let span = self.take(aval.bytes());
         copies.push((span.range.start, aval.bytes()));
         let operands = vec![(aval.clone(), place.clone())];
-        self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
+        push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
         *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 

@@ -7,6 +7,7 @@ use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::frame::Bound;
+use crate::kernels::math::Level;
 use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
 use crate::ops::{self, Graph};
@@ -39,7 +40,7 @@ impl Executable {
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be reused.
     ///
     /// # Errors
-    /// [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
+    /// Those of [`Level::check`]. [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
         Executable::new(graph, donated, true)
     }
@@ -50,6 +51,7 @@ impl Executable {
     }
 
     fn new(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Executable> {
+        Level::check()?;
         graph.verify()?;
         let mut graph = passes::optimise(graph)?;
         if let Some(chosen) = passes::choices(&graph)? {

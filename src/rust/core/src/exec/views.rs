@@ -2,6 +2,7 @@
 //! layout of their own, and cost nothing.
 
 use crate::graph::{Value, NODE};
+use crate::growth::table;
 use crate::ops::Graph;
 use crate::stop;
 use crate::tensor::Layout;
@@ -20,7 +21,7 @@ impl Views {
     pub fn of(graph: &Graph) -> Views {
         let roots: Vec<Value> = graph.values().collect();
         let count = roots.len();
-        let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count], one: vec![] };
+        let mut views = Views { roots, layouts: table(None, count), whole: table(true, count), one: vec![] };
         views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
         for node in graph.nodes() {
             stop::work(NODE);

@@ -12,6 +12,7 @@ pub use choices::choices;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
+use crate::growth::table;
 use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
 use crate::ops::{Binary, Builder, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
@@ -37,13 +38,13 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
 /// One walk over the live nodes.
 fn walk(graph: &Graph) -> Result<Graph> {
     let live = live_nodes(graph);
-    let mut read = vec![false; graph.values().count()];
+    let mut read = table(false, graph.values().count());
     graph.outputs().iter().for_each(|v| read[v.index()] = true);
     for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
         node.operands.iter().for_each(|v| read[v.index()] = true);
     }
     let mut b = Builder::default();
-    let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
+    let mut new: Vec<Option<Value>> = table(None, graph.values().count());
     for value in graph.values() {
         let aval = graph.aval(value);
         new[value.index()] = match graph.def(value) {
@@ -80,7 +81,7 @@ fn walk(graph: &Graph) -> Result<Graph> {
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes().len()];
+    let mut live = table(false, graph.nodes().len());
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
     wanted.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
     while let Some(value) = wanted.pop() {
