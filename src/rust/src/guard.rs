@@ -147,8 +147,9 @@ fn token(depth: usize) -> SEXP {
     token
 }
 
-/// How long something runs before R is asked whether the user wants to stop, and then from one time to the next.
-const PERIOD: Duration = Duration::from_millis(100);
+/// How long something runs before R is asked whether the user wants to stop, and then from one time to the next. R looks at
+/// time limits every fifth time only.
+const PERIOD: Duration = Duration::from_millis(20);
 
 thread_local! {
     /// Why something is being left: R's jump, or what R said to a program that prints.

@@ -28,7 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Questions after which the answer is yes.
-const ASKED: usize = 20;
+const ASKED: usize = 5;
 
 /// Elements that may be reported at once: about a hundredth of a second.
 const AT_ONCE: usize = 1 << 23;

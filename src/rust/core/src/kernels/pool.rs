@@ -221,7 +221,7 @@ impl Pool {
         let mut end = lock(&self.left);
         while !is_over() {
             end = self.ended.wait_timeout(end, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
-            if !is_over() {
+            if !is_over() && lock(&region.panic).is_none() {
                 // Whoever is asked may run something that needs the lock.
                 drop(end);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(stop::check)) {
@@ -322,7 +322,7 @@ pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, picoseconds: usize, p
     if picoseconds < WORTH_SHARING {
         return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
     }
-    let each = picoseconds / 1_000 / chunks.len();
+    let each = picoseconds / 1_000 / chunks.len().max(1);
     let piece = |i: usize, chunk: &mut [T]| {
         stop::work(each);
         piece(i, chunk);

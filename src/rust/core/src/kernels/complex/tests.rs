@@ -280,10 +280,24 @@ fn bits_are_the_same_on_every_system() {
     // A number for the bits of all results, which those of a library of the system would change.
     type Function = fn(C) -> C;
     let functions: [(&str, Function, u64); 18] = [
-        ("sqrt", sqrt, 0), ("ln", ln, 0), ("log2", log2, 0), ("log10", log10, 0), ("exp", exp, 0), ("sinh", sinh, 0),
-        ("cosh", cosh, 0), ("tanh", tanh, 0), ("sin", sin, 0), ("cos", cos, 0), ("tan", tan, 0), ("asin", asin, 0),
-        ("acos", acos, 0), ("asinh", asinh, 0), ("acosh", acosh, 0), ("atanh", atanh, 0), ("atan", atan, 0),
-        ("pow", |z| pow(z, new(0.3, -0.7)), 0),
+        ("sqrt", sqrt, 0x30922db361b549da),
+        ("ln", ln, 0x9e2225fd5e9c089f),
+        ("log2", log2, 0x07013f1f4788467e),
+        ("log10", log10, 0xc3848f3e1cc94486),
+        ("exp", exp, 0x278b356fdd8119ba),
+        ("sinh", sinh, 0x76d54b0dedbc0802),
+        ("cosh", cosh, 0x845cc35a3669aa0b),
+        ("tanh", tanh, 0x6b0f81fadba41159),
+        ("sin", sin, 0x92bfdd45b4752a94),
+        ("cos", cos, 0xb1a15cc1632e25a7),
+        ("tan", tan, 0x45dade4743e392e5),
+        ("asin", asin, 0xe2634657c20a56d5),
+        ("acos", acos, 0x3e14e892e8dd5897),
+        ("asinh", asinh, 0x8c854094b4b5bd7b),
+        ("acosh", acosh, 0xe3e627f8ec2f6cef),
+        ("atanh", atanh, 0x74165ad1d686639c),
+        ("atan", atan, 0xf846c1b3d09d627c),
+        ("pow", |z| pow(z, new(0.3, -0.7)), 0x678849fb2f9b6f97),
     ];
     let got = functions.map(|(name, function, _)| {
         let mut state = 1u64;
