@@ -10,6 +10,7 @@ use crate::kernels::memory::{AlignedBytes, Memory};
 use crate::kernels::window::by_width;
 use crate::kernels::{cast, tile};
 use crate::ops::{Builder, Graph, Op, Region, Scan, While};
+use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
 
@@ -199,7 +200,7 @@ fn enter<'a>(
     init: &[&[u8]],
 ) -> Numbers {
     let [first, second] = state;
-    first.iter_mut().zip(init).for_each(|(buffer, bytes)| buffer.as_mut_slice().copy_from_slice(bytes));
+    first.iter_mut().zip(init).for_each(|(buffer, bytes)| stop::copy(bytes, buffer.as_mut_slice()));
     let state = [first, second].map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
     let buffer = memory.add_write(scratch.as_mut_slice());
     Numbers { state, scratch: Scratch { buffer, taken: registers } }
@@ -225,7 +226,7 @@ fn add_reads<'a>(memory: &mut Memory<'a>, values: &[&'a [u8]]) -> Vec<usize> {
 
 /// Copies the last state to the results.
 fn leave(memory: &Memory, state: &[usize], results: &mut [ViewMut]) {
-    state.iter().zip(results).for_each(|(&buffer, out)| out.data.copy_from_slice(memory.bytes(buffer)));
+    state.iter().zip(results).for_each(|(&buffer, out)| stop::copy(memory.bytes(buffer), out.data));
 }
 
 fn repeat_while(

@@ -258,7 +258,10 @@ impl Kernel {
 pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
     for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(cast::slice_mut::<T>(out)) {
         *out = T::finish(fold, len, &mut |add| {
-            for partial in partials.chunks(PARTIAL) {
+            for (i, partial) in partials.chunks(PARTIAL).enumerate() {
+                if i % stop::EVERY == 0 {
+                    stop::work(stop::EVERY);
+                }
                 add(Partial::try_from(partial).expect("a whole number of partials"));
             }
         });

@@ -125,6 +125,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     });
     let (from, step) = if lines { (count, 1) } else { (1, results) };
     for (i, out) in out.iter_mut().enumerate() {
+        stop::work(count);
         let own = partials[i * from..].iter().step_by(step).take(count);
         *out = T::finish(fold, n, &mut |add| own.clone().copied().for_each(add));
     }
