@@ -9,13 +9,15 @@ use anvil_core::stop;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Bytes that are kept: addresses, until they are given away. Tables of a program of a million nodes are smaller.
-const RESERVE: usize = 64 << 20;
+/// Bytes that are kept: addresses, until they are given away. Tables of a program of a million nodes are smaller. Where the
+/// system has not as many, fewer will do for a while.
+const SIZES: [usize; 3] = [64 << 20, 16 << 20, 4 << 20];
 
-static KEPT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+/// The reserve: its first word is its size.
+static KEPT: AtomicPtr<usize> = AtomicPtr::new(std::ptr::null_mut());
 
-fn layout() -> Layout {
-    Layout::new::<[u8; RESERVE]>()
+fn layout(size: usize) -> Layout {
+    Layout::from_size_align(size, 64).expect("a size that is far from the largest")
 }
 
 /// Takes the reserve, unless it is there: the system may have memory again. Every entry point does, before it allocates.
@@ -28,27 +30,38 @@ pub fn refill() {
 
 #[cold]
 fn take() {
-    // SAFETY: the layout is of a size above 0.
-    let new = unsafe { System.alloc(layout()) };
-    if new.is_null() {
-        return;
-    }
-    stop::recover();
-    if KEPT.compare_exchange(std::ptr::null_mut(), new, AcqRel, Relaxed).is_err() {
-        // SAFETY: from above, and nobody else has it.
-        unsafe { System.dealloc(new, layout()) };
+    for size in SIZES {
+        // SAFETY: the layout is of a size above 0; the first word is in it, and aligned.
+        unsafe {
+            let new = System.alloc(layout(size)).cast::<usize>();
+            if new.is_null() {
+                continue;
+            }
+            new.write(size);
+            stop::recover();
+            if KEPT.compare_exchange(std::ptr::null_mut(), new, AcqRel, Relaxed).is_err() {
+                System.dealloc(new.cast(), layout(size));
+            }
+            return;
+        }
     }
 }
 
-/// Gives the reserve away, if it is there; returns whether.
+/// Gives the reserve away, if it is there and was larger than what is asked for; returns whether.
 #[cold]
 fn give(bytes: usize) -> bool {
+    if bytes >= SIZES[0] {
+        return false;
+    }
     let kept = KEPT.swap(std::ptr::null_mut(), AcqRel);
     if kept.is_null() {
         return false;
     }
-    // SAFETY: from the system with this layout; who swapped it has it alone.
-    unsafe { System.dealloc(kept, layout()) };
+    // SAFETY: from the system with the layout of its first word; who swapped it has it alone.
+    unsafe {
+        let size = kept.read();
+        System.dealloc(kept.cast(), layout(size));
+    }
     stop::run_short(bytes);
     true
 }
@@ -56,10 +69,10 @@ fn give(bytes: usize) -> bool {
 /// The system's allocator, with the reserve.
 struct Reserved;
 
-/// Asks the system; for less than the reserve, once more when that was given away.
+/// Asks the system, and once more when the reserve was given away.
 fn ask(bytes: usize, system: impl Fn() -> *mut u8) -> *mut u8 {
     let first = system();
-    if first.is_null() && bytes < RESERVE && give(bytes) { system() } else { first }
+    if first.is_null() && give(bytes) { system() } else { first }
 }
 
 // SAFETY: the system's allocator does it, with the same arguments, at most twice.

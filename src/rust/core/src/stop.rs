@@ -108,7 +108,6 @@ fn look(here: &Here, elements: usize) -> bool {
     let Some(Kept { watch, since }) = kept else { return false };
     let bytes = SHORT.load(Relaxed);
     if bytes > 0 {
-        // Who asks too is stopped by the panic of the one that looked first.
         resume_unwind(Box::new(OutOfMemory { bytes }));
     }
     let set = || here.watch.set(Some(Kept { watch, since: Some(Instant::now()) }));
