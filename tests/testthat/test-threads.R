@@ -145,3 +145,12 @@ test_that("a user may interrupt, and an error leaves the threads alive", {
   expect_error(nv_fill(1, 1e6, "f64") + nv_fill(1, 10, "f64"), class = "anvil_error_shape")
   expect_identical(shared_work(), want)
 })
+
+test_that("ANVIL_SIMD that names no level is an error", {
+  code <- c(
+    "Sys.setenv(ANVIL_SIMD = commandArgs(TRUE)[[1L]])",
+    "tryCatch(cat(as.double(nv_scalar(1) + 1)), anvil_error_arg = function(e) cat(conditionMessage(e)))"
+  )
+  expect_match(run_r(code, "avx3"), "`ANVIL_SIMD` must be one of .*\"portable\".*, not \"avx3\"", all = FALSE)
+  for (level in c("portable", "avx2", "neon")) expect_identical(run_r(code, level), "2")
+})

@@ -43,6 +43,7 @@ mod op;
 mod plan;
 mod printing;
 mod program;
+mod reserve;
 mod rules;
 mod subset;
 mod tensor;
@@ -123,6 +124,7 @@ entry! {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
         std::panic::set_hook(Box::new(|_| {}));
         value::initialise(info::flag_argument("s4", s4)?)?;
+        subset::initialise()?;
         printing::initialise();
         Ok(ffi::nil())
     };

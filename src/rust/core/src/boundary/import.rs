@@ -6,6 +6,7 @@ use crate::dtype::{dispatch, DType, Element};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::Shape;
+use crate::stop;
 use num_complex::Complex;
 
 /// Positions that an error lists.
@@ -157,19 +158,25 @@ fn fill<T: Element>(
     if len == 1 {
         // An empty tensor holds nothing, so nothing is asked of the value.
         match read(0) {
-            Ok(x) => out.fill(x),
+            Ok(x) => stop::fill(out, x),
             Err(why) if !out.is_empty() => refused.note(0, why),
             Err(_) => {}
         }
     } else if filling == Filling::Column || shape.rank() < 2 {
-        for (i, slot) in out.iter_mut().enumerate() {
-            match read(i) {
-                Ok(x) => *slot = x,
-                Err(why) => refused.note(i, why),
+        for (part, out) in out.chunks_mut(stop::EVERY).enumerate() {
+            stop::work(out.len());
+            for (i, slot) in (part * stop::EVERY..).zip(out) {
+                match read(i) {
+                    Ok(x) => *slot = x,
+                    Err(why) => refused.note(i, why),
+                }
             }
         }
     } else {
         for (i, place) in row_major_places(shape).enumerate() {
+            if i % stop::EVERY == 0 {
+                stop::work(stop::EVERY);
+            }
             match read(i) {
                 Ok(x) => out[place] = x,
                 Err(why) => refused.note(i, why),

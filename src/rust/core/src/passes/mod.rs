@@ -12,6 +12,7 @@ pub use choices::choices;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Operation, Value};
+use crate::growth::table;
 use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
 use crate::ops::{Binary, Builder, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
@@ -58,12 +59,12 @@ fn walk(graph: &Graph) -> Result<Graph> {
 /// and none is left for whoever runs or exports the graph.
 fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Value]) -> Result<Vec<Value>> {
     let live = live_nodes(graph);
-    let mut read = vec![false; graph.values().count()];
+    let mut read = table(false, graph.values().count());
     graph.outputs().iter().for_each(|v| read[v.index()] = true);
     for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
         node.operands.iter().for_each(|v| read[v.index()] = true);
     }
-    let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
+    let mut new: Vec<Option<Value>> = table(None, graph.values().count());
     for value in graph.values() {
         new[value.index()] = match graph.def(value) {
             Def::Input(i) => Some(inputs[i]),
@@ -113,7 +114,7 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes().len()];
+    let mut live = table(false, graph.nodes().len());
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
     wanted.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
     while let Some(value) = wanted.pop() {
