@@ -29,8 +29,6 @@ if (getRversion() < "4.4.0") {
   for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c("ANY", "AnvilValue"))) {
     setMethod("crossprod", signature, function(x, y = NULL, ...) cross(x, y, ...))
     setMethod("tcrossprod", signature, function(x, y = NULL, ...) tcross(x, y, ...))
-    # For code that does not see the operator below.
-    if (getRversion() < "4.3.0") setMethod("%*%", signature, function(x, y) nv_matmul(x, y))
   }
   rm(signature)
 }
@@ -40,5 +38,14 @@ if (getRversion() < "4.3.0") {
   # A tensor that a newer R saved is no S4 object, and base R's operator refuses two of them without asking anybody.
   `%*%` <- function(x, y) {
     if (inherits(x, "AnvilValue") || inherits(y, "AnvilValue")) nv_matmul(x, y) else base::`%*%`(x, y)
+  }
+}
+
+# Methods of base R's own operator before R 4.3, for code that does not see the one above. Called by .onLoad(): a
+# namespace that holds methods of a primitive function gets a generic in the place of its own function of that name.
+set_matmul_methods <- function() {
+  where <- new.env(parent = topenv())
+  for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c("ANY", "AnvilValue"))) {
+    setMethod("%*%", signature, function(x, y) nv_matmul(x, y), where = where)
   }
 }

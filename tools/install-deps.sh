@@ -22,7 +22,7 @@ echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2>
   missing="${missing} gcc libc6-dev"
 
 packages=""
-if test "$1" = "test"; then packages="testthat knitr rmarkdown bit64 callr"; fi
+if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "test"; then need pandoc pandoc; fi
 if test "$1" = "valgrind"; then need valgrind valgrind; fi
