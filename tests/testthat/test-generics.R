@@ -226,7 +226,9 @@ test_that("each member of R's groups of generics gives what it gives of numbers,
     if (inherits(got, "error")) {
       expect_s3_class(got, "anvil_error")
     } else {
-      expect_equal(as_array(got), do.call(generic, arguments(values, t(values))), label = member, ignore_attr = "dim")
+      # R warns of the NaN of acosh().
+      want <- suppressWarnings(do.call(generic, arguments(values, t(values))))
+      expect_equal(as_array(got), want, label = member, ignore_attr = "dim")
     }
   }
 })

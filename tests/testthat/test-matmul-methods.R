@@ -4,7 +4,7 @@ b <- matrix(c(1, 2.2, -3, 0.4), 2, 2)
 x <- nv_tensor(a, dtype = "f64")
 y <- nv_tensor(b, dtype = "f64")
 
-# What a newer R saves.
+# As R from 4.3 on makes and saves them.
 without_bit <- function(x) asS4(x, FALSE, complete = FALSE)
 
 test_that("crossprod() and tcrossprod() are base R's, of tensors, R matrices and traced values", {
@@ -18,7 +18,6 @@ test_that("crossprod() and tcrossprod() are base R's, of tensors, R matrices and
   expect_jit_equal(function(x) tcrossprod(b, t(x)), x, r = tcrossprod(b, t(a)), tolerance = 1e-15)
   expect_identical(crossprod(x, NULL), crossprod(x))
   expect_identical(tcrossprod(x, y = NULL), tcrossprod(x))
-  expect_identical(crossprod(y = y, x = x), crossprod(x, y))
   # R matrices are still base R's.
   expect_identical(crossprod(a, b), base::crossprod(a, b))
   expect_identical(tcrossprod(a), base::tcrossprod(a))
