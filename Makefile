@@ -63,7 +63,7 @@ check-r-next:
 	@sh tools/check-r-next.sh $(TESTS)
 
 lint:
-	cargo clippy --workspace --all-targets --quiet -- --allow clippy::all --deny clippy::incompatible_msrv
+	@cargo clippy --workspace --all-targets --quiet -- --allow clippy::all --deny clippy::incompatible_msrv
 
 crosscheck: deps-build
 	@sh tools/crosscheck.sh $(PROGRAMS)
