@@ -34,9 +34,9 @@
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
 #'
 #'   * `call`: the call of yours that needed it.
-#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions and in knitr, where they
-#'     count from the start of the chunk; `Rscript` keeps them after `options(keep.source = TRUE)`. `file` is empty for
-#'     code that was not read from a file.
+#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions; `Rscript` keeps them
+#'     after `options(keep.source = TRUE)`. knitr drops them from version 1.0 of the package evaluate on; before, they
+#'     count from the start of the chunk. `file` is empty for code that was not read from a file.
 #'   * `operands`: the types of all operands that were promoted together.
 #'   * `operand`, `from`, `stored`, `to`: which of them was converted, by position; its type; the dtype that holds its
 #'     values; and the type that it became.

@@ -374,6 +374,23 @@ fn nothing_is_printed() {
 }
 
 #[test]
+fn the_oldest_compiler_is_the_same_everywhere() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let between = |name: &str, before: &str, after: &str| {
+        let text = read(name);
+        let rest = text.split_once(before).unwrap_or_else(|| panic!("{name}: no {before:?}")).1;
+        rest.split_once(after).unwrap_or_else(|| panic!("{name}: no {after:?}")).0.to_string()
+    };
+    let oldest = between("DESCRIPTION", "rustc (>= ", ")");
+    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml"] {
+        assert_eq!(between(crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");
+        // `make lint` refuses what is newer in the standard library.
+        assert!(read(crate_).contains("\nincompatible_msrv = \"deny\"\n"), "{crate_} without the lint");
+    }
+    assert_eq!(between("README.md", "cargo and rustc (", " or newer)"), oldest);
+}
+
+#[test]
 fn no_folder_is_left_out_of_a_source_package() {
     // `R CMD build` leaves out folders whose names end so, wherever they are (tools::build, "Old" versions of a folder).
     let left_out = |folder: &str| folder.ends_with("old") || folder.ends_with("Old") || folder == "check" || folder == "chm";
