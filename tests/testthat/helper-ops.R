@@ -67,15 +67,20 @@ expect_jit_equal <- function(fn, ..., r = NULL, tolerance = 1e-6) {
 # No trace is left open, whatever happened.
 expect_no_open_trace <- function() expect_identical(.Call(anvil:::anvil_trace_depth), 0L)
 
-# A fresh R process that knows the package; gives its standard output.
-run_r <- function(code, args = character()) {
+# A fresh R process that knows the package, within so many kilobytes of addresses; gives its standard output.
+run_r <- function(code, args = character(), within = "unlimited") {
   script <- tempfile(fileext = ".R")
   on.exit(unlink(script))
   # As in a session of the user's, without what R CMD check and testthat set.
   writeLines(c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil)", code), script)
   suppressWarnings(
-    system2(
-      file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE, stderr = TRUE
-    )
+    if (within == "unlimited") {
+      system2(
+        file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE, stderr = TRUE
+      )
+    } else {
+      call <- paste(c(file.path(R.home("bin"), "Rscript"), "--vanilla", shQuote(script), shQuote(args)), collapse = " ")
+      system2("sh", c("-c", shQuote(sprintf("ulimit -v %.0f; exec %s", within, call))), stdout = TRUE, stderr = TRUE)
+    }
   )
 }

@@ -193,3 +193,25 @@ test_that("memory of large results is used again", {
   # 300 results of 32 MB are 9.6 GB.
   expect_identical(out, "TRUE TRUE")
 })
+
+test_that("where memory runs short there is an error, and the process goes on", {
+  skip_on_os(c("windows", "mac")) # the system does not limit addresses
+  start <- "options(anvil.threads = 1); invisible(jit(function(x) x + 1)(nv_scalar(1)))"
+  size <- run_r(c(start, "cat(grep(\"^VmSize\", readLines(\"/proc/self/status\"), value = TRUE))"))
+  size <- as.double(gsub("[^0-9]", "", size[length(size)]))
+  cases <- c(
+    graph = "trace_fn(function(x) { for (i in 1:1e6) x <- x + i; x }, list(nv_scalar(1)))",
+    text = "options(anvil.print_max_rows = -1); capture.output(print(nv_iota(1, \"f64\", 2e7)))"
+  )
+  for (case in names(cases)) {
+    code <- c(
+      start,
+      sprintf("out <- tryCatch({ %s; \"done\" }, error = function(e) if (inherits(e, \"anvil_error_memory\")) \"memory\" else conditionMessage(e))", cases[[case]]),
+      "cat(out, as.double(nv_scalar(1) + 1), sep = \"\\n\")"
+    )
+    out <- run_r(code, within = size + 250e3)
+    # R may be the first to have none.
+    expect_match(out[1L], "^memory$|cannot allocate|memory exhausted", label = paste(case, "->", paste(out, collapse = " ")))
+    expect_identical(out[2L], "2", label = case)
+  }
+})

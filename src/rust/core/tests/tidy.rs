@@ -314,8 +314,6 @@ const OTHER_METHODS: &[(&str, &str)] = &[
     ("ops/spell", "of formulas, which become nodes of a graph"),
     ("ops/unary.rs", "of formulas for slopes"),
     ("ops/binary.rs", "of formulas for slopes"),
-    ("ops/derive", "of formulas for derivatives"),
-    ("ops/reduce.rs", "of formulas for derivatives"),
 ];
 
 #[test]

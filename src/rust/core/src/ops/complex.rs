@@ -80,7 +80,7 @@ part_ops! {
     /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
     arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), hlo: Spelling::Formula(spell::arg), }
     /// Absolute value of a complex number, without overflow on the way.
-    magnitude { function: "nv_abs", generic: "Mod", complex: |re, im| C::Part::of(re.f64().hypot(im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
+    magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
 }
 
 impl Part {
