@@ -20,9 +20,6 @@ abort_arg <- function(arg, expected, got, hint = NULL) {
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
-# A flag that no op reads.
-check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
-
 # Any other error that R itself finds.
 abort <- function(class, message, ..., call = user_call()) {
   call <- call # evaluated here: the stack is what is asked for

@@ -47,7 +47,7 @@ argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(na
 check_taken <- function(f, names) {
   formals <- names(formals(args(f)))
   if (is.null(formals) || "..." %in% formals) return()
-  extra <- if (length(names) > length(formals)) names == "" else is.na(pmatch(names, formals))
+  extra <- is.na(pmatch(names, formals))
   if (!any(extra)) return()
   what <- paste0("arguments of `f` (", paste(formals, collapse = ", "), ")")
   abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")

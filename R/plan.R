@@ -55,6 +55,7 @@ explain_plan <- function(f, ...) {
 #' @rdname explain_plan
 #' @export
 print.AnvilPlan <- function(x, ...) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
   # Subsets of the rows and columns are data frames like others.
   if (!all(c("step", "kind", "ops", "elements", "read", "written", "microseconds", "threads") %in% names(x))) {
     return(invisible(print(structure(x, class = "data.frame"))))

@@ -108,6 +108,7 @@ promotion_path <- function(from, to, rules = NULL) .Call(anvil_promotion_path, f
 #' @rdname promotion_rules
 #' @export
 print.AnvilPromotionTable <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat("Promotion by the rules \"", attr(x, "rules"), "\"\n", sep = "")
   cat(format(x), sep = "\n")
   invisible(x)
@@ -115,12 +116,16 @@ print.AnvilPromotionTable <- function(x, ...) {
 
 #' @rdname promotion_rules
 #' @export
-as.data.frame.AnvilPromotionTable <- function(x, ...) as.data.frame(unclass(x[, ]), ...)
+as.data.frame.AnvilPromotionTable <- function(x, ...) {
+  check_dots(..., .known = taken_by("as.data.frame", "matrix"))
+  as.data.frame(unclass(x[, ]), ...)
+}
 
 #' @rdname promotion_rules
 #' @importFrom utils capture.output
 #' @export
 format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
+  check_dots(..., .known = taken_by("format"))
   style <- check_choice("style", style, c("text", "markdown"))
   x <- matrix(x, nrow(x), dimnames = dimnames(x))
   if (style == "text") return(sub(" +$", "", capture.output(print(x, quote = FALSE))))
@@ -132,6 +137,7 @@ format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
 #' @rdname promotion_rules
 #' @export
 print.AnvilPromotionComparison <- function(x, n = 30, ...) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
   check_shown(n)
   # Columns were taken out of it: a data frame like others.
   if (length(x) != 4L) return(NextMethod())

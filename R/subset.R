@@ -140,13 +140,19 @@ ends <- function(x, n, last) {
 #' @importFrom utils head
 #' @method head AnvilValue
 #' @export
-head.AnvilValue <- function(x, n = 6L, ...) ends(x, n, last = FALSE)
+head.AnvilValue <- function(x, n = 6L, ...) {
+  check_dots(...)
+  ends(x, n, last = FALSE)
+}
 
 #' @rdname nv_subset
 #' @importFrom utils tail
 #' @method tail AnvilValue
 #' @export
-tail.AnvilValue <- function(x, n = 6L, ...) ends(x, n, last = TRUE)
+tail.AnvilValue <- function(x, n = 6L, ...) {
+  check_dots(...)
+  ends(x, n, last = TRUE)
+}
 
 #' @rdname nv_subset
 #' @export

@@ -1,7 +1,7 @@
 //! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are read.
 
 use crate::ffi::*;
-use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
 use crate::jit;
 use crate::rules;
 use crate::trace;
@@ -181,13 +181,17 @@ pub fn depth(scope: &Scope) -> Outcome {
     Ok(scope.keep(out))
 }
 
-/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace.
-pub fn lift(x: SEXP, scope: &Scope) -> Outcome {
+/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace, at
+/// that place among its arguments.
+pub fn lift(x: SEXP, place: SEXP, scope: &Scope) -> Outcome {
     let Some((trace, handle)) = trace::innermost() else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
+    let operand = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(place)) {
+        (Exit::Error(e), Some(place)) => Exit::Error(tree::of_argument(e).for_argument(&place)),
+        (exit, _) => exit,
+    })?;
     let (_, shape) = trace::number_argument(x)?;
-    let operand = trace::operand(&trace, x, scope)?;
     trace::tracer(handle, operand, &shape, scope)
 }
 

@@ -457,7 +457,7 @@ pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
     let missing: Vec<usize> = values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
     if !missing.is_empty() {
         let positions = missing[..missing.len().min(5)].to_vec();
-        return Err(Error::MissingValue { arg: "operand", dtype, count: missing.len(), positions }.into());
+        return Err(Error::MissingValue { arg: "operand".into(), dtype, count: missing.len(), positions }.into());
     }
     if dtype.kind() != Kind::Boolean {
         return Ok(raw);

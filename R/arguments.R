@@ -1,0 +1,43 @@
+# Arguments that are left out, and arguments that nobody reads.
+
+# A flag that no op reads.
+check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
+
+# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum of all. Called
+# with these `...`, of which none is evaluated. `.values`: those without a name are read. `.known`: names that are.
+check_dots <- function(..., .known = character(), .values = FALSE) {
+  count <- ...length()
+  if (count == 0L) return(invisible())
+  names <- ...names()
+  if (is.null(names)) {
+    if (.values) return(invisible())
+    names <- character(count)
+  }
+  unread <- names[if (.values) !names %in% c("", .known) else !names %in% .known]
+  if (!length(unread)) return(invisible())
+  call <- user_call()
+  own <- setdiff(c(names(formals(sys.function(sys.parent()))), .known), "...")
+  what <- if (nzchar(unread[1L])) paste0("has no argument `", unread[1L], "`") else "takes no further argument"
+  abort(
+    "anvil_error_arg",
+    paste0("`", deparse1(call[[1L]]), "()` ", what, ".\ni Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
+    arg = if (nzchar(unread[1L])) unread[1L] else "...", expected = own, got = unread[1L], call = call
+  )
+}
+
+# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
+taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
+
+# Called by exported functions, see `saying_what_is_missing()`.
+abort_missing <- function(arg) abort_arg(arg, "given", "left out")
+
+# An exported function with a first statement for each argument that has no default: that it is missing would otherwise be
+# an error of R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than before.
+saying_what_is_missing <- function(f) {
+  arguments <- formals(f)
+  needed <- setdiff(names(arguments)[vapply(arguments, identical, NA, quote(expr = ))], "...")
+  if (!length(needed)) return(f)
+  checks <- lapply(needed, function(arg) substitute(if (missing(x)) abort_missing(arg), list(x = as.name(arg), arg = arg)))
+  body(f) <- as.call(c(quote(`{`), checks, body(f)))
+  f
+}
