@@ -10,7 +10,7 @@ check_dots <- function(..., .known = character(), .values = FALSE) {
   if (count == 0L) return(invisible())
   names <- ...names()
   if (is.null(names)) {
-    if (.values) return(invisible())
+    if (.values) return(check_dots_given(substitute(list(...))))
     names <- character(count)
   }
   unread <- names[if (.values) !names %in% c("", .known) else !names %in% .known]
@@ -23,6 +23,11 @@ check_dots <- function(..., .known = character(), .values = FALSE) {
     paste0("`", deparse1(call[[1L]]), "()` ", what, ".\ni Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
     arg = if (nzchar(unread[1L])) unread[1L] else "...", expected = own, got = unread[1L], call = call
   )
+}
+
+# `f(x, )` has a second argument, which is missing.
+check_dots_given <- function(given) {
+  for (i in seq_along(given)) if (identical(given[[i]], quote(expr = ))) abort_missing(paste0("..", i - 1L))
 }
 
 # What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
@@ -41,3 +46,6 @@ saying_what_is_missing <- function(f) {
   body(f) <- as.call(c(quote(`{`), checks, body(f)))
   f
 }
+
+# As base R's for objects, which fails on a class of encoding "bytes".
+inherits <- function(x, what) is.object(x) && any(oldClass(x) %in% what)

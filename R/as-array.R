@@ -100,9 +100,17 @@ as.matrix.AnvilValue <- function(x, ...) {
   as.matrix(as_array(x))
 }
 
+# Those of as.vector() that elements can be of.
+vector_modes <- c(
+  "any", "logical", "integer", "numeric", "double", "complex", "character", "raw", "list", "expression"
+)
+
 #' @rdname as_array
 #' @export
 as.vector.AnvilValue <- function(x, mode = "any") {
+  if (!is.character(mode) || length(mode) != 1L || !mode %in% vector_modes) {
+    abort_arg("mode", paste0("one of ", paste0("\"", vector_modes, "\"", collapse = ", ")), describe(mode))
+  }
   real <- c("double", "numeric", "integer", "logical", "raw")
   values <- if (mode %in% real) real_elements(x, "as.vector()", mode) else elements(x, "as.vector()")
   as.vector(values, mode)

@@ -167,7 +167,7 @@ describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
   if (inherits(x, "AnvilTracer")) return("a traced value")
-  if (is.object(x)) return(paste0("an object of class <", class(x)[1L], ">"))
+  if (is.object(x)) return(paste0("an object of class <", encodeString(class(x)[1L]), ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
   if (!is.atomic(x)) return(if (is.list(x)) paste("a list of length", length(x)) else paste("an R object of type", typeof(x)))
   paste(if (is.integer(x)) "an" else "a", typeof(x), if (is.null(dim(x))) "vector" else "array", "of length", length(x))

@@ -244,9 +244,9 @@ check_pred <- function(x, name, expected, got = "") {
 
 # A function that can be called with the arguments `takes`, if these are given.
 check_function <- function(f, name, takes = NULL) {
-  if (!is.function(f)) abort_arg(name, "a function", describe(f))
+  match_function(f, name)
   formals <- names(formals(args(f)))
-  if (is.null(takes) || is.null(args(f)) || "..." %in% formals) return()
+  if (is.null(takes) || "..." %in% formals) return()
   order <- by_order(f, length(takes))
   if (order$enough && !order$left_out) return()
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))

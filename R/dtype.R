@@ -35,7 +35,9 @@ new_dtype <- function(name, class, bits) structure(list(name = name, value = bit
 #' @export
 format.AnvilDtype <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
-  if (inherits(x, "BooleanType")) "<BooleanType>" else paste0("<", class(x)[1L], ": ", x$value, ">")
+  # By its name: its parts may have been changed.
+  x <- as_dtype(x)
+  if (inherits(x, "BooleanType")) "<BooleanType>" else paste0("<", class(x)[1L], ": ", unclass(x)$value, ">")
 }
 
 #' @export
@@ -48,7 +50,7 @@ print.AnvilDtype <- function(x, ...) {
 #' @export
 as.character.AnvilDtype <- function(x, ...) {
   check_dots(...)
-  x$name
+  .Call(anvil_dtype_name, x)
 }
 
 #' @export

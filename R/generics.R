@@ -222,6 +222,7 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
   if (!name %in% c("data", "dtype", "shape", "ambiguous")) {
     unsupported("$", advice = "A tensor has no parts with names of their own.")
   }
+  if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")
   .subset2(x, name)
 }
 

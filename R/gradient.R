@@ -80,7 +80,6 @@ vjp <- function(f, ...) {
 
 # A function with the formals of f that gives what `select` takes of value and gradient.
 derived <- function(f, wrt, select, has_aux = FALSE) {
-  if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
   force(wrt)
   out <- function() {
     given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())

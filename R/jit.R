@@ -59,7 +59,6 @@ jit <- function(
   f <- match_function(f)
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
-  if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
   fm <- formals(args(f))
   names <- setdiff(names(fm), "...")
   check_names("static", static, names)

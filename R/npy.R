@@ -156,7 +156,7 @@ npy_dict <- function(text) {
     shape = paste0("\\(\\s*\\)|\\(\\s*", size, "\\s*,\\s*\\)|\\(\\s*", size, "(?:\\s*,\\s*", size, ")+\\s*,?\\s*\\)")
   )
   entry <- paste0("(?s)^\\s*(?:'", names(values), "'|\"", names(values), "\")\\s*:\\s*(", values, ")\\s*(,|\\}\\s*$)")
-  rest <- sub("^[ \t]*\\{", "", text)
+  rest <- sub("^[ \t\n]*\\{", "", text)
   if (identical(rest, text)) return(NULL)
   found <- list()
   while (length(found) < 3L) {

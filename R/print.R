@@ -122,6 +122,9 @@ compare_proxy_tensor <- function(x, path) {
 all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
   # Those of lists are handed on to what is in them.
   check_dots(..., .known = c(taken_by("all.equal", "numeric"), taken_by("all.equal", "list")))
+  if (!is.numeric(tolerance) || length(tolerance) != 1L || is.na(tolerance)) {
+    abort_arg("tolerance", "one number", describe(tolerance))
+  }
   if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))
   parts <- type_differences(target, current)
   # A tolerance below the digits of the dtype would compare noise.

@@ -109,6 +109,7 @@ promotion_path <- function(from, to, rules = NULL) .Call(anvil_promotion_path, f
 #' @export
 print.AnvilPromotionTable <- function(x, ...) {
   check_dots(..., .known = taken_by("print"))
+  check_table(x)
   cat("Promotion by the rules \"", attr(x, "rules"), "\"\n", sep = "")
   cat(format(x), sep = "\n")
   invisible(x)
@@ -118,6 +119,7 @@ print.AnvilPromotionTable <- function(x, ...) {
 #' @export
 as.data.frame.AnvilPromotionTable <- function(x, ...) {
   check_dots(..., .known = taken_by("as.data.frame", "matrix"))
+  check_table(x)
   as.data.frame(unclass(x[, ]), ...)
 }
 
@@ -127,6 +129,7 @@ as.data.frame.AnvilPromotionTable <- function(x, ...) {
 format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
   check_dots(..., .known = taken_by("format"))
   style <- check_choice("style", style, c("text", "markdown"))
+  check_table(x)
   x <- matrix(x, nrow(x), dimnames = dimnames(x))
   if (style == "text") return(sub(" +$", "", capture.output(print(x, quote = FALSE))))
   rows <- format(rbind(c("", colnames(x)), cbind(rownames(x), x)))
@@ -159,6 +162,12 @@ print.AnvilPromotionComparison <- function(x, n = 30, ...) {
 promotion_joins <- function(rules) {
   parts <- .Call(wrap__anvil_promotion, rules)
   matrix(parts$joins, length(parts$types), dimnames = list(parts$types, parts$types))
+}
+
+# A table, or a part of one with rows and columns.
+check_table <- function(x) {
+  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L && isTRUE(attr(x, "rules") %in% promotion_rules())
+  if (!whole) abort_arg("x", "a table, from `promotion_table()`", describe(unclass(x)))
 }
 
 # How many rows to print.

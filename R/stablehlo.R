@@ -231,25 +231,34 @@ one_of <- function(x) {
 
 # ---- methods ----
 
+# The text of a program, whose parts are as they were made.
+text_of <- function(x) {
+  parts <- if (inherits(x, "AnvilStablehlo") && is.list(x)) unclass(x)
+  whole <- is.character(parts$text) && length(parts$text) == 1L && is.list(parts$constants) &&
+    is.character(parts$inputs) && all(vapply(parts$constants, inherits, NA, "AnvilTensor"))
+  if (!whole) abort_arg("x", "a program, from `stablehlo()`", describe(x))
+  parts$text
+}
+
 #' @rdname stablehlo
 #' @export
 format.AnvilStablehlo <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
-  x$text
+  text_of(x)
 }
 
 #' @rdname stablehlo
 #' @export
 as.character.AnvilStablehlo <- function(x, ...) {
   check_dots(...)
-  x$text
+  text_of(x)
 }
 
 #' @rdname stablehlo
 #' @export
 print.AnvilStablehlo <- function(x, ...) {
   check_dots(..., .known = taken_by("print"))
-  cat(x$text)
+  cat(text_of(x))
   if (length(x$constants)) {
     bytes <- sum(vapply(x$constants, function(constant) prod(shape(constant)) * npy_size(constant), 0))
     one <- length(x$constants) == 1L
@@ -266,7 +275,7 @@ print.AnvilStablehlo <- function(x, ...) {
 #' @rdname stablehlo
 #' @export
 nv_write_stablehlo <- function(x, path, inputs = NULL) {
-  if (!inherits(x, "AnvilStablehlo")) abort_arg("x", "a program, from `stablehlo()`", describe(x))
+  text_of(x)
   path <- check_path(path)
   values <- if (!is.null(inputs)) input_values(x, inputs)
   target <- writable_target(path)

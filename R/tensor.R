@@ -61,7 +61,8 @@ nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device
 nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
   check_device(device)
   if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
-  if (length(data) != 1L) abort_arg("data", "one value", describe(data))
+  # The length of a class's own making is not asked for.
+  if (length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
   .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
 }
@@ -244,7 +245,8 @@ nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
 #' @export
 format.AnvilAbstract <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
-  paste0("AnvilAbstract(dtype=", x$dtype$name, if (x$ambiguous) "?", ", shape=", paste(x$shape, collapse = "x"), ")")
+  dtype <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
+  paste0("AnvilAbstract(dtype=", dtype, ", shape=", paste(shape(x), collapse = "x"), ")")
 }
 
 #' @export
@@ -264,6 +266,7 @@ print.AnvilAbstract <- function(x, ...) {
 #' @export
 Ops.AnvilAbstract <- function(e1, e2) unsupported(.Generic, "Abstract tensors have a type and no elements.", "abstract tensors")
 
+#' @method all.equal AnvilAbstract
 #' @export
 all.equal.AnvilAbstract <- function(target, current, ...) {
   check_dots(..., .known = taken_by("all.equal", "list"))

@@ -154,8 +154,10 @@ trace_fn <- function(f, args = list(), static = character()) {
   trace_call(f, args, traced, name = "the function given to trace_fn()")
 }
 
-match_function <- function(f) {
-  if (!is.function(f)) abort_arg("f", "a function", describe(f))
+match_function <- function(f, arg = "f") {
+  if (!is.function(f)) abort_arg(arg, "a function", describe(f))
+  # Such as `if`, and `[[`.
+  if (is.null(args(f))) abort_arg(arg, "a function with a list of arguments", "a special form of R")
   f
 }
 

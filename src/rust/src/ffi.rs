@@ -3,6 +3,7 @@
 //! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can jump over the
 //! caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive that needs dropping.
 
+use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 
 pub use extendr_api::SEXP;
@@ -27,8 +28,8 @@ pub const EXTPTRSXP: c_int = 22;
 pub const RAWSXP: c_int = 24;
 pub const CE_NATIVE: c_int = 0;
 pub const CE_UTF8: c_int = 1;
-pub const CE_BYTES: c_int = 2;
-pub const CE_LATIN1: c_int = 4;
+pub const CE_BYTES: c_int = 3;
+pub const CE_LATIN1: c_int = 2;
 
 #[allow(non_snake_case, clippy::missing_safety_doc)]
 extern "C" {
@@ -66,7 +67,6 @@ extern "C" {
     pub fn SET_STRING_ELT(x: SEXP, i: Length, v: SEXP);
     pub fn SET_VECTOR_ELT(x: SEXP, i: Length, v: SEXP) -> SEXP;
     pub fn Rf_isObject(x: SEXP) -> c_int;
-    pub fn Rf_inherits(x: SEXP, class: *const c_char) -> c_int;
     pub fn Rf_getAttrib(x: SEXP, symbol: SEXP) -> SEXP;
     pub fn Rf_setAttrib(x: SEXP, symbol: SEXP, value: SEXP) -> SEXP;
     pub fn Rf_asS4(x: SEXP, flag: c_int, complete: c_int) -> SEXP;
@@ -135,6 +135,19 @@ pub fn is_object(x: SEXP) -> bool {
     unsafe { Rf_isObject(x) != 0 }
 }
 
+/// Whether one of an object's classes is this one. R's own function jumps for a class of encoding "bytes".
+pub fn inherits(x: SEXP, class: &CStr) -> bool {
+    if !is_object(x) {
+        return false;
+    }
+    // SAFETY: reads an attribute; the strings of a character vector are strings of C.
+    unsafe {
+        let classes = attribute(x, R_ClassSymbol);
+        let same = |i: usize| CStr::from_ptr(R_CHAR(STRING_ELT(classes, i as Length))) == class;
+        kind(classes) == STRSXP && (0..len(classes)).any(same)
+    }
+}
+
 /// The elements of an integer vector: of `dim` and the like, which are never long or ALTREP vectors that could fail.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
     // R's address of an empty vector is no address.
@@ -162,7 +175,7 @@ pub fn attribute(x: SEXP, symbol: SEXP) -> SEXP {
 /// prints them, `\xff`.
 pub fn text(x: SEXP) -> String {
     // SAFETY: `x` is a CHARSXP; its bytes live as long as it does.
-    let (encoding, bytes) = unsafe { (Rf_getCharCE(x), std::ffi::CStr::from_ptr(R_CHAR(x)).to_bytes()) };
+    let (encoding, bytes) = unsafe { (Rf_getCharCE(x), CStr::from_ptr(R_CHAR(x)).to_bytes()) };
     let latin1 = || bytes.iter().map(|&b| char::from(b)).collect();
     match (encoding, std::str::from_utf8(bytes)) {
         (CE_LATIN1, _) => latin1(),
@@ -176,7 +189,7 @@ pub fn text(x: SEXP) -> String {
         // SAFETY: inside `protected`.
         (_, Err(_)) => match crate::guard::protected(|| unsafe { Rf_translateCharUTF8(x) }) {
             // SAFETY: R gives a string of C.
-            Ok(text) => unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+            Ok(text) => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
             Err(_) => latin1(),
         },
     }

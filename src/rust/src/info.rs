@@ -21,8 +21,7 @@ pub fn dtype_argument(x: SEXP) -> Result<DType> {
         return Ok(dtype);
     }
     // A dtype object is `list(name = , value = )`, see R/dtype.R.
-    // SAFETY: the class is read; the list has at least one element.
-    if kind(x) == VECSXP && len(x) > 0 && unsafe { Rf_inherits(x, c"AnvilDtype".as_ptr()) } != 0 {
+    if kind(x) == VECSXP && len(x) > 0 && inherits(x, c"AnvilDtype") {
         if let Some(dtype) = value::dtype_of_name(element(x, 0)) {
             return Ok(dtype);
         }
@@ -53,8 +52,7 @@ pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
 
 /// The parts of an abstract tensor, if it is one: `list(dtype, shape, ambiguous)`, see R/tensor.R.
 pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
-    // SAFETY: reads the class.
-    if kind(x) != VECSXP || unsafe { Rf_inherits(x, c"AnvilAbstract".as_ptr()) } == 0 || len(x) < 3 {
+    if kind(x) != VECSXP || !inherits(x, c"AnvilAbstract") || len(x) < 3 {
         return Ok(None);
     }
     let (dtype, shape) = (dtype_argument(element(x, 0))?, shape_argument(element(x, 1))?);

@@ -22,8 +22,7 @@ extern "C" {
 }
 
 fn is_integer64(x: SEXP) -> bool {
-    // SAFETY: reads the class.
-    kind(x) == REALSXP && unsafe { Rf_inherits(x, c"integer64".as_ptr()) } != 0
+    kind(x) == REALSXP && inherits(x, c"integer64")
 }
 
 /// The dtype of R data for which none is asked.
