@@ -160,9 +160,16 @@ as.list.AnvilValue <- function(x, ...) {
 }
 
 #' @export
-as.data.frame.AnvilValue <- function(x, ...) {
+as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_dots(..., .known = taken_by("as.data.frame", "matrix"))
-  as.data.frame(as_array(x), ...)
+  check_flag("optional", optional)
+  values <- as_array(x)
+  rows <- NROW(values)
+  named <- (is.character(row.names) || is.numeric(row.names)) && length(row.names) == rows
+  if (!is.null(row.names) && (!named || anyNA(row.names) || anyDuplicated(row.names))) {
+    abort_arg("row.names", paste("NULL, or a different name or number for each row,", rows, "of them"), describe(row.names))
+  }
+  as.data.frame(values, row.names = row.names, optional = optional, ...)
 }
 
 #' @export

@@ -100,7 +100,7 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 mean.AnvilValue <- function(x, dims = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_na_rm(na.rm)
-  if (!identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  if (!is.numeric(trim) || !identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
   nv_mean(x, dims, drop)
 }
 

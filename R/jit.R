@@ -66,7 +66,7 @@ jit <- function(
   if (length(both <- intersect(static, donate))) {
     abort_arg("donate", "arguments that are not static", describe(both[1L]), "A static argument holds no memory to reuse.")
   }
-  if (!is_whole(cache_size) || cache_size < 1) {
+  if (!is_whole(cache_size) || cache_size < 1 || cache_size > .Machine$integer.max) {
     abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
   }
   if (!is.null(rules)) rules <- .Call(anvil_rules_name, rules)

@@ -10,12 +10,13 @@
 #'
 #' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a jitted function
 #'   is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as `c128`.
-#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end.
+#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end, and keeps its mode.
+#'   Links are followed. What is there and no regular file, such as a folder, a device or a pipe, is left alone.
 #' @param dtype The dtype of the elements: its name, or a dtype object. `NULL` is the one that the file names.
 #' @return `nv_write_npy()`: `path`, invisibly. `nv_read_npy()`: a tensor of known dtype, and the shape of the file's array.
 #' @section Errors:
 #' `anvil_error_file`, with the fields `path` and `reason`, for a file that cannot be read or written, that is no `.npy`
-#' file or is shorter or longer than it says. `anvil_error_dtype` for elements that no dtype has (objects, strings, times,
+#' file or is shorter or longer than it says; also for headers that NumPy refuses. `anvil_error_dtype` for elements that no dtype has (objects, strings, times,
 #' records), and if `dtype` is not the file's. `anvil_error_arg` for an `x` that is no tensor, and a path that is no string.
 #' @references NumPy reference, `numpy.lib.format`.
 #' @examples

@@ -50,6 +50,8 @@ format.AnvilTensor <- function(x, ...) {
 #' @export
 summary.AnvilTensor <- function(object, ...) {
   check_dots(..., .known = taken_by("summary"))
+  digits <- list(...)$digits
+  if (!is.null(digits) && !is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
   summary(as.vector(object), ...)
 }
 

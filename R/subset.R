@@ -120,6 +120,8 @@ as_operand <- function(x) {
 
 # What is assigned.
 as_update <- function(value) {
+  # In the method that calls.
+  if (missing(value)) abort_missing("value")
   if (!is_operand(value)) abort_arg("value", "a tensor, or an R number, logical or array", describe(value))
   as_operand(value)
 }

@@ -62,7 +62,7 @@ nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
   check_device(device)
   if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
   # The length of a class's own making is not asked for.
-  if (length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
+  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
   .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
 }

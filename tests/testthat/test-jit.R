@@ -569,6 +569,7 @@ test_that("the program that was not used for longest gives way, whatever was use
   expect_equal(cache_info(f)$misses, misses)
   gc()
   for (k in recent) expect_identical(as.double(f(x, k)), 1 + k)
+})
 
 # ---- places in errors ----
 
