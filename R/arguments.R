@@ -18,9 +18,12 @@ check_dots <- function(..., .known = character(), .values = FALSE) {
   call <- user_call()
   own <- setdiff(c(names(formals(sys.function(sys.parent()))), .known), "...")
   what <- if (nzchar(unread[1L])) paste0("has no argument `", unread[1L], "`") else "takes no further argument"
+  advice <- c(
+    if (length(own)) paste0("Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
+    if (.values) "Values have no names; `unname()` takes those of a list away."
+  )
   abort(
-    "anvil_error_arg",
-    paste0("`", deparse1(call[[1L]]), "()` ", what, ".\ni Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
+    "anvil_error_arg", paste0("`", deparse1(call[[1L]]), "()` ", what, ".", paste0("\ni ", advice, collapse = "")),
     arg = if (nzchar(unread[1L])) unread[1L] else "...", expected = own, got = unread[1L], call = call
   )
 }

@@ -104,7 +104,7 @@ test_that("no exported function swallows an argument that it does not know", {
 
 test_that("the arguments that there are are named", {
   error <- expect_fields(sum(x, axes = 1L), "anvil_error_arg", arg = "axes", expected = c("na.rm", "dims", "drop"))
-  expect_match(conditionMessage(error), "`sum()` has no argument `axes`.\ni Its arguments are `na.rm`, `dims`, `drop`.", fixed = TRUE)
+  expect_match(conditionMessage(error), "`sum()` has no argument `axes`.\ni Its arguments are `na.rm`, `dims`, `drop`.\ni Values", fixed = TRUE)
   expect_identical(call_of(sum(x, axes = 1L)), "sum(x, axes = 1L)")
   expect_fields(max(x, axis = 9), "anvil_error_arg", arg = "axis")
   expect_fields(mean(x, axes = 1L), "anvil_error_arg", arg = "axes", expected = c("x", "dims", "drop", "trim", "na.rm"))
