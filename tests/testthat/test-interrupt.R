@@ -19,16 +19,15 @@ seconds_until_stopped <- function(call) {
 
 test_that("a kernel is left in the middle of its elements", {
   # A sum that takes minutes, of what is nowhere in memory.
-  total <- jit(function(x, n) sum(nv_fill(1, n) * x), static = "n")
-  x <- nv_scalar(2)
+  total <- jit(function(x, n) sum(nv_polygamma(3, nv_iota(1, "f64", n) * x)), static = "n")
+  x <- nv_scalar(0.5, dtype = "f64")
+  want <- total(x, 1e4)
   for (threads in 1:2) {
     withr::local_options(anvil.threads = threads)
-    expect_lt(seconds_until_stopped(total(x, 1e12)), 60)
+    expect_lt(seconds_until_stopped(total(x, 2e9)), 60)
     # Nothing is left behind: the same function, and the same threads.
-    expect_equal(as.double(total(x, 1e6)), 2e6)
+    expect_identical(total(x, 1e4), want)
   }
-  # In a loop, and at once.
-  expect_lt(seconds_until_stopped(jit_eval(nv_for(10, function(i, s) s + sum(nv_fill(1, 1e12)), nv_scalar(0)))), 60)
   expect_no_open_trace()
 })
 

@@ -206,7 +206,8 @@ test_that("where memory runs short there is an error, and the process goes on", 
   for (case in names(cases)) {
     code <- c(
       start,
-      sprintf("out <- tryCatch({ %s; \"done\" }, error = function(e) if (inherits(e, \"anvil_error_memory\")) \"memory\" else conditionMessage(e))", cases[[case]]),
+      "said <- function(e) if (inherits(e, \"anvil_error_memory\")) \"memory\" else conditionMessage(e)",
+      sprintf("out <- tryCatch({ %s; \"done\" }, error = said)", cases[[case]]),
       "cat(out, as.double(nv_scalar(1) + 1), sep = \"\\n\")"
     )
     out <- run_r(code, within = size + 250e3)
