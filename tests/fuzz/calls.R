@@ -76,7 +76,10 @@ choose_names <- function(known) {
 placed <- function(call, variables) {
   luck <- stats::runif(1L)
   if (luck < 0.6 || !length(variables)) return(call)
-  if (luck < 0.7) return(as.call(list(quote(do.call), as.character(call[[1L]]), as.call(c(quote(list), as.list(call)[-1L])), quote = TRUE)))
+  if (luck < 0.7) {
+    arguments <- as.call(c(quote(list), as.list(call)[-1L]))
+    return(as.call(list(quote(do.call), as.character(call[[1L]]), arguments, quote = TRUE)))
+  }
   first <- as.name(variables[1L])
   inner <- as.call(lapply(as.list(call), function(part) if (!missing(part) && identical(part, first)) quote(z) else part))
   if (luck < 0.85) return(bquote(jit(function(z) .(inner))(.(first))))

@@ -36,13 +36,16 @@ in_one_line <- function(code, limit = 1500L) {
 }
 
 reproducer <- function(case, limit = 5000L) {
-  setup <- unlist(Map(function(name, value) paste(name, "<-", in_one_line(list(value), 400L)), names(case$setup), case$setup))
+  assigned <- function(name, value) paste(name, "<-", in_one_line(list(value), 400L))
+  setup <- unlist(Map(assigned, names(case$setup), case$setup))
   before <- vapply(case$before, function(code) in_one_line(list(code), 200L), "")
   paste(c(before, setup, in_one_line(list(case$code), limit)), collapse = "; ")
 }
 
 # Each case has random numbers of its own, whatever ran before.
-seed_of <- function(number) as.integer((seed * 1000003 + number * 7919 + sum(utf8ToInt(generator)) * 104729) %% 2147483647)
+seed_of <- function(number) {
+  as.integer((seed * 1000003 + number * 7919 + sum(utf8ToInt(generator)) * 104729) %% 2147483647)
+}
 
 resident <- function() {
   status <- tryCatch(readLines("/proc/self/status"), error = function(e) character(), warning = function(w) character())
@@ -81,7 +84,7 @@ while (number <= last) {
   say(paste(c("end", format(number, scientific = FALSE), verdict[1L:2L], shown), collapse = "\t"))
   # What is left behind would be blamed on the next one.
   if (verdict[1L] %in% c("trace left open", "session changed")) break
-  if (number %% 200 == 0) {
+  if (number %% 100 == 0) {
     gc()
     say("memory\t", format(round(resident()), scientific = FALSE))
   }

@@ -71,7 +71,8 @@ hostile_header <- function() {
   if (luck > 0.9 && luck < 0.95) fields <- c(fields, sample(c("'x': 1", "1: 2", "'\\n': None", "'descr ': 3", "**{}"), 1L))
   if (luck > 0.8 && luck < 0.9) fields <- sample(fields)
   if (luck > 0.75 && luck < 0.8) fields <- gsub("'", "\"", fields, fixed = TRUE)
-  ends <- if (stats::runif(1L) < 0.85) c("{", ", }") else one_of(list(c("{", "}"), c("", ""), c("{", ""), c("dict(", ")"), c(" {", "} "), c("{", "}}")))
+  other_ends <- list(c("{", "}"), c("", ""), c("{", ""), c("dict(", ")"), c(" {", "} "), c("{", "}}"))
+  ends <- if (stats::runif(1L) < 0.85) c("{", ", }") else one_of(other_ends)
   text <- paste0(ends[1L], paste(fields, collapse = ", "), ends[2L])
   if (stats::runif(1L) < 0.1) {
     # A character that is none, or NUL, somewhere.
@@ -92,7 +93,7 @@ hostile_bytes <- function() {
   }
   bytes <- npy_bytes(eval(draw_value("tensor")))
   # What is told of the file stands at its beginning.
-  spot <- function() if (stats::runif(1L) < 0.8) sample.int(min(length(bytes), 130L), 1L) else sample.int(length(bytes), 1L)
+  spot <- function() sample.int(if (stats::runif(1L) < 0.8) min(length(bytes), 130L) else length(bytes), 1L)
   for (i in seq_len(sample.int(3L, 1L))) {
     if (length(bytes) < 2L) break
     at <- spot()
@@ -179,7 +180,7 @@ meet_strange <- function(kind, use) {
     claim(identical(mode, file.mode(path)), use, " of ", kind, " changed the mode ", mode, " to ", file.mode(path))
   } else if (kind %in% c("link", "dangling")) {
     claim(identical(before, after), use, " of ", kind, " turned ", before, " into ", after)
-    if (kind == "link") claim(identical(format(mode), format(file.mode(path))), use, " of ", kind, " changed the mode of what it leads to")
+    if (kind == "link") claim(identical(mode, file.mode(path)), use, " of ", kind, " changed the mode of what it leads to")
   } else if (kind != "missing") {
     claim(identical(before, after), use, " of ", kind, " turned ", before, " into ", after)
   }
@@ -200,7 +201,9 @@ generate_files <- function(n) {
   turn <- (n - 1) %% 300 + 1
   if (turn <= nrow(all)) return(list(setup = list(), code = bquote(meet_strange(.(all$kind[turn]), .(all$use[turn])))))
   if (stats::runif(1L) < 0.05) {
-    setup <- list(a1 = draw_value(c("string", "nothing", "number", "object")), a2 = draw_value(c("tensor", "number", "anvil", "object")))
+    setup <- list(
+      a1 = draw_value(c("string", "nothing", "number", "object")), a2 = draw_value(c("tensor", "number", "anvil", "object"))
+    )
     call <- one_of(alist(nv_read_npy(a1), nv_write_npy(a2, a1), nv_read_npy(a1, a2), nv_write_stablehlo(a2, a1)))
     return(list(setup = setup, code = call))
   }

@@ -67,7 +67,10 @@ judge_condition <- function(e, where, code) {
 }
 
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
-said_by_r <- "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|in coercion to raw$"
+said_by_r <- paste0(
+  "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|",
+  "in coercion to raw$"
+)
 
 # Functions of anvil that call a function of the user's, and so have to say which arguments it should take.
 callers_of_functions <- c("f", "trace_with", "vjp", "jit_miss", "pull_back", "derived", "scan_along", "trace_region")
@@ -110,7 +113,7 @@ look_at <- function(x) {
     again(x)
   } else if (is.list(x) && !is.object(x)) {
     for (part in utils::head(x, 10L)) look_at(part)
-  } else if (inherits(x, c("AnvilTracer", "AnvilGraph", "AnvilAbstract", "AnvilDtype", "JitFunction", "AnvilStablehlo"))) {
+  } else if (any(grepl("^Anvil|^JitFunction$", class(x)))) {
     utils::capture.output(print(x))
   }
   invisible()
@@ -174,7 +177,9 @@ judge <- function(code, env, sealed = character(), seen_in_result = TRUE) {
 }
 
 # The bytes of a tensor, or nothing for others.
-fingerprint <- function(x) if (inherits(x, "AnvilTensor")) tryCatch(serialize(unclass(x), NULL), error = function(e) NULL)
+fingerprint <- function(x) {
+  if (inherits(x, "AnvilTensor")) tryCatch(serialize(unclass(x), NULL), error = function(e) NULL)
+}
 
 # The form of a message: without numbers and quotes.
 shape_of_message <- function(text) {

@@ -77,16 +77,19 @@ field_values <- c(pool$nothing, pool$number, pool$string, pool$dtype, pool$stran
   unclass(tensor("f64"))$data, unclass(nv_fill(1, c(100L, 1000L)))$data, handle(), graph(), leaked()
 ))
 
+attribute_names <- list("names", "class", "dim", "levels", "row.names", "tsp", "dimnames")
+
 object_makers <- list(
   tensor = function() {
-    base <- one_of(c(pool$tensor, pool$tensor, alist(donated("f64"), tensor("i32", 3L), tensor("f64", c(2L, 3L)), nv_fill(1L, 70000L))))
+    more <- alist(donated("f64"), tensor("i32", 3L), tensor("f64", c(2L, 3L)), nv_fill(1L, 70000L))
+    base <- one_of(c(pool$tensor, more))
     field <- one_of(alist("data", "dtype", "shape", "ambiguous", 1L, 2L, 3L, 4L, 5L, "extra"))
     value <- one_of(field_values)
     switch(sample.int(4L, 1L),
       bquote(with_field(.(base), .(field), .(value))),
       bquote(with_field(with_field(.(base), .(field), .(value)), "shape", .(one_of(field_values)))),
       bquote(without_field(.(base), .(one_of(list("data", "dtype", "shape", "ambiguous"))))),
-      bquote(with_attribute(.(base), .(one_of(list("names", "class", "dim", "levels", "row.names", "tsp", "dimnames"))), .(one_of(c(field_values, alist(
+      bquote(with_attribute(.(base), .(one_of(attribute_names)), .(one_of(c(field_values, alist(
         c("AnvilTensor", "AnvilValue"), "AnvilTensor", "AnvilValue", c("AnvilValue", "AnvilTensor"),
         c("AnvilTracer", "AnvilValue"), "factor", "data.frame",
         c("shape", "dtype", "data", "ambiguous"), c("data", "data", "data", "data"), c("data", "dtype", "shape", NA),
@@ -100,7 +103,8 @@ object_makers <- list(
       "AnvilAbstract", "AnvilPlan",
       "AnvilValue", c("FloatType", "AnvilDtype"), "AnvilMemoryPlan", "AnvilPromotionTable"
     )
-    inside <- one_of(c(pool$anvil, alist(foreign_pointer(), handle(), again(handle()), graph(), leaked(), list(), function(x) x), pool$nothing))
+    more <- alist(foreign_pointer(), handle(), again(handle()), graph(), leaked(), list(), function(x) x)
+    inside <- one_of(c(pool$anvil, more, pool$nothing))
     bquote(in_coat(.(inside), .(one_of(classes))))
   },
   jitted = function() {
@@ -114,7 +118,9 @@ object_makers <- list(
       })
     ))
     # What takes the place of the handle has its own kinds.
-    handles <- c(field_values, alist(again(handle()), from_file(handle()), foreign_pointer(), leaked(), graph(), "anvil_jit_call", emptyenv()))
+    handles <- c(field_values, alist(
+      again(handle()), from_file(handle()), foreign_pointer(), leaked(), graph(), "anvil_jit_call", emptyenv()
+    ))
     switch(sample.int(6L, 1L),
       bquote(with_handle(.(f), .(one_of(handles)))),
       bquote(with_handle(.(f), .(one_of(handles)))),
@@ -135,8 +141,10 @@ object_makers <- list(
     )))))
   },
   abstract = function() {
+    shape <- one_of(c(alist(3L), field_values))
+    ambiguous <- one_of(c(alist(FALSE), field_values))
     bquote(structure(
-      list(dtype = .(one_of(field_values)), shape = .(one_of(c(alist(3L), field_values))), ambiguous = .(one_of(c(alist(FALSE), field_values)))),
+      list(dtype = .(one_of(field_values)), shape = .(shape), ambiguous = .(ambiguous)),
       class = "AnvilAbstract"
     ))
   },

@@ -31,7 +31,10 @@ numbers <- function(dtype, shape, seed) {
 # ---- making a program ----
 
 draw_shape <- function() {
-  one_of(list(4L, 4L, c(3L, 4L), c(3L, 4L), integer(), 1L, c(1L, 4L), c(3L, 1L), c(2L, 3L, 4L), 0L, c(0L, 4L), 1000L, 5003L, c(70L, 90L), c(4L, 4L), 12L))
+  one_of(list(
+    4L, 4L, c(3L, 4L), c(3L, 4L), integer(), 1L, c(1L, 4L), c(3L, 1L), c(2L, 3L, 4L), 0L, c(0L, 4L), 1000L, 5003L,
+    c(70L, 90L), c(4L, 4L), 12L
+  ))
 }
 
 # Values for arguments that are not operands, by name; `x` is the first operand. NULL leaves the argument out.
@@ -112,7 +115,10 @@ draw_expression <- function(have, env) {
 draw_chain <- function(state, have, env, steps = sample.int(3L, 1L)) {
   code <- as.name(state)
   for (i in seq_len(steps)) {
-    form <- one_of(alist(x + y, x * y, x - 1, nv_max(x, y), tanh(x), -x, x * 0.5, abs(x), nv_min(x, 3), sin(x), x + sum(y), nv_ifelse(x > 0, x, y), x * x))
+    form <- one_of(alist(
+      x + y, x * y, x - 1, nv_max(x, y), tanh(x), -x, x * 0.5, abs(x), nv_min(x, 3), sin(x), x + sum(y),
+      nv_ifelse(x > 0, x, y), x * x
+    ))
     code <- eval(call("substitute", form, list(x = code, y = as.name(sample(c(have, state), 1L)))))
   }
   if (stats::runif(1L) < 0.7) bquote(nv_convert(.(code), dtype(.(as.name(state))), ambiguous(.(as.name(state))))) else code
@@ -211,7 +217,10 @@ same_numbers <- function(x, y) {
   identical(x, y) && identical(1 / x[x == 0], 1 / y[y == 0])
 }
 
-described <- function(x) paste(vapply(x, function(v) paste(utils::head(utils::capture.output(print(v)), 8L), collapse = " "), ""), collapse = "; ")
+described <- function(x) {
+  shown <- function(v) paste(utils::head(utils::capture.output(print(v)), 8L), collapse = " ")
+  paste(vapply(x, shown, ""), collapse = "; ")
+}
 
 check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
   environment(f) <- new.env(parent = globalenv())
@@ -281,7 +290,8 @@ check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
     agree("the gradient of jit", derive(gradient(jit(loss), wrt)), plain)
     for (name in names(plain)) {
       x <- fresh()[[name]]
-      claim(identical(shape(plain[[name]]), shape(x)) && dtype(plain[[name]]) == dtype(x), "the gradient of ", name, " has another type")
+      same_type <- identical(shape(plain[[name]]), shape(x)) && dtype(plain[[name]]) == dtype(x)
+      claim(same_type, "the gradient of ", name, " has another type")
     }
   }
   invisible(eager)

@@ -36,13 +36,15 @@ growth <- 1024
 work <- tempfile("fuzz")
 dir.create(work)
 
+plain <- function(x) format(x, scientific = FALSE, trim = TRUE)
+
 # ---- a batch ----
 
 start_batch <- function(generator, first, last) {
   name <- tempfile(paste0(generator, "-"), work)
-  child <- c(shQuote(file.path(here, "child.R")), shQuote(here), generator, format(c(seed, first, last), scientific = FALSE, trim = TRUE))
+  child <- c(shQuote(file.path(here, "child.R")), shQuote(here), generator, plain(c(seed, first, last)))
   command <- paste0(
-    "(ulimit -c 0; ulimit -v ", format(limit, scientific = FALSE), "; ", shQuote(file.path(R.home("bin"), "Rscript")),
+    "(ulimit -c 0; ulimit -v ", plain(limit), "; ", shQuote(file.path(R.home("bin"), "Rscript")),
     " --vanilla ",
     paste(child, collapse = " "), " ", shQuote(paste0(name, ".out")), " > /dev/null 2> ", shQuote(paste0(name, ".err")),
     " < /dev/null; echo $? > ", shQuote(paste0(name, ".status")), ") 2> /dev/null &"
@@ -142,7 +144,7 @@ record <- function(generator, number, verdict, where, form, message, code) {
   if (is.null(code) || is.na(code)) code <- ""
   if (is.na(where)) where <- ""
   total <<- total + 1
-  counts[[generator]][[verdict]] <<- (if (is.null(counts[[generator]][[verdict]])) 0 else counts[[generator]][[verdict]]) + 1
+  counts[[generator]][[verdict]] <<- sum(counts[[generator]][[verdict]], 1)
   if (is.na(message)) return(invisible())
   key <- paste(generator, verdict, form, sep = "\r")
   f <- found[[key]]
@@ -162,7 +164,7 @@ record <- function(generator, number, verdict, where, form, message, code) {
 
 # ---- all of it ----
 
-cat("fuzz: seed ", format(seed, scientific = FALSE), ", ", toString(only), "\n", sep = "")
+cat("fuzz: seed ", plain(seed), ", ", toString(only), "\n", sep = "")
 next_case <- setNames(rep(1, length(only)), only)
 todo <- list()
 if (length(range)) {
@@ -194,7 +196,9 @@ pop <- function() {
 
 running <- list()
 repeat {
-  while (length(running) < jobs && !is.null(job <- pop())) running <- c(running, list(start_batch(job[[1L]], job[[2L]], job[[3L]])))
+  while (length(running) < jobs && !is.null(job <- pop())) {
+    running <- c(running, list(start_batch(job[[1L]], job[[2L]], job[[3L]])))
+  }
   if (!length(running)) break
   Sys.sleep(0.05)
   running <- lapply(running, look)
@@ -220,17 +224,18 @@ for (f in found) {
   places <- sort(table(f$where[nzchar(f$where)]), decreasing = TRUE)
   shown <- paste(names(utils::head(places, 8L)), collapse = ", ")
   if (length(places) > 8L) shown <- paste0(shown, " and ", length(places) - 8L, " more")
-  cat("\n", f$verdict, if (length(places)) paste(" in", shown), ", ", f$times, if (f$times == 1) " time" else " times", ": ", f$message, "\n", sep = "")
+  cat("\n", f$verdict, if (length(places)) paste(" in", shown), ", ", f$times, if (f$times == 1) " time: " else " times: ", sep = "")
+  cat(f$message, "\n", sep = "")
   if (nzchar(f$code)) cat("  ", f$code, "\n", sep = "")
-  cat("  make fuzz SEED=", format(seed, scientific = FALSE), " ONLY=", f$generator, " CASE=", format(f$number, scientific = FALSE), sep = "")
+  cat("  make fuzz SEED=", plain(seed), " ONLY=", f$generator, " CASE=", plain(f$number), sep = "")
   others <- utils::head(setdiff(f$numbers, f$number), 5L)
-  cat(if (length(others)) c("; also", format(others, scientific = FALSE, trim = TRUE)), "\n")
+  cat(if (length(others)) c("; also", plain(others)), "\n")
 }
 if (length(range) && range[1L] == range[length(range)]) {
   for (file in list.files(work, "[.]err$", full.names = TRUE)) cat(read_lines(file), sep = "\n")
 }
 unlink(work, recursive = TRUE)
 failed <- sum(vapply(found, function(f) f$times, 0))
-cat("\nfuzz: ", total, " cases with seed ", format(seed, scientific = FALSE), " in ", round(elapsed()), " s, ", failed, " failures of ",
+cat("\nfuzz: ", total, " cases with seed ", plain(seed), " in ", round(elapsed()), " s, ", failed, " failures of ",
   length(found), " kinds\n", sep = "")
 quit(status = if (length(found)) 1L else 0L)
