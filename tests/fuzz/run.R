@@ -17,7 +17,7 @@ setting <- function(name, default) {
 }
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
 # How many of each take as long as one call.
-weights <- c(calls = 1, files = 0.4, objects = 0.4, programs = 0.06, interrupts = 0.06)
+weights <- c(calls = 1, files = 0.4, objects = 0.4, programs = 0.06, interrupts = 0.1)
 weights <- weights[file.exists(file.path(here, paste0(names(weights), ".R")))]
 generators <- names(weights)
 only <- strsplit(setting("only", paste(generators, collapse = ",")), ",", fixed = TRUE)[[1L]]
@@ -42,17 +42,24 @@ plain <- function(x) format(x, scientific = FALSE, trim = TRUE)
 
 start_batch <- function(generator, first, last) {
   name <- tempfile(paste0(generator, "-"), work)
-  child <- c(shQuote(file.path(here, "child.R")), shQuote(here), generator, plain(c(seed, first, last)))
-  command <- paste0(
-    "(ulimit -c 0; ulimit -v ", plain(limit), "; ", shQuote(file.path(R.home("bin"), "Rscript")),
-    " --vanilla ",
-    paste(child, collapse = " "), " ", shQuote(paste0(name, ".out")), " > /dev/null 2> ", shQuote(paste0(name, ".err")),
-    " < /dev/null; echo $? > ", shQuote(paste0(name, ".status")), ") 2> /dev/null &"
-  )
-  system(command)
+  out <- paste0(name, ".out")
+  rscript <- paste(shQuote(file.path(R.home("bin"), "Rscript")), "--vanilla")
+  run <- if (generator == "interrupts") {
+    # A program of its own, which says nothing until it ends.
+    count <- last - first + 1
+    arguments <- paste0(" --count=", plain(count), " --seed=", plain(seed + first))
+    script <- shQuote(file.path(here, "interrupts.R"))
+    paste0("timeout -k 5 ", plain(timeout + count), " ", rscript, " ", script, arguments, " > ", shQuote(out))
+  } else {
+    numbers <- paste(plain(c(seed, first, last)), collapse = " ")
+    paste(rscript, shQuote(file.path(here, "child.R")), shQuote(here), generator, numbers, shQuote(out), "> /dev/null")
+  }
+  system(paste0(
+    "(ulimit -c 0; ulimit -v ", plain(limit), "; ", run, " 2> ", shQuote(paste0(name, ".err")), " < /dev/null; echo $? > ",
+    shQuote(paste0(name, ".status")), ") 2> /dev/null &"
+  ))
   list(
-    generator = generator, first = first, last = last, name = name, read = 0, pid = NA, current = NA,
-    since = Sys.time(),
+    generator = generator, first = first, last = last, name = name, read = 0, pid = NA, current = NA, since = Sys.time(),
     asked = NULL, memory = double()
   )
 }
@@ -96,6 +103,7 @@ look <- function(b) {
     }
     if (line[1L] == "memory") b$memory <- c(b$memory, as.double(line[2L]))
     if (line[1L] == "done") b$done <- as.double(line[2L])
+    if (grepl("^interrupt [0-9]+ in ", line[1L])) b$problems <- c(b$problems, line[1L])
   }
   waited <- as.double(difftime(Sys.time(), b$since, units = "secs"))
   if (!ended && !is.na(b$pid) && waited > timeout) {
@@ -113,6 +121,7 @@ look <- function(b) {
 
 # What a batch that has ended leaves to do: the number of its next case, or NULL.
 settle_batch <- function(b) {
+  if (b$generator == "interrupts") return(settle_interrupts(b))
   if (length(b$memory) > 2L && utils::tail(b$memory, 1L) - b$memory[2L] > growth) {
     text <- paste0("from ", b$memory[2L], " to ", utils::tail(b$memory, 1L), " MB in cases ", b$first, " to ", b$last)
     record(b$generator, b$first, "memory", "", "grew", text, "")
@@ -132,6 +141,20 @@ settle_batch <- function(b) {
   error <- if (length(at)) utils::tail(error[at], 1L) else paste(utils::tail(error, 3L), collapse = " ")
   record(b$generator, b$current, kind, "", status, paste(status, error), b$code)
   if (b$current < b$last) b$current + 1
+}
+
+settle_interrupts <- function(b) {
+  status <- read_lines(paste0(b$name, ".status"))[1L]
+  count <- b$last - b$first + 1
+  command <- paste0("Rscript tests/fuzz/interrupts.R --count=", plain(count), " --seed=", plain(seed + b$first))
+  for (problem in b$problems) {
+    record(b$generator, b$first, "wrong", "", sub("^interrupt [0-9]+ ", "", problem), problem, command)
+  }
+  for (i in seq_len(count - length(b$problems))) record(b$generator, b$first + i, "ok", NA, NA, NA, NA)
+  if (status == "0" || length(b$problems)) return(NULL)
+  error <- paste("exit status", status, paste(utils::tail(read_lines(paste0(b$name, ".err")), 3L), collapse = " "))
+  record(b$generator, b$first, if (status %in% c("124", "137")) "hang" else "crash", "", "", error, command)
+  NULL
 }
 
 # ---- what was found ----
