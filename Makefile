@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test test-order doc generate install build check fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
+.PHONY: all demo test test-order doc generate install build check check-r-next lint fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -20,6 +20,8 @@ help:
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
 	@echo "make build      source tarball with vendored crates"
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
+	@echo "make check-r-next   Rust tests and R CMD check --as-cran in a newer Debian, without a network; as root. TESTS=x: only test files"
+	@echo "make lint       nothing of the standard library that is newer than the oldest compiler we build with"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
 	@echo "make fuzz       random calls, files, objects and programs: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
@@ -57,6 +59,12 @@ check: deps-test
 	dir=$$(mktemp -d) && cd "$$dir" && R CMD build "$(CURDIR)" && \
 	R CMD check --no-manual anvil_*.tar.gz && \
 	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"
+
+check-r-next:
+	@sh tools/check-r-next.sh $(TESTS)
+
+lint:
+	@cargo clippy --workspace --all-targets --quiet -- --allow clippy::all --deny clippy::incompatible_msrv
 
 crosscheck: deps-build
 	@sh tools/crosscheck.sh $(PROGRAMS)

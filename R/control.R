@@ -40,7 +40,9 @@
 #' nv_if(x > 2, sqrt(x), x^2)
 #'
 #' # Newton's iteration for a square root
-#' root <- jit(function(a) nv_while(a, function(x) abs(x * x - a) > 1e-5 * a, function(x) (x + a / x) / 2))
+#' root <- jit(function(a) {
+#'   nv_while(a, function(x) abs(x * x - a) > 1e-5 * a, function(x) (x + a / x) / 2)
+#' })
 #' root(nv_scalar(2))
 #'
 #' nv_for(10L, nv_scalar(1L), function(i, state) state * i)

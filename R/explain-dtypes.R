@@ -34,9 +34,9 @@
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
 #'
 #'   * `call`: the call of yours that needed it.
-#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions and in knitr, where they
-#'     count from the start of the chunk; `Rscript` keeps them after `options(keep.source = TRUE)`. `file` is empty for
-#'     code that was not read from a file.
+#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions; `Rscript` keeps them
+#'     after `options(keep.source = TRUE)`. knitr drops them from version 1.0 of the package evaluate on; before, they
+#'     count from the start of the chunk. `file` is empty for code that was not read from a file.
 #'   * `operands`: the types of all operands that were promoted together.
 #'   * `operand`, `from`, `stored`, `to`: which of them was converted, by position; its type; the dtype that holds its
 #'     values; and the type that it became.
@@ -158,10 +158,12 @@ conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign"
 
 # Evaluates an expression and gives a report of what was converted meanwhile.
 audited <- function(expr) {
-  from <- .Call(anvil_audit_open)
-  on.exit(.Call(anvil_audit_close))
-  force(expr)
-  fields <- matrix(.Call(anvil_audit_entries, from), ncol = length(report_columns) - 1L, byrow = TRUE)
+  entries <- function(from) {
+    force(expr)
+    .Call(anvil_audit_entries, from)
+  }
+  fields <- .Call(anvil_in_audit, quote(entries), environment())
+  fields <- matrix(fields, ncol = length(report_columns) - 1L, byrow = TRUE)
   # The same line in a loop of R is reported once.
   keys <- apply(fields, 1L, paste, collapse = "\t")
   first <- !duplicated(keys)

@@ -6,8 +6,8 @@
 #' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers, alone or
 #' mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt exp expm1 log log1p
 #' log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc
-#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `t`. For
-#' `x[...]`, `head`, `tail` and `rev` see [nv_subset()].
+#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`,
+#' `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see [nv_subset()].
 #'
 #' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d (nothing is
 #' recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise; there is no `NA`, so
@@ -127,7 +127,8 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
       if (ndims(low) == 0L) return(nv_concatenate(low, high))
       one <- c(1L, shape(low))
       nv_concatenate(nv_reshape(low, one), nv_reshape(high, one), dimension = 1L)
-    }
+    },
+    unsupported(.Generic)
   )
 }
 
@@ -142,6 +143,9 @@ Math.AnvilValue <- function(x, ...) unsupported(.Generic)
 
 #' @export
 Ops.AnvilValue <- function(e1, e2) unsupported(.Generic)
+
+#' @export
+Complex.AnvilValue <- function(z) unsupported(.Generic)
 
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic

@@ -147,7 +147,7 @@ jit_miss <- function(arguments) {
 
 # Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
 promoted_as <- function(spec, expr) {
-  if (!is.null(spec[[7L]])) local_promotion_rules(spec[[7L]])
+  if (!is.null(spec[[7L]])) return(with_promotion_rules(spec[[7L]], promoted_as(replace(spec, 7L, list(NULL)), expr)))
   if (!length(spec[[8L]])) return(expr)
   warn_of_conversions(audited(expr), spec[[8L]])
   expr

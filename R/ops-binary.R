@@ -138,7 +138,8 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 
 #' Quotient rounded down, R's `%/%`
 #'
-#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives.
+#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite dividend: that is
+#' infinite, as in R, where NumPy and PyTorch have NaN.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.

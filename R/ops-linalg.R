@@ -1,6 +1,7 @@
 #' Matrix product
 #'
-#' The product of the last two dimensions; leading dimensions are a batch and must be equal. `x %*% y` is the same.
+#' The product of the last two dimensions; leading dimensions are a batch and must be equal. `x %*% y` is the same;
+#' `crossprod(x, y)` and `tcrossprod(x, y)` are that with the last two dimensions of `x`, or of `y`, in the other order.
 #'
 #' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, of which each element of the
 #' result is rounded once; integers wrap, booleans are counted as `i32`.
@@ -15,7 +16,11 @@
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' x %*% t(x)
-#' @aliases %*%,AnvilValue,AnvilValue-method %*%,AnvilValue,ANY-method %*%,ANY,AnvilValue-method
+#' tcrossprod(x)
+#' @aliases %*% %*%,AnvilValue,AnvilValue-method %*%,AnvilValue,ANY-method %*%,ANY,AnvilValue-method
+#' @aliases crossprod crossprod,AnvilValue,AnvilValue-method crossprod,AnvilValue,ANY-method
+#' @aliases crossprod,ANY,AnvilValue-method tcrossprod tcrossprod,AnvilValue,AnvilValue-method
+#' @aliases tcrossprod,AnvilValue,ANY-method tcrossprod,ANY,AnvilValue-method
 #' @export
 nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 

@@ -149,7 +149,8 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #' # Steps towards the updates, one after the other.
 #' nv_scatter(
 #'   nv_fill(0, 3), c(2, 2, 3), nv_fill(1, 3), update_window_dims = NULL, inserted_window_dims = 1,
-#'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = function(old, new) old + (new - old) / 2
+#'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2,
+#'   update_computation = function(old, new) old + (new - old) / 2
 #' )
 #' @export
 nv_gather <- function(operand, start_indices, slice_sizes, offset_dims, collapsed_slice_dims,

@@ -35,9 +35,9 @@ plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", d
   if (!is.null(main) && !(is.character(main) && length(main) == 1L && !is.na(main))) {
     abort_arg("main", "a string, or NULL for no title", describe(main))
   }
-  margins <- par(mar = numeric(4L), xpd = NA)
-  coordinates <- par("usr")
-  on.exit(par(c(margins, list(usr = coordinates))))
+  old <- par("mar", "xpd", "usr")
+  on.exit(par(old))
+  par(mar = numeric(4L), xpd = NA)
   plot.new()
   size <- par("fin")
   # One unit is one inch from here on.

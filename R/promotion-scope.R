@@ -9,20 +9,23 @@
 #' * `local_promotion_rules()`: for the rest of the function that calls it;
 #' * `options(anvil.promotion_rules = )`: for the session.
 #'
-#' When a scope ends, by an error too, the rules that held before are back.
+#' When a scope ends, by an error or an interrupt too, the rules that held before are back. Those for the rest of a function
+#' hold as long as it is running; what it makes of its own [on.exit()] plays no role. Of two such scopes the inner one
+#' wins, and rules for an expression over those of the function that it is part of.
 #'
 #' A jitted function without rules of its own follows those that hold when it is called, also from another function that
 #' is traced. It keeps a program for each set of rules, see [explain_cache()].
 #'
 #' @param rules Name of the rules, one of [promotion_rules()].
 #' @param code An expression.
-#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are put back.
+#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are put back. It is
+#'   running: `local_promotion_rules()` is called by it, or by a function that it has called.
 #' @return `with_promotion_rules()` gives the value of `code`; `local_promotion_rules()` gives the name of the rules that
 #'   held before, invisibly.
 #' @section Errors:
 #' `anvil_error_arg` for an unknown name of rules, also in the option, where the next op finds it; and if
-#' `local_promotion_rules()` is called from the top level, where there is no end to wait for. Ops raise
-#' `anvil_error_promotion` for operands that the rules refuse to bring together.
+#' `local_promotion_rules()` is called from the top level, or for an environment of no function that is running, where
+#' there is no end to wait for. Ops raise `anvil_error_promotion` for operands that the rules refuse to bring together.
 #' @seealso [promotion_rules()], [explain_dtypes()]
 #' @examples
 #' counts <- nv_tensor(1:3)
@@ -37,25 +40,41 @@
 #' dtype(ratio(nv_scalar(1L), nv_scalar(2L)))
 #' @export
 with_promotion_rules <- function(rules, code) {
-  old <- options(anvil.promotion_rules = .Call(anvil_rules_name, rules))
-  on.exit(options(old))
-  force(code)
+  run <- function(opened) withVisible(code)
+  out <- .Call(anvil_by_rules, rules, sys.nframe(), quote(run), environment())
+  if (out$visible) out$value else invisible(out$value)
 }
 
 #' @rdname with_promotion_rules
 #' @export
 local_promotion_rules <- function(rules, frame = parent.frame()) {
   rules <- .Call(anvil_rules_name, rules)
-  if (!is.environment(frame)) abort_arg("frame", "an environment", describe(frame))
-  if (identical(frame, globalenv())) {
+  expected <- "the environment of a function, or of `local()`, that is running"
+  if (!is.environment(frame)) abort_arg("frame", expected, describe(frame))
+  number <- if (identical(frame, globalenv())) 0L else number_of_frame(frame, sys.nframe() - 1L)
+  if (number == 0L) {
     abort_arg(
-      "frame", "the environment of a function", "the global environment",
+      "frame", expected, if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
       "Use `with_promotion_rules()`, or `options(anvil.promotion_rules = )` for the session."
     )
   }
   held <- .Call(anvil_rules_name, NULL)
-  old <- options(anvil.promotion_rules = rules)
-  # As a call in that frame: R has no other way to say what happens when another function ends.
-  do.call(on.exit, list(substitute(options(old), list(old = old)), add = TRUE, after = FALSE), envir = frame)
+  .Call(anvil_rules_choose, rules, number, frame)
+  # The rules end with the frame by themselves. This lets go of the frame as well, whose values R would keep.
+  do.call(on.exit, list(as.call(list(forget_rules, number)), add = TRUE, after = FALSE), envir = frame)
   invisible(held)
 }
+
+forget_rules <- function(number) .Call(anvil_rules_forget, number)
+
+# The number on the stack of a frame that is no deeper than the one with the number `from`, the innermost if there are
+# several, as eval() makes them; 0 if there is none. Frames are asked for one by one: in a list, R would count another
+# reference to each, and to what it holds.
+number_of_frame <- function(frame, from) {
+  number <- from
+  while (number > 0L && !identical(sys.frame(number), frame)) number <- number - 1L
+  number
+}
+
+# Called by Rust: the frame that has a number on the stack now, or NULL.
+frame_of_number <- function(number) if (number < sys.nframe()) sys.frame(number)

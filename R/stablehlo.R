@@ -72,8 +72,11 @@
 #'
 #' # Each of two devices has half of the rows.
 #' loss <- function(w, x, y) mean((x %*% w - y)^2)
-#' types <- list(w = nv_abstract("f32", c(3, 1)), x = nv_abstract("f32", c(4, 3)), y = nv_abstract("f32", c(4, 1)))
-#' stablehlo(gradient(loss, "w"), types$w, types$x, types$y, sharding = list(mesh = c(batch = 2), dims = c(x = 1, y = 1)))
+#' w <- nv_abstract("f32", c(3, 1))
+#' x <- nv_abstract("f32", c(4, 3))
+#' y <- nv_abstract("f32", c(4, 1))
+#' sharding <- list(mesh = c(batch = 2), dims = c(x = 1, y = 1))
+#' stablehlo(gradient(loss, "w"), w, x, y, sharding = sharding)
 #' @export
 stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL) {
   f <- match_function(f)

@@ -26,14 +26,11 @@
 #' num_threads()
 #' options(old)
 #' @export
-num_threads <- function() .Call(anvil_threads)[[1L]]
+num_threads <- function() .Call(anvil_threads)
 
 # Reads the surroundings; says once what is wrong with them.
 settle_threads <- function() {
-  # The option may be wrong, which is an error when it is used.
-  old <- options(anvil.threads = NULL)
-  on.exit(options(old))
-  ignored <- .Call(anvil_threads)[[2L]]
+  ignored <- .Call(anvil_threads_ignored)
   if (!nzchar(ignored)) return(invisible())
   warn(
     "anvil_warning_threads",

@@ -1,5 +1,5 @@
-# Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened, and a trace is closed on the
-# way out, whatever happens.
+# Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened. A trace is open while one
+# function runs, which C calls: opening and closing are one step, whatever happens in between.
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
@@ -13,9 +13,13 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
 # part of the one around it, and may use its values. Gives a graph of what f returned, or of what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   settle_function(f)
-  trace <- .Call(anvil_trace_open, name, nested)
-  on.exit(.Call(anvil_trace_close, trace))
-  args <- prepare(args, function(x) .Call(anvil_trace_inputs, trace, x))
+  record <- function(trace) record_call(f, prepare(args, function(x) .Call(anvil_trace_inputs, trace, x)), trace, finish)
+  .Call(anvil_in_trace, name, nested, quote(record), environment())
+}
+
+# The graph of what f does with arguments, in the open trace.
+record_call <- function(f, args, trace, finish) {
+  force(args)
   # Called through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are
   # looked for where f comes from.
   home <- environment(f)

@@ -4,6 +4,7 @@ dtype_objects <- new.env(parent = emptyenv())
 .onLoad <- function(libname, pkgname) {
   # Before R 4.3, `%*%` dispatches on S4 objects only.
   .Call(anvil_load, topenv(), getRversion() < "4.3.0")
+  if (getRversion() < "4.3.0") set_matmul_methods()
   settle_threads()
   table <- .Call(wrap__anvil_dtypes)
   for (i in seq_along(table$name)) {

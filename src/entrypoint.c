@@ -130,8 +130,6 @@ ENTRY1(jit_new)
 ENTRY1(jit_spec)
 ENTRY4(jit_store)
 ENTRY1(jit_info)
-ENTRY2(trace_open)
-ENTRY1(trace_close)
 ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
 ENTRY1(trace_lift)
@@ -149,8 +147,8 @@ ENTRY1(ambiguous)
 ENTRY1(dtype_name)
 ENTRY5(common_dtype)
 ENTRY1(rules_name)
-ENTRY0(audit_open)
-ENTRY0(audit_close)
+ENTRY3(rules_choose)
+ENTRY1(rules_forget)
 ENTRY1(audit_entries)
 ENTRY1(graph_types)
 ENTRY3(promotable)
@@ -164,10 +162,63 @@ ENTRY5(stablehlo)
 ENTRY2(plan)
 ENTRY2(memory_plan)
 ENTRY0(threads)
+ENTRY0(threads_ignored)
 ENTRY1(fail)
 ENTRY1(init)
 
-/* Called once by .onLoad(): where to find signal_error(), jit_miss() and promotion_place(). */
+/* ---- extents: what holds while a function of R runs (extent.rs) ---- */
+
+struct marks {
+  size_t traces, rules, audits;
+};
+struct marks rs_extent_marks(void);
+void rs_extent_end(struct marks);
+
+struct extent {
+  struct marks before;
+  SEXP opened, function, environment;
+};
+
+static SEXP run_extent(void *data) {
+  struct extent *extent = data;
+  PROTECT(extent->opened);
+  SEXP call = PROTECT(Rf_lang2(extent->function, extent->opened));
+  SEXP out = Rf_eval(call, extent->environment);
+  UNPROTECT(2);
+  return out;
+}
+
+static void end_extent(void *data) { rs_extent_end(((struct extent *)data)->before); }
+
+/* Calls a function, named by a symbol in an environment, on what was opened. Between the opening and R_ExecWithCleanup()
+ * R neither evaluates nor allocates, so that no interrupt, error or finalizer can come between. */
+static SEXP within(struct extent extent, int status) {
+  if (status != OK) return finish(extent.opened, status);
+  return R_ExecWithCleanup(run_extent, &extent, end_extent, &extent);
+}
+
+#define EXTENT0(name, open)                                                        \
+  SEXP rs_##open(int *);                                                           \
+  static SEXP anvil_##name(SEXP function, SEXP environment) {                      \
+    int status = OK;                                                               \
+    struct extent extent = {rs_extent_marks(), R_NilValue, function, environment}; \
+    extent.opened = rs_##open(&status);                                            \
+    return within(extent, status);                                                 \
+  }
+#define EXTENT2(name, open)                                                        \
+  SEXP rs_##open(SEXP, SEXP, int *);                                               \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP function, SEXP environment) {      \
+    int status = OK;                                                               \
+    struct extent extent = {rs_extent_marks(), R_NilValue, function, environment}; \
+    extent.opened = rs_##open(a, b, &status);                                      \
+    return within(extent, status);                                                 \
+  }
+
+EXTENT2(in_trace, trace_open)
+EXTENT2(by_rules, rules_open)
+EXTENT0(in_audit, audit_open)
+
+/* Called once by .onLoad(): where to find the functions that C and Rust call, such as signal_error(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
   find_references();
   namespace = environment;
@@ -180,13 +231,15 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 #define CALL(name, n) {"anvil_" #name, (DL_FUNC)&anvil_##name, n}
 
 static const R_CallMethodDef calls[] = {
-    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(trace_open, 2),
-    CALL(trace_close, 1),  CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
+    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(in_trace, 4),
+    CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
-    CALL(audit_open, 0),   CALL(audit_close, 0), CALL(audit_entries, 1), CALL(graph_types, 1),
-    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(plan, 2), CALL(memory_plan, 2), CALL(threads, 0),  CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),
+    CALL(graph_types, 1),
+    CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(plan, 2), CALL(memory_plan, 2), CALL(threads, 0),
+    CALL(threads_ignored, 0), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
   CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}

@@ -4,6 +4,7 @@
 #   sh tools/install-deps.sh test    and its tests, vignettes and R CMD check
 #   sh tools/install-deps.sh doc     and its help pages
 #   sh tools/install-deps.sh valgrind   and valgrind
+#   sh tools/install-deps.sh debootstrap   and what makes a Debian of its own
 #   sh tools/install-deps.sh python  and a Python of its own to compare with
 # It looks for commands and R packages, not for Debian packages: R may come from anywhere.
 cd "$(dirname "$0")/.." || exit 1
@@ -21,10 +22,11 @@ echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2>
   missing="${missing} gcc libc6-dev"
 
 packages=""
-if test "$1" = "test"; then packages="testthat knitr rmarkdown bit64 callr"; fi
+if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "test"; then need pandoc pandoc; fi
 if test "$1" = "valgrind"; then need valgrind valgrind; fi
+if test "$1" = "debootstrap"; then need debootstrap debootstrap; fi
 if test "$1" = "python" && ! python3 -c 'import ensurepip, venv' 2> /dev/null; then missing="${missing} python3-venv"; fi
 if test -n "${packages}"; then
   absent=${packages}
@@ -37,7 +39,8 @@ if test -n "${packages}"; then
 fi
 
 if ! cargo --version > /dev/null 2>&1 || ! rustc --version > /dev/null 2>&1; then
-  echo "anvil needs cargo and rustc >= 1.80, which this script does not install: https://rustup.rs" >&2
+  oldest=$(sed -n 's/.*rustc (>= \([0-9.]*\)).*/\1/p' DESCRIPTION)
+  echo "anvil needs cargo and rustc >= ${oldest}, which this script does not install: https://rustup.rs" >&2
   echo "(Debian 12 has them as cargo-web and rustc-web.)" >&2
   exit 1
 fi

@@ -27,6 +27,13 @@ failed=$(awk '/^test result: / { n += $6 } END { print n + 0 }' "${work}/rust")
 # No compilation, or a test that took the process down: no line of results tells of those.
 if test "${status}" -ne 0 && test "${failed}" -eq 0; then failed=1; fi
 
+echo "== lint"
+if cargo clippy --version > /dev/null 2>&1; then
+  if make --no-print-directory lint; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+else
+  echo "not looked at: there is no clippy"
+fi
+
 echo "== XLA as the second opinion"
 # The package needs no Python; where one with jax can be made, it judges what each op means.
 if reason=$(sh tools/python-env.sh 180 2>&1); then

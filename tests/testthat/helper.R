@@ -59,8 +59,26 @@ user <- function(f) {
 # The condition that an expression signals.
 condition_of <- function(expr) tryCatch(expr, condition = identity)
 
-# How the call that a condition carries reads.
-call_of <- function(expr) deparse1(conditionCall(condition_of(expr)))
+# How the call that a condition of this package carries reads. Another condition is a mistake in the test.
+call_of <- function(expr) {
+  condition <- condition_of(expr)
+  if (!inherits(condition, c("anvil_error", "anvil_warning"))) stop(condition)
+  deparse1(conditionCall(condition))
+}
+
+# A snapshot of what calls signal: class, call and message. testthat's own form of these depends on its version.
+expect_conditions <- function(code) {
+  code <- substitute(code)
+  env <- parent.frame()
+  calls <- if (identical(code[[1L]], quote(`{`))) as.list(code)[-1L] else list(code)
+  lines <- lapply(calls, function(call) {
+    condition <- condition_of(eval(call, env))
+    if (!inherits(condition, "condition")) stop("no condition: ", deparse1(call))
+    signalled <- paste0("<", class(condition)[1L], "> ", deparse1(conditionCall(condition)))
+    c(paste(">", deparse1(call)), signalled, conditionMessage(condition), "")
+  })
+  testthat::expect_snapshot_output(cat(unlist(lines), sep = "\n"))
+}
 
 # An error of this class whose fields are these.
 expect_fields <- function(expr, class, ...) {

@@ -35,7 +35,7 @@ test_that("testthat compares tensors by their elements and types", {
   expect_success(expect_equal(list(a = nv_scalar(1)), list(a = nv_scalar(1))))
   expect_success(expect_equal(nv_tensor(c(NaN, 1)), nv_tensor(c(NaN, 1))))
 
-  expect_failure(expect_equal(nv_tensor(c(1, 2)), nv_tensor(c(1, 2.1))), "\\$data.*1.0 2.0.*\\$data.*1.0 2.1")
+  expect_failure(expect_equal(nv_tensor(c(1, 2)), nv_tensor(c(1, 2.1))), "\\$data.*1\\.0+ 2\\.0+.*\\$data.*1\\.0+ 2\\.10*")
   expect_failure(expect_equal(nv_scalar(1, "f64"), nv_scalar(1 + 1e-7, "f64")), "\\$data")
   expect_failure(expect_identical(nv_scalar(1, "f64"), nv_scalar(1 + 1e-9, "f64")), "\\$data")
   expect_failure(expect_equal(nv_tensor(1:2), nv_tensor(1:2, "i64")), "\\$dtype.*\"i32\".*\"i64\"")
@@ -49,7 +49,7 @@ test_that("testthat compares tensors by their elements and types", {
 test_that("integers that are the same double are not the same", {
   x <- nv_tensor("9007199254740993", "i64")
   y <- nv_tensor("9007199254740992", "i64")
-  expect_failure(expect_no_warning(expect_equal(x, y)), "bytes")
+  expect_no_warning(expect_failure(expect_equal(x, y), "bytes"))
   expect_failure(expect_identical(nv_scalar(highest[["ui64"]], "ui64"), nv_scalar("18446744073709551614", "ui64")), "bytes")
   expect_success(expect_equal(x, nv_tensor("9007199254740993", "i64")))
   expect_success(expect_equal(nv_tensor("-2147483648", "i32"), nv_tensor("-2147483648", "i32")))

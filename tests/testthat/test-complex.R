@@ -300,7 +300,7 @@ test_that("sums, products and means are those of base R", {
   expect_nv(sum(nv_empty("c64", 0)), 0i, "c64", integer())
   expect_nv(prod(nv_empty("c128", c(0, 2)), dims = 1), c(1+0i, 1+0i), "c128")
   expect_parts(mean(nv_empty("c128", 0)), z(NaN, NaN))
-  expect_parts(sum(c128(c(1i, NA, Inf))), z(NaN, NaN))
+  expect_parts(sum(c128(c(1i, NA_complex_, Inf))), z(NaN, NaN))
   # Partial sums, and a correction between them: base R has a wider type for this.
   expect_near(sum(nv_fill(0.1 + 0.3i, 1e6, "c128")), 1e5 + 3e5i, 1e-14)
   expect_near(sum(nv_fill(0.1 + 0.3i, 1e6, "c64")), 1e6 * as_c64(0.1 + 0.3i), 1e-7)

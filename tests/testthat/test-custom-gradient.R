@@ -40,6 +40,46 @@ test_that("it can be derived again, and inside loops and branches", {
   expect_equal(as.vector(gradient(branch)(scalar64(0.5))$x), p, tolerance = 1e-14)
 })
 
+test_that("functions with gradients of their own are made of others, to any depth", {
+  # Level k gives sin(x), and k times itself for its gradient.
+  around <- function(f, k) {
+    custom_gradient(
+      user_env(function(x) g(x), g = f),
+      forward = user_env(function(x) list(g(x), x), g = f),
+      backward = user_env(function(x, slope) list(slope * k * g(x)), g = f, k = k)
+    )
+  }
+  x <- scalar64(0.5)
+  f <- user(function(x) sin(x))
+  for (k in 1:4) {
+    f <- around(f, k)
+    expect_equal(as.double(jit(f)(x)), sin(0.5), tolerance = 1e-15)
+    expect_equal(as.double(gradient(f)(x)$x), k * sin(0.5), tolerance = 1e-15)
+    twice <- user_env(function(x) gradient(g)(x)$x, g = f)
+    # The gradient of k times the function below.
+    second <- k * (if (k > 1) (k - 1) * sin(0.5) else cos(0.5))
+    expect_equal(as.double(gradient(twice)(x)$x), second, tolerance = 1e-15)
+    # Regions inside and outside of it.
+    s <- sin(sin(0.5))
+    bodies <- list(
+      user_env(function(x) nv_for(2L, x, function(i, x) g(x)), g = f),
+      user_env(function(x) nv_for(2L, x, function(i, x) g(x), checkpoint = TRUE), g = f),
+      user_env(function(x) nv_scan(function(x, i) list(g(x), g(x)), x, nv_tensor(1:2))$carry, g = f),
+      user_env(function(x) nv_if(x > 0, g(nv_if(x > 9, x, g(x))), x), g = f)
+    )
+    for (body in bodies) {
+      expect_equal(as.double(jit(body)(x)), s, tolerance = 1e-15)
+      expect_equal(as.double(gradient(body)(x)$x), k^2 * s * sin(0.5), tolerance = 1e-15)
+      expect_equal(as.double(jit(around(body, 7))(x)), s, tolerance = 1e-15)
+      expect_equal(as.double(gradient(around(body, 7))(x)$x), 7 * s, tolerance = 1e-15)
+      graph <- graph_text(trace_fn(gradient(around(body, 7)), list(x)), optimised = TRUE)
+      expect_no_match(graph, "custom_gradient")
+    }
+    loop <- user_env(function(x) nv_while(x, function(x) g(x) > 0.45, function(x) g(x)), g = f)
+    expect_equal(as.double(jit(loop)(x)), s, tolerance = 1e-15)
+  }
+})
+
 test_that("arguments and values are nested lists; some have no gradient", {
   f <- function(p, n, how) list(sum = p$a + p$b[[1L]], count = n)
   g <- custom_gradient(

@@ -212,6 +212,38 @@ test_that("functions of the groups without a counterpart say so, with the user's
   expect_no_open_trace()
 })
 
+test_that("each member of R's groups of generics gives what it gives of numbers, or is refused", {
+  groups <- c("Math", "Math2", "Arith", "Compare", "Logic", "Summary", "Complex")
+  members <- c(unlist(lapply(groups, methods::getGroupMembers)), "%*%", "crossprod", "tcrossprod")
+  expect_true(all(c("cospi", "signif", "%/%", "range", "Conj") %in% members))
+  values <- matrix(c(0.5, 0.25, 0.75, 0.125), 2)
+  x <- nv_tensor(values, dtype = "f64")
+  two <- c("%*%", "crossprod", "tcrossprod", unlist(lapply(c("Arith", "Compare", "Logic"), methods::getGroupMembers)))
+  for (member in members) {
+    generic <- get(member)
+    arguments <- function(x, y) if (member %in% two) list(x, y) else list(x)
+    got <- tryCatch(do.call(generic, arguments(x, t(x))), error = identity)
+    if (inherits(got, "error")) {
+      expect_s3_class(got, "anvil_error")
+    } else {
+      # R warns of the NaN of acosh().
+      want <- suppressWarnings(do.call(generic, arguments(values, t(values))))
+      expect_equal(as_array(got), want, label = member, ignore_attr = "dim")
+    }
+  }
+})
+
+test_that("a member that a group of generics gets in a later R is refused", {
+  x <- nv_tensor(matrix(1:4, 2))
+  for (group in c("Math", "Ops", "Summary", "Complex", "matrixOps")) {
+    method <- get(paste0(group, ".AnvilValue"), asNamespace("anvil"))
+    # R sets this variable in the frame of a method that it calls.
+    environment(method) <- list2env(list(.Generic = "future"), parent = asNamespace("anvil"))
+    arguments <- if (group %in% c("Ops", "matrixOps")) list(x, x) else list(x)
+    expect_fields(do.call(method, arguments), "anvil_error_unsupported", generic = "future")
+  }
+})
+
 test_that("a tensor's parts cannot be changed behind its back", {
   z <- x
   expect_error(z[["data"]] <- 2, class = "anvil_error_index")

@@ -1,12 +1,42 @@
-# The engine asks R every 100 ms whether to stop. A time limit goes the same way as the user's Ctrl-C: R jumps out of the
-# call, over no frame of Rust.
+# The engine asks R every 20 ms whether to stop, in the middle of kernels too; that each of them does is what
+# src/rust/core/tests/stop.rs counts. A time limit goes the same way as the user's Ctrl-C: R jumps out of the call, over no
+# frame of Rust.
+
+# How many seconds it takes until a time limit of 0.3 s stops a call; NA if it comes to its end.
+seconds_until_stopped <- function(call) {
+  start <- proc.time()[["elapsed"]]
+  stopped <- tryCatch(
+    {
+      setTimeLimit(elapsed = 0.3, transient = TRUE)
+      force(call)
+      FALSE
+    },
+    error = function(e) grepl("time limit", conditionMessage(e), fixed = TRUE),
+    finally = setTimeLimit()
+  )
+  if (stopped) proc.time()[["elapsed"]] - start else NA
+}
+
+test_that("a kernel is left in the middle of its elements", {
+  # A sum that takes minutes, of what is nowhere in memory.
+  total <- jit(function(x, n) sum(nv_fill(1, n) * x), static = "n")
+  x <- nv_scalar(2)
+  for (threads in 1:2) {
+    withr::local_options(anvil.threads = threads)
+    expect_lt(seconds_until_stopped(total(x, 1e12)), 60)
+    # Nothing is left behind: the same function, and the same threads.
+    expect_equal(as.double(total(x, 1e6)), 2e6)
+  }
+  # In a loop, and at once.
+  expect_lt(seconds_until_stopped(jit_eval(nv_for(10, function(i, s) s + sum(nv_fill(1, 1e12)), nv_scalar(0)))), 60)
+  expect_no_open_trace()
+})
 
 test_that("a long program can be stopped, and nothing is left behind", {
   f <- jit(function(x) {
     for (i in 1:2000) x <- sin(x) + 1
     x
   })
-  # R looks at its limit every fifth time that it is asked.
   x <- nv_fill(0.5, 3e6)
   small <- nv_fill(0.5, 2)
   f(small)
@@ -40,4 +70,34 @@ test_that("an interrupt of the user is an interrupt condition", {
     interrupt = function(i) "interrupted"
   )
   expect_equal(stopped, "interrupted")
+})
+
+test_that("an interrupt at any moment leaves no trace, rules or audit behind, and results right", {
+  skip_on_os("windows") # there are no signals
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  script <- test_path("..", "fuzz", "interrupts.R")
+  arguments <- c("--vanilla", shQuote(script), "--count=200", "--seed=1")
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), arguments, stdout = TRUE, stderr = TRUE))
+  expect_null(attr(out, "status"), info = paste(out, collapse = "\n"))
+  expect_match(out[length(out)], "^0 failures$")
+})
+
+test_that("leaving the browser or going to the top level while tracing leaves nothing open", {
+  skip_on_os("windows") # R reads the person's answers elsewhere
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  input <- withr::local_tempfile(lines = c(
+    "library(anvil)",
+    "internal <- function(name, ...) .Call(getFromNamespace(name, 'anvil'), ...)",
+    "state <- function() c(internal('anvil_trace_depth'), internal('anvil_rules_name', NULL), class(nv_fill(1, 2))[1])",
+    "f <- function(stop) jit(function(x) with_promotion_rules('numpy', nv_for(2L, x, function(i, x) stop())))(nv_scalar(1))",
+    "f(function() browser())",
+    "Q",
+    "cat('after the browser:', state(), '\\n')",
+    "f(function() invokeRestart('abort'))",
+    "cat('after the restart:', state(), '\\n')"
+  ))
+  arguments <- c("--vanilla", "--no-echo", "--interactive", "--no-readline")
+  out <- system2(file.path(R.home("bin"), "R"), arguments, stdin = input, stdout = TRUE, stderr = TRUE)
+  seen <- grep("^after", out, value = TRUE)
+  expect_identical(trimws(seen), paste("after the", c("browser:", "restart:"), "0 anvil AnvilTensor"))
 })

@@ -549,3 +549,24 @@ test_that("many arguments, deep lists and long programs", {
   })
   expect_elements(f(nv_scalar(0, dtype = "i32")), 1000L, "i32[]")
 })
+
+test_that("the program that was not used for longest gives way, whatever was used in between", {
+  f <- jit(function(x, k) x + k, static = "k", cache_size = 7)
+  x <- nv_scalar(1, dtype = "f64")
+  withr::local_seed(1)
+  keys <- sample(12, 300, replace = TRUE)
+  recent <- integer()
+  misses <- 0
+  for (k in keys) {
+    expect_identical(as.double(f(x, k)), 1 + k)
+    misses <- misses + !(k %in% recent)
+    recent <- utils::head(c(k, setdiff(recent, k)), 7)
+  }
+  info <- cache_info(f)
+  expect_equal(c(info$misses, info$hits), c(misses, length(keys) - misses))
+  # What is kept is found.
+  for (k in rev(recent)) f(x, k)
+  expect_equal(cache_info(f)$misses, misses)
+  gc()
+  for (k in recent) expect_identical(as.double(f(x, k)), 1 + k)
+})

@@ -59,6 +59,42 @@ test_that("floats: NaN, infinities, signed zeros", {
   expect_elements(f(nv_floor_div, x, y), x %/% y, "f64[6]")
 })
 
+test_that("quotients and remainders of special numbers are those of R", {
+  # Columns are what rows are divided by. What R 4.2.2 gives, but for the sign of a zero, which R does not keep.
+  special <- c(-Inf, -5.5, -2, -0, 0, 2, 5.5, Inf, NaN)
+  table <- function(...) matrix(c(...), length(special), byrow = TRUE)
+  quotients <- table(
+    NaN, Inf, Inf, Inf, -Inf, -Inf, -Inf, NaN, NaN,
+    0, 1, 2, Inf, -Inf, -3, -1, -1, NaN,
+    0, 0, 1, Inf, -Inf, -1, -1, -1, NaN,
+    0, 0, 0, NaN, NaN, 0, 0, 0, NaN,
+    0, 0, 0, NaN, NaN, 0, 0, 0, NaN,
+    -1, -1, -1, -Inf, Inf, 1, 0, 0, NaN,
+    -1, -1, -3, -Inf, Inf, 2, 1, 0, NaN,
+    NaN, -Inf, -Inf, -Inf, Inf, Inf, Inf, NaN, NaN,
+    NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN
+  )
+  remainders <- table(
+    NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN,
+    -5.5, 0, -1.5, NaN, NaN, 0.5, 0, Inf, NaN,
+    -2, -2, 0, NaN, NaN, 0, 3.5, Inf, NaN,
+    0, 0, 0, NaN, NaN, 0, 0, 0, NaN,
+    0, 0, 0, NaN, NaN, 0, 0, 0, NaN,
+    -Inf, -3.5, 0, NaN, NaN, 0, 2, 2, NaN,
+    -Inf, 0, -0.5, NaN, NaN, 1.5, 0, 5.5, NaN,
+    NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN,
+    NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN
+  )
+  n <- length(special)
+  for (dtype in c("f16", "f32", "f64")) {
+    x <- nv_tensor(matrix(special, n, n), dtype = dtype)
+    y <- nv_tensor(matrix(special, n, n, byrow = TRUE), dtype = dtype)
+    expect_equal(as_array(x %/% y), quotients, label = paste("quotients of", dtype))
+    expect_equal(as_array(x %% y), remainders, label = paste("remainders of", dtype))
+    expect_jit_equal(nv_floor_div, x, y)
+  }
+})
+
 test_that("integers wrap", {
   for (dtype in integers) {
     low <- lowest[[dtype]]

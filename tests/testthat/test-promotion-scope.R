@@ -187,6 +187,92 @@ test_that("local_promotion_rules() holds to the end of the function", {
   expect_identical(rules_now(), "anvil")
 })
 
+rules_named <- function() .Call(anvil:::anvil_rules_name, NULL)
+
+test_that("rules for the rest of a function end with it, whatever becomes of its on.exit()", {
+  replaced <- function() {
+    local_promotion_rules("numpy")
+    on.exit(NULL)
+    rules_named()
+  }
+  expect_identical(replaced(), "numpy")
+  expect_identical(rules_named(), "anvil")
+  # Another function has the place of the first on R's stack.
+  inner <- function() rules_named()
+  other <- function() c(rules_named(), inner())
+  replaced()
+  expect_identical(other(), c("anvil", "anvil"))
+  replaced()
+  expect_identical(with_promotion_rules("jax", c(rules_named(), replaced(), rules_named())), c("jax", "numpy", "jax"))
+  expect_identical(rules_named(), "anvil")
+  # The handler itself fails.
+  failing <- function() {
+    local_promotion_rules("numpy")
+    on.exit(stop("no"), add = TRUE, after = FALSE)
+  }
+  expect_error(failing(), "no")
+  expect_identical(rules_named(), "anvil")
+})
+
+test_that("rules for code win over those for the rest of the function around it, and end before", {
+  f <- function() {
+    seen <- with_promotion_rules("numpy", {
+      local_promotion_rules("torch")
+      rules_named()
+    })
+    c(seen, rules_named())
+  }
+  expect_identical(f(), c("numpy", "torch"))
+  expect_identical(rules_named(), "anvil")
+  g <- function() {
+    local_promotion_rules("torch")
+    h <- function() {
+      local_promotion_rules("jax")
+      rules_named()
+    }
+    c(with_promotion_rules("numpy", c(rules_named(), h(), rules_named())), h(), rules_named())
+  }
+  expect_identical(g(), c("numpy", "jax", "numpy", "jax", "torch"))
+  expect_identical(rules_named(), "anvil")
+})
+
+test_that("code left by a jump leaves its rules", {
+  f <- function() {
+    with_promotion_rules("numpy", return(rules_named()))
+    "never here"
+  }
+  expect_identical(f(), "numpy")
+  expect_identical(callCC(function(leave) with_promotion_rules("numpy", local({
+    local_promotion_rules("jax")
+    leave(rules_named())
+  }))), "jax")
+  expect_identical(rules_named(), "anvil")
+  endless <- function() with_promotion_rules("numpy", endless())
+  expect_identical(tryCatch(endless(), error = function(e) "too deep"), "too deep")
+  expect_identical(rules_named(), "anvil")
+  endless <- function() {
+    local_promotion_rules("numpy")
+    endless()
+  }
+  expect_identical(tryCatch(endless(), error = function(e) "too deep"), "too deep")
+  expect_identical(rules_named(), "anvil")
+})
+
+test_that("rules for the rest of a function do not keep its values", {
+  step <- jit(user(function(x) x + 1), donate = "x")
+  make <- function() {
+    local_promotion_rules("jax")
+    nv_exp(nv_fill(1, 2))
+    values <- nv_fill(1, 5, dtype = "f64")
+    values
+  }
+  # What anything else refers to is not given away.
+  values <- make()
+  stepped <- step(values)
+  expect_nv(stepped, rep(2, 5), "f64")
+  expect_error(values + 1, class = "anvil_error_donated")
+})
+
 test_that("the option holds for the session, and is checked where it is used", {
   old <- options(anvil.promotion_rules = "numpy")
   on.exit(options(old))
@@ -210,6 +296,17 @@ test_that("bad scopes are errors that say what to do", {
   expect_fields(local_promotion_rules("jax", 3), "anvil_error_arg", arg = "frame", got = "3")
   error <- expect_fields(local_promotion_rules("jax", globalenv()), "anvil_error_arg", arg = "frame")
   expect_match(conditionMessage(error), "with_promotion_rules")
+  # Environments of no function that is running: there is no end to wait for.
+  ended <- (function() environment())()
+  for (frame in list(new.env(), ended, emptyenv(), baseenv(), asNamespace("stats"), asNamespace("anvil"))) {
+    error <- expect_fields(local_promotion_rules("jax", frame), "anvil_error_arg", arg = "frame")
+    expect_match(conditionMessage(error), "that is running", fixed = TRUE)
+  }
+  expect_identical(rules_now(), "anvil")
+  expect_identical(local({
+    local_promotion_rules("numpy", environment())
+    rules_now()
+  }, new.env()), "numpy")
   expect_identical(call_of(with_promotion_rules("R", 1)), "with_promotion_rules(\"R\", 1)")
   expect_identical(rules_now(), "anvil")
 })

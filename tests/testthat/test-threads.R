@@ -68,7 +68,8 @@ test_that("forked processes compute on threads of their own after their parent h
   withr::local_options(anvil.threads = 3)
   want <- shared_work()
   for (round in 1:3) {
-    jobs <- unless_it_hangs(parallel::mclapply(1:3, function(i) shared_work(), mc.cores = 3, mc.preschedule = FALSE))
+    # Two at a time, since `R CMD check` allows no more.
+    jobs <- unless_it_hangs(parallel::mclapply(1:3, function(i) shared_work(), mc.cores = 2, mc.preschedule = FALSE))
     expect_identical(jobs, list(want, want, want))
     # The parent goes on.
     expect_identical(shared_work(), want)
@@ -144,4 +145,13 @@ test_that("a user may interrupt, and an error leaves the threads alive", {
   want <- shared_work()
   expect_error(nv_fill(1, 1e6, "f64") + nv_fill(1, 10, "f64"), class = "anvil_error_shape")
   expect_identical(shared_work(), want)
+})
+
+test_that("ANVIL_SIMD that names no level is an error", {
+  code <- c(
+    "Sys.setenv(ANVIL_SIMD = commandArgs(TRUE)[[1L]])",
+    "tryCatch(cat(as.double(nv_scalar(1) + 1)), anvil_error_arg = function(e) cat(conditionMessage(e)))"
+  )
+  expect_match(run_r(code, "avx3"), "`ANVIL_SIMD` must be one of .*\"portable\".*, not \"avx3\"", all = FALSE)
+  for (level in c("portable", "avx2", "neon")) expect_identical(run_r(code, level), "2")
 })

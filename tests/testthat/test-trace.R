@@ -337,3 +337,44 @@ test_that("values of nv_tensor() in a trace are constants", {
   expect_identical(jit(function(x) nv_tensor(x))(x), x)
   expect_identical(type_of(jit(function(x) as_nv_tensor(x, "f64"))(x)), "f64[2]")
 })
+
+test_that("however a traced function is left, no trace is open", {
+  x <- nv_scalar(1)
+  expect_closed <- function(expr) {
+    force(expr)
+    expect_no_open_trace()
+    expect_true(inherits(nv_fill(1, 2), "AnvilTensor"))
+  }
+  places <- list(
+    function(g) jit(user_env(function(x) g(x), g = g))(x),
+    function(g) trace_fn(user_env(function(x) g(x), g = g), list(x)),
+    function(g) gradient(user_env(function(x) sum(g(x)), g = g))(x),
+    function(g) nv_for(2L, x, user_env(function(i, x) g(x), g = g)),
+    function(g) nv_while(x, user_env(function(x) g(x) > 1, g = g), user_env(function(x) x, g = g)),
+    function(g) nv_if(x > 0, g(x), x)
+  )
+  for (place in places) {
+    expect_closed(expect_error(place(function(x) stop("no")), "no"))
+    failing <- function(x, first = x) {
+      on.exit(stop("at the end"))
+      first
+    }
+    expect_closed(expect_error(place(function(x) failing(x)), "at the end"))
+    # R leaves its handlers before it gets to the second error.
+    expect_closed(try(try(place(function(x) failing(x, stop("no"))), silent = TRUE), silent = TRUE))
+    expect_closed(expect_identical(callCC(function(leave) place(function(x) leave(3))), 3))
+    leave <- structure(class = c("leave", "condition"), list(message = "leave", call = NULL))
+    expect_closed(expect_identical(tryCatch(place(function(x) signalCondition(leave)), leave = function(c) 5), 5))
+    expect_closed(expect_identical(withRestarts(place(function(x) invokeRestart("leave", 6)), leave = identity), 6))
+    expect_closed(expect_error(place(function(x) place(function(x) place(function(x) stop("deep")))), "deep"))
+    expect_closed(expect_error(place(function(x) trace_fn(function(y) x, list()))))
+  }
+  # Neither R's depth nor its stack is endless. Handlers that run where it ends would need more of it.
+  too_deep <- function(expr) expect_closed(expect_identical(tryCatch(expr, error = function(e) "too deep"), "too deep"))
+  endless <- function(x) endless(x)
+  too_deep(jit(endless)(x))
+  for (place in places) {
+    deeper <- function(x) place(deeper)
+    too_deep(deeper(x))
+  }
+})

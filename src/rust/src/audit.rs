@@ -1,6 +1,6 @@
 //! The audit of promotion: what ops convert on the user's behalf while someone asks, with the place in the user's code.
 //!
-//! R opens an audit and closes it with `on.exit()`; audits nest. While one is open every op notes its conversions, eager
+//! An audit is open for an [extent](crate::extent); audits nest. While one is open every op notes its conversions, eager
 //! ones too: a constant that a traced function makes is part of what it computes.
 
 use crate::ffi::*;
@@ -26,39 +26,37 @@ thread_local! {
     static LOG: RefCell<Log> = RefCell::default();
 }
 
-/// Whether an audit is open.
-pub fn is_open() -> bool {
-    LOG.with_borrow(|log| log.open > 0)
+/// Number of open audits.
+pub fn depth() -> usize {
+    LOG.with_borrow(|log| log.open)
 }
 
-/// Opens an audit; gives the number of conversions that are not its own.
+/// Whether an audit is open.
+pub fn is_open() -> bool {
+    depth() > 0
+}
+
+/// Opens an audit, as an extent; gives the number of conversions that are not its own.
 pub fn open(scope: &Scope) -> Outcome {
-    let count = LOG.with_borrow_mut(|log| {
-        log.open += 1;
-        log.entries.len()
-    });
+    let count = LOG.with_borrow(|log| log.entries.len());
     // SAFETY: inside `protected`; one element is written.
-    let out = protected(|| unsafe {
+    let out = scope.keep(protected(|| unsafe {
         let x = Rf_allocVector(INTSXP, 1);
         *INTEGER(x) = count as i32;
         x
-    });
-    // Without its number R cannot close it.
-    if out.is_err() {
-        close();
-    }
-    out.map(|x| scope.keep(x))
+    })?);
+    LOG.with_borrow_mut(|log| log.open += 1);
+    Ok(out)
 }
 
-/// Closes the innermost audit.
-pub fn close() -> SEXP {
+/// Closes the audits that were opened since there were `depth`.
+pub fn close_to(depth: usize) {
     LOG.with_borrow_mut(|log| {
-        log.open = log.open.saturating_sub(1);
+        log.open = log.open.min(depth);
         if log.open == 0 {
             log.entries.clear();
         }
     });
-    nil()
 }
 
 /// Notes what one op converted. The place is what the user called, or `place` where that is no call.

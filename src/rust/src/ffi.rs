@@ -53,7 +53,11 @@ extern "C" {
     pub fn PRINTNAME(x: SEXP) -> SEXP;
     pub fn CAR(x: SEXP) -> SEXP;
     pub fn CDR(x: SEXP) -> SEXP;
+    pub static R_BaseEnv: SEXP;
     pub fn TAG(x: SEXP) -> SEXP;
+    pub fn INTEGER_ELT(x: SEXP, i: Length) -> c_int;
+    pub fn Rf_lang3(a: SEXP, b: SEXP, c: SEXP) -> SEXP;
+    pub fn Rf_ScalarInteger(x: c_int) -> SEXP;
     pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn VECTOR_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn SET_STRING_ELT(x: SEXP, i: Length, v: SEXP);

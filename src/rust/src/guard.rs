@@ -4,12 +4,15 @@
 //! status says once no Rust frame is left: return the object, signal it as a condition, continue a jump, or trace.
 
 use crate::ffi::*;
+use crate::reserve;
 use anvil_core::error::{Error, Field};
-use anvil_core::kernels::memory::OutOfMemory;
+use anvil_core::growth::OutOfMemory;
+use anvil_core::stop::{self, Watch};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::os::raw::{c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Duration;
 
 /// The object is the result.
 const OK: c_int = 0;
@@ -55,7 +58,8 @@ impl Scope {
 /// Runs an entry point.
 pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
     let scope = Scope::default();
-    let outcome = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    reserve::refill();
+    let outcome = catch_unwind(AssertUnwindSafe(|| stoppable(|| body(&scope)).and_then(|outcome| outcome)));
     let (code, object) = match outcome {
         Ok(Ok(x)) => {
             // SAFETY: as many as were protected; nothing allocates from here on, so `x` stays alive.
@@ -112,8 +116,9 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     let token = token(depth);
     DEPTH.set(depth + 1);
     let mut out = nil();
+    // Nothing unwinds over R's frames. An entry point that R calls meanwhile watches for itself.
     // SAFETY: `data` and `out` live until the call returns, which it does whether R jumps or not.
-    let jumped = unsafe { anvil_protected(run, (&raw mut data).cast(), token, &mut out) };
+    let jumped = stop::unwatched(|| unsafe { anvil_protected(run, (&raw mut data).cast(), token, &mut out) });
     DEPTH.set(depth);
     if jumped != 0 {
         return Err(Exit::Jump(token));
@@ -142,10 +147,41 @@ fn token(depth: usize) -> SEXP {
     token
 }
 
+/// How long something runs before R is asked whether the user wants to stop, and then from one time to the next. R looks at
+/// time limits every fifth time only.
+const PERIOD: Duration = Duration::from_millis(20);
+
+thread_local! {
+    /// Why something is being left: R's jump, or what R said to a program that prints.
+    static REASON: RefCell<Option<Exit>> = const { RefCell::new(None) };
+}
+
+/// Runs what may take long: it is left when the user interrupts, or a time limit is over, which R tells in the same way.
+/// Every entry point runs so; what has to be put right when something is left asks for itself.
+pub fn stoppable<T>(body: impl FnOnce() -> T) -> Outcome<T> {
+    let watch = Watch { ask: is_interrupted, every: stop::EVERY, period: PERIOD };
+    stop::watched(watch, body).ok_or_else(|| {
+        let unknown = || Exit::Error(Error::Internal { detail: "something was left for no reason".into() });
+        REASON.take().unwrap_or_else(unknown)
+    })
+}
+
+/// Leaves what runs, for this reason.
+pub fn leave_for(reason: Exit) -> ! {
+    REASON.set(Some(reason));
+    stop::leave()
+}
+
 /// Asks R whether the user wants to stop.
-pub fn check_interrupt() -> Outcome<()> {
+fn is_interrupted(_done: usize) -> bool {
     // SAFETY: inside `protected`, so the jump is caught.
-    protected(|| unsafe { R_CheckUserInterrupt() })
+    match protected(|| unsafe { R_CheckUserInterrupt() }) {
+        Ok(()) => false,
+        Err(jump) => {
+            REASON.set(Some(jump));
+            true
+        }
+    }
 }
 
 /// An R string from Rust text.

@@ -10,6 +10,7 @@ use crate::value::{self, Record};
 use anvil_core::dtype::promote::{self, common_dtype};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
+use anvil_core::growth::Text;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
@@ -150,9 +151,9 @@ pub fn promotion_path(from: SEXP, to: SEXP, rules: SEXP, scope: &Scope) -> Outco
 pub fn graph_text(graph: SEXP, optimised: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let text = if flag_argument("optimised", optimised)? {
-        anvil_core::passes::optimise(&traced.graph)?.to_string()
+        Text::of(&anvil_core::passes::optimise(&traced.graph)?)
     } else {
-        traced.graph.to_string()
+        Text::of(&traced.graph)
     };
     r_string(text.trim_end_matches('\n'), scope)
 }

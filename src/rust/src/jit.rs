@@ -59,13 +59,18 @@ struct JitFunction {
     own: RefCell<Vec<bool>>,
 }
 
+/// Compiled programs, the least recently used of which gives way when there are too many. What a call and a new entry
+/// cost does not depend on how many there are.
 #[derive(Default)]
 struct Cache {
     size: usize,
-    /// Ids of the entries with these words; they differ in their statics.
-    by_words: HashMap<Vec<u64>, Vec<u64>, BuildHasherDefault<Mixer>>,
-    entries: HashMap<u64, Entry>,
-    clock: u64,
+    /// Slots of the entries with these words; they differ in their statics.
+    by_words: HashMap<Vec<u64>, Vec<usize>, BuildHasherDefault<Mixer>>,
+    /// Entries, each with the number that it has in the list of what R keeps alive.
+    slots: Vec<Entry>,
+    /// Slots of the entry that was used last, and of the one that was not used for longest.
+    ends: [usize; 2],
+    made: u64,
     hits: u64,
     misses: u64,
 }
@@ -77,7 +82,10 @@ struct Entry {
     /// `list(description, names, statics, constants, out)`: all that the entry refers to.
     held: SEXP,
     hits: u64,
-    used: u64,
+    /// How many were made before.
+    number: u64,
+    /// Slots of the entries that were used next after it, and last before it; at the ends its own.
+    beside: [usize; 2],
 }
 
 impl JitFunction {
@@ -131,48 +139,105 @@ impl JitFunction {
 
 impl Cache {
     fn find(&mut self, flat: &Flat) -> Option<Rc<Program>> {
-        let ids = self.by_words.get(&flat.words)?;
-        let entries = &self.entries;
-        let same = |id: &&u64| {
-            let pairs = entries[*id].statics.iter().zip(&flat.statics);
+        let slots = self.by_words.get(&flat.words)?;
+        let entries = &self.slots;
+        let same = |slot: &&usize| {
+            let pairs = entries[**slot].statics.iter().zip(&flat.statics);
             // SAFETY: compares two R values; both are alive.
             pairs.into_iter().all(|(&x, &y)| x == y || unsafe { R_compute_identical(x, y, IDENTICAL_DEFAULT) } != 0)
         };
-        let id = *ids.iter().find(same)?;
-        self.clock += 1;
+        let slot = *slots.iter().find(same)?;
         self.hits += 1;
-        let entry = self.entries.get_mut(&id)?;
-        entry.hits += 1;
-        entry.used = self.clock;
-        Some(entry.program.clone())
-    }
-
-    fn insert(&mut self, entry: Entry) {
-        while self.entries.len() >= self.size {
-            let Some((&oldest, _)) = self.entries.iter().min_by_key(|(_, e)| e.used) else { break };
-            self.remove(oldest);
+        self.slots[slot].hits += 1;
+        if self.ends[0] != slot {
+            self.take_out(slot);
+            self.put_first(slot);
         }
-        self.clock += 1;
-        let id = self.clock;
-        self.by_words.entry(entry.words.clone()).or_default().push(id);
-        self.entries.insert(id, Entry { used: id, ..entry });
+        Some(self.slots[slot].program.clone())
     }
 
-    fn remove(&mut self, id: u64) {
-        let Some(entry) = self.entries.remove(&id) else { return };
-        if let Some(ids) = self.by_words.get_mut(&entry.words) {
-            ids.retain(|&other| other != id);
-            if ids.is_empty() {
-                self.by_words.remove(&entry.words);
+    /// The slot of the next entry: a new one, or that of the one that was not used for longest.
+    fn next_slot(&self) -> usize {
+        if self.slots.len() < self.size { self.slots.len() } else { self.ends[1] }
+    }
+
+    /// Puts an entry into [`next_slot`](Cache::next_slot), in the place of the one that is there.
+    fn insert(&mut self, entry: Entry) {
+        let slot = self.next_slot();
+        self.made += 1;
+        let entry = Entry { number: self.made, ..entry };
+        let words = entry.words.clone();
+        if slot == self.slots.len() {
+            self.slots.push(entry);
+        } else {
+            self.take_out(slot);
+            let old = std::mem::replace(&mut self.slots[slot], entry);
+            if let Some(slots) = self.by_words.get_mut(&old.words) {
+                slots.retain(|&other| other != slot);
+                if slots.is_empty() {
+                    self.by_words.remove(&old.words);
+                }
             }
+        }
+        self.by_words.entry(words).or_default().push(slot);
+        self.put_first(slot);
+    }
+
+    /// Takes an entry out of the order of use.
+    fn take_out(&mut self, slot: usize) {
+        let beside = self.slots[slot].beside;
+        for side in [0, 1] {
+            let (this, other) = (beside[side], beside[1 - side]);
+            let last = other == slot;
+            // Beyond an end there is nothing: the neighbour becomes the end.
+            if this == slot {
+                self.ends[side] = other;
+            } else {
+                self.slots[this].beside[1 - side] = if last { this } else { other };
+            }
+        }
+    }
+
+    /// Puts an entry before all others in the order of use.
+    fn put_first(&mut self, slot: usize) {
+        let first = self.ends[0];
+        let alone = self.slots.len() == 1;
+        self.slots[slot].beside = if alone { [slot, slot] } else { [slot, first] };
+        self.ends = if alone { [slot, slot] } else { [slot, self.ends[1]] };
+        if !alone {
+            self.slots[first].beside[0] = slot;
         }
     }
 
     /// Entries from first to last.
     fn in_order(&self) -> Vec<&Entry> {
-        let mut ids: Vec<&u64> = self.entries.keys().collect();
-        ids.sort_unstable();
-        ids.into_iter().map(|id| &self.entries[id]).collect()
+        let mut entries: Vec<&Entry> = self.slots.iter().collect();
+        entries.sort_unstable_by_key(|entry| entry.number);
+        entries
+    }
+}
+
+/// A list with room for entry number `slot`, in the handle's: it keeps alive what entries refer to.
+fn entries(handle: SEXP, cache: &RefCell<Cache>) -> Outcome {
+    loop {
+        // Asked again when the list has grown: meanwhile R may have called the function.
+        let (slot, is_new) = (cache.borrow().next_slot(), cache.borrow().slots.is_empty());
+        // SAFETY: the handle's own list.
+        let list = element(unsafe { R_ExternalPtrProtected(handle) }, 1);
+        let room = if list == nil() { 0 } else { len(list) };
+        if slot < room && !(is_new && room > 1) {
+            return Ok(list);
+        }
+        // What was there in another session is not kept.
+        let (kept, size) = if is_new { (0, 1) } else { (room, (2 * room).max(slot + 1)) };
+        // SAFETY: inside `protected`; the list takes the place of the one that held the entries before.
+        protected(|| unsafe {
+            let new = Rf_allocVector(VECSXP, size as Length);
+            for i in 0..kept {
+                SET_VECTOR_ELT(new, i as Length, element(list, i));
+            }
+            SET_VECTOR_ELT(R_ExternalPtrProtected(handle), 1, new);
+        })?;
     }
 }
 
@@ -346,21 +411,14 @@ pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scop
             *flag = own;
         }
     }
-    let entry = Entry { words, statics, program: program.clone(), held, hits: 0, used: 0 };
-    let all: Vec<SEXP> = {
-        let mut cache = function.cache.borrow_mut();
-        cache.misses += 1;
-        cache.insert(entry);
-        cache.in_order().iter().map(|e| e.held).collect()
-    };
-    // SAFETY: inside `protected`; the list takes the place of the one that held the entries before.
-    protected(|| unsafe {
-        let list = Rf_allocVector(VECSXP, all.len() as Length);
-        SET_VECTOR_ELT(R_ExternalPtrProtected(handle), 1, list);
-        for (i, &x) in all.iter().enumerate() {
-            SET_VECTOR_ELT(list, i as Length, x);
-        }
-    })?;
+    let entry = Entry { words, statics, program: program.clone(), held, hits: 0, number: 0, beside: [0; 2] };
+    let list = entries(handle, &function.cache)?;
+    let mut cache = function.cache.borrow_mut();
+    // SAFETY: the list has room for it; nothing allocates.
+    unsafe { SET_VECTOR_ELT(list, cache.next_slot() as Length, held) };
+    cache.misses += 1;
+    cache.insert(entry);
+    drop(cache);
     program.run(&leaves, scope)
 }
 

@@ -18,6 +18,7 @@
 //! | `info` | types, promotion, graphs' text |
 //! | `rules` | the rules of promotion that hold now |
 //! | `audit` | what promotion converted, and where |
+//! | `extent` | what holds while a function of R runs: traces, rules, audits |
 //! | `mixer` | the hash of signatures |
 //!
 //! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
@@ -30,6 +31,7 @@
 
 mod audit;
 mod export;
+mod extent;
 mod ffi;
 mod guard;
 mod info;
@@ -41,6 +43,7 @@ mod op;
 mod plan;
 mod printing;
 mod program;
+mod reserve;
 mod rules;
 mod subset;
 mod tensor;
@@ -80,7 +83,6 @@ entry! {
     rs_jit_store(handle, args, graph, description) scope => jit::store(handle, args, graph, description, scope);
     rs_jit_info(handle) scope => jit::info(handle, scope);
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
-    rs_trace_close(handle) _scope => trace::close(handle);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
     rs_trace_lift(x) scope => info::lift(x, scope);
@@ -99,10 +101,12 @@ entry! {
     rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules) scope =>
         info::common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules], scope);
     rs_rules_name(rules) scope => info::rules_name(rules, scope);
+    rs_rules_open(rules, frame) _scope => rules::open(rules, frame);
+    rs_rules_choose(rules, number, frame) _scope => rules::choose(rules, number, frame);
+    rs_rules_forget(number) _scope => Ok(rules::forget(number));
     rs_promotable(from, to, rules) _scope => info::promotable(from, to, rules);
     rs_promotion_path(from, to, rules) scope => info::promotion_path(from, to, rules, scope);
     rs_audit_open() scope => audit::open(scope);
-    rs_audit_close() _scope => Ok(audit::close());
     rs_audit_entries(from) scope => audit::entries(from, scope);
     rs_graph_types(graph) scope => info::graph_types(graph, scope);
     rs_pull_back(graph, leaves, gradients) scope => transform::pull_back(graph, leaves, gradients, scope);
@@ -114,11 +118,13 @@ entry! {
     rs_plan(graph, donated) scope => plan::plan(graph, donated, scope);
     rs_memory_plan(graph, donated) scope => memory::plan(graph, donated, scope);
     rs_threads() scope => threads::in_force(scope);
+    rs_threads_ignored() scope => threads::ignored(scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
         std::panic::set_hook(Box::new(|_| {}));
         value::initialise(info::flag_argument("s4", s4)?)?;
+        subset::initialise()?;
         printing::initialise();
         Ok(ffi::nil())
     };

@@ -255,7 +255,7 @@ fn compile(
             }
         });
     }
-    let (results, conversions) = applied(&mut builder, |applier| build(applier, &operands))?;
+    let (results, conversions) = applied(&mut builder, rules::current()?, |applier| build(applier, &operands))?;
     audit::note(conversions, None, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
@@ -265,9 +265,9 @@ fn compile(
 
 /// What `build` adds to a graph, and what was converted for it if someone asks.
 fn applied(
-    builder: &mut Builder, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
+    builder: &mut Builder, rules: &'static Rules, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
-    let mut applier = Applier::new(builder, rules::current()?);
+    let mut applier = Applier::new(builder, rules);
     if audit::is_open() {
         applier = applier.noting();
     }
@@ -279,7 +279,8 @@ fn applied(
 pub fn traced(
     trace: &Trace, handle: SEXP, list: bool, scope: &Scope, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome {
-    let (results, conversions) = applied(&mut trace.builder(), build)?;
+    let rules = rules::current()?;
+    let (results, conversions) = applied(&mut trace.builder(), rules, build)?;
     audit::note(conversions, None, scope)?;
     let mut tracers = Vec::with_capacity(results.len());
     for value in results {

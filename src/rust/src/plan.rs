@@ -37,7 +37,8 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
         for (slot, from) in [(3, &numbers[..]), (4, &scratch[..])] {
             let x = Rf_allocVector(REALSXP, from.len() as Length);
             SET_VECTOR_ELT(out, slot, x);
-            std::ptr::copy_nonoverlapping(from.as_ptr(), REAL(x), from.len());
+            // Not copied as memory: R's address of an empty vector is no address.
+            from.iter().enumerate().for_each(|(i, &v)| *REAL(x).add(i) = v);
         }
         Rf_unprotect(1);
         out

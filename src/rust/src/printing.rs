@@ -1,37 +1,15 @@
 //! Values that running programs print: R shows them.
 
 use crate::ffi::*;
-use crate::guard::{protected, Exit, Outcome};
+use crate::guard::{leave_for, protected, Outcome};
 use crate::value;
 use anvil_core::ops::print::set_printer;
 use anvil_core::tensor::Aval;
-use std::cell::RefCell;
-
-thread_local! {
-    /// Why printing failed, until the program has ended: an op cannot fail, and must not jump.
-    static FAILURE: RefCell<Option<Exit>> = const { RefCell::new(None) };
-}
 
 /// Sends what programs print to R.
 pub fn initialise() {
-    set_printer(|label, aval, data| {
-        if has_failed() {
-            return;
-        }
-        if let Err(exit) = show(label, aval, data) {
-            FAILURE.set(Some(exit));
-        }
-    });
-}
-
-/// Whether R would not go on printing.
-pub fn has_failed() -> bool {
-    FAILURE.with_borrow(Option::is_some)
-}
-
-/// Why, once.
-pub fn failure() -> Option<Exit> {
-    FAILURE.take()
+    // An op cannot fail, and must not jump: the program is left if R would not go on.
+    set_printer(|label, aval, data| show(label, aval, data).unwrap_or_else(|exit| leave_for(exit)));
 }
 
 /// Calls R/control.R's function with a label and a tensor.

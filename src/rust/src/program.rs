@@ -1,21 +1,13 @@
 //! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
 
 use crate::ffi::*;
-use crate::printing;
 use crate::threads;
-use crate::guard::{check_interrupt, protected, Outcome, Scope};
+use crate::guard::{protected, stoppable, Outcome, Scope};
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Def;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
-
-/// How long a program runs before R is asked whether the user wants to stop.
-const POLL: Duration = Duration::from_millis(100);
-
-/// Elements computed between two looks at the clock.
-const CLOCK_EVERY: usize = 1 << 14;
 
 /// Something that can be called on leaves.
 pub struct Program {
@@ -96,34 +88,7 @@ impl Program {
             });
         }
         let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
-        let (mut asked, mut work, mut jump) = (None, 0, None);
-        let prints = self.executable.prints();
-        let mut poll = |elements: usize| {
-            if prints && printing::has_failed() {
-                return true;
-            }
-            // Small programs are over before a clock is worth reading.
-            work += elements;
-            if work < CLOCK_EVERY {
-                return false;
-            }
-            work = 0;
-            let start = *asked.get_or_insert_with(Instant::now);
-            if start.elapsed() < POLL {
-                return false;
-            }
-            asked = Some(Instant::now());
-            jump = check_interrupt().err();
-            jump.is_some()
-        };
-        let done = self.executable.run(&slices, &constants, outputs, &mut poll);
-        match printing::failure().or(jump) {
-            Some(exit) => Err(exit),
-            None => {
-                debug_assert!(done, "only an interrupt stops a program");
-                Ok(())
-            }
-        }
+        stoppable(|| self.executable.run(&slices, &constants, outputs))
     }
 
     /// The number of the input that output `k` is, if it is one.

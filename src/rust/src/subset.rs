@@ -12,7 +12,7 @@ use crate::rules;
 use crate::trace;
 use crate::tree::Leaf;
 use crate::value::{self, Record};
-use anvil_core::apply::subset::{check_count, select, select_mask, Numbers, Selection, Start, Subscript};
+use anvil_core::apply::subset::{check_count, select, select_mask, select_range, Numbers, Selection, Start, Subscript};
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
@@ -20,6 +20,8 @@ use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
+use std::os::raw::c_int;
+use std::sync::OnceLock;
 
 /// A subscript for each of the first dimensions.
 struct Subscripts {
@@ -345,6 +347,11 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     Ok(Chosen::Known(match kind(x) {
         LGLSXP => select_mask(cast::slice::<i32>(value::bytes(x, 4)?.as_slice()), axis, size)?,
         INTSXP => {
+            // `a:b` in R is not in memory until somebody asks for its elements.
+            let ends = compact_ends(x).filter(|_| rank == 0);
+            if let Some(selection) = ends.and_then(|[first, last]| select_range(first.into(), last.into(), size)) {
+                return Ok(Chosen::Known(selection));
+            }
             let bytes = value::bytes(x, 4)?;
             select(Numbers::Integers(cast::slice::<i32>(bytes.as_slice())), range || rank == 1, axis, size)?
         }
@@ -356,6 +363,40 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
         STRSXP => return wrong(axis, value::describe(x), "Tensors have no names."),
         _ => return wrong(axis, value::describe(x), ""),
     }))
+}
+
+/// What R has in the place of a class for `a:b` that is not in memory.
+static COMPACT: OnceLock<usize> = OnceLock::new();
+
+/// Finds out how R marks compact sequences.
+///
+/// # Errors
+/// A jump if memory cannot be had.
+pub fn initialise() -> Outcome<()> {
+    // SAFETY: inside `protected`; what is made is protected while more is. The class of an ALTREP vector is its tag.
+    let class = protected(|| unsafe {
+        let first = Rf_protect(Rf_ScalarInteger(1));
+        let last = Rf_protect(Rf_ScalarInteger(1000));
+        let call = Rf_protect(Rf_lang3(Rf_install(c":".as_ptr()), first, last));
+        let sequence = Rf_eval(call, R_BaseEnv);
+        Rf_unprotect(3);
+        if ALTREP(sequence) != 0 { TAG(sequence) as usize } else { 0 }
+    })?;
+    if class != 0 {
+        // R keeps classes for ever.
+        let _ = COMPACT.set(class);
+    }
+    Ok(())
+}
+
+/// First and last element of what R keeps as its first and last element: `a:b` of at least two elements.
+fn compact_ends(x: SEXP) -> Option<[c_int; 2]> {
+    let n = len(x);
+    // SAFETY: an integer vector of so many elements, whose class makes them without allocating.
+    unsafe {
+        let is_compact = n > 1 && ALTREP(x) != 0 && COMPACT.get().is_some_and(|&class| TAG(x) as usize == class);
+        is_compact.then(|| [INTEGER_ELT(x, 0), INTEGER_ELT(x, n as Length - 1)])
+    }
 }
 
 /// The numbers in a list.

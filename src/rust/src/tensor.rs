@@ -12,6 +12,7 @@ use anvil_core::error::{Error, Result};
 use anvil_core::format::{data_lines, footer, limit, summary, Limits, Number};
 use anvil_core::kernels::cast;
 use anvil_core::shape::Shape;
+use anvil_core::stop;
 use anvil_core::tensor::{Aval, Literal};
 use num_complex::Complex;
 
@@ -162,7 +163,13 @@ fn attributed(x: SEXP) -> bool {
 
 fn has_missing(x: SEXP) -> Outcome<bool> {
     let bytes = value::bytes(x, 4)?;
-    Ok(cast::slice::<i32>(bytes.as_slice()).contains(&i32::MIN))
+    Ok(missing(bytes.as_slice()) > 0)
+}
+
+/// How many integers are `NA`.
+fn missing(bytes: &[u8]) -> usize {
+    let parts = cast::slice::<i32>(bytes).chunks(stop::EVERY);
+    parts.inspect(|part| stop::work(part.len())).map(|part| part.iter().filter(|&&v| v == i32::MIN).count()).sum()
 }
 
 /// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot hold. Data that
@@ -206,7 +213,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     if shared {
         if record.dtype == DType::I32 {
             let bytes = record.bytes()?;
-            loss.na = cast::slice::<i32>(bytes.as_slice()).iter().filter(|&&v| v == i32::MIN).count();
+            loss.na = missing(bytes.as_slice());
         }
     } else if shape.size() > 0 {
         let bytes = record.bytes()?;

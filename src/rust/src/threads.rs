@@ -1,7 +1,7 @@
 //! The number of threads that R asks for: that of its option `anvil.threads`, read when a program runs.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome, Scope};
+use crate::guard::{protected, r_string, Outcome, Scope};
 use crate::value;
 use anvil_core::error::Result;
 use anvil_core::kernels::threads::{surroundings, threads, unusable, want};
@@ -38,21 +38,23 @@ fn len_of_number(x: SEXP) -> usize {
     if matches!(kind(x), INTSXP | REALSXP) { len(x) } else { 0 }
 }
 
-/// `list(threads, ignored)`: the number in force, and the variable of the environment that holds no such number, or "".
+/// The number in force.
+///
+/// # Errors
+/// Those of [`follow`].
 pub fn in_force(scope: &Scope) -> Outcome {
     follow()?;
-    let (number, ignored) = (threads(), surroundings().ignored.as_deref().unwrap_or(""));
-    // SAFETY: inside `protected`; the list is protected while its elements are made.
+    let number = threads();
+    // SAFETY: inside `protected`; one element is written.
     let out = protected(|| unsafe {
-        let out = Rf_protect(Rf_allocVector(VECSXP, 2));
         let count = Rf_allocVector(INTSXP, 1);
-        SET_VECTOR_ELT(out, 0, count);
         *INTEGER(count) = number as i32;
-        let text = Rf_allocVector(STRSXP, 1);
-        SET_VECTOR_ELT(out, 1, text);
-        SET_STRING_ELT(text, 0, crate::guard::r_char(ignored));
-        Rf_unprotect(1);
-        out
+        count
     })?;
     Ok(scope.keep(out))
+}
+
+/// The variable of the environment that holds no number of threads, and is ignored; or "".
+pub fn ignored(scope: &Scope) -> Outcome {
+    r_string(surroundings().ignored.as_deref().unwrap_or(""), scope)
 }

@@ -1,8 +1,8 @@
 //! Traces: graphs under construction, the tracers that stand for their values, and what they capture.
 //!
-//! There is one stack of open traces, and this module owns it. R opens a trace and closes it with `on.exit()`, so that an
-//! error in a traced function leaves nothing open. Tracers of a trace that has ended, or of another trace than the
-//! innermost, are refused.
+//! There is one stack of open traces, and this module owns it. A trace is open for the [extent](crate::extent) of the
+//! function that is traced, so that nothing is left open. Tracers of a trace that has ended, or of another trace than
+//! the innermost, are refused.
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
@@ -83,7 +83,7 @@ fn of_handle(x: SEXP) -> Option<Rc<Trace>> {
     unsafe { behind::<Rc<Trace>>(x) }.cloned()
 }
 
-/// Opens a trace; returns its handle.
+/// Opens a trace, as an extent; returns its handle.
 pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
     let name = string(name).unwrap_or_else(|| "a function".into());
     let trace = Rc::new(Trace {
@@ -99,16 +99,10 @@ pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
     Ok(handle)
 }
 
-/// Closes a trace and, should a jump have skipped them, all that were opened inside it.
-pub fn close(handle: SEXP) -> Outcome {
-    if let Some(trace) = of_handle(handle) {
-        STACK.with_borrow_mut(|stack| {
-            if let Some(at) = stack.iter().position(|(t, _)| Rc::ptr_eq(t, &trace)) {
-                stack.drain(at..).for_each(|(t, _)| t.open.set(false));
-            }
-        });
-    }
-    Ok(nil())
+/// Closes the traces that were opened since there were `depth`.
+pub fn close_to(depth: usize) {
+    let closed = STACK.with_borrow_mut(|stack| stack.split_off(depth.min(stack.len())));
+    closed.iter().for_each(|(trace, _)| trace.open.set(false));
 }
 
 /// Number of open traces.

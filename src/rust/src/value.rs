@@ -13,6 +13,7 @@ use anvil_core::error::{Error, Result};
 use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::shape::Shape;
+use anvil_core::stop;
 use anvil_core::tensor::Aval;
 use std::ffi::CStr;
 use std::os::raw::c_int;
@@ -414,7 +415,7 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
         return Ok(Bytes::Borrowed(bytes));
     }
     let mut copy = AlignedBytes::zeroed(n);
-    copy.as_mut_slice().copy_from_slice(bytes);
+    stop::copy(bytes, copy.as_mut_slice());
     Ok(Bytes::Owned(copy))
 }
 

@@ -11,7 +11,9 @@
 
 use crate::dtype::Ranked;
 use crate::error::{Error, Result};
+use crate::growth::{collect, push};
 use crate::shape::{join, Shape};
+use crate::stop;
 
 /// First line of a printed tensor.
 pub const HEADER: &str = "AnvilTensor";
@@ -90,7 +92,7 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
     loop {
         if lead > 0 {
             let numbers: Vec<usize> = index.iter().map(|i| i + 1).collect();
-            lines.push(format!("({},.,.) =", join(&numbers, ",")));
+            push(&mut lines, format!("({},.,.) =", join(&numbers, ",")));
         }
         let origin: usize = index.iter().zip(&strides).map(|(i, s)| i * s).sum();
         let value = |row: usize, column: usize| at(origin + row * stride(lead) + column * stride(lead + 1));
@@ -107,10 +109,10 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
         }
         index[axis] += 1;
         index[axis + 1..].fill(0);
-        lines.push(String::new());
+        push(&mut lines, String::new());
     }
     if truncated {
-        lines.push(TRUNCATED.into());
+        push(&mut lines, TRUNCATED.into());
     }
     lines
 }
@@ -150,11 +152,11 @@ fn slice_lines(
 ) -> usize {
     let notation = notation(rows, columns, &value);
     if let Notation::Scaled(exponent) = notation {
-        lines.push(format!("1e{exponent:+03} *"));
+        push(lines, format!("1e{exponent:+03} *"));
     }
     // Each line starts with a space.
     let room = max_width.map_or(usize::MAX, |width| width.saturating_sub(1));
-    let column = |j: usize| -> Vec<Token> { (0..shown).map(|i| token(value(i, j), notation)).collect() };
+    let column = |j: usize| -> Vec<Token> { collect((0..shown).map(|i| token(value(i, j), notation))) };
 
     let mut start = 0;
     let mut next = Some(column(0));
@@ -170,13 +172,13 @@ fn slice_lines(
                 break;
             }
             width = wider;
-            window.push(candidate);
+            push(&mut window, candidate);
         }
         if window.len() < columns {
-            lines.push(format!("Columns {} to {}", start + 1, start + window.len()));
+            push(lines, format!("Columns {} to {}", start + 1, start + window.len()));
         }
         for i in 0..shown {
-            lines.push(window.iter().map(|tokens| width.pad(&tokens[i])).collect());
+            push(lines, window.iter().map(|tokens| width.pad(&tokens[i])).collect());
         }
         start += window.len();
         *budget = budget.saturating_sub(shown);
@@ -200,6 +202,9 @@ fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize) -> Number)
     // Down the columns, as the elements lie in memory.
     for j in 0..columns {
         for i in 0..rows {
+            if i % stop::EVERY == 0 {
+                stop::work((rows - i).min(stop::EVERY));
+            }
             match value(i, j) {
                 Number::Int(_) => return Notation::Whole,
                 Number::Float(x) => see(x),
@@ -266,6 +271,8 @@ impl Width {
 }
 
 fn token(number: Number, notation: Notation) -> Token {
+    // A text takes about as long as so many elements of other work.
+    stop::work(256);
     match number {
         Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => Token(i.to_string(), None),
         Number::Int(i) => Token(c_exponent(format!("{i:.4e}")), None),

@@ -5,6 +5,8 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`error`] | everything that can go wrong |
+//! | [`growth`] | vectors and texts that grow with what the user writes |
+//! | [`stop`] | what takes long is left when asked |
 //! | [`dtype`] | element types and the promotion lattice |
 //! | [`shape`] | sizes, dimension numbers, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
@@ -29,9 +31,11 @@ pub mod error;
 pub mod exec;
 pub mod format;
 pub mod graph;
+pub mod growth;
 pub mod hlo;
 pub mod kernels;
 pub mod ops;
 pub mod passes;
 pub mod shape;
+pub mod stop;
 pub mod tensor;

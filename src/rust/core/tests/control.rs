@@ -9,7 +9,9 @@ use anvil_core::kernels::fold::Fold;
 use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Reduction, Region, Scan, While};
 use anvil_core::shape::Axis;
 use anvil_core::tensor::{Aval, Literal};
-use common::{aligned, disagreement};
+use common::{aligned, asking, disagreement};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 fn f32s(sizes: &[usize]) -> Aval {
@@ -56,59 +58,56 @@ fn bytes(x: &[f32]) -> Vec<u8> {
     x.iter().flat_map(|v| v.to_ne_bytes()).collect()
 }
 
-/// Runs `sums_and_count`; `None` if it was stopped.
-fn run(program: &Executable, xs: &[f32], poll: &mut dyn FnMut(usize) -> bool) -> Option<(Vec<f32>, f32)> {
+/// Runs `sums_and_count`.
+fn run(program: &Executable, xs: &[f32]) -> (Vec<f32>, f32) {
     let input = aligned(&bytes(xs));
     let (mut sums, mut last) = (aligned(&vec![0xA5; 4 * xs.len()]), aligned(&[0xA5; 4]));
     let outputs = vec![Output::Fresh(sums.as_mut_slice()), Output::Fresh(last.as_mut_slice())];
-    let done = program.run(&[Some(input.as_slice())], &[], outputs, poll);
+    program.run(&[Some(input.as_slice())], &[], outputs);
     let floats = |x: &[u8]| x.chunks(4).map(|e| f32::from_ne_bytes(e.try_into().unwrap())).collect::<Vec<_>>();
-    done.then(|| (floats(sums.as_slice()), floats(last.as_slice())[0]))
+    (floats(sums.as_slice()), floats(last.as_slice())[0])
 }
 
 #[test]
 fn a_loop_can_be_stopped_anywhere_and_run_again() {
     let program = Executable::compile(&sums_and_count(3), &[]).unwrap();
-    let want = (vec![1.5, 3.5, 6.5], 100.5);
-    let (xs, mut steps) = ([1.5, 2.0, 3.0], 0);
-    let count = &mut |_| {
-        steps += 1;
-        false
+    let (want, xs) = ((vec![1.5, 3.5, 6.5], 100.5), [1.5, 2.0, 3.0]);
+    // Runs it until it is asked so often; how often it was.
+    let stopped = |stop_at: usize| {
+        let steps = Rc::new(Cell::new(0));
+        let count = steps.clone();
+        let ask = move |_| count.replace(count.get() + 1) + 1 == stop_at;
+        (asking(ask, || run(&program, &xs)), steps.get())
     };
-    assert_eq!(run(&program, &xs, count), Some(want.clone()));
+    let (all, steps) = stopped(0);
+    assert_eq!(all.as_ref(), Some(&want));
     // A loop asks at least once for each repetition, however small its values are.
     assert!(steps > 97, "{steps}");
     for stop_at in 1..=steps {
-        let mut step = 0;
-        let stop = &mut |_| {
-            step += 1;
-            step == stop_at
-        };
-        assert_eq!(run(&program, &xs, stop), None, "stopped at {stop_at} of {steps}");
-        assert_eq!(step, stop_at, "nothing is run after a stop");
-        assert_eq!(run(&program, &xs, &mut |_| false), Some(want.clone()), "after a stop at {stop_at}");
+        assert_eq!(stopped(stop_at), (None, stop_at), "nothing is run after a stop");
+        assert_eq!(run(&program, &xs), want, "after a stop at {stop_at}");
     }
 }
 
 #[test]
 fn a_program_with_loops_may_be_run_while_it_runs() {
     // What asks whether to stop may call the same program again: a handler of R does.
-    let program = Executable::compile(&sums_and_count(3), &[]).unwrap();
-    let (xs, others) = ([1.0, 2.0, 3.0], [10.0, 20.0, 30.0]);
-    let mut inside = 0;
-    let got = run(&program, &xs, &mut |_| {
-        inside += 1;
-        assert_eq!(run(&program, &others, &mut |_| false), Some((vec![10.0, 30.0, 60.0], 100.0)));
+    let program = Rc::new(Executable::compile(&sums_and_count(3), &[]).unwrap());
+    let inside = Rc::new(Cell::new(0));
+    let (same, count) = (program.clone(), inside.clone());
+    let ask = move |_| {
+        count.set(count.get() + 1);
+        assert_eq!(run(&same, &[10.0, 20.0, 30.0]), (vec![10.0, 30.0, 60.0], 100.0));
         false
-    });
-    assert_eq!(got, Some((vec![1.0, 3.0, 6.0], 100.0)));
-    assert!(inside > 90, "{inside}");
+    };
+    assert_eq!(asking(ask, || run(&program, &[1.0, 2.0, 3.0])), Some((vec![1.0, 3.0, 6.0], 100.0)));
+    assert!(inside.get() > 90, "{}", inside.get());
 }
 
 #[test]
 fn nothing_to_go_along_leaves_the_state() {
     let program = Executable::compile(&sums_and_count(0), &[]).unwrap();
-    assert_eq!(run(&program, &[], &mut |_| false), Some((vec![], 100.0)));
+    assert_eq!(run(&program, &[]), (vec![], 100.0));
 }
 
 #[test]

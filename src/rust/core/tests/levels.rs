@@ -86,7 +86,7 @@ fn run(seed: u64) -> u64 {
     let inputs: Vec<Option<&[u8]>> = inputs.iter().copied().map(Some).collect();
     let mut outputs: Vec<AlignedBytes> = executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
     let buffers = outputs.iter_mut().map(|bytes| Output::Fresh(bytes.as_mut_slice())).collect();
-    assert!(executable.run(&inputs, constants, buffers, &mut |_| false), "nobody asked to stop");
+    executable.run(&inputs, constants, buffers);
     let mut hasher = DefaultHasher::new();
     for (aval, bytes) in executable.outputs().zip(&outputs) {
         fingerprint(aval.dtype, bytes.as_slice(), &mut hasher);
@@ -104,6 +104,24 @@ fn programs() -> u64 {
 fn print_fingerprints() {
     for seed in 1..=programs() {
         println!("\nprogram {seed} {:016x}", run(seed));
+    }
+}
+
+#[test]
+fn a_level_that_no_processor_has_is_an_error() {
+    let run = |level: &str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "print_fingerprints", "--nocapture"]);
+        command.envs([("ANVIL_SIMD", level), ("ANVIL_PROGRAMS", "1")]);
+        let out = command.output().unwrap();
+        (out.status.success(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (done, text) = run("avx3");
+    assert!(!done && text.contains("ANVIL_SIMD") && text.contains("avx3"), "{text}");
+    // One that other processors have is.
+    for level in ["", "portable", "avx2", "avx512", "neon"] {
+        let (done, text) = run(level);
+        assert!(done, "{level}: {text}");
     }
 }
 

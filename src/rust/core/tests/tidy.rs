@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
-    "error", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "autodiff", "passes", "exec",
+    "error", "growth", "stop", "dtype", "shape", "tensor", "format", "kernels", "boundary", "graph", "ops", "autodiff", "passes", "exec",
     "hlo", "apply",
 ];
 
@@ -302,6 +302,59 @@ fn words_that_promise_instead_of_do() {
     check(findings);
 }
 
+/// Functions of floats that the standard library takes from the system, which has other bits elsewhere: `libm` has them too.
+const FROM_THE_SYSTEM: &[&str] = &[
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp", "exp2", "exp_m1", "hypot", "ln",
+    "ln_1p", "log", "log10", "log2", "mul_add", "powf", "sin", "sin_cos", "sinh", "tan", "tanh",
+];
+
+/// Where methods of these names are others, by the start of the file's name.
+const OTHER_METHODS: &[(&str, &str)] = &[
+    ("kernels/math/", "of `Lanes`, which are ours; `portable` asks for an instruction before it fuses a scalar"),
+    ("ops/spell", "of formulas, which become nodes of a graph"),
+    ("ops/unary.rs", "of formulas for slopes"),
+    ("ops/binary.rs", "of formulas for slopes"),
+    ("ops/derive", "of formulas for derivatives"),
+    ("ops/reduce.rs", "of formulas for derivatives"),
+];
+
+#[test]
+fn no_function_of_floats_is_the_system_s() {
+    let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
+    for (_, source) in core_sources() {
+        let file = source.name.trim_start_matches("src/rust/core/src/");
+        let text = code(&source.text);
+        let outside_tests = text.split("mod tests {").next().unwrap_or("");
+        if file.ends_with("/tests.rs") {
+            continue;
+        }
+        let excused = OTHER_METHODS.iter().position(|(start, _)| file.starts_with(start));
+        for (number, line) in outside_tests.lines().enumerate() {
+            for name in FROM_THE_SYSTEM {
+                let place = format!("{}:{}: `{name}`", source.name, number + 1);
+                // As a path it is that of the type.
+                if ["f32", "f64"].iter().any(|float| is_path(line, &format!("{float}::{name}"))) {
+                    findings.push(place);
+                } else if line.contains(&format!(".{name}(")) {
+                    match excused {
+                        Some(i) => drop(used.insert(i)),
+                        None => findings.push(place),
+                    }
+                }
+            }
+        }
+    }
+    for (i, (start, _)) in OTHER_METHODS.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
+        findings.push(format!("exception {}: nothing in `{start}`; strike it out", i + 1));
+    }
+    check(findings);
+}
+
+/// Whether a path stands in a line as it is, and not as the start of a longer one.
+fn is_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| !line[at + path.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
 #[test]
 fn nothing_is_printed() {
     let mut findings = Vec::new();
@@ -318,6 +371,23 @@ fn nothing_is_printed() {
         }
     }
     check(findings);
+}
+
+#[test]
+fn the_oldest_compiler_is_the_same_everywhere() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let between = |name: &str, before: &str, after: &str| {
+        let text = read(name);
+        let rest = text.split_once(before).unwrap_or_else(|| panic!("{name}: no {before:?}")).1;
+        rest.split_once(after).unwrap_or_else(|| panic!("{name}: no {after:?}")).0.to_string()
+    };
+    let oldest = between("DESCRIPTION", "rustc (>= ", ")");
+    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml"] {
+        assert_eq!(between(crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");
+        // `make lint` refuses what is newer in the standard library.
+        assert!(read(crate_).contains("\nincompatible_msrv = \"deny\"\n"), "{crate_} without the lint");
+    }
+    assert_eq!(between("README.md", "cargo and rustc (", " or newer)"), oldest);
 }
 
 #[test]

@@ -127,6 +127,9 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
     if n == 1 && !keeps {
         return Ok(Selection::At(first as usize - 1));
     }
+    if let Some(positions) = plain(numbers, size) {
+        return Ok(progression(positions));
+    }
     let mut positions = Vec::with_capacity(n);
     for i in 0..n {
         let x = whole(i)?;
@@ -136,6 +139,35 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
         positions.push((x - 1) as i32);
     }
     Ok(progression(positions))
+}
+
+/// The positions that numbers are which all are positions, without a look at each by itself.
+fn plain(numbers: Numbers, size: usize) -> Option<Vec<i32>> {
+    // Sizes are checked to be of 31 bits.
+    let size = size as i32;
+    match numbers {
+        Numbers::Integers(x) => {
+            let all = x.iter().fold(true, |all, &x| all & (1 <= x) & (x <= size));
+            all.then(|| x.iter().map(|&x| x - 1).collect())
+        }
+        Numbers::Doubles(x) => {
+            let whole = |x: f64| f64::from(x as i32) == x;
+            let all = x.iter().fold(true, |all, &x| all & (1.0 <= x) & (x <= size.into()) & whole(x));
+            all.then(|| x.iter().map(|&x| x as i32 - 1).collect())
+        }
+    }
+}
+
+/// The positions from one number to another, as `first:last` is in R. `None` if one of both is no position: [`select`] has
+/// the words for it.
+pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
+    let all = 1..=i64::try_from(size).ok().filter(|_| check_size(size).is_ok())?;
+    let is_one = all.contains(&first) && all.contains(&last);
+    is_one.then(|| Selection::Range {
+        start: first as usize - 1,
+        size: first.abs_diff(last) as usize + 1,
+        step: if last < first { -1 } else { 1 },
+    })
 }
 
 /// The positions where a mask is `TRUE` (1; the smallest integer is a missing value).
@@ -595,6 +627,36 @@ mod tests {
         }
         let missing = super::select(Numbers::Integers(&[1, i32::MIN]), false, Axis(0), 5);
         assert!(missing.unwrap_err().to_string().contains("NA"));
+    }
+
+    #[test]
+    fn many_numbers_select_what_each_does() {
+        let size = 100;
+        for numbers in [(1..=100).collect::<Vec<i32>>(), vec![7; 50], (1..=50).rev().map(|i| 2 * i).collect(), vec![3, 99, 1]] {
+            let doubles: Vec<f64> = numbers.iter().map(|&x| x.into()).collect();
+            let want = progression(numbers.iter().map(|x| x - 1).collect());
+            assert_eq!(select(Numbers::Integers(&numbers), false, Axis(0), size).unwrap(), want);
+            assert_eq!(select(Numbers::Doubles(&doubles), false, Axis(0), size).unwrap(), want);
+        }
+        for wrong in [f64::NAN, 101.0, 0.0, 2.5, -1.0, 1e10, f64::INFINITY] {
+            let mut numbers = vec![5.0; 60];
+            numbers[40] = wrong;
+            assert!(select(Numbers::Doubles(&numbers), false, Axis(0), size).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_range_selects_what_its_numbers_do() {
+        for (first, last) in [(1, 5), (5, 1), (2, 3), (4, 4), (0, 3), (-1, 2), (3, 6), (-3, -1), (i64::from(i32::MIN), 1)] {
+            let step = if last < first { -1 } else { 1 };
+            let numbers: Vec<f64> = (0..=first.abs_diff(last).min(10)).map(|i| (first + step * i as i64) as f64).collect();
+            let one_by_one = select(Numbers::Doubles(&numbers), true, Axis(0), 5);
+            match select_range(first, last, 5) {
+                Some(selection) => assert_eq!(one_by_one.unwrap(), if first == last { range(3, 1, 1) } else { selection }),
+                None => assert!(first < 0 || one_by_one.is_err()),
+            }
+        }
+        assert_eq!(select_range(1, 1, usize::MAX), None);
     }
 
     #[test]

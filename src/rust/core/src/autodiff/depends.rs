@@ -2,12 +2,13 @@
 
 use super::is_differentiable;
 use crate::graph::Def;
+use crate::growth::table;
 use crate::ops::{Graph, Op, Region};
 
 /// For each value of a graph, whether it changes with one of the inputs that are marked: in floats all the way, and not
 /// by jumps alone. Only such values have gradients; ops without a rule are an obstacle nowhere else.
 pub(super) fn depends(graph: &Graph, inputs: &[bool]) -> Vec<bool> {
-    let mut marks = vec![false; graph.values().count()];
+    let mut marks = table(false, graph.values().count());
     for value in graph.values() {
         match graph.def(value) {
             Def::Input(i) => marks[value.index()] = inputs[i],
@@ -48,7 +49,7 @@ pub(super) fn state(body: &Region, operands: &[bool], carried: usize) -> Vec<boo
 
 fn results(op: &Op, operands: &[bool], count: usize) -> Vec<bool> {
     if !operands.contains(&true) || op.is_flat() {
-        return vec![false; count];
+        return table(false, count);
     }
     match op {
         Op::If(op) => {
@@ -66,6 +67,6 @@ fn results(op: &Op, operands: &[bool], count: usize) -> Vec<bool> {
             let stacked = outputs(&op.body, &marks);
             [&marks[..op.carried], &stacked[op.carried..]].concat()
         }
-        _ => vec![true; count],
+        _ => table(true, count),
     }
 }

@@ -10,6 +10,7 @@ mod depends;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
+use crate::growth::table;
 use crate::ops::{Binary, Builder, Convert, Custom, Graph, Math, Op, Var};
 use crate::tensor::Aval;
 use control::ScanRule;
@@ -93,7 +94,7 @@ impl<'g> Tape<'g> {
     /// [`Error::NoGradient`](crate::error::Error::NoGradient) if an op on the way has no rule.
     pub fn pull(&self, builder: &mut Builder, gradients: &[Option<Value>], wrt: &[usize]) -> Result<Vec<Value>> {
         let (count, depends) = (self.values.len(), &self.depends);
-        let mut sums: Vec<Option<Value>> = vec![None; count];
+        let mut sums: Vec<Option<Value>> = table(None, count);
         for (v, g) in self.graph.outputs().iter().zip(gradients) {
             if let (true, Some(g)) = (depends[v.index()], g) {
                 add(builder, &mut sums[v.index()], *g)?;

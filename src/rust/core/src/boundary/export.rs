@@ -2,6 +2,7 @@
 
 use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, Bool, DType, Element, HasDType};
+use crate::stop;
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -190,8 +191,11 @@ impl Exported for Bool {
 fn each<T: Exported, U>(bytes: &[u8], out: &mut [U], mut convert: impl FnMut(T) -> U) {
     let width = <T as HasDType>::DTYPE.bytes();
     assert_eq!(bytes.len(), out.len() * width, "as many elements come out as go in");
-    for (out, x) in out.iter_mut().zip(bytes.chunks_exact(width)) {
-        *out = convert(<T as Element>::from_bytes(x));
+    for (out, bytes) in out.chunks_mut(stop::EVERY).zip(bytes.chunks(stop::EVERY * width)) {
+        stop::work(out.len());
+        for (out, x) in out.iter_mut().zip(bytes.chunks_exact(width)) {
+            *out = convert(<T as Element>::from_bytes(x));
+        }
     }
 }
 

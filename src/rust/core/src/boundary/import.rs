@@ -6,6 +6,7 @@ use crate::dtype::{dispatch, DType, Element};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::Shape;
+use crate::stop;
 use num_complex::Complex;
 
 /// Positions that an error lists.
@@ -157,19 +158,25 @@ fn fill<T: Element>(
     if len == 1 {
         // An empty tensor holds nothing, so nothing is asked of the value.
         match read(0) {
-            Ok(x) => out.fill(x),
+            Ok(x) => stop::fill(out, x),
             Err(why) if !out.is_empty() => refused.note(0, why),
             Err(_) => {}
         }
     } else if filling == Filling::Column || shape.rank() < 2 {
-        for (i, slot) in out.iter_mut().enumerate() {
-            match read(i) {
-                Ok(x) => *slot = x,
-                Err(why) => refused.note(i, why),
+        for (part, out) in out.chunks_mut(stop::EVERY).enumerate() {
+            stop::work(out.len());
+            for (i, slot) in (part * stop::EVERY..).zip(out) {
+                match read(i) {
+                    Ok(x) => *slot = x,
+                    Err(why) => refused.note(i, why),
+                }
             }
         }
     } else {
         for (i, place) in row_major_places(shape).enumerate() {
+            if i % stop::EVERY == 0 {
+                stop::work(stop::EVERY);
+            }
             match read(i) {
                 Ok(x) => out[place] = x,
                 Err(why) => refused.note(i, why),
@@ -350,16 +357,17 @@ mod tests {
     fn doubles_go_into_integers_up_to_the_exact_bounds() {
         for &dtype in DType::ALL.iter().filter(|d| !d.is_float() && !d.is_complex()) {
             let (lowest, highest) = bounds(dtype);
+            let next_down = |x: f64| libm::nextafter(x, f64::NEG_INFINITY);
             dispatch!(dtype, T => {
                 let try_one = |x: f64| try_import::<T>(Source::Doubles(&[x]));
                 for x in [lowest as f64, -0.0, 0.0, 1.0] {
                     assert_eq!(try_one(x).unwrap(), [<T as Element>::from_f64(x)], "{x} into {dtype}");
                 }
                 // The largest 64-bit integers are no doubles: the next one above is out of range, the next below is not.
-                let top = if dtype.bits() == 64 { (highest as f64).next_down() } else { highest as f64 };
+                let top = if dtype.bits() == 64 { next_down(highest as f64) } else { highest as f64 };
                 assert_eq!(try_one(top).unwrap()[0].convert::<f64>(), top, "{dtype}");
                 let above = if dtype.bits() == 64 { highest as f64 } else { (highest + 1) as f64 };
-                let below = if dtype.bits() == 64 { (lowest as f64 - 1.0).next_down() } else { (lowest - 1) as f64 };
+                let below = if dtype.bits() == 64 { next_down(lowest as f64 - 1.0) } else { (lowest - 1) as f64 };
                 for x in [above, below, 0.5, -0.5, 1e300, f64::INFINITY, f64::NEG_INFINITY, 5e-324] {
                     assert_eq!(unrepresentable(try_one(x)).0, 1, "{x} into {dtype}");
                 }

@@ -172,9 +172,8 @@ mod tests {
             let middle = (pair[0] + pair[1]) / 2.0;
             let even = if low % 2 == 0 { low } else { high };
             // One unit of a double to either side of halfway is gone in an f32, and must count all the same.
-            for (x, bits) in
-                [(pair[0], low), (middle.next_down(), low), (middle, even), (middle.next_up(), high)]
-            {
+            let [below, above] = [f64::NEG_INFINITY, f64::INFINITY].map(|to| libm::nextafter(middle, to));
+            for (x, bits) in [(pair[0], low), (below, low), (middle, even), (above, high)] {
                 data.extend([x, -x]);
                 want.extend([bits, bits | 0x8000]);
             }

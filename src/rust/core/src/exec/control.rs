@@ -10,6 +10,7 @@ use crate::kernels::memory::{AlignedBytes, Memory};
 use crate::kernels::window::by_width;
 use crate::kernels::{cast, tile};
 use crate::ops::{Builder, Graph, Op, Region, Scan, While};
+use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
 
@@ -48,9 +49,6 @@ struct Buffers {
     /// For each value that is stacked, slice after slice.
     stacked: Vec<AlignedBytes>,
 }
-
-/// Says whether to stop, told how many elements were made.
-type Poll<'a> = &'a mut dyn FnMut(usize) -> bool;
 
 impl Control {
     /// Compiles an op with regions; `None` for other ops.
@@ -115,28 +113,28 @@ impl Control {
         }
     }
 
-    /// Runs it on dense operands. Returns whether it ran to the end.
-    pub fn run(&self, operands: &[View], results: &mut [ViewMut], poll: Poll) -> bool {
+    /// Runs it on dense operands.
+    pub fn run(&self, operands: &[View], results: &mut [ViewMut]) {
         if let Control::Scatter(combiner) = self {
-            return combiner.run(operands, &mut results[0], poll);
+            return combiner.run(operands, &mut results[0]);
         }
         let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
         let operands = dense.as_slice();
         match self {
-            Control::Scatter(_) => true,
+            Control::Scatter(_) => {}
             Control::If(branches) => {
                 let first = branches[0].graph().inputs().len();
                 let holds = operands[0][0] != 0;
                 let (branch, inputs) =
                     if holds { (&branches[0], &operands[1..1 + first]) } else { (&branches[1], &operands[1 + first..]) };
                 let results = results.iter_mut().map(|out| Output::Fresh(out.data));
-                branch.run_each(inputs.iter().copied(), results, poll)
+                branch.run_each(inputs.iter().copied(), results)
             }
             Control::While(cond, body, carried) => {
-                carried.with(results.len(), |buffers| repeat_while([cond, body], carried, buffers, operands, results, poll))
+                carried.with(results.len(), |buffers| repeat_while([cond, body], carried, buffers, operands, results))
             }
             Control::Scan(body, op, carried) => {
-                carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results, poll))
+                carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results))
             }
         }
     }
@@ -169,7 +167,7 @@ impl Carried {
 
     /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of R, gets some of
     /// its own.
-    fn with(&self, length: usize, run: impl FnOnce(&mut Buffers) -> bool) -> bool {
+    fn with(&self, length: usize, run: impl FnOnce(&mut Buffers)) {
         match self.buffers.try_borrow_mut() {
             Ok(mut buffers) => run(&mut buffers),
             Err(_) => run(&mut self.allocate(length)),
@@ -202,7 +200,7 @@ fn enter<'a>(
     init: &[&[u8]],
 ) -> Numbers {
     let [first, second] = state;
-    first.iter_mut().zip(init).for_each(|(buffer, bytes)| buffer.as_mut_slice().copy_from_slice(bytes));
+    first.iter_mut().zip(init).for_each(|(buffer, bytes)| stop::copy(bytes, buffer.as_mut_slice()));
     let state = [first, second].map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
     let buffer = memory.add_write(scratch.as_mut_slice());
     Numbers { state, scratch: Scratch { buffer, taken: registers } }
@@ -228,13 +226,13 @@ fn add_reads<'a>(memory: &mut Memory<'a>, values: &[&'a [u8]]) -> Vec<usize> {
 
 /// Copies the last state to the results.
 fn leave(memory: &Memory, state: &[usize], results: &mut [ViewMut]) {
-    state.iter().zip(results).for_each(|(&buffer, out)| out.data.copy_from_slice(memory.bytes(buffer)));
+    state.iter().zip(results).for_each(|(&buffer, out)| stop::copy(memory.bytes(buffer), out.data));
 }
 
 fn repeat_while(
     [cond, body]: [&Executable; 2], carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]],
-    results: &mut [ViewMut], poll: Poll,
-) -> bool {
+    results: &mut [ViewMut],
+) {
     let n = results.len();
     let (init, rest) = operands.split_at(n);
     let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
@@ -252,31 +250,25 @@ fn repeat_while(
             body.repeated(&mut memory, repeated, &mut scratch)
         });
         let first = [&of_cond, &state[0][..], &for_cond, &[test]].concat();
-        if !cond.repeated(&mut memory, first, &mut scratch).run(&mut memory, poll) {
-            return false;
-        }
+        cond.repeated(&mut memory, first, &mut scratch).run(&mut memory);
         let mut turn = 0;
         while memory.bytes(test)[0] != 0 {
-            if !turns[turn].run(&mut memory, poll) {
-                return false;
-            }
+            turns[turn].run(&mut memory);
             turn = 1 - turn;
         }
         leave(&memory, &state[turn], results);
-        true
     }))
 }
 
 fn scan(
     body: &Executable, op: &Scan, carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]], results: &mut [ViewMut],
-    poll: Poll,
-) -> bool {
+) {
     let (init, rest) = operands.split_at(op.carried);
     let (sliced, rest) = rest.split_at(op.sliced);
     let (last, stacks) = results.split_at_mut(op.carried);
     let [_, read_types, written_types] = &carried.types;
     let Buffers { state, read, written, scratch, stacked } = buffers;
-    let done = with_arena(body, |arena| {
+    with_arena(body, |arena| {
         let mut memory = Memory::with_capacity(2 * op.carried + sliced.len() + rest.len() + written.len() + 3);
         let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
         let of_body = own(&mut memory, body, arena);
@@ -292,15 +284,12 @@ fn scan(
             for ((aval, source), &buffer) in read_types.iter().zip(sliced).zip(&read) {
                 copy_slice(aval.dtype, op.length, at, source, memory.bytes_mut(buffer));
             }
-            if !turns[step % 2].run(&mut memory, poll) {
-                return false;
-            }
+            turns[step % 2].run(&mut memory);
             for ((aval, all), &buffer) in written_types.iter().zip(stacked.iter_mut()).zip(&written) {
                 all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()].copy_from_slice(memory.bytes(buffer));
             }
         }
         leave(&memory, &state[op.length % 2], last);
-        true
     });
     // Slice after slice lies the new dimension last; in the result it is the first.
     for ((aval, all), out) in written_types.iter().zip(stacked).zip(stacks) {
@@ -310,7 +299,6 @@ fn scan(
         let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
         dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
     }
-    done
 }
 
 /// One slice along the first dimension, dense.

@@ -26,10 +26,12 @@
 
 use super::views::Views;
 use crate::dtype::DType;
-use crate::graph::{Def, Value};
+use crate::graph::{Def, Value, NODE};
+use crate::growth::table;
 use crate::kernels::tile::TILE;
 use crate::ops::{ByBlocks, ByVector, DotGeneral, Graph, Op};
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -207,25 +209,28 @@ pub(super) fn by_vector(graph: &Graph, views: &Views, op: &DotGeneral, operands:
 
 /// Cuts a graph into units.
 pub fn partition(graph: &Graph, views: &Views) -> Units {
-    let roles: Vec<Role> = (0..graph.nodes().len()).map(|node| role(graph, views, node)).collect();
-    let mut is_output = vec![false; graph.values().count()];
+    let nodes = (0..graph.nodes().len()).inspect(|_| stop::work(NODE));
+    let roles: Vec<Role> = nodes.map(|node| role(graph, views, node)).collect();
+    let mut is_output = table(false, graph.values().count());
     graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
     let mut planner = Planner {
         graph,
         views,
         roles: &roles,
-        unit_of: vec![usize::MAX; roles.len()],
+        unit_of: table(usize::MAX, roles.len()),
         drafts: vec![],
         by_len: HashMap::new(),
         readers: vec![],
         is_output,
     };
     for node in order(graph, &roles) {
+        stop::work(NODE);
         planner.put(node);
     }
     if planner.drafts.iter().filter(|d| d.group.is_some()).count() > 1 {
         planner.find_readers();
         for node in (0..roles.len()).rev() {
+            stop::work(NODE);
             planner.sink(node);
         }
     }
@@ -254,7 +259,7 @@ fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
         _ => false,
     };
     let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
-    let mut missing = vec![0; nodes.len()];
+    let mut missing = table(0, nodes.len());
     for (number, node) in nodes.iter().enumerate() {
         for made in node.operands.iter().filter_map(|&v| maker(graph, v)) {
             readers[made].push(number);
@@ -263,7 +268,7 @@ fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
     }
     let mut ready: BinaryHeap<Reverse<usize>> =
         (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
-    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), vec![false; nodes.len()]);
+    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
     for number in 0..nodes.len() {
         // All before it in the graph are done by now, and its operands are among these.
         while let Some(next) = ready.pop().map(|Reverse(next)| next).or((!done[number]).then_some(number)) {
@@ -562,7 +567,7 @@ impl Planner<'_> {
         for (node, unit) in first_use {
             sources[unit].push(node);
         }
-        let mut made = vec![None; kept.len()];
+        let mut made = table(None, kept.len());
         let mut units: Vec<Unit> = Vec::with_capacity(drafts.len());
         let mut emit = |nodes: Vec<usize>, group| {
             for result in nodes.iter().flat_map(|&n| &graph.nodes()[n].results) {

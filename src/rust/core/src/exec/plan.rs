@@ -20,10 +20,12 @@ use super::tile::{compile, Compiled, Kept, Program, Stored};
 use super::views::Views;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Node, Value};
+use crate::graph::{Def, Node, Value, NODE};
+use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Aval, Layout};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -176,7 +178,7 @@ impl<'a> Planner<'a> {
         let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
         let views = Views::of(graph);
         let units = partition(graph, &views);
-        let (places, homes, last_use) = (vec![None; count], vec![None; count], vec![0; count]);
+        let (places, homes, last_use) = (table(None, count), table(None, count), table(0, count));
         let (in_place, parts, arena) = (HashMap::new(), HashMap::new(), Arena::default());
         Planner { graph, views, units, places, last_use, homes, in_place, parts, arena, plan, leaves: false }
     }
@@ -202,7 +204,10 @@ impl<'a> Planner<'a> {
             }
         }
         self.donate(donated);
-        (0..self.units.units.len()).for_each(|unit| self.join(unit));
+        for unit in 0..self.units.units.len() {
+            stop::work(NODE);
+            self.join(unit);
+        }
     }
 
     /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by side, each is
@@ -239,6 +244,7 @@ impl<'a> Planner<'a> {
         self.find_homes(donated);
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
+            stop::work(NODE);
             match unit.group {
                 Some(group) => self.group(number, &unit.nodes, group),
                 None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) => {}
@@ -257,7 +263,7 @@ impl<'a> Planner<'a> {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v))];
-                self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval, span)] });
+                push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval, span)] });
             }
         }
         self.plan.arena = self.arena.size;
@@ -285,6 +291,7 @@ impl<'a> Planner<'a> {
     /// Unit after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever.
     fn find_last_uses(&mut self) {
         for (number, unit) in self.units.units.iter().enumerate() {
+            stop::work(NODE);
             for node in unit.nodes.iter().map(|&n| &self.graph.nodes()[n]) {
                 for &v in node.operands.iter().chain(&node.results) {
                     let last = &mut self.last_use[self.views.root(v).index()];
@@ -394,7 +401,7 @@ impl<'a> Planner<'a> {
             }
         }
         let action = control.map_or_else(|| Action::Apply(node.op.clone()), |c| Action::Control(Rc::new(c)));
-        self.plan.steps.push(Step { action, operands, results });
+        push(&mut self.plan.steps, Step { action, operands, results });
         copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
         Ok(())
     }
@@ -424,7 +431,7 @@ impl<'a> Planner<'a> {
         for (_, span) in &results[kept.len()..] {
             self.arena.release(span.range.start, span.range.len());
         }
-        self.plan.steps.push(Step { action: Action::Tiles(Rc::new(program)), operands, results });
+        push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
     /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache leaves it
@@ -476,7 +483,7 @@ impl<'a> Planner<'a> {
         let span = self.take(aval.bytes());
         copies.push((span.range.start, aval.bytes()));
         let operands = vec![(aval.clone(), place.clone())];
-        self.plan.steps.push(Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
+        push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
         *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 

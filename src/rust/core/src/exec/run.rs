@@ -7,10 +7,12 @@ use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::frame::Bound;
+use crate::kernels::math::Level;
 use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
 use crate::ops::{self, Graph};
 use crate::passes;
+use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::RefCell;
 
@@ -30,7 +32,6 @@ pub struct Executable {
     graph: Graph,
     plan: Plan,
     may_share: bool,
-    prints: bool,
     // Kept between runs, so that a warm call allocates nothing of the program's size.
     pub(super) arena: RefCell<AlignedBytes>,
 }
@@ -39,7 +40,7 @@ impl Executable {
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be reused.
     ///
     /// # Errors
-    /// [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
+    /// Those of [`Level::check`]. [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
         Executable::new(graph, donated, true)
     }
@@ -50,6 +51,7 @@ impl Executable {
     }
 
     fn new(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Executable> {
+        Level::check()?;
         graph.verify()?;
         let mut graph = passes::optimise(graph)?;
         if let Some(chosen) = passes::choices(&graph)? {
@@ -57,8 +59,7 @@ impl Executable {
         }
         let plan = plan(&graph, donated, leaves)?;
         let may_share = plan.steps.iter().any(may_share);
-        let prints = graph.nodes().iter().any(|node| node.op.has_effect());
-        Ok(Executable { graph, plan, may_share, prints, arena: RefCell::default() })
+        Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -110,34 +111,23 @@ impl Executable {
         self.may_share
     }
 
-    /// Whether something in it prints.
-    pub fn prints(&self) -> bool {
-        self.prints
-    }
-
     /// Types of the outputs.
     pub fn outputs(&self) -> impl Iterator<Item = &Aval> {
         self.graph.outputs().iter().map(|&v| self.graph.aval(v))
     }
 
     /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says; an input
-    /// whose buffer is passed as an output is `None`. `poll` is told before each step how many elements it
-    /// makes, and says whether to stop.
-    ///
-    /// Returns whether it ran to the end; outputs are unspecified if not.
-    pub fn run(
-        &self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>, poll: &mut dyn FnMut(usize) -> bool,
-    ) -> bool {
+    /// whose buffer is passed as an output is `None`. It may be left as [`stop`] says, with outputs that are unspecified.
+    pub fn run(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[]));
-        self.run_each(inputs.chain(constants.iter().copied()), outputs.into_iter(), poll)
+        self.run_each(inputs.chain(constants.iter().copied()), outputs.into_iter())
     }
 
     /// As [`run`](Executable::run), without lists to be made for it: the body of a loop is run often. Inputs that were
     /// given away are empty; constants follow the inputs.
     pub(super) fn run_each<'a>(
         &self, inputs: impl Iterator<Item = &'a [u8]>, outputs: impl Iterator<Item = Output<'a>>,
-        poll: &mut dyn FnMut(usize) -> bool,
-    ) -> bool {
+    ) {
         let mut arena = self.arena.try_borrow_mut().ok();
         // A program that calls itself would find its arena taken: it gets one for the occasion.
         let mut own = AlignedBytes::default();
@@ -167,14 +157,9 @@ impl Executable {
             if step.results.iter().all(|(_, span)| unused.contains(&span.buffer)) {
                 continue;
             }
-            if poll(work(step)) {
-                return false;
-            }
-            if !apply(step, &mut memory, &names, poll) {
-                return false;
-            }
+            stop::work(work(step));
+            apply(step, &mut memory, &names);
         }
-        true
     }
 }
 
@@ -192,16 +177,16 @@ fn may_share(step: &Step) -> bool {
     }
 }
 
-/// Elements that a step makes.
+/// What a step reports before it is done: the elements that it makes. Of many, its kernels report their parts.
 fn work(step: &Step) -> usize {
-    step.results.iter().map(|(aval, _)| aval.shape.size()).sum()
+    step.results.iter().map(|(aval, _)| aval.shape.size()).sum::<usize>().min(stop::EVERY)
 }
 
 /// A program whose values stay where they are while it runs again and again: the body of a loop. What can be looked up or
 /// checked once is.
 pub(super) struct Repeated<'e, 'a> {
     steps: Vec<Prepared<'e, 'a>>,
-    /// Elements that all steps make, if they are so few that it is asked once for all whether to stop.
+    /// Elements that all steps make, if they are so few that they are reported once for all.
     few: Option<usize>,
     /// For each buffer of the program, its number in the memory.
     names: Vec<usize>,
@@ -309,14 +294,14 @@ fn ready<'a, const R: usize, const W: usize>(step: &Step, bond: &Bond<'a>, memor
 }
 
 impl<'a> Repeated<'_, 'a> {
-    /// Runs it once. Returns whether it ran to its end.
-    pub fn run(&mut self, memory: &mut Memory<'a>, poll: &mut dyn FnMut(usize) -> bool) -> bool {
-        if self.few.is_some_and(&mut *poll) {
-            return false;
+    /// Runs it once.
+    pub fn run(&mut self, memory: &mut Memory<'a>) {
+        if let Some(few) = self.few {
+            stop::work(few);
         }
         for Prepared { step, work, how } in &mut self.steps {
-            if self.few.is_none() && poll(*work) {
-                return false;
+            if self.few.is_none() {
+                stop::work(*work);
             }
             match how {
                 How::Tiles(bound, program) => {
@@ -327,7 +312,7 @@ impl<'a> Repeated<'_, 'a> {
                 }
                 How::Move(bond) => {
                     let ([from], [out]) = bond.slices(memory);
-                    out.copy_from_slice(from);
+                    stop::copy(from, out);
                 }
                 How::Ready(bond, run) => match (step.operands.len(), step.results.len()) {
                     (1, 2) => ready::<1, 2>(step, bond, memory, run),
@@ -335,22 +320,16 @@ impl<'a> Repeated<'_, 'a> {
                     (2, _) => ready::<2, 1>(step, bond, memory, run),
                     _ => ready::<3, 1>(step, bond, memory, run),
                 },
-                How::Other => {
-                    if !apply(step, memory, &self.names, poll) {
-                        return false;
-                    }
-                }
+                How::Other => apply(step, memory, &self.names),
             }
         }
-        true
     }
 }
 
-/// Does one step. Returns whether it came to its end.
-fn apply(step: &Step, memory: &mut Memory, names: &[usize], poll: &mut dyn FnMut(usize) -> bool) -> bool {
+/// Does one step.
+fn apply(step: &Step, memory: &mut Memory, names: &[usize]) {
     if let Action::Tiles(program) = &step.action {
-        program.run(step, memory, names);
-        return true;
+        return program.run(step, memory, names);
     }
     let reads = step.operands.iter().map(|(_, place)| &place.span);
     fn view<'s>(step: &'s Step, lent: &Lent<'s, '_>, i: usize) -> View<'s> {
@@ -369,7 +348,7 @@ fn apply(step: &Step, memory: &mut Memory, names: &[usize], poll: &mut dyn FnMut
             (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
             (Action::Control(_) | Action::Tiles(_), _) => {}
         }
-        return true;
+        return;
     }
     let spans: Vec<&Span> = step.results.iter().map(|(_, span)| span).collect();
     let (lent, data) = memory.lend_all(reads, &spans, names);
@@ -378,11 +357,8 @@ fn apply(step: &Step, memory: &mut Memory, names: &[usize], poll: &mut dyn FnMut
         results.map(|((aval, _), data)| ViewMut { dtype: aval.dtype, shape: &aval.shape, data }).collect();
     let operands: Vec<View> = (0..step.operands.len()).map(|i| view(step, &lent, i)).collect();
     match &step.action {
-        Action::Control(control) => {
-            return control.run(&operands, &mut results, poll);
-        }
+        Action::Control(control) => control.run(&operands, &mut results),
         Action::Apply(op) => op.eval(&operands, &mut results),
         Action::Copy | Action::Tiles(_) => {}
     }
-    true
 }

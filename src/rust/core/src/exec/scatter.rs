@@ -33,9 +33,6 @@ pub struct Combiner {
     buffers: RefCell<[AlignedBytes; 3]>,
 }
 
-/// Says whether to stop, told how many elements were made.
-type Poll<'a> = &'a mut dyn FnMut(usize) -> bool;
-
 impl Combiner {
     /// Compiles a scatter that has a region.
     ///
@@ -65,8 +62,8 @@ impl Combiner {
         buffers + self.one.held_bytes() + self.many.iter().map(Executable::held_bytes).sum::<usize>()
     }
 
-    /// Runs it on dense operands. Returns whether it ran to the end.
-    pub fn run(&self, operands: &[View], out: &mut ViewMut, poll: Poll) -> bool {
+    /// Runs it on dense operands.
+    pub fn run(&self, operands: &[View], out: &mut ViewMut) {
         // A scatter inside itself, by way of an interrupt handler of R, gets buffers of its own.
         let mut own;
         let mut borrowed = self.buffers.try_borrow_mut().ok();
@@ -77,15 +74,15 @@ impl Combiner {
                 &mut own
             }
         };
-        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers, poll))
+        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers))
     }
 
-    fn rounds<T: Element>(&self, operands: &[View], out: &mut ViewMut, buffers: &mut [AlignedBytes; 3], poll: Poll) -> bool {
+    fn rounds<T: Element>(&self, operands: &[View], out: &mut ViewMut, buffers: &mut [AlignedBytes; 3]) {
         copy::<T>(&operands[0], out);
         if out.data.is_empty() {
-            return true;
+            return;
         }
-        let [update, captured @ ..] = &operands[2..] else { return true };
+        let [update, captured @ ..] = &operands[2..] else { return };
         let targets = self.op.targets(out.shape, &operands[1], update.shape);
         let data = cast::slice_mut::<T>(out.data);
         // How many updates of the block a place has met.
@@ -96,7 +93,7 @@ impl Combiner {
         for range in tiles(update.shape.size()) {
             let elements = tile::<T>(update, range.clone(), &mut scratch);
             let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
-                self.apply(program, length, members, elements, data, captured, buffers, poll)
+                self.apply(program, length, members, elements, data, captured, buffers)
             };
             block.clear();
             targets.each(range, |number, place| {
@@ -106,9 +103,7 @@ impl Combiner {
             block.iter().for_each(|meeting| met[meeting.place] = 0);
             // What prints does so in the order of the update.
             if self.many.is_empty() {
-                if !block.chunks(1).all(|one| run(&self.one, 1, one)) {
-                    return false;
-                }
+                block.chunks(1).for_each(|one| run(&self.one, 1, one));
                 continue;
             }
             let mut ends = [0u16; TILE + 1];
@@ -125,19 +120,16 @@ impl Combiner {
                 let members = &sorted[round[0] as usize..round[1] as usize];
                 let fits = LENGTHS.iter().zip(&self.many).find(|(n, _)| members.len() > 1 && **n >= members.len());
                 let (length, program) = fits.map_or((1, &self.one), |(&n, program)| (n, program));
-                if !run(program, length, members) {
-                    return false;
-                }
+                run(program, length, members);
             }
         }
-        true
     }
 
     /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same element.
     fn apply<T: Element>(
         &self, program: &Executable, length: usize, members: &[Meeting], elements: &[T], data: &mut [T],
-        captured: &[View], [old, new, made]: &mut [AlignedBytes; 3], poll: Poll,
-    ) -> bool {
+        captured: &[View], [old, new, made]: &mut [AlignedBytes; 3],
+    ) {
         // What is beyond the members is left from another round; it is computed, and not used.
         let (olds, news) = (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
         for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(news)) {
@@ -147,13 +139,10 @@ impl Combiner {
         let inputs = [&old.as_slice()[..bytes], &new.as_slice()[..bytes]].into_iter();
         let inputs = inputs.chain(captured.iter().map(|x| x.data));
         let output = Output::Fresh(&mut made.as_mut_slice()[..bytes]);
-        if !program.run_each(inputs, std::iter::once(output), poll) {
-            return false;
-        }
+        program.run_each(inputs, std::iter::once(output));
         for (meeting, &x) in members.iter().zip(cast::slice::<T>(made.as_slice())) {
             data[meeting.place] = x;
         }
-        true
     }
 }
 

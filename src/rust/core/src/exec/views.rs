@@ -1,8 +1,10 @@
 //! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's buffer, with a
 //! layout of their own, and cost nothing.
 
-use crate::graph::Value;
+use crate::graph::{Value, NODE};
+use crate::growth::table;
 use crate::ops::Graph;
+use crate::stop;
 use crate::tensor::Layout;
 
 /// Where all values of a graph lie relative to others.
@@ -19,9 +21,10 @@ impl Views {
     pub fn of(graph: &Graph) -> Views {
         let roots: Vec<Value> = graph.values().collect();
         let count = roots.len();
-        let mut views = Views { roots, layouts: vec![None; count], whole: vec![true; count], one: vec![] };
+        let mut views = Views { roots, layouts: table(None, count), whole: table(true, count), one: vec![] };
         views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
         for node in graph.nodes() {
+            stop::work(NODE);
             let &[operand] = node.operands.as_slice() else { continue };
             let (from, result) = (graph.aval(operand), node.results[0]);
             let own = views.layout(graph, operand);

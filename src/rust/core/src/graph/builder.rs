@@ -2,8 +2,13 @@
 
 use super::{Def, Graph, Node, Operation, Value};
 use crate::error::{Error, Result};
+use crate::growth::{push, reserve, reserve_entry};
+use crate::stop;
 use crate::tensor::{Aval, Literal};
 use std::collections::HashMap;
+
+/// What a node costs that is looked at, next to an element of a tensor (see [`stop`]).
+pub(crate) const NODE: usize = 256;
 
 /// A graph under construction.
 #[derive(Debug)]
@@ -22,21 +27,21 @@ impl<O: Operation> Default for Builder<O> {
 
 impl<O: Operation> Builder<O> {
     fn value(&mut self, aval: Aval, def: Def) -> Value {
-        self.graph.values.push((aval, def));
+        push(&mut self.graph.values, (aval, def));
         Value(u32::try_from(self.graph.values.len() - 1).expect("fewer than 2^32 values fit in memory"))
     }
 
     /// A new argument.
     pub fn input(&mut self, aval: Aval) -> Value {
         let value = self.value(aval, Def::Input(self.graph.inputs.len()));
-        self.graph.inputs.push(value);
+        push(&mut self.graph.inputs, value);
         value
     }
 
     /// A new captured tensor. Its number is the count of those before it.
     pub fn constant(&mut self, aval: Aval) -> Value {
         let value = self.value(aval, Def::Constant(self.graph.constants.len()));
-        self.graph.constants.push(value);
+        push(&mut self.graph.constants, value);
         value
     }
 
@@ -47,6 +52,7 @@ impl<O: Operation> Builder<O> {
         }
         let aval = Aval { dtype: literal.dtype(), shape: Default::default(), ambiguous };
         let value = self.value(aval, Def::Literal(literal));
+        reserve_entry(&mut self.literals);
         self.literals.insert((literal, ambiguous), value);
         value
     }
@@ -56,6 +62,7 @@ impl<O: Operation> Builder<O> {
     /// # Errors
     /// Those of [`Operation::infer`]; the graph is unchanged then.
     pub fn node(&mut self, op: O, operands: &[Value]) -> Result<Vec<Value>> {
+        stop::work(NODE);
         let key = (op, operands.to_vec());
         if let Some(&node) = self.nodes.get(&key) {
             return Ok(self.graph.nodes[node].results.clone());
@@ -63,6 +70,10 @@ impl<O: Operation> Builder<O> {
         let avals: Vec<&Aval> = operands.iter().map(|&v| self.graph.aval(v)).collect();
         let types = key.0.infer(&avals)?;
         let node = self.graph.nodes.len();
+        // Room for all of it first: a node is there with its results, or not at all.
+        reserve_entry(&mut self.nodes);
+        reserve(&mut self.graph.nodes, 1);
+        reserve(&mut self.graph.values, types.len());
         let results: Vec<Value> =
             types.into_iter().enumerate().map(|(i, aval)| self.value(aval, Def::Result(node, i))).collect();
         self.graph.nodes.push(Node { op: key.0.clone(), operands: key.1.clone(), results: results.clone() });
@@ -83,7 +94,8 @@ impl<O: Operation> Builder<O> {
     /// # Errors
     /// As [`Builder::node`]: none if the values have the types of the inputs. [`Error::Internal`] for a constant.
     pub fn inline(&mut self, graph: &Graph<O>, inputs: &[Value]) -> Result<Vec<Value>> {
-        let mut values: Vec<Value> = Vec::with_capacity(graph.values.len());
+        let mut values: Vec<Value> = Vec::new();
+        reserve(&mut values, graph.values.len());
         for (aval, def) in &graph.values {
             values.push(match *def {
                 Def::Input(i) => inputs[i],

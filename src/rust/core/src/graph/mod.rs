@@ -9,6 +9,7 @@ mod text;
 mod verify;
 
 pub use builder::Builder;
+pub(crate) use builder::NODE;
 
 use crate::error::Result;
 use crate::tensor::{Aval, Literal};

@@ -1,13 +1,15 @@
 //! The text of a graph, as `print(trace_fn(f, args))` shows it.
 
 use super::{Def, Graph, Operation, Value};
+use crate::growth::{push, table};
+use crate::stop;
 use crate::tensor::Aval;
 use std::fmt;
 
 impl<O: Operation> Graph<O> {
     /// Names of all values: `%x1` inputs, `%c1` constants, `%1` results, literals by value.
     fn names(&self) -> Vec<String> {
-        let mut names = vec![String::new(); self.values.len()];
+        let mut names = table(String::new(), self.values.len());
         let mut results = 0;
         for (name, (aval, def)) in names.iter_mut().zip(&self.values) {
             *name = match def {
@@ -38,6 +40,7 @@ impl<O: Operation> Graph<O> {
     fn lines(&self, names: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         for node in &self.nodes {
+            stop::work(4 * super::NODE);
             let attributes: Vec<String> = node.op.attributes().iter().map(|(k, v)| format!("{k} = {v}")).collect();
             let attributes =
                 if attributes.is_empty() { String::new() } else { format!(" [{}] ", attributes.join(", ")) };
@@ -50,14 +53,14 @@ impl<O: Operation> Graph<O> {
                     format!("({}): ({})", join(&|v| names[v.index()].clone()), join(&aval))
                 }
             };
-            lines.push(format!("{results} = {}{attributes}({})", node.op.name(), operands.join(", ")));
+            push(&mut lines, format!("{results} = {}{attributes}({})", node.op.name(), operands.join(", ")));
             for (what, region) in node.op.regions() {
                 let names = region.names();
                 let inputs: Vec<String> = region.inputs.iter().map(|&v| region.typed(&names, v)).collect();
                 let outputs: Vec<&str> = region.outputs.iter().map(|v| names[v.index()].as_str()).collect();
-                lines.push(format!("  {what}({}):", inputs.join(", ")));
-                lines.extend(region.lines(&names).into_iter().map(|line| format!("    {line}")));
-                lines.push(format!("    gives ({})", outputs.join(", ")));
+                push(&mut lines, format!("  {what}({}):", inputs.join(", ")));
+                region.lines(&names).into_iter().for_each(|line| push(&mut lines, format!("    {line}")));
+                push(&mut lines, format!("    gives ({})", outputs.join(", ")));
             }
         }
         lines

@@ -9,6 +9,7 @@
 
 use super::{Def, Graph, Operation};
 use crate::error::{Error, Result};
+use crate::stop;
 use crate::tensor::Aval;
 
 impl<O: Operation> Graph<O> {
@@ -40,6 +41,7 @@ impl<O: Operation> Graph<O> {
             }
         }
         for (number, node) in self.nodes.iter().enumerate() {
+            stop::work(super::NODE);
             let name = node.op.name();
             let first = node.results.first().map_or(count, |v| v.index());
             if node.operands.iter().any(|v| v.index() >= first) {

@@ -1,7 +1,8 @@
 //! Types and constants as MLIR writes them.
 
 use crate::dtype::{dispatch, Bool, DType, Element};
-use crate::shape::join;
+use crate::growth::{table, Text};
+use crate::stop;
 use crate::tensor::{Aval, Literal, View};
 use num_complex::Complex;
 use std::fmt::Write;
@@ -43,21 +44,25 @@ pub fn tensor(x: &View, aval: &Aval, limit: usize) -> Option<String> {
     if aval.shape.size() > limit {
         return None;
     }
-    let all: Vec<Literal> = Places::new(x).map(|at| literal(x, at)).collect();
-    let text = if aval.dtype.part().is_float() && all.len() > LISTED {
-        let mut bytes = String::from("\"0x");
+    let mut all: Vec<Literal> = table(first, aval.shape.size());
+    all.iter_mut().zip(Places::new(x)).for_each(|(element, at)| *element = literal(x, at));
+    let mut text = Text::default();
+    text.append("dense<");
+    if aval.dtype.part().is_float() && all.len() > LISTED {
+        text.append("\"0x");
         for element in &all {
             let parts = [element.to_bytes()];
             let size = aval.dtype.bytes();
             little_endian(&parts[0][..size], aval.dtype.part().bytes()).for_each(|byte| {
-                let _ = write!(bytes, "{byte:02X}");
+                let _ = write!(text, "{byte:02X}");
             });
         }
-        bytes + "\""
+        text.append("\"");
     } else {
-        nested(&aval.shape, &all)
-    };
-    Some(format!("dense<{text}> : {}", type_of(aval)))
+        nested(&aval.shape, &all, &mut text);
+    }
+    text.append(&format!("> : {}", type_of(aval)));
+    Some(text.into_string())
 }
 
 /// Bytes of numbers of this width, lowest first, on any machine.
@@ -71,15 +76,22 @@ fn little_endian(bytes: &[u8], width: usize) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
-fn nested(sizes: &[usize], elements: &[Literal]) -> String {
-    let Some((&first, rest)) = sizes.split_first() else { return elements.first().map_or_else(String::new, |&x| element(x)) };
+fn nested(sizes: &[usize], elements: &[Literal], out: &mut Text) {
+    let Some((&first, rest)) = sizes.split_first() else { return elements.iter().take(1).for_each(|&x| out.append(&element(x))) };
     let size = elements.len() / first.max(1);
-    let rows: Vec<String> = (0..first).map(|i| nested(rest, &elements[i * size..(i + 1) * size])).collect();
-    format!("[{}]", join(&rows, ", "))
+    out.append("[");
+    for i in 0..first {
+        if i > 0 {
+            out.append(", ");
+        }
+        nested(rest, &elements[i * size..(i + 1) * size], out);
+    }
+    out.append("]");
 }
 
 /// The element at a place in memory.
 fn literal(x: &View, at: usize) -> Literal {
+    stop::work(8);
     let size = x.dtype.bytes();
     let made = Literal::from_bytes(x.dtype, &x.data[at * size..(at + 1) * size]);
     // Any byte but 0 is true.

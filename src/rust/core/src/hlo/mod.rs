@@ -13,6 +13,7 @@ pub use legalize::legalize;
 
 use crate::error::{Error, Result};
 use crate::exec::plan::donations;
+use crate::growth::Text;
 use crate::ops::Graph;
 use crate::shape::Axis;
 use crate::tensor::{Aval, View};
@@ -93,18 +94,18 @@ pub fn export(graph: &Graph, constants: &[View], options: &Options) -> Result<Mo
 
     let mut writer = text::Writer::default();
     let (body, arguments) = writer.function(&plain, constants, &attributes, options)?;
-    let mut text = String::new();
+    let mut text = Text::default();
     match &options.mesh {
         Some(mesh) => {
             let Mesh { name, devices } = mesh;
             let _ = writeln!(text, "module @anvil attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{");
             let _ = writeln!(text, "  sdy.mesh @mesh = <[{}={devices}]>", quoted(name));
         }
-        None => text.push_str("module @anvil {\n"),
+        None => text.append("module @anvil {\n"),
     }
-    text.push_str(&body);
-    text.push_str("}\n");
-    Ok(Module { text, arguments })
+    text.append(&body);
+    text.append("}\n");
+    Ok(Module { text: text.into_string(), arguments })
 }
 
 fn check_constants(graph: &Graph, constants: &[View]) -> Result<()> {

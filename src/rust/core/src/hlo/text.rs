@@ -4,16 +4,18 @@ use super::constants::{splat, tensor, type_of};
 use super::{sharding_attribute, Options};
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result};
-use crate::graph::{Def, Node, Value};
+use crate::graph::{Def, Node, Value, NODE};
+use crate::growth::{table, Text};
 use crate::ops::gather::{GATHER_NAMES, SCATTER_NAMES};
 use crate::ops::{Binary, Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
 use crate::shape::{join, Axis};
+use crate::stop;
 use crate::tensor::{Aval, View};
 
 /// Writes lines; numbers values as they are named.
 #[derive(Default)]
 pub struct Writer {
-    text: String,
+    text: Text,
     depth: usize,
     values: usize,
     constants: usize,
@@ -41,9 +43,9 @@ fn signature(operands: &[String], results: &[String]) -> String {
 
 impl Writer {
     fn line(&mut self, text: &str) {
-        self.text.extend(std::iter::repeat("  ").take(self.depth));
-        self.text.push_str(text);
-        self.text.push('\n');
+        (0..self.depth).for_each(|_| self.text.append("  "));
+        self.text.append(text);
+        self.text.append("\n");
     }
 
     /// The function `@main`, and the numbers of the constants that are arguments of it.
@@ -53,18 +55,17 @@ impl Writer {
     pub fn function(
         &mut self, graph: &Graph, constants: &[View], attributes: &[String], options: &Options,
     ) -> Result<(String, Vec<usize>)> {
-        let mut names: Names = vec![None; graph.values().count()];
+        let mut names: Names = table(None, graph.values().count());
         let mut arguments = Vec::new();
         for (i, (&v, attribute)) in graph.inputs().iter().zip(attributes).enumerate() {
             let name = format!("%arg{i}");
             arguments.push(format!("{name}: {}{attribute}", type_of(graph.aval(v))));
             names[v.index()] = Some(name);
         }
-        let read = |v: Value| {
-            graph.outputs().contains(&v) || graph.nodes().iter().any(|node| node.operands.contains(&v))
-        };
+        let mut is_read = table(false, graph.values().count());
+        graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs()).for_each(|v| is_read[v.index()] = true);
         let (mut inline, mut passed) = (Vec::new(), Vec::new());
-        for (i, &v) in graph.constants().iter().enumerate().filter(|(_, &v)| read(v)) {
+        for (i, &v) in graph.constants().iter().enumerate().filter(|(_, v)| is_read[v.index()]) {
             let aval = graph.aval(v);
             match tensor(&constants[i], aval, options.inline_limit) {
                 Some(text) => inline.push((v, text)),
@@ -94,7 +95,7 @@ impl Writer {
         self.give("return", &outputs, &results);
         self.depth = 1;
         self.line("}");
-        Ok((std::mem::take(&mut self.text), passed))
+        Ok((std::mem::take(&mut self.text).into_string(), passed))
     }
 
     /// Ends a body.
@@ -148,6 +149,7 @@ impl Writer {
     }
 
     fn node(&mut self, graph: &Graph, node: &Node<Op>, names: &mut Names) -> Result<()> {
+        stop::work(4 * NODE);
         let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
         let (Spelled::Plain(op) | Spelled::Composed(Some(op))) = node.op.spelled(&avals) else {
             let detail = format!("`{}` was to be composed of others", node.op.row().name);

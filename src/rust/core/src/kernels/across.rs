@@ -9,6 +9,7 @@ use super::memory::{AlignedBytes, Streams};
 use super::pool;
 use super::threads::threads;
 use super::tile::TILE;
+use crate::stop;
 use std::fmt;
 use std::ops::Range;
 
@@ -90,6 +91,7 @@ impl Across {
             for first in rows.clone().step_by(code.cut.longest()) {
                 let n = code.cut.longest().min(rows.end - first);
                 let start = column * self.rows + first;
+                stop::work(n);
                 // SAFETY: by `with_room`; no other piece has these elements.
                 unsafe { each.run(&code.cut, &Tile { elements: start..start + n, segments: 0..0 }) };
                 for (fold, bytes, place, ..) in &mut folds {

@@ -6,6 +6,7 @@ use super::frame::{Code, Extent, Instruction, Kernel, Tile, Window};
 use super::memory::Streams;
 use super::pool;
 use super::threads::threads;
+use crate::stop;
 use std::mem::size_of;
 use std::ops::Range;
 
@@ -66,7 +67,9 @@ impl Blocks {
                 unsafe {
                     product.run(&code.cut, &tile(elements.clone()));
                     for start in elements.clone().step_by(code.cut.longest()) {
-                        rest.run(&code.cut, &tile(start..(start + code.cut.longest()).min(elements.end)));
+                        let tile = tile(start..(start + code.cut.longest()).min(elements.end));
+                        stop::work(tile.elements.len());
+                        rest.run(&code.cut, &tile);
                     }
                 }
             });

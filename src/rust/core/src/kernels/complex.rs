@@ -1,4 +1,5 @@
 //! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and rounds once.
+//! Functions of real numbers are those of the crate `libm`, as the system's give other bits on other systems.
 //!
 //! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that the sign of
 //! zero says, and what has one infinite part is infinite whatever the other is. Nothing overflows or underflows on the
@@ -149,7 +150,7 @@ pub fn pow(z: C, w: C) -> C {
         return new(1.0, 0.0);
     }
     if z.im == 0.0 && z.re >= 0.0 && w.im == 0.0 {
-        return new(z.re.powf(w.re), 0.0);
+        return new(libm::pow(z.re, w.re), 0.0);
     }
     if z == new(0.0, 0.0) {
         let zero = if w.re > 0.0 { 0.0 } else { f64::NAN };
@@ -205,7 +206,7 @@ pub fn sqrt(z: C) -> C {
         size if size < 1e-290 => (x * 2f64.powi(108), y * 2f64.powi(108), 2f64.powi(-54)),
         _ => (x, y, 1.0),
     };
-    let t = ((x.abs() + x.hypot(y)) * 0.5).sqrt();
+    let t = ((x.abs() + libm::hypot(x, y)) * 0.5).sqrt();
     let other = y.abs() / (2.0 * t);
     let (re, im) = if x >= 0.0 { (t, other) } else { (other, t) };
     new(re * back, im.copysign(y) * back)
@@ -220,7 +221,7 @@ fn beyond_unit(z: C) -> Option<f64> {
     // Squares with their rounding errors, and sums with theirs.
     let square = |v: f64| {
         let p = v * v;
-        (p, v.mul_add(v, -p))
+        (p, libm::fma(v, v, -p))
     };
     let ((p, dp), (q, dq)) = (square(x), square(y));
     let a = p - 1.0;
@@ -234,7 +235,7 @@ fn beyond_unit(z: C) -> Option<f64> {
 /// Logarithm by `log`, in units of which `e` has `unit`.
 fn log_by(z: C, log: fn(f64) -> f64, unit: f64) -> C {
     let re = match beyond_unit(z) {
-        Some(d) => 0.5 * d.ln_1p() * unit,
+        Some(d) => 0.5 * libm::log1p(d) * unit,
         None => {
             let large = z.re.abs().max(z.im.abs());
             // Powers of two keep the absolute value in range, and its digits if it is subnormal.
@@ -246,34 +247,34 @@ fn log_by(z: C, log: fn(f64) -> f64, unit: f64) -> C {
                 0
             };
             let by = 2f64.powi(shift);
-            log((z.re * by).hypot(z.im * by)) - f64::from(shift) * log(2.0)
+            log(libm::hypot(z.re * by, z.im * by)) - f64::from(shift) * log(2.0)
         }
     };
-    new(re, z.im.atan2(z.re) * unit)
+    new(re, libm::atan2(z.im, z.re) * unit)
 }
 
 /// Natural logarithm; the cut is along the negative real axis. At most 2 epsilon.
 pub fn ln(z: C) -> C {
-    log_by(z, f64::ln, 1.0)
+    log_by(z, libm::log, 1.0)
 }
 
 /// Logarithm to base 2. At most 4 epsilon.
 pub fn log2(z: C) -> C {
-    log_by(z, f64::log2, std::f64::consts::LOG2_E)
+    log_by(z, libm::log2, std::f64::consts::LOG2_E)
 }
 
 /// Logarithm to base 10. At most 4 epsilon.
 pub fn log10(z: C) -> C {
-    log_by(z, f64::log10, std::f64::consts::LOG10_E)
+    log_by(z, libm::log10, std::f64::consts::LOG10_E)
 }
 
 /// `e^x` times `(re, im)`, where `e^x` may overflow and the product not.
 fn scaled_exp(x: f64, re: f64, im: f64) -> C {
     if x > 700.0 {
-        let (first, rest) = (700f64.exp(), (x - 700.0).exp());
+        let (first, rest) = (libm::exp(700.0), libm::exp(x - 700.0));
         return new(first * re * rest, first * im * rest);
     }
-    let e = x.exp();
+    let e = libm::exp(x);
     new(e * re, e * im)
 }
 
@@ -281,12 +282,12 @@ fn scaled_exp(x: f64, re: f64, im: f64) -> C {
 pub fn exp(z: C) -> C {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return new(x.exp(), y);
+        return new(libm::exp(x), y);
     }
     if !y.is_finite() && x.is_infinite() {
         return if x < 0.0 { new(0.0, 0.0) } else { new(x, f64::NAN) };
     }
-    scaled_exp(x, y.cos(), y.sin())
+    scaled_exp(x, libm::cos(y), libm::sin(y))
 }
 
 // ---- hyperbolic and trigonometric functions ----
@@ -295,16 +296,16 @@ pub fn exp(z: C) -> C {
 pub fn sinh(z: C) -> C {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return new(x.sinh(), y);
+        return new(libm::sinh(x), y);
     }
     if !y.is_finite() {
         return new(if x == 0.0 || x.is_infinite() { x } else { f64::NAN }, f64::NAN);
     }
     if x.abs() > 700.0 {
         // Half of the exponential, as far as a double can tell.
-        return scaled_exp(x.abs(), 0.5f64.copysign(x) * y.cos(), 0.5 * y.sin());
+        return scaled_exp(x.abs(), 0.5f64.copysign(x) * libm::cos(y), 0.5 * libm::sin(y));
     }
-    new(x.sinh() * y.cos(), x.cosh() * y.sin())
+    new(libm::sinh(x) * libm::cos(y), libm::cosh(x) * libm::sin(y))
 }
 
 /// Hyperbolic cosine. At most 2 epsilon.
@@ -312,7 +313,7 @@ pub fn cosh(z: C) -> C {
     let (x, y) = (z.re, z.im);
     let zero = || 0f64.copysign(x) * 1f64.copysign(y);
     if y == 0.0 {
-        return new(x.cosh(), zero());
+        return new(libm::cosh(x), zero());
     }
     if !y.is_finite() {
         return if x == 0.0 {
@@ -324,9 +325,9 @@ pub fn cosh(z: C) -> C {
         };
     }
     if x.abs() > 700.0 {
-        return scaled_exp(x.abs(), 0.5 * y.cos(), 0.5f64.copysign(x) * y.sin());
+        return scaled_exp(x.abs(), 0.5 * libm::cos(y), 0.5f64.copysign(x) * libm::sin(y));
     }
-    new(x.cosh() * y.cos(), x.sinh() * y.sin())
+    new(libm::cosh(x) * libm::cos(y), libm::sinh(x) * libm::sin(y))
 }
 
 /// Hyperbolic tangent. At most 3 epsilon.
@@ -336,10 +337,10 @@ pub fn cosh(z: C) -> C {
 pub fn tanh(z: C) -> C {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return new(x.tanh(), y);
+        return new(libm::tanh(x), y);
     }
     if x.is_infinite() {
-        let sign = if y.is_finite() { y.sin() * y.cos() } else { y };
+        let sign = if y.is_finite() { libm::sin(y) * libm::cos(y) } else { y };
         return new(1f64.copysign(x), 0f64.copysign(sign));
     }
     if !y.is_finite() {
@@ -347,11 +348,11 @@ pub fn tanh(z: C) -> C {
     }
     // The real part is 1 to the last digit, and the formula below would overflow.
     if x.abs() > 22.0 {
-        let e = (-x.abs()).exp();
-        return new(1f64.copysign(x), 4.0 * y.sin() * y.cos() * e * e);
+        let e = libm::exp(-x.abs());
+        return new(1f64.copysign(x), 4.0 * libm::sin(y) * libm::cos(y) * e * e);
     }
-    let t = y.tan();
-    let (beta, s) = (1.0 + t * t, x.sinh());
+    let t = libm::tan(y);
+    let (beta, s) = (1.0 + t * t, libm::sinh(x));
     let rho = (1.0 + s * s).sqrt();
     if t.is_infinite() {
         return new(rho / s, 1.0 / t);
@@ -405,21 +406,21 @@ fn half_excess(a: f64, b: f64, hypot: f64) -> f64 {
 /// exception handling", ACM Transactions on Mathematical Software 23 (1997).
 fn inverse_parts(x: f64, y: f64) -> Parts {
     // The foci of the ellipses are at -1 and 1: distances to them, and half of the major axis.
-    let (r, s) = ((x + 1.0).hypot(y), (x - 1.0).hypot(y));
+    let (r, s) = (libm::hypot(x + 1.0, y), libm::hypot(x - 1.0, y));
     let a = ((r + s) / 2.0).max(1.0);
     let im = if a < 10.0 {
         if x == 1.0 && y < EPSILON * EPSILON / 128.0 {
             y.sqrt()
         } else if y >= EPSILON * (x - 1.0).abs() {
             let beyond = half_excess(y, 1.0 + x, r) + half_excess(y, 1.0 - x, s);
-            (beyond + (beyond * (a + 1.0)).sqrt()).ln_1p()
+            libm::log1p(beyond + (beyond * (a + 1.0)).sqrt())
         } else if x < 1.0 {
             y / ((1.0 - x) * (1.0 + x)).sqrt()
         } else {
-            ((x - 1.0) + ((x - 1.0) * (x + 1.0)).sqrt()).ln_1p()
+            libm::log1p((x - 1.0) + ((x - 1.0) * (x + 1.0)).sqrt())
         }
     } else {
-        (a + (a * a - 1.0).sqrt()).ln()
+        libm::log(a + (a * a - 1.0).sqrt())
     };
     // Products below would be subnormal: both sides of the angle are made larger.
     if x < 4.0 * f64::MIN_POSITIVE.sqrt() {
@@ -459,14 +460,14 @@ pub fn asin(z: C) -> C {
         };
     }
     if x > HUGE || y > HUGE {
-        return signed(x.atan2(y), ln(new(x, y)).re + LN_2);
+        return signed(libm::atan2(x, y), ln(new(x, y)).re + LN_2);
     }
     // Here the result is its argument, whose digits the sums with 1 would lose.
     if x < EPSILON && y < EPSILON {
         return z;
     }
     let parts = inverse_parts(x, y);
-    let re = parts.sine.map_or_else(|| parts.sides.1.atan2(parts.sides.0), f64::asin);
+    let re = parts.sine.map_or_else(|| libm::atan2(parts.sides.1, parts.sides.0), libm::asin);
     signed(re, parts.im)
 }
 
@@ -484,15 +485,15 @@ pub fn acos(z: C) -> C {
         };
     }
     if x > HUGE || y > HUGE {
-        return new(y.atan2(z.re), im(ln(new(x, y)).re + LN_2));
+        return new(libm::atan2(y, z.re), im(ln(new(x, y)).re + LN_2));
     }
     if x < EPSILON && y < EPSILON {
         return new(FRAC_PI_2 - z.re, -z.im);
     }
     let parts = inverse_parts(x, y);
     let re = match parts.sine {
-        Some(b) => (if negative { -b } else { b }).acos(),
-        None => parts.sides.0.atan2(if negative { -parts.sides.1 } else { parts.sides.1 }),
+        Some(b) => libm::acos(if negative { -b } else { b }),
+        None => libm::atan2(parts.sides.0, if negative { -parts.sides.1 } else { parts.sides.1 }),
     };
     new(re, im(parts.im))
 }
@@ -525,7 +526,7 @@ pub fn atanh(z: C) -> C {
     let (x, y) = (z.re.abs(), z.im.abs());
     let signed = |re: f64, im: f64| new(re.copysign(z.re), im.copysign(z.im));
     if x == 0.0 {
-        return new(z.re, z.im.atan());
+        return new(z.re, libm::atan(z.im));
     }
     if y == 0.0 && x <= 1.0 {
         return new(libm::atanh(z.re), z.im);
@@ -548,12 +549,12 @@ pub fn atanh(z: C) -> C {
     }
     let beside = 1.0 - x;
     let re = if x == 1.0 && y < EPSILON {
-        (LN_2 - y.ln()) / 2.0
+        (LN_2 - libm::log(y)) / 2.0
     } else {
         // A `y` whose square is nothing counts for nothing unless `x` is 1, which is above.
-        (4.0 * x / (beside * beside + y * y)).ln_1p() / 4.0
+        libm::log1p(4.0 * x / (beside * beside + y * y)) / 4.0
     };
-    let im = if x == 1.0 { 2f64.atan2(-y) / 2.0 } else { (2.0 * y).atan2(beside * (1.0 + x) - y * y) / 2.0 };
+    let im = if x == 1.0 { libm::atan2(2.0, -y) / 2.0 } else { libm::atan2(2.0 * y, beside * (1.0 + x) - y * y) / 2.0 };
     signed(re, im)
 }
 

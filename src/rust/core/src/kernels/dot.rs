@@ -17,9 +17,10 @@ use super::memory::zeroed;
 use super::wide::wide;
 use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
+use crate::stop;
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
+use ndarray::{s, ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
 use num_complex::Complex;
 use std::marker::PhantomData;
 use std::ops::{Add, Range};
@@ -154,10 +155,23 @@ pub trait Dot: Element {
     }
 }
 
+/// Cuts rows, or sums, into parts of [`PART`]; the last one is longer if it would be shorter, as short ones are not made by
+/// blocks.
+fn parts(n: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = (n / PART).max(1);
+    (0..count).map(move |i| i * PART..if i + 1 == count { n } else { (i + 1) * PART })
+}
+
 /// The product by ndarray, whose kernels choose AVX2 and FMA at run time.
 fn by_blocks<T: Element + LinalgScalar>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], mut out: Block<T>) {
     assert!(out.sizes == [m, n], "a result of other sizes");
-    general_mat_mul(T::one(), &lhs.view(m, k), &rhs.view(k, n), T::zero(), &mut out.view());
+    // In parts between which it may be stopped: of the rows, and of the blocks in which sums are made anyway.
+    for (i, l) in parts(m).flat_map(|i| parts(k).map(move |l| (i.clone(), l))) {
+        let (lhs, rhs) = (lhs.from(i.start, l.start).view(i.len(), l.len()), rhs.from(l.start, 0).view(l.len(), n));
+        let before = if l.start == 0 { T::zero() } else { T::one() };
+        stop::work(i.len() * n * l.len() / PRODUCTS);
+        general_mat_mul(T::one(), &lhs, &rhs, before, &mut out.view().slice_mut(s![i, ..]));
+    }
     // A sum starts at 0: one of products that vanish below it is not -0, which it is here or not by its place in the result.
     out.view().mapv_inplace(|x| x + T::zero());
 }
@@ -249,6 +263,9 @@ fn dot_plain<T: Element>(
     for j in 0..n {
         sums.fill(T::default());
         for l in 0..k {
+            if l % 64 == 0 {
+                stop::work(m * (k - l).min(64) / PRODUCTS);
+            }
             let (column, y) = (&lhs.data[lhs.at(0, l)..][..m], rhs.get(l, j));
             wide(|| sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum = step(*sum, x, y)));
         }
@@ -279,6 +296,13 @@ impl Dot for Bool {
 
 /// About how long a multiplication with its addition takes, in picoseconds.
 pub const STEP: usize = 50;
+
+/// Products that take about as long as an element of other work, as [`stop::work`] counts it.
+pub const PRODUCTS: usize = 16;
+
+/// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its blocks, which are
+/// 256.
+const PART: usize = 512;
 
 /// Rows of the result in a piece of work, at most.
 const ROWS: usize = 256;

@@ -19,6 +19,7 @@ use super::threads::threads;
 use super::tile::{gather, TILE};
 use crate::dtype::Element;
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Layout, Literal};
 use std::cell::RefCell;
 use std::fmt;
@@ -257,7 +258,10 @@ impl Kernel {
 pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
     for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(cast::slice_mut::<T>(out)) {
         *out = T::finish(fold, len, &mut |add| {
-            for partial in partials.chunks(PARTIAL) {
+            for (i, partial) in partials.chunks(PARTIAL).enumerate() {
+                if i % stop::EVERY == 0 {
+                    stop::work(stop::EVERY);
+                }
                 add(Partial::try_from(partial).expect("a whole number of partials"));
             }
         });
@@ -442,8 +446,10 @@ impl<'c, 'a> Bound<'c, 'a> {
 /// the registers.
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
+        let tile = Tile::new(cut, tile);
+        stop::work(tile.elements.len());
         // SAFETY: by the caller.
-        unsafe { run_on(code, cut, &Tile::new(cut, tile)) };
+        unsafe { run_on(code, cut, &tile) };
     }
 }
 

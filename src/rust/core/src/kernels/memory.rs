@@ -1,6 +1,8 @@
 //! The memory of one run: buffers by number, lent out a step at a time. One of the two places that turn pointers into
 //! slices (the other is [`super::cast`]); callers never see a pointer.
 
+use crate::growth::reserve;
+use crate::stop;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -330,14 +332,6 @@ fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>))
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
 }
-/// What a panic carries if memory could not be had: the caller at the border makes an error of it. A plain `vec![]` would
-/// end the process instead.
-#[derive(Debug)]
-pub struct OutOfMemory {
-    /// Bytes that were asked for.
-    pub bytes: usize,
-}
-
 /// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3), `M_MMAP_THRESHOLD`). Advice
 /// about less would stay with the heap: every small piece that comes to lie there would cost a huge page to be cleared.
 const OWN_PAGES: usize = 32 << 20;
@@ -345,17 +339,20 @@ const OWN_PAGES: usize = 32 << 20;
 /// A vector of zeros (`FALSE`), for temporary values of a tensor's size.
 ///
 /// # Panics
-/// With [`OutOfMemory`] if it cannot be had.
+/// With [`OutOfMemory`](crate::growth::OutOfMemory) if it cannot be had.
 pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     let mut out: Vec<T> = Vec::new();
-    if out.try_reserve_exact(n).is_err() {
-        std::panic::panic_any(OutOfMemory { bytes: n.saturating_mul(std::mem::size_of::<T>()) });
-    }
+    reserve(&mut out, n);
     let bytes = n * std::mem::size_of::<T>();
     if bytes >= OWN_PAGES {
         super::blocks::advise(out.as_mut_ptr().cast(), bytes);
     }
-    out.resize(n, T::default());
+    while out.len() < n {
+        // In parts between which it may be stopped: these pages are touched for the first time.
+        let part = (OWN_PAGES / std::mem::size_of::<T>().max(1)).min(n - out.len());
+        out.resize(out.len() + part, T::default());
+        stop::work(if out.len() < n { stop::EVERY } else { 0 });
+    }
     out
 }
 
@@ -367,7 +364,7 @@ impl AlignedBytes {
     /// Zeroed bytes.
     ///
     /// # Panics
-    /// With [`OutOfMemory`] if they cannot be had.
+    /// With [`OutOfMemory`](crate::growth::OutOfMemory) if they cannot be had.
     pub fn zeroed(len: usize) -> AlignedBytes {
         AlignedBytes(zeroed(len.div_ceil(16)), len)
     }

@@ -8,6 +8,7 @@
 use super::pool;
 use super::wide::wide;
 use crate::dtype::Element;
+use crate::stop;
 use crate::tensor::View;
 use std::mem::size_of;
 
@@ -87,6 +88,7 @@ fn transpose<T: Element>(data: &[T], first: isize, [row, column]: [Dim; 2], buff
         let run = RUN.min(column.size - j);
         for i in (0..row.size).step_by(width) {
             let lines = width.min(row.size - i);
+            stop::work(lines * run);
             for (line, buffer) in buffer.chunks_exact_mut(RUN).take(lines).enumerate() {
                 let at = first + (i + line) as isize * row.from + j as isize;
                 buffer[..run].copy_from_slice(&data[at as usize..][..run]);

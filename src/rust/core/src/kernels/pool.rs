@@ -5,6 +5,9 @@
 //! is cut by size, never by the number of threads, and each piece makes elements that no other makes, so that a result
 //! does not depend on that number.
 //!
+//! A piece that is left (see [`stop`]), by a panic too, ends the region: pieces that nobody has taken are dropped, and
+//! helpers leave theirs when they look next.
+//!
 //! One region is shared at a time. What a second thread of the process starts meanwhile, or a piece of a region, it does
 //! alone.
 //!
@@ -12,6 +15,7 @@
 //! own and never touches the locks of the parent's.
 
 use super::threads::threads;
+use crate::stop;
 use rayon::ThreadPoolBuilder;
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -28,6 +32,9 @@ const LOOK_OUT: Duration = Duration::from_micros(50);
 
 /// A helper that gave way, and was away for longer than this, is on a core that others want: it sleeps.
 const AWAY: Duration = Duration::from_micros(5);
+
+/// How long the caller sleeps until it looks whether it shall stop.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Looks between two looks at the clock.
 const LOOKS: usize = 64;
@@ -59,7 +66,9 @@ struct Pool {
     call: Condvar,
     /// Whether the caller sleeps until the last helper has left.
     waiting: AtomicBool,
-    end: Mutex<()>,
+    /// Whether helpers leave the pieces that they are in.
+    stop: AtomicBool,
+    left: Mutex<()>,
     ended: Condvar,
 }
 
@@ -87,7 +96,8 @@ impl Pool {
             called: Mutex::new(0),
             call: Condvar::new(),
             waiting: AtomicBool::new(false),
-            end: Mutex::new(()),
+            stop: AtomicBool::new(false),
+            left: Mutex::new(()),
             ended: Condvar::new(),
         }
     }
@@ -129,25 +139,34 @@ impl Pool {
         }
     }
 
-    /// Does a piece. If it panics, the pieces that nobody has taken are dropped, and the caller will hear of it.
+    /// Does a piece. If it panics, the region ends, and the caller will hear of it.
     fn run(&self, region: &Region, left: usize) {
         let piece = region.count - left;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (region.piece)(piece))) {
-            self.state.fetch_and(PIECE - 1, AcqRel);
-            lock(&region.panic).get_or_insert(panic);
+            self.end(region, panic);
         }
+    }
+
+    /// Ends a region: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on with the first
+    /// panic.
+    fn end(&self, region: &Region, panic: Box<dyn Any + Send>) {
+        lock(&region.panic).get_or_insert(panic);
+        self.state.fetch_and(PIECE - 1, AcqRel);
+        self.stop.store(true, Relaxed);
     }
 
     /// Shares the pieces of a region with up to `seats` helpers.
     fn share(&'static self, region: &Region, seats: usize) {
         self.hire(seats);
+        // Nobody is in a region, of which the state tells the helpers after this.
+        self.stop.store(false, Relaxed);
         self.region.store(std::ptr::from_ref(region).cast_mut().cast(), Relaxed);
         self.state.store(region.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
         self.wake(seats);
         while let Some(left) = self.take(0) {
             self.run(region, left);
         }
-        self.wait();
+        self.wait(region);
     }
 
     /// Makes helpers until there are as many, or the system has no more. They live on threads of rayon.
@@ -187,7 +206,7 @@ impl Pool {
     }
 
     /// Waits until no helper is in the region, of which no piece is left.
-    fn wait(&self) {
+    fn wait(&self, region: &Region) {
         let is_over = || self.state.load(SeqCst) & INSIDE == 0;
         let start = Instant::now();
         while start.elapsed() < LOOK_OUT {
@@ -199,15 +218,24 @@ impl Pool {
             }
         }
         self.waiting.store(true, SeqCst);
-        let mut end = lock(&self.end);
+        let mut end = lock(&self.left);
         while !is_over() {
-            end = self.ended.wait(end).unwrap_or_else(PoisonError::into_inner);
+            end = self.ended.wait_timeout(end, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            if !is_over() && lock(&region.panic).is_none() {
+                // Whoever is asked may run something that needs the lock.
+                drop(end);
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(stop::check)) {
+                    self.end(region, panic);
+                }
+                end = lock(&self.left);
+            }
         }
         self.waiting.store(false, SeqCst);
     }
 
     /// The life of a helper.
-    fn help(&self) {
+    fn help(&'static self) {
+        stop::follow(&self.stop);
         loop {
             let Some(first) = self.take(1) else {
                 self.rest();
@@ -225,7 +253,7 @@ impl Pool {
             let state = self.state.fetch_sub(1, SeqCst);
             if state & INSIDE == 1 && self.waiting.load(SeqCst) {
                 // With the lock, the caller is before its look or asleep.
-                drop(lock(&self.end));
+                drop(lock(&self.left));
                 self.ended.notify_one();
             }
         }
@@ -291,7 +319,15 @@ pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) 
 /// As [`for_each_piece`].
 pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, picoseconds: usize, piece: impl Fn(usize, &mut [T]) + Sync) {
     let chunks = out.chunks_mut(size.max(1));
-    if picoseconds < WORTH_SHARING || chunks.len() < 2 || threads() < 2 {
+    if picoseconds < WORTH_SHARING {
+        return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
+    }
+    let each = picoseconds / 1_000 / chunks.len().max(1);
+    let piece = |i: usize, chunk: &mut [T]| {
+        stop::work(each);
+        piece(i, chunk);
+    };
+    if chunks.len() < 2 || threads() < 2 {
         return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
     }
     // Each lock is taken once: it hands a chunk to the thread that makes it.
@@ -343,6 +379,39 @@ mod tests {
             assert!(done.iter().all(|n| n.load(Relaxed) == 1), "round {round}");
             rest(round);
         }
+    }
+
+    #[test]
+    fn what_the_caller_stops_helpers_leave() {
+        use crate::stop::{watched, work, Watch};
+        let pool: &'static Pool = Box::leak(Box::new(Pool::new(std::process::id())));
+        static ASKED: AtomicU32 = AtomicU32::new(0);
+        // In a piece, and when it waits for helpers that would never end theirs.
+        for works in [true, false] {
+            let inside = AtomicUsize::new(0);
+            let piece = |_: usize| {
+                inside.fetch_add(1, SeqCst);
+                while works || is_helper() {
+                    work(1);
+                    std::thread::yield_now();
+                }
+                while inside.load(SeqCst) < 2 {
+                    std::thread::yield_now();
+                }
+            };
+            let region = Region { piece: &piece, count: 2, panic: Mutex::default() };
+            ASKED.store(0, Relaxed);
+            let out = watched(Watch { ask: |_| ASKED.fetch_add(1, Relaxed) == 9, every: 1, period: Duration::ZERO }, || {
+                pool.share(&region, 1);
+                resume_unwind(region.panic.into_inner().unwrap().unwrap())
+            });
+            assert!(out.is_none() && ASKED.load(Relaxed) == 10);
+        }
+    }
+
+    /// Whether this is a thread of a pool.
+    fn is_helper() -> bool {
+        std::thread::current().name().is_some_and(|name| name.starts_with("anvil-"))
     }
 
     #[test]

@@ -7,8 +7,10 @@
 use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
 use super::tile::{runs, tile, TILE};
 use super::threads::threads;
+use super::memory::zeroed;
 use super::{cast, pool};
 use crate::shape::{Axis, Shape};
+use crate::stop;
 use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
@@ -59,12 +61,16 @@ impl<T: Reduce> Plan<'_, T> {
                 let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
                 let rows = |i: usize| Rows { first: at(i), stride, places: &places };
                 let blocks = out.chunks_mut(TOGETHER).enumerate();
-                return blocks.for_each(|(i, out)| T::tiles(self.fold, self.data, rows(i), out));
+                return blocks.for_each(|(i, out)| {
+                    stop::work(out.len() * places.len());
+                    T::tiles(self.fold, self.data, rows(i), out);
+                });
             }
             let mut layout = layout.clone();
             for (i, out) in out.iter_mut().enumerate() {
                 layout.offset = (first as isize + i as isize * stride) as usize;
                 let x = View { dtype: T::DTYPE, shape, layout: &layout, data: cast::bytes(self.data) };
+                stop::work(tile_of.len());
                 *out = T::tile(self.fold, tile(&x, tile_of.clone(), &mut scratch));
             }
         });
@@ -101,7 +107,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     }
     // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
     let (piece, inner) = (piece(PIECE / TILE), if lines { count } else { results });
-    let mut partials = vec![[0; PARTIAL]; count * results];
+    let mut partials = zeroed::<[u8; PARTIAL]>(count * results);
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;
         while !partials.is_empty() {
@@ -119,6 +125,7 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     });
     let (from, step) = if lines { (count, 1) } else { (1, results) };
     for (i, out) in out.iter_mut().enumerate() {
+        stop::work(count);
         let own = partials[i * from..].iter().step_by(step).take(count);
         *out = T::finish(fold, n, &mut |add| own.clone().copied().for_each(add));
     }

@@ -39,10 +39,12 @@ fn zero_signed<F: Float>(x: F) -> F {
 }
 
 /// Quotient rounded down, R's `%/%`, consistent with [`modulo`]: `floor_quotient(x, y) * y + modulo(x, y)` is `x` up
-/// to one rounding. A zero divisor gives what `/` gives.
+/// to one rounding. A zero divisor and an infinite dividend give what `/` gives, as in R; IEEE 754 has no such function, and
+/// NumPy and PyTorch make NaN of an infinite dividend.
 pub fn floor_quotient<F: Float>(x: F, y: F) -> F {
     let zero = F::of(0.0);
-    if y == zero || x != x || y != y {
+    // What is infinite or NaN has no difference from itself that is 0.
+    if y == zero || x - x != zero || y != y {
         return x / y;
     }
     let r = x % y;
@@ -78,6 +80,9 @@ mod tests {
         for (x, y, q) in [(7.0f64, 2.0, 3.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (1.0, 0.1, 9.0), (0.3, 0.1, 2.0)] {
             assert_eq!(floor_quotient(x, y), q, "{x} %/% {y}");
         }
+        assert_eq!(floor_quotient(f64::NEG_INFINITY, 2.0), f64::NEG_INFINITY);
+        assert_eq!(floor_quotient(f32::INFINITY, -0.5), f32::NEG_INFINITY);
+        assert!(floor_quotient(f64::INFINITY, f64::INFINITY).is_nan());
         assert_eq!(floor_quotient(1.0f64, 0.0), f64::INFINITY);
         assert_eq!(floor_quotient(-1.0f32, f32::INFINITY), -1.0);
         assert_eq!(floor_quotient(1.0f32, f32::INFINITY), 0.0);

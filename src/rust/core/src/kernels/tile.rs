@@ -8,6 +8,7 @@ use super::window::by_width;
 use super::{cast, permute, pool};
 use crate::dtype::Element;
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
@@ -16,7 +17,11 @@ pub const TILE: usize = 1024;
 
 /// The ranges that cut `n` elements into tiles.
 pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(TILE).map(move |start| start..(start + TILE).min(n))
+    (0..n).step_by(TILE).map(move |start| {
+        let end = (start + TILE).min(n);
+        stop::work(end - start);
+        start..end
+    })
 }
 
 /// Visits the elements `range` (in column-major order) of a strided value, as runs along the first dimension.

@@ -1,14 +1,17 @@
 //! Loops compiled for the vectors that this processor has, chosen when it runs.
 //!
 //! The instructions do the same arithmetic on more elements at once: nothing is contracted or reordered, so that all give
-//! the same bits.
+//! the same bits. `ANVIL_SIMD` decides here too.
+
+#[cfg(target_arch = "x86_64")]
+use super::math::Level;
 
 /// Runs a loop in the widest form that the processor has. Worth it for loops that the compiler turns into vectors.
 #[inline]
 pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the instructions.
+    if Level::current() != Level::Portable {
+        // SAFETY: the processor has AVX2 at all levels but that one.
         return unsafe { avx2(run) };
     }
     run()
@@ -34,8 +37,8 @@ pub trait Loop {
 #[inline]
 pub fn wide_loop<L: Loop>(run: L) -> L::Made {
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the instructions.
+    if Level::current() != Level::Portable {
+        // SAFETY: the processor has AVX2 at all levels but that one.
         return unsafe { avx2_loop(run) };
     }
     run.run()

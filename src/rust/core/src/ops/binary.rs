@@ -242,7 +242,8 @@ binary_ops! {
     }
     /// Quotient rounded down, R's `%/%`.
     ///
-    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives.
+    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite dividend: that is
+    /// infinite, as in R, where NumPy and PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
         slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)",

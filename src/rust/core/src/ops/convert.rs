@@ -11,6 +11,7 @@ use crate::kernels::frame::Kernel;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
 use crate::shape::Shape;
+use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// The same value in another dtype, by the rules of [`Element`].
@@ -109,6 +110,9 @@ impl BitcastConvert {
         let (narrow, wide) = (from.min(to), from.max(to));
         let n = out.data.len() / wide;
         for i in 0..n {
+            if i % stop::EVERY == 0 {
+                stop::work(stop::EVERY);
+            }
             for part in 0..wide / narrow {
                 let (w, s) = (i * wide + part * narrow, (i + part * n) * narrow);
                 if from >= to {

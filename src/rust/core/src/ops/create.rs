@@ -6,6 +6,7 @@ use crate::dtype::{dispatch, DType, ANY, NUMERIC};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
+use crate::stop;
 use crate::tensor::{Aval, Literal, ViewMut};
 
 /// One value everywhere.
@@ -36,7 +37,7 @@ impl Fill {
     }
 
     pub(super) fn eval(&self, out: &mut ViewMut) {
-        dispatch!(out.dtype, T => cast::slice_mut::<T>(out.data).fill(self.value.get()))
+        dispatch!(out.dtype, T => stop::fill(cast::slice_mut::<T>(out.data), self.value.get()))
     }
 }
 
@@ -87,6 +88,9 @@ impl Iota {
         let (size, stride) = (self.shape[self.axis.0].max(1), self.shape.strides()[self.axis.0]);
         dispatch!(self.dtype, T => {
             for (i, x) in cast::slice_mut::<T>(out.data).iter_mut().enumerate() {
+                if i % stop::EVERY == 0 {
+                    stop::work(stop::EVERY);
+                }
                 *x = <T as crate::dtype::Element>::from_i64(self.start.wrapping_add((i / stride % size) as i64));
             }
         })

@@ -8,6 +8,7 @@ use crate::kernels::tile::copy;
 use crate::kernels::window::{by_width, store_at, Step, Walk};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
+use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// Elements `start`, `start + stride`, ... before `limit`, along each dimension (StableHLO, `slice`).
@@ -289,7 +290,7 @@ impl Pad {
     pub(super) fn eval(&self, x: &View, value: &View, out: &mut ViewMut) {
         dispatch!(x.dtype, T => {
             let value = cast::slice::<T>(value.data)[value.layout.offset];
-            cast::slice_mut::<T>(out.data).fill(value);
+            stop::fill(cast::slice_mut::<T>(out.data), value);
         });
         // Of each dimension the part that is not cut off, and where it begins in the result.
         let (mut kept, mut sizes, mut place) = (Vec::new(), Vec::new(), 0);

@@ -345,7 +345,9 @@ pub(super) fn floor_quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 
     let q = exact.floor();
     let q = (exact - q).compare(Compare::gt, x.of(0.5)).select(q + one, q);
     let q = q.compare(Compare::eq, zero).select(zero_signed(x / y), q);
-    by_zero.binary(Binary::or, is_nan(x)).binary(Binary::or, is_nan(y)).select(x / y, q)
+    let infinite = x.unary(Unary::abs).compare(Compare::eq, x.of(f64::INFINITY));
+    let plain = by_zero.binary(Binary::or, infinite).binary(Binary::or, is_nan(x)).binary(Binary::or, is_nan(y));
+    plain.select(x / y, q)
 }
 
 /// Powers of integers by repeated squaring, exact modulo `2^bits` for every exponent. A loop, which ends when no bit of

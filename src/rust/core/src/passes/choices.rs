@@ -1,10 +1,11 @@
 //! Branches that take no longer than choosing one does become selections between the results of both: these are part of
 //! the group of what is around them. For the engine alone: elsewhere a program keeps its branches.
 
+use super::flagged;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
-use crate::ops::{BroadcastInDim, Builder, Convert, Graph, If, Op, Ternary};
+use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 
 /// The graph with selections for its short branches; `None` if it has no such branches.
 ///
@@ -32,12 +33,7 @@ pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
                         let (yes, no) = (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
                         let chosen = select(&mut b, operands[0], yes, no)?;
                         // What is ambiguous in a branch need not be so here, and the other way round.
-                        if b.graph().aval(chosen).ambiguous == aval.ambiguous {
-                            chosen
-                        } else {
-                            let same = Convert { dtype: aval.dtype, ambiguous: aval.ambiguous };
-                            b.node1(Op::Convert(same), &[chosen])?
-                        }
+                        flagged(&mut b, chosen, aval.ambiguous)?
                     }
                     op => b.node(op.clone(), &operands)?[k],
                 }

@@ -10,11 +10,12 @@ mod regions;
 pub use choices::choices;
 
 use crate::dtype::DType;
-use crate::error::Result;
-use crate::graph::{Def, Node, Value};
+use crate::error::{Error, Result};
+use crate::graph::{Def, Node, Operation, Value};
+use crate::growth::table;
 use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Binary, Builder, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
+use crate::ops::{Binary, Builder, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
@@ -30,26 +31,45 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
     }
     if cfg!(debug_assertions) {
         graph.verify()?;
+        if has_custom(&graph) {
+            return Err(Error::Internal { detail: format!("a derivative of its own is left in a program\n{graph}") });
+        }
     }
     Ok(graph)
 }
 
+/// Whether a graph, or one that its ops run, has a function with a derivative of its own, which no executor knows.
+fn has_custom(graph: &Graph) -> bool {
+    let of = |op: &Op| matches!(op, Op::Custom(_)) || op.regions().iter().any(|(_, region)| has_custom(region));
+    graph.nodes().iter().any(|node| of(&node.op))
+}
+
 /// One walk over the live nodes.
 fn walk(graph: &Graph) -> Result<Graph> {
+    let mut b = Builder::default();
+    // All of them, in the order of their numbers.
+    let inputs: Vec<Value> = graph.inputs().iter().map(|&v| b.input(graph.aval(v).clone())).collect();
+    let constants: Vec<Value> = graph.constants().iter().map(|&v| b.constant(graph.aval(v).clone())).collect();
+    let outputs = walk_into(&mut b, graph, &inputs, &constants)?;
+    Ok(b.finish(outputs))
+}
+
+/// Makes the live nodes of a graph in another one, with these values for its inputs and constants; gives its outputs.
+/// Functions with derivatives of their own are walked into, and so are those in them: derivatives have been made by now,
+/// and none is left for whoever runs or exports the graph.
+fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Value]) -> Result<Vec<Value>> {
     let live = live_nodes(graph);
-    let mut read = vec![false; graph.values().count()];
+    let mut read = table(false, graph.values().count());
     graph.outputs().iter().for_each(|v| read[v.index()] = true);
     for (node, _) in graph.nodes().iter().zip(&live).filter(|(_, &live)| live) {
         node.operands.iter().for_each(|v| read[v.index()] = true);
     }
-    let mut b = Builder::default();
-    let mut new: Vec<Option<Value>> = vec![None; graph.values().count()];
+    let mut new: Vec<Option<Value>> = table(None, graph.values().count());
     for value in graph.values() {
-        let aval = graph.aval(value);
         new[value.index()] = match graph.def(value) {
-            Def::Input(_) => Some(b.input(aval.clone())),
-            Def::Constant(_) => Some(b.constant(aval.clone())),
-            Def::Literal(literal) => Some(b.literal(literal, aval.ambiguous)),
+            Def::Input(i) => Some(inputs[i]),
+            Def::Constant(i) => Some(constants[i]),
+            Def::Literal(literal) => Some(b.literal(literal, graph.aval(value).ambiguous)),
             Def::Result(..) => None,
         };
     }
@@ -57,30 +77,44 @@ fn walk(graph: &Graph) -> Result<Graph> {
         let operands: Vec<Value> =
             node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
         let read: Vec<bool> = node.results.iter().map(|v| read[v.index()]).collect();
-        if let Some(results) = regions::simplify(&mut b, &node.op, &operands, &read)? {
+        if let Some(results) = regions::simplify(b, &node.op, &operands, &read)? {
             node.results.iter().zip(results).for_each(|(old, value)| new[old.index()] = value);
             continue;
         }
         if let Op::RngBits(op @ RngBits { with_state: true, .. }) = &node.op {
-            node.results.iter().zip(draw(&mut b, op, operands[0], &read)?).for_each(|(old, v)| new[old.index()] = v);
+            node.results.iter().zip(draw(b, op, operands[0], &read)?).for_each(|(old, v)| new[old.index()] = v);
             continue;
         }
-        let results = match (&node.op, rewrite(&mut b, &node.op, &operands)?) {
+        let results = match (&node.op, rewrite(b, &node.op, &operands)?) {
             (_, Some(value)) => vec![value],
-            // Derivatives are made by now: what is left is the graph itself.
-            (Op::Custom(op), None) => b.inline(&op.call, &op.operands(&op.call, &operands))?,
+            (Op::Custom(op), None) => {
+                let mut given = op.operands(&op.call, &operands);
+                for (value, &input) in given.iter_mut().zip(op.call.inputs()) {
+                    *value = flagged(b, *value, op.call.aval(input).ambiguous)?;
+                }
+                walk_into(b, &op.call, &given, &[])?
+            }
             (op, None) => b.node(op.clone(), &operands)?,
         };
         for (old, value) in node.results.iter().zip(results) {
             new[old.index()] = Some(value);
         }
     }
-    let outputs = graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect();
-    Ok(b.finish(outputs))
+    Ok(graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect())
+}
+
+/// The value, ambiguous or not.
+fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
+    let aval = b.graph().aval(value);
+    if aval.ambiguous == ambiguous {
+        return Ok(value);
+    }
+    let same = Convert { dtype: aval.dtype, ambiguous };
+    b.node1(Op::Convert(same), &[value])
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes().len()];
+    let mut live = table(false, graph.nodes().len());
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
     wanted.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
     while let Some(value) = wanted.pop() {
@@ -188,7 +222,7 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
         .collect();
     let Some(literals) = literals.filter(|l| !l.is_empty()) else { return Ok(None) };
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
-    let types = crate::graph::Operation::infer(op, &avals.iter().collect::<Vec<_>>())?;
+    let types = Operation::infer(op, &avals.iter().collect::<Vec<_>>())?;
     let [aval] = types.as_slice() else { return Ok(None) };
     if aval.shape.rank() > 0 {
         return Ok(None);

@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
+use crate::growth::table;
 use crate::ops::{Builder, Graph, If, Op, Scan, While};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Resu
 
 /// Results by their old numbers.
 fn placed(count: usize, kept: &[usize], made: &[Value]) -> Vec<Option<Value>> {
-    let mut out = vec![None; count];
+    let mut out = table(None, count);
     kept.iter().zip(made).for_each(|(&k, &v)| out[k] = Some(v));
     out
 }
@@ -222,7 +223,7 @@ impl Part {
         let outputs: Vec<Value> = outputs.iter().map(|&k| graph.outputs()[k]).collect();
         // Which values are needed inside, and which outside; readers come after what they read.
         let count = self.constant.len();
-        let (mut inside, mut outside) = (vec![false; count], vec![false; count]);
+        let (mut inside, mut outside) = (table(false, count), table(false, count));
         outputs.iter().for_each(|v| inside[v.index()] = true);
         let turned = read_as_they_lie(graph);
         let made_outside = |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op) && !turned[v.index()];
@@ -241,7 +242,7 @@ impl Part {
         let mut region = Builder::default();
         let mut given: Vec<Value> = Vec::new();
         let mut entries: HashMap<(Value, bool), Value> = HashMap::new();
-        let (mut new, mut outer) = (vec![None; count], vec![None; count]);
+        let (mut new, mut outer) = (table(None, count), table(None, count));
         for &i in inputs {
             let v = graph.inputs()[i];
             new[v.index()] = Some(region.input(graph.aval(v).clone()));

@@ -8,7 +8,7 @@ use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::{Def, Operation, Value};
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Region, Scan, While};
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, Custom, Graph, If, Op, Region, Scan, While};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -549,10 +549,10 @@ impl Writer {
         values.iter().map(|&v| self.b.graph().aval(v).clone()).collect()
     }
 
-    /// A branch or a loop with random regions, on random values.
+    /// A branch, a loop or a function with a derivative of its own, with random regions, on random values.
     pub fn control(&mut self, names: Names) -> &'static str {
         let counter = Aval::known(DType::I32, Shape::scalar());
-        let (op, operands) = match self.rng.below(3) {
+        let (op, operands) = match self.rng.below(4) {
             0 => {
                 let pred = self.of_type(&Aval::known(DType::I1, Shape::scalar()));
                 let (mut inputs, mut types) = (self.some(3), vec![]);
@@ -594,6 +594,22 @@ impl Writer {
                 let carried = state.len();
                 let operands = [state, self.of_types(&for_cond), self.of_types(&for_body)].concat();
                 (Op::While(While { cond, body, carried }), operands)
+            }
+            2 => {
+                let mut operands = self.some(3);
+                let (given, mut types) = (self.avals(&operands), vec![]);
+                let (call, for_call) = self.region(&given, names, |w, _| {
+                    let outputs = w.some(3);
+                    types = w.avals(&outputs);
+                    outputs
+                });
+                // Nobody derives it: these two are not run.
+                let (forward, for_forward) = self.region(&given, names, |w, _| w.of_types(&types));
+                let (backward, for_backward) = self.region(&types, names, |w, _| w.of_types(&given));
+                let arguments = operands.len();
+                operands.extend(self.of_types(&[for_call, for_forward, for_backward].concat()));
+                let targets = (0..arguments).collect();
+                (Op::Custom(Custom { call, forward, backward, arguments, targets }), operands)
             }
             _ => {
                 let length = self.rng.below(5);

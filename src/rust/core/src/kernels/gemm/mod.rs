@@ -12,6 +12,7 @@ mod pack;
 mod tile;
 
 use super::math::Level;
+use crate::stop;
 use std::cell::Cell;
 use std::mem::{size_of, MaybeUninit};
 use tile::{Kernels, Tile, TileKernel, LARGEST};
@@ -127,6 +128,7 @@ unsafe fn blocks<T: Tiled>(
         }
         for i in (0..m).step_by(height) {
             let rows = height.min(m - i);
+            stop::work(rows * columns * depth / super::dot::PRODUCTS);
             for start in (0..rows).step_by(tall) {
                 let rows = tall.min(rows - start);
                 if packs_rows(rows) {

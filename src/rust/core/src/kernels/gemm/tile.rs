@@ -117,8 +117,10 @@ vector! {
     fn load_some(x: *const f64, mask: __m256i) -> Self = _mm256_maskload_pd(x, mask);
     fn store_some(self: Self, out: *mut f64, mask: __m256i) = _mm256_maskstore_pd(out, mask, self);
 }
+// Compiled by compilers that have it: build.rs.
 vector! {
     #[cfg(has_avx512)]
+    #[allow(clippy::incompatible_msrv)]
     __m512: f32, __mmask16, 16;
     fn zero() -> Self = _mm512_setzero_ps();
     fn splat(x: *const f32) -> Self = _mm512_set1_ps(*x);
@@ -132,6 +134,7 @@ vector! {
 }
 vector! {
     #[cfg(has_avx512)]
+    #[allow(clippy::incompatible_msrv)]
     __m512d: f64, __mmask8, 8;
     fn zero() -> Self = _mm512_setzero_pd();
     fn splat(x: *const f64) -> Self = _mm512_set1_pd(*x);

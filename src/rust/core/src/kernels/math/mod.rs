@@ -15,6 +15,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", has_avx512))]
+#[allow(clippy::incompatible_msrv)] // compiled by compilers that have it: build.rs
 mod avx512;
 mod coefficients;
 mod error;
@@ -30,6 +31,7 @@ mod root;
 mod trigonometry;
 
 use crate::dtype::{Element, Float};
+use crate::error::{Error, Result};
 use lanes::{Doubles, Singles};
 use std::sync::OnceLock;
 
@@ -91,15 +93,46 @@ impl Level {
 
     /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if it is here.
     pub fn current() -> Level {
-        static LEVEL: OnceLock<Level> = OnceLock::new();
-        *LEVEL.get_or_init(|| {
-            let here = || Level::ALL.iter().copied().filter(|level| level.is_here());
-            let asked = std::env::var("ANVIL_SIMD").ok();
-            let asked = asked.and_then(|name| here().find(|level| level.name() == name));
-            asked.or(here().last()).unwrap_or(Level::Portable)
-        })
+        Level::choice().0
+    }
+
+    /// Whether `ANVIL_SIMD` can be followed. A level that this processor lacks, or this build, is no error: the same
+    /// variable may be set on all machines of a cluster, and bits do not depend on it.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] if it names no level of any processor.
+    pub fn check() -> Result<()> {
+        match Level::choice().1.as_deref() {
+            None => Ok(()),
+            Some(name) => Err(Error::Arg {
+                arg: VARIABLE.into(),
+                expected: format!("one of {}", NAMES.map(|name| format!("\"{name}\"")).join(", ")),
+                got: format!("\"{name}\""),
+                hint: "It is an environment variable that is read once: set another value, or none, and start again.".into(),
+            }),
+        }
+    }
+
+    /// The level in use, and the name that is none.
+    fn choice() -> &'static (Level, Option<String>) {
+        static CHOICE: OnceLock<(Level, Option<String>)> = OnceLock::new();
+        CHOICE.get_or_init(|| Level::choose(std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into_owned())))
+    }
+
+    fn choose(asked: Option<String>) -> (Level, Option<String>) {
+        let asked = asked.filter(|name| !name.is_empty());
+        let here = || Level::ALL.iter().copied().filter(|level| level.is_here());
+        let found = asked.as_ref().and_then(|name| here().find(|level| level.name() == name));
+        let best = here().last().unwrap_or(Level::Portable);
+        (found.unwrap_or(best), asked.filter(|name| !NAMES.contains(&name.as_str())))
     }
 }
+
+/// The environment variable that names a level.
+const VARIABLE: &str = "ANVIL_SIMD";
+
+/// Names of the levels of all processors.
+const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 
 // ---- kernels
 
@@ -457,3 +490,21 @@ macro_rules! mask_operators {
 }
 #[allow(unused_imports)]
 use mask_operators;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_chosen_by_its_name() {
+        let choose = |name: &str| Level::choose(Some(name.to_string()));
+        let best = Level::choose(None).0;
+        assert_eq!(choose(""), (best, None));
+        assert_eq!(choose("portable"), (Level::Portable, None));
+        for level in Level::ALL {
+            assert!(NAMES.contains(&level.name()));
+            assert_eq!(choose(level.name()), (if level.is_here() { *level } else { best }, None));
+        }
+        assert_eq!(choose("AVX2"), (best, Some("AVX2".into())));
+    }
+}
