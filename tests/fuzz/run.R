@@ -30,7 +30,7 @@ timeout <- as.double(setting("timeout", "20"))
 batch <- as.double(setting("batch", "2000"))
 range <- as.double(strsplit(setting("case", ""), ":", fixed = TRUE)[[1L]])
 # Address space of a process, in kB: results that are too large have to be refused, not to take the machine down.
-limit <- as.double(setting("limit", "6e6"))
+limit <- as.double(setting("limit", "3e6"))
 growth <- 1024
 
 work <- tempfile("fuzz")

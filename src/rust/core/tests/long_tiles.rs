@@ -19,7 +19,7 @@ use common::{disagreement, random_tensor, Rng};
 fn every_elementwise_op_reads_tiles_of_whole_rows() {
     let mut grouped = 0;
     for row in rows().filter(|row| !row.operands.is_empty() && row.name != "print") {
-        for &dtype in DType::ALL {
+        for &dtype in DType::ALL.iter().filter(|dtype| dtype.part() == **dtype) {
             let mut b = Builder::default();
             let x = b.input(Aval::known(dtype, Shape::from([3 * TILE + 5])));
             let operands = vec![Operand::of(&b, x); row.operands.len()];
