@@ -88,15 +88,29 @@ real_elements <- function(x, what, to) {
 
 #' @rdname as_array
 #' @export
-as.array.AnvilValue <- function(x, ...) as_array(x)
+as.array.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as_array(x)
+}
 
 #' @rdname as_array
 #' @export
-as.matrix.AnvilValue <- function(x, ...) as.matrix(as_array(x))
+as.matrix.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.matrix(as_array(x))
+}
+
+# Those of as.vector() that elements can be of.
+vector_modes <- c(
+  "any", "logical", "integer", "numeric", "double", "complex", "character", "raw", "list", "expression"
+)
 
 #' @rdname as_array
 #' @export
 as.vector.AnvilValue <- function(x, mode = "any") {
+  if (!is.character(mode) || length(mode) != 1L || !mode %in% vector_modes) {
+    abort_arg("mode", paste0("one of ", paste0("\"", vector_modes, "\"", collapse = ", ")), describe(mode))
+  }
   real <- c("double", "numeric", "integer", "logical", "raw")
   values <- if (mode %in% real) real_elements(x, "as.vector()", mode) else elements(x, "as.vector()")
   as.vector(values, mode)
@@ -104,34 +118,59 @@ as.vector.AnvilValue <- function(x, mode = "any") {
 
 #' @rdname as_array
 #' @export
-as.double.AnvilValue <- function(x, ...) as.double(real_elements(x, "as.double()", "double"))
+as.double.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.double(real_elements(x, "as.double()", "double"))
+}
 
 #' @rdname as_array
 #' @export
-as.integer.AnvilValue <- function(x, ...) as.integer(real_elements(x, "as.integer()", "integer"))
+as.integer.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.integer(real_elements(x, "as.integer()", "integer"))
+}
 
 #' @rdname as_array
 #' @export
-as.logical.AnvilValue <- function(x, ...) as.logical(real_elements(x, "as.logical()", "logical"))
+as.logical.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.logical(real_elements(x, "as.logical()", "logical"))
+}
 
 #' @export
-as.character.AnvilValue <- function(x, ...) as.character(elements(x, "as.character()"))
+as.character.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.character(elements(x, "as.character()"))
+}
 
 #' @rdname as_array
 #' @export
-as.complex.AnvilValue <- function(x, ...) as.complex(elements(x, "as.complex()"))
+as.complex.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  as.complex(elements(x, "as.complex()"))
+}
 
 #' @export
 as.raw.AnvilValue <- function(x) as.raw(real_elements(x, "as.raw()", "raw"))
 
 #' @export
 as.list.AnvilValue <- function(x, ...) {
-  values <- elements(x, "as.list()")
-  as.list(values)
+  check_dots(...)
+  as.list(elements(x, "as.list()"))
 }
 
 #' @export
-as.data.frame.AnvilValue <- function(x, ...) as.data.frame(as_array(x), ...)
+as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_dots(..., .known = taken_by("as.data.frame", "matrix"))
+  check_flag("optional", optional)
+  values <- as_array(x)
+  rows <- NROW(values)
+  named <- (is.character(row.names) || is.numeric(row.names)) && length(row.names) == rows
+  if (!is.null(row.names) && (!named || anyNA(row.names) || anyDuplicated(row.names))) {
+    abort_arg("row.names", paste("NULL, or a different name or number for each row,", rows, "of them"), describe(row.names))
+  }
+  as.data.frame(values, row.names = row.names, optional = optional, ...)
+}
 
 #' @export
 dim.AnvilValue <- function(x) .Call(anvil_shape, x)

@@ -20,9 +20,6 @@ abort_arg <- function(arg, expected, got, hint = NULL) {
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
-# A flag that no op reads.
-check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
-
 # Any other error that R itself finds.
 abort <- function(class, message, ..., call = user_call()) {
   call <- call # evaluated here: the stack is what is asked for
@@ -170,7 +167,7 @@ describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
   if (inherits(x, "AnvilTracer")) return("a traced value")
-  if (is.object(x)) return(paste0("an object of class <", class(x)[1L], ">"))
+  if (is.object(x)) return(paste0("an object of class <", encodeString(class(x)[1L]), ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
   if (!is.atomic(x)) return(if (is.list(x)) paste("a list of length", length(x)) else paste("an R object of type", typeof(x)))
   paste(if (is.integer(x)) "an" else "a", typeof(x), if (is.null(dim(x))) "vector" else "array", "of length", length(x))

@@ -59,9 +59,6 @@ NULL
 #' @rdname control
 #' @export
 nv_if <- function(pred, true, false) {
-  check_given(pred, "pred", "a 0-d boolean")
-  check_given(true, "true", "an expression or a function")
-  check_given(false, "false", "an expression or a function")
   force(pred)
   settle(substitute(true), parent.frame())
   settle(substitute(false), parent.frame())
@@ -91,7 +88,6 @@ nv_if <- function(pred, true, false) {
 #' @rdname control
 #' @export
 nv_while <- function(init, cond, body) {
-  check_given(init, "init", "a state")
   check_function(cond, "cond", "state")
   check_function(body, "body", "state")
   force(init)
@@ -110,8 +106,6 @@ nv_while <- function(init, cond, body) {
 #' @rdname control
 #' @export
 nv_for <- function(n, init, body, checkpoint = FALSE) {
-  check_given(n, "n", "a whole number, not negative")
-  check_given(init, "init", "a state")
   check_function(body, "body", c("i", "state"))
   settle_function(body)
   hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
@@ -124,8 +118,6 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
   check_function(f, "f", c("state", "x"))
-  check_given(init, "init", "a state")
-  check_given(xs, "xs", "tensors, or `NULL`")
   sizes <- vapply(unlist_leaves(xs), function(x) {
     is_value <- inherits(x, "AnvilValue")
     sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
@@ -252,10 +244,9 @@ check_pred <- function(x, name, expected, got = "") {
 
 # A function that can be called with the arguments `takes`, if these are given.
 check_function <- function(f, name, takes = NULL) {
-  check_given(f, name, "a function")
-  if (!is.function(f)) abort_arg(name, "a function", describe(f))
+  match_function(f, name)
   formals <- names(formals(args(f)))
-  if (is.null(takes) || is.null(args(f)) || "..." %in% formals) return()
+  if (is.null(takes) || "..." %in% formals) return()
   order <- by_order(f, length(takes))
   if (order$enough && !order$left_out) return()
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
@@ -276,9 +267,6 @@ by_order <- function(f, n) {
     left_out = sum(needed & !dots & seq_along(formals) > min(n, before))
   )
 }
-
-# R itself says which argument is missing, but not in a way that a program can tell.
-check_given <- function(x, name, what) if (missing(x)) abort_arg(name, what, "left out")
 
 # A number of repetitions.
 check_count <- function(n, name, hint = NULL) {

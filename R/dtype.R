@@ -34,17 +34,24 @@ new_dtype <- function(name, class, bits) structure(list(name = name, value = bit
 
 #' @export
 format.AnvilDtype <- function(x, ...) {
-  if (inherits(x, "BooleanType")) "<BooleanType>" else paste0("<", class(x)[1L], ": ", x$value, ">")
+  check_dots(..., .known = taken_by("format"))
+  # By its name: its parts may have been changed.
+  x <- as_dtype(x)
+  if (inherits(x, "BooleanType")) "<BooleanType>" else paste0("<", class(x)[1L], ": ", unclass(x)$value, ">")
 }
 
 #' @export
 print.AnvilDtype <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat(format(x), "\n", sep = "")
   invisible(x)
 }
 
 #' @export
-as.character.AnvilDtype <- function(x, ...) x$name
+as.character.AnvilDtype <- function(x, ...) {
+  check_dots(...)
+  .Call(anvil_dtype_name, x)
+}
 
 #' @export
 `==.AnvilDtype` <- function(e1, e2) identical(as_dtype(e1), as_dtype(e2))
@@ -55,11 +62,7 @@ as.character.AnvilDtype <- function(x, ...) x$name
 # Order and arithmetic of a record's parts would be nonsense.
 #' @export
 Ops.AnvilDtype <- function(e1, e2) {
-  abort(
-    "anvil_error_unsupported",
-    paste0("`", .Generic, "` is not available for dtypes.\ni Dtypes are equal or not; `common_dtype()` gives their join."),
-    generic = .Generic
-  )
+  unsupported(.Generic, "Dtypes are equal or not; `common_dtype()` gives their join.", "dtypes")
 }
 
 #' Type and place of a value

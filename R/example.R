@@ -46,10 +46,10 @@ argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(na
 # Arguments that the function does not take. R would say so of a call that is not the user's.
 check_taken <- function(f, names) {
   formals <- names(formals(args(f)))
-  if (is.null(formals) || "..." %in% formals) return()
-  extra <- if (length(names) > length(formals)) names == "" else is.na(pmatch(names, formals))
+  if ("..." %in% formals) return()
+  extra <- is.na(pmatch(names, formals))
   if (!any(extra)) return()
-  what <- paste0("arguments of `f` (", paste(formals, collapse = ", "), ")")
+  what <- paste0("arguments of `f` (", if (length(formals)) paste(formals, collapse = ", ") else "none", ")")
   abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
 }
 

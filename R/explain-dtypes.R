@@ -76,10 +76,12 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
     }
   }
   names(args) <- argument_names(f, args)
+  check_taken(f, names(args))
   check_names("static", static, names(args))
   check_static(static, names(args), args)
   local_promotion_rules(rules)
   is_static <- names(args) %in% static
+  Map(check_data, args[!is_static], argument_places(names(args))[!is_static])
   outputs <- NULL
   report <- audited({
     graph <- trace_call(f, args, !is_static, name = "the function given to explain_dtypes()")
@@ -104,6 +106,7 @@ argument_names <- function(f, args) {
 #' @rdname explain_dtypes
 #' @export
 print.AnvilDtypeReport <- function(x, n = 20, ...) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
   check_shown(n)
   # Columns were taken out of it: a data frame like others.
   if (!identical(names(x), report_columns)) return(NextMethod())
@@ -119,6 +122,7 @@ print.AnvilDtypeReport <- function(x, n = 20, ...) {
 #' @rdname explain_dtypes
 #' @export
 summary.AnvilDtypeReport <- function(object, ...) {
+  check_dots(..., .known = taken_by("summary", "data.frame"))
   if (!identical(names(object), report_columns)) return(NextMethod())
   c(table(object$class))
 }

@@ -86,7 +86,10 @@ round_integer <- function(x, unit) {
 
 #' @rdname base-generics
 #' @export
-trunc.AnvilValue <- function(x, ...) nv_trunc(x)
+trunc.AnvilValue <- function(x, ...) {
+  check_dots(...)
+  nv_trunc(x)
+}
 
 #' @rdname base-generics
 #' @export
@@ -95,14 +98,16 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 #' @rdname base-generics
 #' @export
 mean.AnvilValue <- function(x, dims = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
+  check_dots(...)
   check_na_rm(na.rm)
-  if (!identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  if (!is.numeric(trim) || !identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
   nv_mean(x, dims, drop)
 }
 
 #' @rdname base-generics
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
+  check_dots(..., .values = TRUE)
   check_na_rm(na.rm)
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
@@ -147,10 +152,10 @@ Ops.AnvilValue <- function(e1, e2) unsupported(.Generic)
 #' @export
 Complex.AnvilValue <- function(z) unsupported(.Generic)
 
-unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.") {
+unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
-    "anvil_error_unsupported", paste0("`", shown, "` is not available for tensors.\ni ", advice), generic = generic
+    "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice), generic = generic
   )
 }
 
@@ -165,7 +170,8 @@ anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
 
 #' @export
 c.AnvilValue <- function(...) {
-  values <- unname(list(...))
+  check_dots(..., .values = TRUE)
+  values <- list(...)
   for (i in seq_along(values)) {
     x <- values[[i]]
     if (ndims(x) < 2L) next
@@ -216,6 +222,7 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
   if (!name %in% c("data", "dtype", "shape", "ambiguous")) {
     unsupported("$", advice = "A tensor has no parts with names of their own.")
   }
+  if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")
   .subset2(x, name)
 }
 

@@ -48,14 +48,16 @@
 #' out$pullback(list(sum = nv_scalar(1), double = nv_tensor(c(0, 1))))
 #' @export
 gradient <- function(f, wrt = NULL) {
-  derived(match_function(f), check_wrt(wrt), function(result) result$gradient)
+  f <- match_function(f)
+  derived(f, check_wrt(wrt, f), function(result) result$gradient)
 }
 
 #' @rdname gradient
 #' @export
 value_and_gradient <- function(f, wrt = NULL, has_aux = FALSE) {
   check_flag("has_aux", has_aux)
-  derived(match_function(f), check_wrt(wrt), identity, has_aux)
+  f <- match_function(f)
+  derived(f, check_wrt(wrt, f), identity, has_aux)
 }
 
 #' @rdname gradient
@@ -64,6 +66,7 @@ vjp <- function(f, ...) {
   f <- match_function(f)
   args <- list(...)
   names(args) <- argument_names(f, args)
+  check_taken(f, names(args))
   pullback <- function(gradient) {
     at_once(function() {
       pulled <- pull_back(f, args, NULL, identity, function(graph, leaves) {
@@ -77,8 +80,6 @@ vjp <- function(f, ...) {
 
 # A function with the formals of f that gives what `select` takes of value and gradient.
 derived <- function(f, wrt, select, has_aux = FALSE) {
-  if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
-  # Now, not at the first call.
   force(wrt)
   out <- function() {
     given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())
@@ -101,7 +102,7 @@ at_once <- function(f) if (.Call(anvil_trace_depth) > 0L) f() else jit(f)()
 # Traces f with new inputs in place of the leaves of `wrt`, and pulls gradients back through the graph. Gives
 # list(value, gradient) in the structures of the result and of the arguments.
 pull_back <- function(f, given, wrt, finish, pull) {
-  paths <- wrt_paths(wrt, given, f)
+  paths <- wrt_paths(wrt, given)
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
@@ -124,16 +125,31 @@ unlist_leaves <- function(x) {
 
 # ---- what to derive by ----
 
-check_wrt <- function(wrt) {
+# Now, not when the derivative is called: only what is in `...` has names that f does not tell.
+check_wrt <- function(wrt, f) {
   ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) || is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
   if (!ok || anyDuplicated(wrt)) {
     abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
+  }
+  known <- names(formals(args(f)))
+  own <- setdiff(known, "...")
+  if (is.numeric(wrt)) {
+    beyond <- wrt[wrt > length(own)]
+    if (length(beyond)) abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))
+    return(own[wrt])
+  }
+  for (name in wrt) {
+    path <- parse_path_of(name)
+    if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    if (!"..." %in% known && !path[[1L]] %in% own) {
+      abort_arg("wrt", paste0("arguments of `f` (", paste(own, collapse = ", "), ")"), describe(name))
+    }
   }
   wrt
 }
 
 # Paths by the names of `wrt`: lists of names and positions, the argument first.
-wrt_paths <- function(wrt, given, f) {
+wrt_paths <- function(wrt, given) {
   known <- names(given)
   if (is.null(wrt)) {
     keep <- !vapply(given, is.null, NA)
@@ -141,16 +157,8 @@ wrt_paths <- function(wrt, given, f) {
     steps <- ifelse(nzchar(known), as.list(known), as.list(seq_along(given)))
     return(setNames(lapply(steps[keep], list), known[keep]))
   }
-  if (is.numeric(wrt)) {
-    names <- setdiff(names(formals(args(f))), "...")
-    if (any(wrt > length(names))) {
-      abort_arg("wrt", paste0("positions of arguments, at most ", length(names)), describe(wrt[wrt > length(names)][1L]))
-    }
-    wrt <- names[wrt]
-  }
   setNames(lapply(wrt, function(name) {
     path <- parse_path_of(name)
-    if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
     if (!path[[1L]] %in% known) {
       abort_arg(
         "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"), describe(name)

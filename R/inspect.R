@@ -39,6 +39,7 @@ explain_cache <- function(f) {
 #' @rdname cache_info
 #' @export
 print.AnvilCacheExplanation <- function(x, ...) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
   info <- attr(x, "cache")
   count <- function(n, one, many) sprintf("%d %s", n, if (n == 1L) one else many)
   cat(

@@ -59,7 +59,6 @@ jit <- function(
   f <- match_function(f)
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
-  if (is.null(args(f))) abort_arg("f", "a function with a list of arguments", "a special form of R")
   fm <- formals(args(f))
   names <- setdiff(names(fm), "...")
   check_names("static", static, names)
@@ -67,7 +66,7 @@ jit <- function(
   if (length(both <- intersect(static, donate))) {
     abort_arg("donate", "arguments that are not static", describe(both[1L]), "A static argument holds no memory to reuse.")
   }
-  if (!is_whole(cache_size) || cache_size < 1) {
+  if (!is_whole(cache_size) || cache_size < 1 || cache_size > .Machine$integer.max) {
     abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
   }
   if (!is.null(rules)) rules <- .Call(anvil_rules_name, rules)
@@ -135,7 +134,7 @@ jit_miss <- function(arguments) {
   if (.Call(anvil_trace_depth) > 0L) {
     # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of their own.
     data <- supplied & !static
-    given[data] <- lapply(given[data], lift_numbers)
+    given[data] <- Map(lift_numbers, given[data], argument_places(names(given))[data])
     return(promoted_as(spec, do.call(f, given[supplied], quote = TRUE)))
   }
   described <- describe_arguments(given, static, supplied, !named)
@@ -160,8 +159,12 @@ formal_positions <- function(count, formals, dots) {
   c(seq_len(dots - 1L), rep(NA_integer_, count - formals), seq_len(after) + dots - 1L)
 }
 
-lift_numbers <- function(x) {
-  map_leaves(x, function(leaf) if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf))
+# `place` is what errors call it.
+lift_numbers <- function(x, place) {
+  if (is.null(x) || inherits(x, "AnvilValue")) return(x)
+  if (!is.list(x) || is.object(x)) return(.Call(anvil_trace_lift, x, place))
+  x[] <- Map(lift_numbers, x, places_in(x, place))
+  x
 }
 
 # A nested list with f applied to all that is no list and not NULL.
@@ -198,6 +201,7 @@ jit_eval <- function(expr) {
 #' @rdname jit
 #' @export
 print.JitFunction <- function(x, ...) {
+  check_dots(..., .known = taken_by("print", "function"))
   info <- cache_info(x)
   cat("<JitFunction> with ", info$entries, " of ", info$size, " programs\n", sep = "")
   print(.Call(anvil_jit_spec, handle_of(x))[[1L]], ...)

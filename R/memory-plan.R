@@ -46,6 +46,7 @@ memory_plan <- function(f, ...) {
 #' @rdname memory_plan
 #' @export
 format.AnvilMemoryPlan <- function(x, ...) {
+  check_dots(..., .known = taken_by("format"))
   names <- c(
     peak = "peak", inputs = "inputs", constants = "constants", outputs = "outputs", scratch = "scratch",
     regions = "branches and loops"
@@ -63,6 +64,7 @@ format.AnvilMemoryPlan <- function(x, ...) {
 #' @rdname memory_plan
 #' @export
 print.AnvilMemoryPlan <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat(format(x), sep = "\n")
   invisible(x)
 }

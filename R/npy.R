@@ -10,12 +10,13 @@
 #'
 #' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a jitted function
 #'   is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as `c128`.
-#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end.
+#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end, and keeps its mode.
+#'   Links are followed. What is there and no regular file, such as a folder, a device or a pipe, is left alone.
 #' @param dtype The dtype of the elements: its name, or a dtype object. `NULL` is the one that the file names.
 #' @return `nv_write_npy()`: `path`, invisibly. `nv_read_npy()`: a tensor of known dtype, and the shape of the file's array.
 #' @section Errors:
 #' `anvil_error_file`, with the fields `path` and `reason`, for a file that cannot be read or written, that is no `.npy`
-#' file or is shorter or longer than it says. `anvil_error_dtype` for elements that no dtype has (objects, strings, times,
+#' file or is shorter or longer than it says; also for headers that NumPy refuses. `anvil_error_dtype` for elements that no dtype has (objects, strings, times,
 #' records), and if `dtype` is not the file's. `anvil_error_arg` for an `x` that is no tensor, and a path that is no string.
 #' @references NumPy reference, `numpy.lib.format`.
 #' @examples
@@ -25,7 +26,6 @@
 #' @export
 nv_write_npy <- function(x, path) {
   path <- check_path(path)
-  check_given(x, "x", "a tensor, or an R number, logical or array")
   x <- written(x)
   write_whole(path, function(con) write_npy(x, con))
   invisible(path)
@@ -36,20 +36,22 @@ nv_write_npy <- function(x, path) {
 nv_read_npy <- function(path, dtype = NULL) {
   path <- check_path(path)
   dtype <- if (!is.null(dtype)) as.character(as_dtype(dtype))
-  if (!file.exists(path) || dir.exists(path)) abort_file("read", path, "there is no such file")
-  con <- tryCatch(file(path, "rb"), error = identity, warning = identity)
+  target <- readable_file(path)
+  con <- tryCatch(file(target, "rb"), error = identity, warning = identity)
   if (inherits(con, "condition")) abort_file("read", path, system_reason(con))
   on.exit(close(con))
   header <- read_npy_header(con, path)
   type <- npy_dtype(header$descr, dtype, path)
+  if (any(header$shape > .Machine$integer.max)) abort_file("read", path, "a size in its shape is above 2^31 - 1")
   count <- prod(header$shape)
-  left <- file.size(path) - header$offset - count * type$size
+  left <- file.size(target) - header$offset - count * type$size
   if (left != 0) {
     bytes <- paste0(format(abs(left), digits = 15L), if (abs(left) == 1) " byte" else " bytes")
     reason <- if (left < 0) paste("it ends", bytes, "too early") else paste("its last element is", bytes, "before its end")
     abort_file("read", path, reason, "Copy it again.")
   }
-  data <- read_elements(con, type, count)
+  data <- tryCatch(read_elements(con, type, count), error = identity)
+  if (inherits(data, "condition")) abort_file("read", path, conditionMessage(data), "Free some memory.")
   dims <- header$shape
   # Rows first is columns first of the dimensions in reverse.
   turned <- !header$fortran && sum(dims != 1) > 1L
@@ -118,6 +120,9 @@ read_elements <- function(con, type, count, at_once = 2^30 / element_bytes(mode)
   data
 }
 
+# Bytes of a header that NumPy itself reads, at most.
+npy_longest <- 10000L
+
 # list(descr, fortran, shape, offset) of an open file.
 read_npy_header <- function(con, path) {
   refuse <- function(reason) abort_file("read", path, reason)
@@ -129,31 +134,44 @@ read_npy_header <- function(con, path) {
   if (!version %in% c("1.0", "2.0", "3.0")) refuse(paste("version", version, "of its format is unknown"))
   size <- as.integer(readBin(con, "raw", if (version == "1.0") 2L else 4L))
   length <- sum(size * 256^(seq_along(size) - 1L))
-  header <- if (length < 2^20) readBin(con, "raw", length) else raw()
+  if (length > npy_longest) refuse(paste0("its header has ", length, " bytes, and NumPy reads at most ", npy_longest))
+  header <- readBin(con, "raw", length)
   if (length(header) != length || any(header == 0L)) refuse("its header is cut or broken")
+  if (version == "3.0" && !validUTF8(rawToChar(header))) refuse("its header is no UTF-8")
+  # Only names of a record's fields can be other than ASCII; what they are does not matter.
+  header[header > 0x7f] <- charToRaw("?")
   text <- rawToChar(header)
   dict <- npy_dict(text)
   if (is.null(dict)) refuse(paste0("its header is broken: ", encodeString(substr(text, 1L, 80L), quote = "\"")))
   c(dict, list(offset = 8 + base::length(size) + length))
 }
 
-# The three entries of a header, a Python dict; NULL for anything else.
+# The three entries of a header, a Python dict; NULL for anything else. As Python reads it, but each key stands there once.
 npy_dict <- function(text) {
-  quoted <- "(?:'[^']*'|\"[^\"]*\")"
-  # A record has a list of fields in the place of the type; what is in it does not matter.
+  quoted <- "(?:'[^'\n]*'|\"[^\"\n]*\")"
+  # Python 2 wrote sizes as 2L. A tuple of one has a comma, and no number begins with 0.
+  size <- "(?:0|[1-9][0-9]*)L?"
   values <- c(
-    descr = paste0(quoted, "|\\[.*\\]|\\(.*\\)"), fortran_order = "True|False", shape = "\\([0-9, L]*\\)"
+    # A record has a list of fields in the place of the type; what is in it does not matter.
+    descr = paste0(quoted, "|\\[.*?\\]|\\(.*?\\)"), fortran_order = "True|False",
+    shape = paste0("\\(\\s*\\)|\\(\\s*", size, "\\s*,\\s*\\)|\\(\\s*", size, "(?:\\s*,\\s*", size, ")+\\s*,?\\s*\\)")
   )
-  entries <- paste0("['\"]", names(values), "['\"] *: *(", values, ")")
-  if (!validUTF8(text)) text <- iconv(text, "latin1", "UTF-8")
-  found <- lapply(entries, function(entry) regmatches(text, regexec(entry, text, perl = TRUE))[[1L]])
-  if (any(lengths(found) != 2L)) return(NULL)
-  rest <- text
-  for (entry in found) rest <- sub(entry[1L], "", rest, fixed = TRUE)
-  if (!grepl("^\\{[ ,]*\\}[ \n]*$", rest)) return(NULL)
-  sizes <- strsplit(gsub("[() L]", "", found[[3L]][2L]), ",", fixed = TRUE)[[1L]]
-  if (!all(nzchar(sizes))) return(NULL)
-  list(descr = gsub("['\"]", "", found[[1L]][2L]), fortran = found[[2L]][2L] == "True", shape = as.double(sizes))
+  entry <- paste0("(?s)^\\s*(?:'", names(values), "'|\"", names(values), "\")\\s*:\\s*(", values, ")\\s*(,|\\}\\s*$)")
+  rest <- sub("^[ \t\n]*\\{", "", text)
+  if (identical(rest, text)) return(NULL)
+  found <- list()
+  while (length(found) < 3L) {
+    matches <- lapply(entry, function(entry) regmatches(rest, regexec(entry, rest, perl = TRUE))[[1L]])
+    i <- which(lengths(matches) > 0L)
+    if (length(i) != 1L || !is.null(found[[names(values)[i]]])) return(NULL)
+    found[[names(values)[i]]] <- matches[[i]][2L]
+    rest <- substring(rest, nchar(matches[[i]][1L]) + 1L)
+    if (matches[[i]][3L] != ",") break
+  }
+  # After a last comma there is the end.
+  if (length(found) != 3L || matches[[i]][3L] == "," && !grepl("^\\s*\\}\\s*$", rest)) return(NULL)
+  sizes <- strsplit(gsub("[() L\n\t\r]", "", found$shape), ",", fixed = TRUE)[[1L]]
+  list(descr = gsub("['\"]", "", found$descr), fortran = found$fortran_order == "True", shape = as.double(sizes))
 }
 
 # list(dtype, size, swap) of a type as NumPy writes it.

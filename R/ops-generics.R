@@ -142,52 +142,52 @@
 
 #' @method * AnvilValue
 #' @export
-`*.AnvilValue` <- function(e1, e2) .External(anvil_op, "mul", e1, e2)
+`*.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "mul", e1, e2)
 
 #' @method / AnvilValue
 #' @export
-`/.AnvilValue` <- function(e1, e2) .External(anvil_op, "div", e1, e2)
+`/.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "div", e1, e2)
 
 #' @method ^ AnvilValue
 #' @export
-`^.AnvilValue` <- function(e1, e2) .External(anvil_op, "pow", e1, e2)
+`^.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "pow", e1, e2)
 
 #' @method %% AnvilValue
 #' @export
-`%%.AnvilValue` <- function(e1, e2) .External(anvil_op, "mod", e1, e2)
+`%%.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "mod", e1, e2)
 
 #' @method %/% AnvilValue
 #' @export
-`%/%.AnvilValue` <- function(e1, e2) .External(anvil_op, "floor_div", e1, e2)
+`%/%.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "floor_div", e1, e2)
 
 #' @method & AnvilValue
 #' @export
-`&.AnvilValue` <- function(e1, e2) .External(anvil_op, "and", e1, e2)
+`&.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "and", e1, e2)
 
 #' @method | AnvilValue
 #' @export
-`|.AnvilValue` <- function(e1, e2) .External(anvil_op, "or", e1, e2)
+`|.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "or", e1, e2)
 
 #' @method == AnvilValue
 #' @export
-`==.AnvilValue` <- function(e1, e2) .External(anvil_op, "eq", e1, e2)
+`==.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "eq", e1, e2)
 
 #' @method != AnvilValue
 #' @export
-`!=.AnvilValue` <- function(e1, e2) .External(anvil_op, "ne", e1, e2)
+`!=.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "ne", e1, e2)
 
 #' @method > AnvilValue
 #' @export
-`>.AnvilValue` <- function(e1, e2) .External(anvil_op, "gt", e1, e2)
+`>.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "gt", e1, e2)
 
 #' @method >= AnvilValue
 #' @export
-`>=.AnvilValue` <- function(e1, e2) .External(anvil_op, "ge", e1, e2)
+`>=.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "ge", e1, e2)
 
 #' @method < AnvilValue
 #' @export
-`<.AnvilValue` <- function(e1, e2) .External(anvil_op, "lt", e1, e2)
+`<.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "lt", e1, e2)
 
 #' @method <= AnvilValue
 #' @export
-`<=.AnvilValue` <- function(e1, e2) .External(anvil_op, "le", e1, e2)
+`<=.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "le", e1, e2)

@@ -57,11 +57,17 @@ nv_broadcast_to <- function(operand, shape) .External(anvil_op, "broadcast_in_di
 
 #' @rdname nv_broadcast_to
 #' @export
-nv_broadcast_tensors <- function(...) .External(anvil_ops, "broadcast", operands = list(...))
+nv_broadcast_tensors <- function(...) {
+  check_dots(..., .values = TRUE)
+  .External(anvil_ops, "broadcast", operands = list(...))
+}
 
 #' @rdname nv_broadcast_to
 #' @export
-nv_broadcast_scalars <- function(...) .External(anvil_ops, "broadcast_scalars", operands = list(...))
+nv_broadcast_scalars <- function(...) {
+  check_dots(..., .values = TRUE)
+  .External(anvil_ops, "broadcast_scalars", operands = list(...))
+}
 
 #' Concatenate
 #'
@@ -79,8 +85,6 @@ nv_broadcast_scalars <- function(...) .External(anvil_ops, "broadcast_scalars", 
 #' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), dimension = 1)
 #' @export
 nv_concatenate <- function(..., dimension = NULL) {
-  values <- list(...)
-  wrong <- intersect(names(values), c("dim", "dims", "axis", "axes"))
-  if (length(wrong)) abort_arg("...", "values to join", paste0("`", wrong[1L], "`"), "The argument is `dimension`.")
-  .External(anvil_op, "concatenate", operands = unname(values), dimension = dimension)
+  check_dots(..., .values = TRUE)
+  .External(anvil_op, "concatenate", operands = list(...), dimension = dimension)
 }

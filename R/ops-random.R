@@ -28,17 +28,11 @@
 #' nv_runif(3, draw$state)$value
 #' chains <- nv_split_state(nv_rng_state(1), 4)
 #' @export
-nv_rng_state <- function(seed) {
-  check_given(seed, "seed", "a whole number")
-  .External(anvil_op, "rng_state", seed = seed)
-}
+nv_rng_state <- function(seed) .External(anvil_op, "rng_state", seed = seed)
 
 #' @rdname nv_rng_state
 #' @export
-nv_split_state <- function(state, n = 2L) {
-  check_given(state, "state", rng_state_needed)
-  .External(anvil_ops, "split_state", state, n = n)
-}
+nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", state, n = n)
 
 #' Random bits
 #'
@@ -69,7 +63,6 @@ nv_split_state <- function(state, n = 2L) {
 #' nv_rng_bits(nv_rng_state(42), c(2, 2), "ui8", algorithm = "philox")$value
 #' @export
 nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
-  check_draw(shape, state)
   dtype <- .Call(anvil_dtype_name, dtype)
   drawn(.External(anvil_ops, "rng_bits", state, shape = shape, dtype = dtype, algorithm = algorithm))
 }
@@ -128,7 +121,6 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' second <- roll(first$state)
 #' @export
 nv_runif <- function(shape, state, dtype = "f32", lower = 0, upper = 1) {
-  check_draw(shape, state)
   check_parameter("lower", lower, "one finite number")
   check_parameter("upper", upper, "one finite number")
   if (is.numeric(lower) && is.numeric(upper) && lower > upper) {
@@ -142,7 +134,6 @@ nv_runif <- function(shape, state, dtype = "f32", lower = 0, upper = 1) {
 #' @rdname nv_runif
 #' @export
 nv_rnorm <- function(shape, state, dtype = "f32", mean = 0, sd = 1) {
-  check_draw(shape, state)
   check_parameter("mean", mean, "one finite number")
   check_parameter("sd", sd, "one finite number, at least 0", sd >= 0)
   dtype <- .Call(anvil_dtype_name, dtype)
@@ -153,7 +144,6 @@ nv_rnorm <- function(shape, state, dtype = "f32", mean = 0, sd = 1) {
 #' @rdname nv_runif
 #' @export
 nv_rbinom <- function(shape, state, n = 1L, prob = 0.5, dtype = "i32") {
-  check_draw(shape, state)
   check_parameter("prob", prob, "one number from 0 to 1", prob >= 0 && prob <= 1)
   dtype <- .Call(anvil_dtype_name, dtype)
   drawn(.External(anvil_ops, "rbinom", state, prob, shape = shape, n = n, dtype = dtype))
@@ -162,18 +152,8 @@ nv_rbinom <- function(shape, state, n = 1L, prob = 0.5, dtype = "i32") {
 #' @rdname nv_runif
 #' @export
 nv_sample_int <- function(shape, state, n, dtype = "i32") {
-  check_draw(shape, state)
-  check_given(n, "n", "how many numbers to draw from")
   dtype <- .Call(anvil_dtype_name, dtype)
   drawn(.External(anvil_ops, "sample_int", state, shape = shape, n = n, dtype = dtype))
-}
-
-rng_state_needed <- "a state of a random number generator, such as `nv_rng_state(1)`"
-
-# What every draw needs is there.
-check_draw <- function(shape, state) {
-  check_given(shape, "shape", "the shape of what is drawn, such as `c(2, 3)`")
-  check_given(state, "state", rng_state_needed)
 }
 
 # A parameter of a distribution whose value is known to R; `ok` is asked only of a finite number.

@@ -34,12 +34,14 @@ nv_static_slice <- function(operand, start_indices, limit_indices, strides = NUL
 #' @rdname nv_static_slice
 #' @export
 nv_dynamic_slice <- function(operand, ..., slice_sizes) {
+  check_dots(..., .values = TRUE)
   .External(anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes)
 }
 
 #' @rdname nv_static_slice
 #' @export
 nv_dynamic_update_slice <- function(operand, update, ...) {
+  check_dots(..., .values = TRUE)
   .External(anvil_op, "dynamic_update_slice", operand, update, operands = lapply(list(...), as_index))
 }
 

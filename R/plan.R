@@ -55,8 +55,13 @@ explain_plan <- function(f, ...) {
 #' @rdname explain_plan
 #' @export
 print.AnvilPlan <- function(x, ...) {
-  # Subsets of the rows and columns are data frames like others.
-  if (!all(c("step", "kind", "ops", "elements", "read", "written", "microseconds", "threads") %in% names(x))) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
+  # Subsets of the rows and columns are data frames like others, and so is one whose columns were changed.
+  types <- c(
+    step = "character", kind = "character", ops = "list", elements = "double", read = "double", written = "double",
+    in_place = "logical", microseconds = "double", threads = "logical"
+  )
+  if (!all(vapply(names(types), function(name) identical(typeof(x[[name]]), types[[name]]), NA))) {
     return(invisible(print(structure(x, class = "data.frame"))))
   }
   own <- !grepl(".", x$step, fixed = TRUE)

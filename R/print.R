@@ -23,6 +23,8 @@
 #' @name print.AnvilTensor
 #' @export
 print.AnvilTensor <- function(x, header = TRUE, ...) {
+  check_dots(..., .known = taken_by("print"))
+  check_flag("header", header)
   rows <- print_limit("anvil.print_max_rows", 30)
   limits <- c(rows, print_limit("anvil.print_max_width", 85), print_limit("anvil.print_max_rows_slice", rows))
   lines <- .Call(anvil_lines, x, limits)
@@ -39,15 +41,24 @@ print_limit <- function(option, default) {
 
 #' @rdname print.AnvilTensor
 #' @export
-format.AnvilTensor <- function(x, ...) .Call(anvil_summary, x)
+format.AnvilTensor <- function(x, ...) {
+  check_dots(..., .known = taken_by("format"))
+  .Call(anvil_summary, x)
+}
 
 #' @rdname print.AnvilTensor
 #' @export
-summary.AnvilTensor <- function(object, ...) summary(as.vector(object), ...)
+summary.AnvilTensor <- function(object, ...) {
+  check_dots(..., .known = taken_by("summary"))
+  digits <- list(...)$digits
+  if (!is.null(digits) && !is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
+  summary(as.vector(object), ...)
+}
 
 #' @importFrom utils head
 #' @export
 str.AnvilTensor <- function(object, ...) {
+  check_dots(..., .known = taken_by("str"))
   cat(" ", format(object), ":", sep = "")
   # Three digits are shown: rounding of the others is no news.
   values <- suppressWarnings(as.vector(object), classes = "anvil_warning_rounded")
@@ -62,6 +73,7 @@ setMethod("show", "AnvilTracer", function(object) print(object))
 
 #' @export
 format.AnvilTracer <- function(x, ...) {
+  check_dots(..., .known = taken_by("format"))
   type <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
   paste0("AnvilTracer(dtype=", type, ", shape=", paste(shape(x), collapse = "x"), ")")
 }
@@ -69,13 +81,17 @@ format.AnvilTracer <- function(x, ...) {
 #' @rdname print.AnvilTensor
 #' @export
 print.AnvilTracer <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat(format(x), "\n", sep = "")
   invisible(x)
 }
 
 #' @importFrom utils str
 #' @export
-str.AnvilTracer <- function(object, ...) cat(" ", format(object), "\n", sep = "")
+str.AnvilTracer <- function(object, ...) {
+  check_dots(..., .known = taken_by("str"))
+  cat(" ", format(object), "\n", sep = "")
+}
 
 # What testthat compares: the elements as numbers, so that a tolerance has a meaning.
 compare_proxy_tensor <- function(x, path) {
@@ -106,16 +122,13 @@ compare_proxy_tensor <- function(x, path) {
 #' @method all.equal AnvilTensor
 #' @export
 all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
+  # Those of lists are handed on to what is in them.
+  check_dots(..., .known = c(taken_by("all.equal", "numeric"), taken_by("all.equal", "list")))
+  if (!is.numeric(tolerance) || length(tolerance) != 1L || is.na(tolerance)) {
+    abort_arg("tolerance", "one number", describe(tolerance))
+  }
   if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))
-  parts <- c(
-    if (target$dtype != current$dtype) paste0("dtypes differ: ", target$dtype, " and ", current$dtype),
-    if (!identical(target$shape, current$shape)) {
-      paste0("shapes differ: ", format_shape(target$shape), " and ", format_shape(current$shape))
-    },
-    if (target$ambiguous != current$ambiguous) {
-      paste0("ambiguities differ: ", target$ambiguous, " and ", current$ambiguous)
-    }
-  )
+  parts <- type_differences(target, current)
   # A tolerance below the digits of the dtype would compare noise.
   least <- switch(target$dtype, f32 = , c64 = 1e-6, f16 = 1e-2, bf16 = 6e-2, 0)
   tolerance <- max(tolerance, least)

@@ -45,7 +45,10 @@ common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambigu
 #' @examples
 #' nv_promote_to_common(nv_tensor(1:3, dtype = "i8"), nv_tensor(c(1, 2, 3)), 0.5)
 #' @export
-nv_promote_to_common <- function(...) .External(anvil_ops, "promote", operands = list(...))
+nv_promote_to_common <- function(...) {
+  check_dots(..., .values = TRUE)
+  .External(anvil_ops, "promote", operands = list(...))
+}
 
 #' Convert to another dtype
 #'

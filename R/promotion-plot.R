@@ -32,6 +32,8 @@
 #' @importFrom grDevices col2rgb rgb
 #' @export
 plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", dQuote(attr(x, "rules"), FALSE)), ...) {
+  check_dots(...)
+  check_table(x)
   if (!is.null(main) && !(is.character(main) && length(main) == 1L && !is.na(main))) {
     abort_arg("main", "a string, or NULL for no title", describe(main))
   }

@@ -108,6 +108,8 @@ promotion_path <- function(from, to, rules = NULL) .Call(anvil_promotion_path, f
 #' @rdname promotion_rules
 #' @export
 print.AnvilPromotionTable <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
+  check_table(x)
   cat("Promotion by the rules \"", attr(x, "rules"), "\"\n", sep = "")
   cat(format(x), sep = "\n")
   invisible(x)
@@ -115,13 +117,19 @@ print.AnvilPromotionTable <- function(x, ...) {
 
 #' @rdname promotion_rules
 #' @export
-as.data.frame.AnvilPromotionTable <- function(x, ...) as.data.frame(unclass(x[, ]), ...)
+as.data.frame.AnvilPromotionTable <- function(x, ...) {
+  check_dots(..., .known = taken_by("as.data.frame", "matrix"))
+  check_table(x)
+  as.data.frame(unclass(x[, ]), ...)
+}
 
 #' @rdname promotion_rules
 #' @importFrom utils capture.output
 #' @export
 format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
+  check_dots(..., .known = taken_by("format"))
   style <- check_choice("style", style, c("text", "markdown"))
+  check_table(x)
   x <- matrix(x, nrow(x), dimnames = dimnames(x))
   if (style == "text") return(sub(" +$", "", capture.output(print(x, quote = FALSE))))
   rows <- format(rbind(c("", colnames(x)), cbind(rownames(x), x)))
@@ -132,6 +140,7 @@ format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
 #' @rdname promotion_rules
 #' @export
 print.AnvilPromotionComparison <- function(x, n = 30, ...) {
+  check_dots(..., .known = taken_by("print", "data.frame"))
   check_shown(n)
   # Columns were taken out of it: a data frame like others.
   if (length(x) != 4L) return(NextMethod())
@@ -153,6 +162,12 @@ print.AnvilPromotionComparison <- function(x, n = 30, ...) {
 promotion_joins <- function(rules) {
   parts <- .Call(wrap__anvil_promotion, rules)
   matrix(parts$joins, length(parts$types), dimnames = list(parts$types, parts$types))
+}
+
+# A table, or a part of one with rows and columns.
+check_table <- function(x) {
+  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L && isTRUE(attr(x, "rules") %in% promotion_rules())
+  if (!whole) abort_arg("x", "a table, from `promotion_table()`", describe(unclass(x)))
 }
 
 # How many rows to print.

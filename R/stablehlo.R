@@ -106,11 +106,13 @@ each_place <- function(x, place, see) {
   for (i in seq_along(x)) each_place(x[[i]], places[i], see)
 }
 
-# Vectors of several numbers are no data: their shape is not known.
+# What is traced: values, abstract ones, R numbers and arrays. The shape of a vector of several numbers is not known.
 check_data <- function(x, place) {
   each_place(x, place, function(x, place) {
-    if (!is.atomic(x) || is.object(x) || is.null(x) || !is.null(dim(x)) || length(x) == 1L) return()
-    hint <- "Make it a tensor with `nv_tensor()`, or an array with `array()`."
+    if (is.null(x) || inherits(x, "AnvilAbstract")) return()
+    operand <- is_operand(x)
+    if (operand && (inherits(x, "AnvilValue") || !is.null(dim(x)) || length(x) == 1L)) return()
+    hint <- if (operand) "Make it a tensor with `nv_tensor()`, or an array with `array()`."
     abort_arg(place, "a tensor, an R number, logical or array, or a list of these", describe(x), hint)
   })
 }
@@ -229,18 +231,34 @@ one_of <- function(x) {
 
 # ---- methods ----
 
-#' @rdname stablehlo
-#' @export
-format.AnvilStablehlo <- function(x, ...) x$text
+# The text of a program, whose parts are as they were made.
+text_of <- function(x) {
+  parts <- if (inherits(x, "AnvilStablehlo") && is.list(x)) unclass(x)
+  whole <- is.character(parts$text) && length(parts$text) == 1L && is.list(parts$constants) &&
+    is.character(parts$inputs) && all(vapply(parts$constants, inherits, NA, "AnvilTensor"))
+  if (!whole) abort_arg("x", "a program, from `stablehlo()`", describe(x))
+  parts$text
+}
 
 #' @rdname stablehlo
 #' @export
-as.character.AnvilStablehlo <- function(x, ...) x$text
+format.AnvilStablehlo <- function(x, ...) {
+  check_dots(..., .known = taken_by("format"))
+  text_of(x)
+}
+
+#' @rdname stablehlo
+#' @export
+as.character.AnvilStablehlo <- function(x, ...) {
+  check_dots(...)
+  text_of(x)
+}
 
 #' @rdname stablehlo
 #' @export
 print.AnvilStablehlo <- function(x, ...) {
-  cat(x$text)
+  check_dots(..., .known = taken_by("print"))
+  cat(text_of(x))
   if (length(x$constants)) {
     bytes <- sum(vapply(x$constants, function(constant) prod(shape(constant)) * npy_size(constant), 0))
     one <- length(x$constants) == 1L
@@ -257,18 +275,22 @@ print.AnvilStablehlo <- function(x, ...) {
 #' @rdname stablehlo
 #' @export
 nv_write_stablehlo <- function(x, path, inputs = NULL) {
-  check_given(x, "x", "a program, from `stablehlo()`")
-  if (!inherits(x, "AnvilStablehlo")) abort_arg("x", "a program, from `stablehlo()`", describe(x))
+  text_of(x)
   path <- check_path(path)
   values <- if (!is.null(inputs)) input_values(x, inputs)
-  reason <- unwritable(path)
-  if (!is.null(reason)) abort_file("write", path, reason[1L], reason[2L])
+  target <- writable_target(path)
   base <- if (grepl("\\.[^./]*$", path)) sub("\\.[^./]*$", "", path) else path
+  folders <- paste0(base, c(".constants", ".inputs"))
+  targets <- vapply(folders, numbered_target, "")
+  # All of it is written before anything takes its place.
+  parts <- vapply(c(target, targets), part_of, "")
+  on.exit(unlink(parts, recursive = TRUE))
+  fill_part(parts[1L], path, function(con) writeBin(charToRaw(x$text), con))
+  written <- Map(write_numbered, list(x$constants, values), parts[-1L], folders)
   # The text comes last: if it is there, so is what belongs to it. Folders of a program that was here before go.
-  constants <- write_numbered(x$constants, paste0(base, ".constants"))
-  values <- write_numbered(values, paste0(base, ".inputs"))
-  write_whole(path, function(con) writeBin(charToRaw(x$text), con))
-  invisible(c(path, constants, values))
+  for (i in 1:2) replace_folder(if (length(written[[i]])) parts[i + 1L], targets[i])
+  replace_file(parts[1L], target)
+  invisible(c(path, unlist(written, use.names = FALSE)))
 }
 
 # The inputs of a program out of a list of arguments by name, checked.
@@ -298,23 +320,20 @@ input_values <- function(x, inputs) {
   }, names(x$inputs), x$inputs)
 }
 
-# Writes tensors as 1.npy, 2.npy and so on in a folder of their own, whole or not at all. Without tensors there is no folder
-# afterwards. Gives the paths.
-write_numbered <- function(tensors, folder) {
-  old <- list.files(folder, all.files = TRUE, no.. = TRUE)
-  if (file.exists(folder) && !dir.exists(folder) || !all(grepl("^[0-9]+\\.npy$", old))) {
+# The folder that one of numbered files is written to.
+numbered_target <- function(folder) {
+  target <- writable_target(folder, folder = TRUE)
+  if (!all(grepl("^[0-9]+\\.npy$", list.files(target, all.files = TRUE, no.. = TRUE)))) {
     abort_file("write", folder, "it is there, and holds other files", "Choose another name for the program, or move them.")
   }
-  if (length(tensors)) {
-    part <- tempfile(".anvil-", dirname(folder))
-    on.exit(unlink(part, recursive = TRUE))
-    make_folder(part, folder)
-    for (i in seq_along(tensors)) {
-      write_whole(file.path(part, paste0(i, ".npy")), function(con) write_npy(tensors[[i]], con))
-    }
-  }
-  unlink(folder, recursive = TRUE)
+  target
+}
+
+# Writes tensors as 1.npy, 2.npy and so on in a new folder, if there are any. Gives the paths that they will have in `folder`.
+write_numbered <- function(tensors, part, folder) {
   if (!length(tensors)) return(character())
-  rename_to(part, folder)
-  file.path(folder, paste0(seq_along(tensors), ".npy"))
+  make_folder(part, folder)
+  names <- paste0(seq_along(tensors), ".npy")
+  for (i in seq_along(tensors)) fill_part(file.path(part, names[i]), folder, function(con) write_npy(tensors[[i]], con))
+  file.path(folder, names)
 }

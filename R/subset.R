@@ -120,6 +120,8 @@ as_operand <- function(x) {
 
 # What is assigned.
 as_update <- function(value) {
+  # In the method that calls.
+  if (missing(value)) abort_missing("value")
   if (!is_operand(value)) abort_arg("value", "a tensor, or an R number, logical or array", describe(value))
   as_operand(value)
 }
@@ -140,13 +142,19 @@ ends <- function(x, n, last) {
 #' @importFrom utils head
 #' @method head AnvilValue
 #' @export
-head.AnvilValue <- function(x, n = 6L, ...) ends(x, n, last = FALSE)
+head.AnvilValue <- function(x, n = 6L, ...) {
+  check_dots(...)
+  ends(x, n, last = FALSE)
+}
 
 #' @rdname nv_subset
 #' @importFrom utils tail
 #' @method tail AnvilValue
 #' @export
-tail.AnvilValue <- function(x, n = 6L, ...) ends(x, n, last = TRUE)
+tail.AnvilValue <- function(x, n = 6L, ...) {
+  check_dots(...)
+  ends(x, n, last = TRUE)
+}
 
 #' @rdname nv_subset
 #' @export

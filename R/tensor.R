@@ -23,8 +23,9 @@
 #' @param device `"cpu"`.
 #' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as [array()] does,
 #'   with the first dimension fastest.
-#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data: it is 1 for
-#'   a single value. Both may be left out for a matrix.
+#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data, as in
+#'   [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its own, and other data
+#'   are one column.
 #' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for `nv_scalar()`, 2-d for
 #'   `nv_matrix()`.
 #' @section Errors:
@@ -60,7 +61,8 @@ nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device
 nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
   check_device(device)
   if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
-  if (length(data) != 1L) abort_arg("data", "one value", describe(data))
+  # The length of a class's own making is not asked for.
+  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
   .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
 }
@@ -73,26 +75,24 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   }
   check_size("nrow", nrow)
   check_size("ncol", ncol)
-  if (is.null(nrow) && is.null(ncol) || inherits(data, "AnvilValue")) {
+  is_value <- inherits(data, "AnvilValue")
+  if (is_value || is.null(nrow) && is.null(ncol) && length(dim(data)) == 2L) {
     dims <- dim(data)
     if (length(dims) != 2L) {
-      what <- if (inherits(data, "AnvilValue")) paste("a tensor of shape", format_shape(dims)) else describe(data)
-      hint <- if (inherits(data, "AnvilValue")) "Use `nv_reshape()` to make it one." else "Give `nrow` or `ncol`."
-      abort_arg("data", "a matrix", what, hint)
+      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(dims)), "Use `nv_reshape()` to make it one.")
     }
     return(nv_tensor(data, dtype, c(nrow %||% dims[1L], ncol %||% dims[2L]), ambiguous, device, byrow))
   }
-  if (is.null(nrow) || is.null(ncol)) {
-    given <- nrow %||% ncol
-    # One value fills what is given; an empty matrix without rows may have any number of columns.
-    other <- if (length(data) == 1L) 1 else length(data) / given
-    if (!is_whole(other)) {
-      arg <- if (is.null(nrow)) "ncol" else "nrow"
-      if (given == 0 && length(data) == 0L) abort_arg(setdiff(c("nrow", "ncol"), arg), paste0("given if `", arg, "` is 0"), "NULL")
-      abort_arg(arg, paste0("a divisor of the data's length, ", length(data)), describe(given))
-    }
+  count <- length(data)
+  # As in matrix(): what is left out is as large as the data need.
+  fitting <- function(given) if (given == 0) 0 else ceiling(count / given)
+  dims <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  given <- nrow %||% ncol
+  if ((is.null(nrow) || is.null(ncol)) && prod(dims) != count && (count != 1L || given == 0)) {
+    arg <- if (is.null(nrow)) "ncol" else "nrow"
+    abort_arg(arg, paste0("a divisor of the data's length, ", count), describe(given))
   }
-  nv_tensor(data, dtype, c(nrow %||% other, ncol %||% other), ambiguous, device, byrow)
+  nv_tensor(data, dtype, dims, ambiguous, device, byrow)
 }
 
 # A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
@@ -100,8 +100,9 @@ same_tensor <- function(x, dtype, shape, ambiguous) {
   refuse <- function(what, from, to, how) {
     abort_arg(what, paste0("that of the tensor, ", from), to, paste0("Use `", how, "` to change it."))
   }
-  if (!is.null(dtype) && dtype(x) != dtype) {
-    refuse("dtype", as.character(dtype(x)), as.character(as_dtype(dtype)), "nv_convert()")
+  if (!is.null(dtype)) {
+    dtype <- as_dtype(dtype)
+    if (dtype(x) != dtype) refuse("dtype", as.character(dtype(x)), as.character(dtype), "nv_convert()")
   }
   if (!is.null(shape) && !(is.numeric(shape) && identical(as.double(shape), as.double(shape(x))))) {
     to <- if (is.numeric(shape)) format_shape(shape) else describe(shape)
@@ -201,7 +202,9 @@ nv_iota <- function(dim, dtype, shape, start = 1L, ambiguous = FALSE, device = "
 nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   if (!is.null(steps)) {
-    if (!is_whole(steps) || steps < 1) abort_arg("steps", "a whole number, at least 1", describe(steps))
+    if (!is_whole(steps) || steps < 1 || steps > .Machine$integer.max) {
+      abort_arg("steps", paste("a whole number from 1 to", .Machine$integer.max), describe(steps))
+    }
     for (arg in c("start", "end")) {
       value <- get(arg)
       if (!is.numeric(value) || length(value) != 1L || !is.finite(value)) {
@@ -222,11 +225,13 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' @param dtype A dtype: its name, or a dtype object.
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
-#' @return An object of class `AnvilAbstract`.
+#' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity; [all.equal()]
+#'   says in what they differ.
 #' @section Errors:
 #' As [nv_fill()].
 #' @examples
 #' nv_abstract("f32", c(2, 3))
+#' nv_abstract("f32", 3) == nv_abstract("f32", 3)
 #' trace_fn(function(x) x + 1, list(nv_abstract("f32", 3)))
 #' @export
 nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
@@ -239,11 +244,48 @@ nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
 
 #' @export
 format.AnvilAbstract <- function(x, ...) {
-  paste0("AnvilAbstract(dtype=", x$dtype$name, if (x$ambiguous) "?", ", shape=", paste(x$shape, collapse = "x"), ")")
+  check_dots(..., .known = taken_by("format"))
+  dtype <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
+  paste0("AnvilAbstract(dtype=", dtype, ", shape=", paste(shape(x), collapse = "x"), ")")
 }
 
 #' @export
 print.AnvilAbstract <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat(format(x), "\n", sep = "")
   invisible(x)
+}
+
+#' @export
+`==.AnvilAbstract` <- function(e1, e2) !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+
+#' @export
+`!=.AnvilAbstract` <- function(e1, e2) length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+
+# As for dtypes: there is no arithmetic of types.
+#' @export
+Ops.AnvilAbstract <- function(e1, e2) unsupported(.Generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+
+#' @method all.equal AnvilAbstract
+#' @export
+all.equal.AnvilAbstract <- function(target, current, ...) {
+  check_dots(..., .known = taken_by("all.equal", "list"))
+  if (!inherits(current, "AnvilAbstract")) return(paste0("current is not an abstract tensor: ", describe(current)))
+  parts <- type_differences(target, current)
+  if (length(parts)) parts else TRUE
+}
+
+check_abstract <- function(x, arg) {
+  if (!inherits(x, "AnvilAbstract")) abort_arg(arg, "an abstract tensor", describe(x))
+  x
+}
+
+# In what the types of two tensors or abstract tensors differ.
+type_differences <- function(x, y) {
+  names <- c(as.character(dtype(x)), as.character(dtype(y)))
+  c(
+    if (names[1L] != names[2L]) paste0("dtypes differ: ", names[1L], " and ", names[2L]),
+    if (!identical(shape(x), shape(y))) paste0("shapes differ: ", format_shape(shape(x)), " and ", format_shape(shape(y))),
+    if (ambiguous(x) != ambiguous(y)) paste0("ambiguities differ: ", ambiguous(x), " and ", ambiguous(y))
+  )
 }

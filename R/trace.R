@@ -147,13 +147,17 @@ trace_fn <- function(f, args = list(), static = character()) {
   if (!is.list(args) || is.object(args)) abort_arg("args", "a list", describe(args))
   check_names("static", static, names(args))
   check_static(static, names(args), args)
+  names <- argument_names(f, args)
+  check_taken(f, names)
   traced <- if (length(static)) !(names(args) %in% static) else rep(TRUE, length(args))
+  Map(check_data, args[traced], argument_places(names)[traced])
   trace_call(f, args, traced, name = "the function given to trace_fn()")
 }
 
-match_function <- function(f) {
-  check_given(f, "f", "a function")
-  if (!is.function(f)) abort_arg("f", "a function", describe(f))
+match_function <- function(f, arg = "f") {
+  if (!is.function(f)) abort_arg(arg, "a function", describe(f))
+  # Such as `if`, and `[[`.
+  if (is.null(args(f))) abort_arg(arg, "a function with a list of arguments", "a special form of R")
   f
 }
 
@@ -178,11 +182,15 @@ graph_text <- function(graph, optimised = FALSE) {
 
 #' @rdname graph_text
 #' @export
-format.AnvilGraph <- function(x, ...) graph_text(x)
+format.AnvilGraph <- function(x, ...) {
+  check_dots(..., .known = taken_by("format"))
+  graph_text(x)
+}
 
 #' @rdname graph_text
 #' @export
 print.AnvilGraph <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
   cat(graph_text(x), "\n", sep = "")
   invisible(x)
 }

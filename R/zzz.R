@@ -20,3 +20,13 @@ register_later <- function(package, generic, class, method) {
   if (isNamespaceLoaded(package)) register()
   setHook(packageEvent(package, "onLoad"), register)
 }
+
+# The functions that users call say which argument is missing: here, since this is the last file.
+local({
+  namespace <- topenv()
+  path <- getNamespaceInfo(namespace, "path")
+  for (name in parseNamespaceFile(basename(path), dirname(path))$exports) {
+    f <- get(name, namespace)
+    if (is.function(f)) assign(name, saying_what_is_missing(f), namespace)
+  }
+})

@@ -30,6 +30,30 @@ int anvil_protected(SEXP (*f)(void *), void *data, SEXP token, SEXP *out) {
   return 0;
 }
 
+/* ---- memory ---- */
+
+typedef struct {
+  unsigned int type;
+  R_xlen_t length;
+} wanted_vector;
+
+static SEXP make_vector(void *data) {
+  wanted_vector *wanted = data;
+  return Rf_allocVector(wanted->type, wanted->length);
+}
+
+static SEXP no_vector(SEXP condition, void *data) {
+  (void)condition;
+  (void)data;
+  return R_NilValue;
+}
+
+/* A vector; NULL where R has no memory for it. Its error is caught before R shows it to anyone. */
+SEXP anvil_try_vector(int type, R_xlen_t length) {
+  wanted_vector wanted = {(unsigned int)type, length};
+  return R_tryCatchError(make_vector, &wanted, no_vector, NULL);
+}
+
 /* ---- references ---- */
 
 /* R counts references to every object, but the function that tells is not in its API and may be hidden one day: it is
@@ -132,7 +156,7 @@ ENTRY4(jit_store)
 ENTRY1(jit_info)
 ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
-ENTRY1(trace_lift)
+ENTRY2(trace_lift)
 ENTRY0(trace_depth)
 ENTRY2(graph_text)
 ENTRY5(tensor)
@@ -163,6 +187,8 @@ ENTRY2(plan)
 ENTRY2(memory_plan)
 ENTRY0(threads)
 ENTRY0(threads_ignored)
+ENTRY1(file_target)
+ENTRY2(file_like)
 ENTRY1(fail)
 ENTRY1(init)
 
@@ -232,14 +258,14 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 
 static const R_CallMethodDef calls[] = {
     CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(in_trace, 4),
-    CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 1), CALL(trace_depth, 0),
+    CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2), CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
     CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),
     CALL(graph_types, 1),
     CALL(pull_back, 3),    CALL(branch, 3),     CALL(repeat, 3),       CALL(scan, 4),       CALL(custom, 3), CALL(stablehlo, 5),    CALL(plan, 2), CALL(memory_plan, 2), CALL(threads, 0),
-    CALL(threads_ignored, 0), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(threads_ignored, 0), CALL(file_target, 1), CALL(file_like, 2), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
   CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}

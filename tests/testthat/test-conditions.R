@@ -7,7 +7,9 @@ flags <- nv_tensor(c(TRUE, FALSE))
 test_that("anvil_error_arg", {
   expect_conditions({
     nv_tensor(list(1, 2))
-    nv_matrix(1:6)
+    nv_matrix(1:6, 4)
+    nv_sin()
+    sum(x, axes = 1)
     nv_add(nv_scalar(1), "a")
     nv_scalar(1, dtype = 32)
     nv_seq(3, 1)
@@ -264,4 +266,36 @@ test_that("errors in large numbers leave R's protection stack alone", {
   for (i in 1:2000) tryCatch(nv_tensor("x", "i32"), error = identity)
   for (i in 1:200) tryCatch(jit(function(x) x + y)(x), error = identity)
   expect_nv(x + 1, c(2, 3), "f32")
+})
+
+test_that("strings in any encoding are an argument like others: R's own reading of them would jump", {
+  bytes <- "caf\xe9"
+  Encoding(bytes) <- "bytes"
+  latin1 <- "caf\xe9"
+  Encoding(latin1) <- "latin1"
+  broken <- "caf\xe9"
+  Encoding(broken) <- "UTF-8"
+  x <- nv_tensor(c(1, 2))
+  for (text in c(bytes, latin1, broken)) {
+    uses <- expression(
+      as_dtype(text), nv_tensor(1, text), nv_convert(x, text), nv_fill(1, 2, dtype = text), nv_reshape(x, 2, order = text),
+      nv_abstract(text), common_dtype(text, "f32"), is_promotable("f32", text), promotion_path(text, "f32"),
+      promotion_table(text), with_promotion_rules(text, 1), local_promotion_rules(text), jit(sum, rules = text),
+      jit(function(x) x, static = text), jit(function(x) x, donate = text), jit(sum, warn_promotion = text),
+      jit(sum, device = text), nv_tensor(1, device = text), nv_tensor(text, "i32"), nv_tensor(text, "i1"), nv_add(1, text),
+      nv_add(1, structure(1, class = text)), nv_scalar(structure(1, class = text)), jit(sum)(text),
+      jit(function(x) x)(setNames(list("a"), text)), gradient(nv_sin, wrt = text), stablehlo(sum, 1, target = text),
+      nv_read_npy(structure(1, class = text)), nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, dims = text),
+      x[text], as.vector(x, text), trace_fn(function(x) x, list(1), static = text)
+    )
+    for (use in uses) {
+      error <- tryCatch(eval(use), error = identity)
+      expect_s3_class(error, "anvil_error")
+      expect_true(validUTF8(conditionMessage(error)), label = deparse1(use))
+    }
+  }
+  expect_match(conditionMessage(condition_of(as_dtype(bytes))), "caf\\xe9", fixed = TRUE)
+  expect_match(conditionMessage(condition_of(as_dtype(latin1))), "caf\u00e9", fixed = TRUE)
+  # As a label it is shown.
+  expect_output(nv_print(1, bytes), "caf\\xe9", fixed = TRUE)
 })

@@ -348,12 +348,12 @@ test_that("`wrt` is a choice of arguments", {
     expect_identical(conditionCall(e), quote(gradient(product, wrt)))
   }
   f <- user(function(x, y) sum(x))
-  g <- gradient(f, "z")
-  e <- expect_fields(g(x, y), "anvil_error_arg", arg = "wrt")
+  g <- gradient(user(function(...) sum(x)), "z")
+  e <- expect_fields(g(x = x, y = y), "anvil_error_arg", arg = "wrt")
   expect_match(conditionMessage(e), "\"z\"", fixed = TRUE)
   expect_match(conditionMessage(e), "x, y", fixed = TRUE)
-  expect_identical(conditionCall(e), quote(g(x, y)))
-  expect_fields(gradient(product, 3)(x, y), "anvil_error_arg", arg = "wrt")
+  expect_identical(conditionCall(e), quote(g(x = x, y = y)))
+  expect_identical(call_of(gradient(f, "z")), "gradient(f, \"z\")")
   # Given in the function, but not in the call.
   expect_fields(gradient(function(x, y = x) sum(y), "y")(x), "anvil_error_arg", arg = "wrt")
   for (path in c("p$nothing", "p$a[[1]]", "p[[3]]", "p$a + 1", "p$", "f(p)", "1")) {
@@ -437,4 +437,21 @@ test_that("an error in the function leaves nothing open", {
   e <- expect_error(gradient(branch)(s64(1)), class = "anvil_error_concrete")
   expect_identical(deparse1(conditionCall(e)), "if (x > 0) x else -x")
   expect_closed()
+})
+
+test_that("a wrt that names no argument is found when the derivative is made", {
+  f <- function(x, p) sum(x * p)
+  for (make in c(gradient, value_and_gradient)) {
+    error <- expect_fields(make(f, wrt = "y"), "anvil_error_arg", arg = "wrt", got = "\"y\"")
+    expect_match(conditionMessage(error), "arguments of `f` (x, p)", fixed = TRUE)
+    expect_fields(make(f, wrt = c("x", "q$w")), "anvil_error_arg", arg = "wrt", got = "\"q$w\"")
+    expect_fields(make(f, wrt = 3), "anvil_error_arg", arg = "wrt", got = "3")
+    expect_fields(make(f, wrt = "p$w[[1"), "anvil_error_arg", arg = "wrt")
+    expect_fields(make(jit(f), wrt = "y"), "anvil_error_arg", arg = "wrt")
+    expect_error(make(f, wrt = "p$w[[1]]"), NA)
+    # What is in dots is known when the derivative is called.
+    late <- make(function(x, ...) sum(x), wrt = "y")
+    expect_fields(late(nv_tensor(1)), "anvil_error_arg", arg = "wrt", got = "\"y\"")
+  }
+  expect_identical(names(gradient(f, 2)(nv_tensor(1), nv_tensor(2))), "p")
 })

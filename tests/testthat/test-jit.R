@@ -392,7 +392,7 @@ test_that("other results are refused, and leave no trace open", {
     expect_no_open_trace()
   }
   e <- expect_error(jit(function(x) "a")(x), class = "anvil_error_arg")
-  expect_match(conditionMessage(e), "the result of the function")
+  expect_match(conditionMessage(e), "`the result`", fixed = TRUE)
 })
 
 test_that("jit_eval() runs an expression as one program", {
@@ -569,4 +569,52 @@ test_that("the program that was not used for longest gives way, whatever was use
   expect_equal(cache_info(f)$misses, misses)
   gc()
   for (k in recent) expect_identical(as.double(f(x, k)), 1 + k)
+})
+
+# ---- places in errors ----
+
+test_that("an error about an argument names it, and the place of the leaf in it", {
+  f <- jit(user(function(l, ..., last = 1) l))
+  at <- function(expr) {
+    error <- expect_error(expr, class = "anvil_error")
+    expect_match(conditionMessage(error), paste0("`", error$arg, "`"), fixed = TRUE)
+    error$arg
+  }
+  one <- nv_scalar(1)
+  expect_identical(at(f("a")), "l")
+  expect_identical(at(f(c(1, 2))), "l")
+  expect_identical(at(f(list(one, list(a = one, b = "x")))), "l[[2]]$b")
+  expect_identical(at(f(list(list(one), b = list(NULL, sum)))), "l$b[[2]]")
+  expect_identical(at(f(one, "a")), "..1")
+  expect_identical(at(f(one, 1, list(x = list(2, "a")))), "..2$x[[2]]")
+  expect_identical(at(f(one, q = list("a"))), "q[[1]]")
+  expect_identical(at(f(one, 2, last = list(z = quote(f)))), "last$z")
+  # Missing values, in a program that is new and in one that is kept.
+  for (i in 1:2) expect_identical(at(f(list(1L, list(w = NA_integer_)))), "l[[2]]$w")
+  invisible(f(list(1L, list(w = 2L))))
+  expect_identical(at(f(list(1L, list(w = NA_integer_)))), "l[[2]]$w")
+  # A tensor whose parts were changed.
+  broken <- structure(list(data = 1, dtype = "f32", shape = 3L, ambiguous = FALSE), class = c("AnvilTensor", "AnvilValue"))
+  expect_identical(at(f(list(a = one, b = broken))), "l$b")
+  # A static argument is no data, and one that was left out is nothing.
+  g <- jit(user(function(s, x, y) x), static = "s")
+  expect_identical(at(g("a", list("b"))), "x[[1]]")
+  # In a trace.
+  expect_identical(at(jit(function(x) f(list(x, list(z = "a"))))(one)), "l[[2]]$z")
+  expect_identical(at(trace_fn(function(l) l, list(list(one, w = list("a"))))), "l$w[[1]]")
+  expect_identical(at(explain_dtypes(function(l) l, list(one, w = list("a")))), "l$w[[1]]")
+  expect_identical(at(f(setNames(list("a"), "caf\u00e9"))), "l$caf\u00e9")
+  # Deep lists: no recursion for the place.
+  deep <- "a"
+  for (i in 1:100) deep <- list(deep)
+  expect_identical(at(f(deep)), paste0("l", strrep("[[1]]", 100)))
+})
+
+test_that("an error about a result names the place in it", {
+  result_of <- function(value) expect_error(jit(function(x) value)(1), class = "anvil_error")$arg
+  expect_identical(result_of("a"), "the result")
+  expect_identical(result_of(list(a = list(1, "a"))), "the result$a[[2]]")
+  expect_identical(result_of(list(1, list(b = sum))), "the result[[2]]$b")
+  expect_identical(result_of(list(x = NA_integer_)), "the result$x")
+  expect_identical(expect_error(trace_fn(function(x) list(x, "a"), list(1)), class = "anvil_error_arg")$arg, "the result[[2]]")
 })

@@ -193,3 +193,19 @@ test_that("memory of large results is used again", {
   # 300 results of 32 MB are 9.6 GB.
   expect_identical(out, "TRUE TRUE")
 })
+
+test_that("results that no memory is there for are an error with a class", {
+  # 2^50 bytes are more than processors address.
+  shape <- c(2^26, 2^24)
+  for (expr in expression(
+    nv_fill(1, shape), nv_fill(1L, shape), nv_empty("i8", c(2^26, 2^25)), nv_tensor(0, "f64", shape), nv_iota(1, "f64", shape),
+    nv_broadcast_to(nv_scalar(1), shape), jit(function(x) nv_broadcast_to(x, shape))(1), nv_runif(shape, nv_rng_state(1))
+  )) {
+    error <- tryCatch(eval(expr), error = identity)
+    expect_s3_class(error, "anvil_error_memory")
+    expect_match(conditionMessage(error), "Cannot allocate [0-9]+ bytes", label = deparse1(expr))
+    expect_identical(error$bytes >= 2^50, TRUE, label = deparse1(expr))
+  }
+  # Nothing is left behind.
+  expect_nv(nv_fill(1, 3) + 1, c(2, 2, 2), "f32")
+})

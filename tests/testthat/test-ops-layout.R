@@ -167,8 +167,8 @@ test_that("concatenate promotes; 0-d values get a place along the dimension", {
   expect_identical(type_of(nv_concatenate(nv_scalar(1), nv_scalar(2, dtype = "f32"))), "f32[2]")
 })
 
-test_that("names in the dots do not matter, but a misspelt `dimension` does", {
-  expect_identical(nv_concatenate(a = nv_tensor(1:2), operand = 3L, shape = 4L), nv_tensor(1:4))
+test_that("values have no names: one would be a misspelt `dimension`", {
+  expect_error(nv_concatenate(a = nv_tensor(1:2), 3L), class = "anvil_error_arg", "unname()", fixed = TRUE)
   e <- expect_error(nv_concatenate(nv_tensor(1:2), dim = 1), class = "anvil_error_arg", "`dimension`")
   expect_identical(conditionCall(e), quote(nv_concatenate(nv_tensor(1:2), dim = 1)))
 })

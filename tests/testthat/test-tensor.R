@@ -295,11 +295,9 @@ test_that("nv_matrix() completes the shape", {
   expect_nv(nv_matrix(nv_tensor(matrix(1:6, 2))), matrix(1:6, 2), "i32")
   expect_nv(nv_matrix(nv_tensor(matrix(1:6, 2)), ncol = 3), matrix(1:6, 2), "i32")
 
-  expect_fields(nv_matrix(1:6), "anvil_error_arg", arg = "data", expected = "a matrix")
   expect_fields(nv_matrix(nv_tensor(1:6), 2), "anvil_error_arg", arg = "data", got = "a tensor of shape (6)")
   expect_fields(nv_matrix(1:6, 4), "anvil_error_arg", arg = "nrow", expected = "a divisor of the data's length, 6")
   expect_fields(nv_matrix(1:6, ncol = 0), "anvil_error_arg", arg = "ncol")
-  expect_fields(nv_matrix(integer(), 0), "anvil_error_arg", arg = "ncol", expected = "given if `nrow` is 0")
   expect_fields(nv_matrix(1:6, 2, 2), "anvil_error_shape", len = 6, shape = c(2, 2))
   expect_fields(nv_matrix(nv_tensor(matrix(1:6, 2)), 3), "anvil_error_arg", arg = "shape")
   for (bad in list(-2, 1.5, NA, "a", c(2, 3), Inf)) {
@@ -527,4 +525,66 @@ test_that("a record whose parts do not belong together is refused, and crashes n
   expect_identical(as.vector(odd), TRUE)
   expect_identical(as.vector(!odd), FALSE)
   expect_nv(odd + 1L, 2, "i32", 1, ambiguous = TRUE)
+})
+
+# ---- matrices, next to base R ----
+
+test_that("nv_matrix() is what matrix() is, and refuses what would be repeated, cut or filled", {
+  sizes <- list(NULL, 0, 1, 2, 3, 4, 6)
+  same <- 0L
+  for (count in c(0:4, 6L, 12L)) for (nrow in sizes) for (ncol in sizes) for (byrow in c(FALSE, TRUE)) {
+    data <- seq_len(count)
+    given <- c(list(data), if (!is.null(nrow)) list(nrow = nrow), if (!is.null(ncol)) list(ncol = ncol), list(byrow = byrow))
+    label <- deparse1(given)
+    base <- tryCatch(do.call(matrix, given), condition = identity)
+    # One value fills any size; apart from that there are as many elements as data.
+    fits <- is.matrix(base) && (length(base) == count || count == 1L)
+    ours <- tryCatch(do.call(nv_matrix, given), error = identity)
+    if (fits) {
+      same <- same + 1L
+      expect_true(inherits(ours, "AnvilTensor"), label = label)
+      expect_identical(as_array(ours), base, label = label)
+    } else {
+      expect_true(inherits(ours, c("anvil_error_arg", "anvil_error_shape")), label = label)
+    }
+  }
+  expect_gt(same, 150L)
+  expect_identical(shape(nv_matrix(1)), c(1L, 1L))
+  expect_identical(shape(nv_matrix(integer(0), nrow = 0)), c(0L, 0L))
+  expect_identical(shape(nv_matrix(TRUE)), c(1L, 1L))
+  # A matrix stays one.
+  expect_identical(as_array(nv_matrix(matrix(1:6, 2))), matrix(1:6, 2))
+})
+
+test_that("a tensor that is asked to be a tensor of no dtype at all", {
+  x <- nv_tensor(c(1, 2))
+  for (dtype in list(sum, x, c("f32", "f64"), character(), NA, list(), quote(f32))) {
+    for (make in c(nv_tensor, nv_scalar)) expect_fields(make(x, dtype = dtype), "anvil_error_arg", arg = "dtype")
+  }
+  expect_identical(nv_tensor(x, as_dtype("f32")), x)
+})
+
+# ---- types ----
+
+test_that("abstract tensors are compared by their types", {
+  types <- list(
+    nv_abstract("f32", 2), nv_abstract("f64", 2), nv_abstract("f32", 3), nv_abstract("f32", c(2, 1)), nv_abstract("f32"),
+    nv_abstract("f32", 2, ambiguous = TRUE)
+  )
+  for (i in seq_along(types)) for (j in seq_along(types)) {
+    expect_identical(types[[i]] == types[[j]], i == j)
+    expect_identical(types[[i]] != types[[j]], i != j)
+    expect_identical(identical(types[[i]], types[[j]]), i == j)
+    expect_identical(isTRUE(all.equal(types[[i]], types[[j]])), i == j)
+  }
+  expect_true(nv_abstract("f32", 2) == nv_abstract(as_dtype("f32"), 2L))
+  expect_identical(
+    all.equal(types[[1L]], nv_abstract("i8", 3, TRUE)),
+    c("dtypes differ: f32 and i8", "shapes differ: (2) and (3)", "ambiguities differ: FALSE and TRUE")
+  )
+  expect_identical(all.equal(types[[1L]], 1), "current is not an abstract tensor: 1")
+  expect_fields(types[[1L]] == "f32", "anvil_error_arg", arg = "e2", got = "\"f32\"")
+  expect_fields(1 != types[[1L]], "anvil_error_arg", arg = "e1", got = "1")
+  expect_fields(types[[1L]] < types[[2L]], "anvil_error_unsupported", generic = "<")
+  expect_fields(-types[[1L]], "anvil_error_unsupported", generic = "-")
 })

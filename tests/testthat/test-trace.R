@@ -167,7 +167,7 @@ test_that("trace_fn() checks its arguments", {
   expect_error(trace_fn(function(x) x, list("a")), class = "anvil_error_arg")
   expect_error(trace_fn(function(x) x, list(1:3)), class = "anvil_error_arg", "nv_tensor")
   expect_error(trace_fn(function(x) x, list(x = 1), static = "n"), class = "anvil_error_arg")
-  expect_error(trace_fn(function(x) "a", list(1)), class = "anvil_error_arg", "result of the function")
+  expect_error(trace_fn(function(x) "a", list(1)), class = "anvil_error_arg", "`the result`")
   expect_error(nv_abstract("f33"), class = "anvil_error_dtype")
   expect_error(nv_abstract("f32", -1), class = "anvil_error_arg")
   expect_no_open_trace()

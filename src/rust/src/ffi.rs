@@ -3,6 +3,7 @@
 //! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can jump over the
 //! caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive that needs dropping.
 
+use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 
 pub use extendr_api::SEXP;
@@ -25,7 +26,10 @@ pub const STRSXP: c_int = 16;
 pub const VECSXP: c_int = 19;
 pub const EXTPTRSXP: c_int = 22;
 pub const RAWSXP: c_int = 24;
+pub const CE_NATIVE: c_int = 0;
 pub const CE_UTF8: c_int = 1;
+pub const CE_BYTES: c_int = 3;
+pub const CE_LATIN1: c_int = 2;
 
 #[allow(non_snake_case, clippy::missing_safety_doc)]
 extern "C" {
@@ -63,13 +67,13 @@ extern "C" {
     pub fn SET_STRING_ELT(x: SEXP, i: Length, v: SEXP);
     pub fn SET_VECTOR_ELT(x: SEXP, i: Length, v: SEXP) -> SEXP;
     pub fn Rf_isObject(x: SEXP) -> c_int;
-    pub fn Rf_inherits(x: SEXP, class: *const c_char) -> c_int;
     pub fn Rf_getAttrib(x: SEXP, symbol: SEXP) -> SEXP;
     pub fn Rf_setAttrib(x: SEXP, symbol: SEXP, value: SEXP) -> SEXP;
     pub fn Rf_asS4(x: SEXP, flag: c_int, complete: c_int) -> SEXP;
     pub fn Rf_install(name: *const c_char) -> SEXP;
     pub fn Rf_mkCharLenCE(text: *const c_char, len: c_int, encoding: c_int) -> SEXP;
     pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
+    pub fn Rf_getCharCE(x: SEXP) -> c_int;
     pub fn Rf_allocVector(kind: c_int, len: Length) -> SEXP;
     pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
     pub fn Rf_cons(car: SEXP, cdr: SEXP) -> SEXP;
@@ -94,6 +98,9 @@ extern "C" {
 
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;
+
+    /// A vector; `NULL` where R has no memory for it (entrypoint.c). Takes microseconds; may jump for other reasons.
+    pub fn anvil_try_vector(kind: c_int, len: Length) -> SEXP;
 
     /// Calls an internal function of the package on one object (entrypoint.c). May jump.
     pub fn anvil_call_r(function: *const c_char, x: SEXP) -> SEXP;
@@ -128,6 +135,19 @@ pub fn is_object(x: SEXP) -> bool {
     unsafe { Rf_isObject(x) != 0 }
 }
 
+/// Whether one of an object's classes is this one. R's own function jumps for a class of encoding "bytes".
+pub fn inherits(x: SEXP, class: &CStr) -> bool {
+    if !is_object(x) {
+        return false;
+    }
+    // SAFETY: reads an attribute; the strings of a character vector are strings of C.
+    unsafe {
+        let classes = attribute(x, R_ClassSymbol);
+        let same = |i: usize| CStr::from_ptr(R_CHAR(STRING_ELT(classes, i as Length))) == class;
+        kind(classes) == STRSXP && (0..len(classes)).any(same)
+    }
+}
+
 /// The elements of an integer vector: of `dim` and the like, which are never long or ALTREP vectors that could fail.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
     // R's address of an empty vector is no address.
@@ -151,11 +171,28 @@ pub fn attribute(x: SEXP, symbol: SEXP) -> SEXP {
     unsafe { Rf_getAttrib(x, symbol) }
 }
 
-/// Text of a string element; `None` for `NA`.
+/// Text of a string element. R itself would jump for a string of encoding "bytes": its bytes beyond ASCII are shown as R
+/// prints them, `\xff`.
 pub fn text(x: SEXP) -> String {
-    // SAFETY: `x` is a CHARSXP; its bytes live as long as it does and are copied at once. ASCII and UTF-8 are returned
-    // as they are, other encodings are translated into memory that R frees at the end of the call.
-    unsafe { std::ffi::CStr::from_ptr(Rf_translateCharUTF8(x)) }.to_string_lossy().into_owned()
+    // SAFETY: `x` is a CHARSXP; its bytes live as long as it does.
+    let (encoding, bytes) = unsafe { (Rf_getCharCE(x), CStr::from_ptr(R_CHAR(x)).to_bytes()) };
+    let latin1 = || bytes.iter().map(|&b| char::from(b)).collect();
+    match (encoding, std::str::from_utf8(bytes)) {
+        (CE_LATIN1, _) => latin1(),
+        (CE_BYTES, _) => {
+            let shown = |&b: &u8| if b.is_ascii() { char::from(b).to_string() } else { format!("\\x{b:02x}") };
+            bytes.iter().map(shown).collect()
+        }
+        (_, Ok(text)) => text.into(),
+        (CE_UTF8, Err(_)) => String::from_utf8_lossy(bytes).into_owned(),
+        // The encoding of a locale that is not UTF-8. R translates into memory that it frees at the end of the call.
+        // SAFETY: inside `protected`.
+        (_, Err(_)) => match crate::guard::protected(|| unsafe { Rf_translateCharUTF8(x) }) {
+            // SAFETY: R gives a string of C.
+            Ok(text) => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+            Err(_) => latin1(),
+        },
+    }
 }
 
 /// The first string of a character vector.

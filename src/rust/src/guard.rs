@@ -120,13 +120,24 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     // SAFETY: `data` and `out` live until the call returns, which it does whether R jumps or not.
     let jumped = stop::unwatched(|| unsafe { anvil_protected(run, (&raw mut data).cast(), token, &mut out) });
     DEPTH.set(depth);
+    let lacking = LACKING.take();
     if jumped != 0 {
         return Err(Exit::Jump(token));
+    }
+    if lacking > 0 {
+        return Err(Exit::Error(Error::OutOfMemory { bytes: lacking }));
     }
     Ok(data.out.expect("the calls ran to their end"))
 }
 
+/// Makes the [`protected`] call that this is part of end in an error, for want of that many bytes: R would say so without
+/// a class.
+pub fn lack(bytes: usize) {
+    LACKING.set(bytes.max(1));
+}
+
 thread_local! {
+    static LACKING: Cell<usize> = const { Cell::new(0) };
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static TOKENS: RefCell<Vec<SEXP>> = const { RefCell::new(Vec::new()) };
 }

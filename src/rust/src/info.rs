@@ -1,7 +1,7 @@
 //! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are read.
 
 use crate::ffi::*;
-use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
 use crate::jit;
 use crate::rules;
 use crate::trace;
@@ -21,8 +21,7 @@ pub fn dtype_argument(x: SEXP) -> Result<DType> {
         return Ok(dtype);
     }
     // A dtype object is `list(name = , value = )`, see R/dtype.R.
-    // SAFETY: the class is read; the list has at least one element.
-    if kind(x) == VECSXP && len(x) > 0 && unsafe { Rf_inherits(x, c"AnvilDtype".as_ptr()) } != 0 {
+    if kind(x) == VECSXP && len(x) > 0 && inherits(x, c"AnvilDtype") {
         if let Some(dtype) = value::dtype_of_name(element(x, 0)) {
             return Ok(dtype);
         }
@@ -53,8 +52,7 @@ pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
 
 /// The parts of an abstract tensor, if it is one: `list(dtype, shape, ambiguous)`, see R/tensor.R.
 pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
-    // SAFETY: reads the class.
-    if kind(x) != VECSXP || unsafe { Rf_inherits(x, c"AnvilAbstract".as_ptr()) } == 0 || len(x) < 3 {
+    if kind(x) != VECSXP || !inherits(x, c"AnvilAbstract") || len(x) < 3 {
         return Ok(None);
     }
     let (dtype, shape) = (dtype_argument(element(x, 0))?, shape_argument(element(x, 1))?);
@@ -181,13 +179,17 @@ pub fn depth(scope: &Scope) -> Outcome {
     Ok(scope.keep(out))
 }
 
-/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace.
-pub fn lift(x: SEXP, scope: &Scope) -> Outcome {
+/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace, at
+/// that place among its arguments.
+pub fn lift(x: SEXP, place: SEXP, scope: &Scope) -> Outcome {
     let Some((trace, handle)) = trace::innermost() else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
+    let operand = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(place)) {
+        (Exit::Error(e), Some(place)) => Exit::Error(tree::of_argument(e).for_argument(&place)),
+        (exit, _) => exit,
+    })?;
     let (_, shape) = trace::number_argument(x)?;
-    let operand = trace::operand(&trace, x, scope)?;
     trace::tracer(handle, operand, &shape, scope)
 }
 

@@ -9,7 +9,8 @@ use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::program::Program;
 use crate::rules;
 use crate::trace;
-use crate::tree::{Flat, Leaf, Out};
+use crate::place;
+use crate::tree::{self, Flat, Leaf, Out};
 use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::Rules;
 use anvil_core::error::Error;
@@ -30,6 +31,8 @@ const IDENTICAL_DEFAULT: i32 = 16;
 /// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules, classes of
 /// conversions to warn of; see R/jit.R.
 const SPEC: usize = 8;
+/// Position of the names in it.
+const NAMES: usize = 5;
 /// Position of the rules in it.
 const RULES: usize = 6;
 
@@ -134,6 +137,31 @@ impl JitFunction {
             flat.argument(formal.unwrap_or(usize::MAX), tag, x, is_static)?;
         }
         Ok(flat)
+    }
+
+    /// An error about an argument, with the name of the argument and the place of the leaf in it.
+    fn blame(&self, handle: SEXP, arguments: &[(SEXP, SEXP)], exit: Exit) -> Exit {
+        // SAFETY: as in `function`.
+        let names = element(element(unsafe { R_ExternalPtrProtected(handle) }, 0), NAMES);
+        let mut dots = 0;
+        place::named(exit, |bad| {
+            arguments.iter().enumerate().find_map(|(i, &(tag, x))| {
+                let formal = self.formal(i, arguments.len());
+                if formal.is_some_and(|f| self.statics[f]) || tree::is_absent(x) {
+                    return None;
+                }
+                let name = match formal {
+                    // SAFETY: as many names as formals but `...`.
+                    Some(f) => text(unsafe { STRING_ELT(names, f as Length) }),
+                    None => {
+                        dots += 1;
+                        // SAFETY: a tag is a symbol.
+                        if tag == nil() { format!("..{dots}") } else { text(unsafe { PRINTNAME(tag) }) }
+                    }
+                };
+                place::find(x, &name, bad)
+            })
+        })
     }
 }
 
@@ -299,14 +327,17 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     if trace::innermost().is_some() {
         return Err(Exit::Miss(args));
     }
-    let flat = function.flatten(&pairs(rest))?;
+    let arguments = pairs(rest);
+    let flat = function.flatten(&arguments).map_err(|exit| function.blame(handle, &arguments, exit))?;
     if flat.traced {
         return Err(Exit::Miss(args));
     }
     // The cache is not borrowed while the program runs: a finalizer or event handler of R may call us again.
     let found = function.cache.borrow_mut().find(&flat);
     match found {
-        Some(program) => program.run(&flat.leaves, scope),
+        Some(program) => {
+            program.run(&flat.leaves, scope).map_err(|exit| function.blame(handle, &arguments, exit))
+        }
         None => {
             let own = flat.leaves.iter().map(|leaf| matches!(leaf, Leaf::Tensor(_, true))).collect();
             function.own.replace(own);
@@ -321,7 +352,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let rules = rules::current()?;
     let mut outputs: Vec<Value> = Vec::new();
     let mut count = 0;
-    let out = Out::new(result, &mut count, &mut |x| {
+    let made = Out::new(result, &mut count, &mut |x| {
         let operand = trace::operand(&trace, x, scope).map_err(returned)?;
         let conversions = {
             let mut builder = trace.builder();
@@ -330,7 +361,8 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
             applier.conversions()
         };
         if audit::is_open() { audit::note(conversions, Some("the result"), scope) } else { Ok(()) }
-    })?;
+    });
+    let out = made.map_err(|exit| place::named(exit, |bad| place::find(result, "the result", bad)))?;
     let (graph, outer) = trace.finish(outputs);
     let traced = Traced { graph, outer, out: Rc::new(out) };
     let constants = trace::constants(handle);
@@ -375,7 +407,8 @@ pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
 pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
     // SAFETY: the pairlist of arguments as the warm call got it.
-    let flat = function.flatten(&pairs(unsafe { CDR(CDR(arguments)) }))?;
+    let arguments = pairs(unsafe { CDR(CDR(arguments)) });
+    let flat = function.flatten(&arguments)?;
     let traced = traced(graph)?;
     let inputs: Vec<&Aval> = traced.graph.inputs().iter().map(|&v| traced.graph.aval(v)).collect();
     if inputs.len() != flat.leaves.len() {
@@ -419,7 +452,7 @@ pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scop
     cache.misses += 1;
     cache.insert(entry);
     drop(cache);
-    program.run(&leaves, scope)
+    program.run(&leaves, scope).map_err(|exit| function.blame(handle, &arguments, exit))
 }
 
 /// State of a cache: `list(c(size, hits, misses), descriptions, hits of each)`.

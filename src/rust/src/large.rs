@@ -7,6 +7,7 @@
 //! no memory.
 
 use crate::ffi::*;
+use crate::guard::lack;
 use anvil_core::kernels::blocks::Block;
 use std::os::raw::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -34,6 +35,10 @@ const LUMP: usize = 16 << 20;
 
 /// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result does.
 const TOLD: usize = 4 << 20;
+
+/// Bytes from which R is asked for a vector in a way that leaves it to us to say that there is no memory. Below, want of
+/// memory is R's own error, as for any other object of R.
+const DOUBTFUL: usize = 64 << 20;
 
 /// Bytes of results that R is yet to be told of.
 static UNTOLD: AtomicUsize = AtomicUsize::new(0);
@@ -195,12 +200,43 @@ pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
     unsafe {
         match (CLASSES.get(), len.checked_mul(unit)) {
             (Some(classes), Some(bytes)) if bytes >= LARGE => {
-                // R has the words for it if there is no such memory.
-                new(classes[class], len, bytes).unwrap_or_else(|| Rf_allocVector(kind, len as Length))
+                new(classes[class], len, bytes).unwrap_or_else(|| without_memory(kind, bytes))
             }
             _ => Rf_allocVector(kind, len as Length),
         }
     }
+}
+
+/// An ordinary vector of R, which may be large.
+///
+/// # Safety
+/// As [`new_vector`].
+pub unsafe fn ordinary_vector(kind: c_int, len: usize) -> SEXP {
+    let unit = match kind {
+        CPLXSXP => 16,
+        REALSXP => 8,
+        RAWSXP => 1,
+        _ => 4,
+    };
+    let bytes = len.saturating_mul(unit);
+    // SAFETY: by the caller.
+    unsafe {
+        if bytes < DOUBTFUL {
+            return Rf_allocVector(kind, len as Length);
+        }
+        let x = anvil_try_vector(kind, len as Length);
+        if x == nil() { without_memory(kind, bytes) } else { x }
+    }
+}
+
+/// Notes that there is no memory; gives a vector without elements, which nobody will read.
+///
+/// # Safety
+/// As [`new_vector`].
+unsafe fn without_memory(kind: c_int, bytes: usize) -> SEXP {
+    lack(bytes);
+    // SAFETY: by the caller.
+    unsafe { Rf_allocVector(kind, 0) }
 }
 
 /// A vector over a block; `None` if there is none, also after a collection.
@@ -216,8 +252,16 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
     // come back with the finalizers, which R would run later.
     let weight = unsafe {
-        let weight = Rf_protect(if told > 0 { Rf_allocVector(RAWSXP, told as Length) } else { nil() });
+        let weight = Rf_protect(match told {
+            0 => nil(),
+            n if n < DOUBTFUL => Rf_allocVector(RAWSXP, n as Length),
+            n => anvil_try_vector(RAWSXP, n as Length),
+        });
         R_RunPendingFinalizers();
+        if told > 0 && weight == nil() {
+            Rf_unprotect(1);
+            return None;
+        }
         weight
     };
     UNTOLD.store(untold - told, Relaxed);

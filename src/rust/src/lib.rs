@@ -19,6 +19,8 @@
 //! | `rules` | the rules of promotion that hold now |
 //! | `audit` | what promotion converted, and where |
 //! | `extent` | what holds while a function of R runs: traces, rules, audits |
+//! | `place` | where in nested lists a value is, for messages |
+//! | `files` | what is at a path, for functions that write |
 //! | `mixer` | the hash of signatures |
 //!
 //! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
@@ -33,6 +35,7 @@ mod audit;
 mod export;
 mod extent;
 mod ffi;
+mod files;
 mod guard;
 mod info;
 mod jit;
@@ -40,6 +43,7 @@ mod large;
 mod memory;
 mod mixer;
 mod op;
+mod place;
 mod plan;
 mod printing;
 mod program;
@@ -85,7 +89,7 @@ entry! {
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
-    rs_trace_lift(x) scope => info::lift(x, scope);
+    rs_trace_lift(x, place) scope => info::lift(x, place, scope);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
@@ -119,6 +123,8 @@ entry! {
     rs_memory_plan(graph, donated) scope => memory::plan(graph, donated, scope);
     rs_threads() scope => threads::in_force(scope);
     rs_threads_ignored() scope => threads::ignored(scope);
+    rs_file_target(path) scope => files::target(path, scope);
+    rs_file_like(file, other) _scope => files::like(file, other);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.

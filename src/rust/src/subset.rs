@@ -92,6 +92,16 @@ fn wrong<T>(axis: Axis, got: String, hint: &str) -> Outcome<T> {
     Err(Error::Subscript { axis, expected, got, hint: hint.into() }.into())
 }
 
+/// R takes `x[i = 1]` for `x[1]`, and `x[1, dorp = FALSE]` for a subscript more.
+fn named(name: &str) -> Error {
+    Error::Arg {
+        arg: name.into(),
+        expected: "a subscript without a name, or `drop`".into(),
+        got: "an argument of another name".into(),
+        hint: "Subscripts are told by their positions.".into(),
+    }
+}
+
 impl Subscripts {
     /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
     fn new(shape: &Shape, dots: SEXP, frame: SEXP, one: SEXP, scope: &Scope) -> Outcome<Subscripts> {
@@ -99,8 +109,11 @@ impl Subscripts {
         let mut expressions = Vec::with_capacity(4);
         let mut rest = dots;
         while rest != nil() {
-            // SAFETY: a pairlist that R made.
+            // SAFETY: a pairlist that R made; a tag is a symbol.
             unsafe {
+                if TAG(rest) != nil() {
+                    return Err(named(&text(PRINTNAME(TAG(rest)))).into());
+                }
                 expressions.push(CAR(rest));
                 rest = CDR(rest);
             }

@@ -2,6 +2,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
+use crate::large;
 use crate::info::{dtype_argument, flag_argument, shape_argument};
 use crate::value::{self, Record};
 use anvil_core::boundary::{
@@ -21,8 +22,7 @@ extern "C" {
 }
 
 fn is_integer64(x: SEXP) -> bool {
-    // SAFETY: reads the class.
-    kind(x) == REALSXP && unsafe { Rf_inherits(x, c"integer64".as_ptr()) } != 0
+    kind(x) == REALSXP && inherits(x, c"integer64")
 }
 
 /// The dtype of R data for which none is asked.
@@ -194,7 +194,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         if shared {
             return record.data;
         }
-        let out = Rf_protect(Rf_allocVector(to, shape.size() as Length));
+        let out = Rf_protect(large::ordinary_vector(to, shape.size()));
         if shape.rank() > 0 {
             let dim = Rf_protect(value::new_shape(&shape));
             Rf_setAttrib(out, R_DimSymbol, dim);

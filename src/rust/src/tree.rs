@@ -131,13 +131,18 @@ impl Flat {
 
 /// Type and shape of a leaf that is not a tensor.
 fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
-    trace::number_argument(x).map_err(|e| match e {
+    trace::number_argument(x).map_err(of_argument)
+}
+
+/// The error for something that is no operand, about an argument.
+pub fn of_argument(error: Error) -> Error {
+    match error {
         Error::Arg { got, hint, .. } => {
             let hint = if hint.is_empty() { "Name the argument in `static = ` if it is not data.".into() } else { hint };
             Error::Arg { arg: "argument".into(), expected: "a tensor, an R number, logical or array, or a list of these".into(), got, hint }
         }
         other => other,
-    })
+    }
 }
 
 /// The arguments with every leaf replaced by a tracer of a new input; statics and absent ones stay as they are.

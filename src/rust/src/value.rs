@@ -161,7 +161,7 @@ fn has_class(x: SEXP, first: Fixed, name: &CStr) -> bool {
     // SAFETY: reads the class attribute, which is a character vector if there is one.
     unsafe {
         let class = Rf_getAttrib(x, R_ClassSymbol);
-        (kind(class) == STRSXP && len(class) > 0 && STRING_ELT(class, 0) == first.0) || Rf_inherits(x, name.as_ptr()) != 0
+        (kind(class) == STRSXP && len(class) > 0 && STRING_ELT(class, 0) == first.0) || inherits(x, name)
     }
 }
 
@@ -177,8 +177,7 @@ pub fn is_tracer(x: SEXP) -> bool {
 
 /// Whether an object is a traced function.
 pub fn is_graph(x: SEXP) -> bool {
-    // SAFETY: reads the class attribute.
-    kind(x) == EXTPTRSXP && unsafe { Rf_inherits(x, c"AnvilGraph".as_ptr()) } != 0
+    kind(x) == EXTPTRSXP && inherits(x, c"AnvilGraph")
 }
 
 /// The dtype that a character vector of length 1 names, by the identity of R's strings.
@@ -238,7 +237,7 @@ impl Record {
     /// [`Error::Arg`] if somebody changed its parts.
     pub fn header(object: SEXP) -> Result<Record> {
         let broken = |what: &str| Err(broken_record(what));
-        if len(object) != 4 {
+        if kind(object) != VECSXP || len(object) != 4 {
             return broken("missing parts");
         }
         // SAFETY: a list of four elements.
@@ -457,7 +456,7 @@ pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
     let missing: Vec<usize> = values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
     if !missing.is_empty() {
         let positions = missing[..missing.len().min(5)].to_vec();
-        return Err(Error::MissingValue { arg: "operand", dtype, count: missing.len(), positions }.into());
+        return Err(Error::MissingValue { arg: "operand".into(), dtype, count: missing.len(), positions }.into());
     }
     if dtype.kind() != Kind::Boolean {
         return Ok(raw);

@@ -26,7 +26,7 @@ pub enum Error {
         "`{arg}` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
         plural(*.count), lacks(*.dtype), plural(.positions.len()), list(.positions), instead_of_missing(*.dtype)
     )]
-    MissingValue { arg: &'static str, dtype: DType, count: usize, positions: Vec<usize> },
+    MissingValue { arg: String, dtype: DType, count: usize, positions: Vec<usize> },
     /// Values outside the range of an integer dtype, or not whole, or not numbers.
     #[error(
         "`data` holds {count} value{} that {dtype} cannot represent.\nx First at position{} {}: {first}.\ni {dtype} holds {range}; choose another dtype, or convert with `nv_convert()`, which truncates and saturates.",
@@ -144,8 +144,8 @@ pub enum Error {
     Mesh { input: usize, axis: Axis, size: usize, devices: usize },
 
     // --- resources ---
-    /// Memory for a temporary value could not be had.
-    #[error("Cannot allocate {bytes} bytes for a temporary value.\ni Free some memory, or work on smaller pieces.")]
+    /// Memory for a result or a temporary value could not be had.
+    #[error("Cannot allocate {bytes} bytes.\ni Free some memory, or work on smaller pieces.")]
     OutOfMemory { bytes: usize },
 
     // --- broken invariants ---
@@ -315,6 +315,9 @@ impl Error {
     pub fn for_argument(self, name: &str) -> Error {
         match self {
             Error::Arg { expected, got, hint, .. } => Error::Arg { arg: name.into(), expected, got, hint },
+            Error::MissingValue { dtype, count, positions, .. } => {
+                Error::MissingValue { arg: name.into(), dtype, count, positions }
+            }
             other => other,
         }
     }
@@ -388,7 +391,7 @@ mod tests {
 
     #[test]
     fn positions_print_from_one() {
-        let e = Error::MissingValue { arg: "data", dtype: DType::I32, count: 1, positions: vec![3] };
+        let e = Error::MissingValue { arg: "data".into(), dtype: DType::I32, count: 1, positions: vec![3] };
         assert!(e.to_string().contains("1 missing value, which i32"), "{e}");
         assert!(e.to_string().contains("position 3"), "{e}");
     }

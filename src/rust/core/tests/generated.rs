@@ -150,7 +150,11 @@ fn method(out: &mut String, (generic, rows): (&str, Vec<&Row>)) {
             // An operator that may stand before its only operand: minus has an op for that, plus needs none.
             let alone = one.map(|one| call(one, "e1")).or_else(|| (generic == "+").then(|| "e1".to_string()));
             let both = call(two, "e1, e2");
-            ("e1, e2", alone.map_or(both.clone(), |alone| format!("if (missing(e2)) {alone} else {both}")))
+            // R calls `*`(x) too. A default costs nothing where there are two operands, as missing() would.
+            match alone {
+                Some(alone) => ("e1, e2", format!("if (missing(e2)) {alone} else {both}")),
+                None => ("e1, e2 = abort_missing(\"e2\")", both),
+            }
         }
         (None, None) => unreachable!("a generic has a row"),
     };

@@ -254,7 +254,7 @@ impl Refused {
         }
         if missing.count > 0 {
             return Error::MissingValue {
-                arg: "data",
+                arg: "data".into(),
                 dtype,
                 count: missing.count,
                 positions: positions(&missing),

@@ -1,0 +1,54 @@
+# Arguments that are left out, and arguments that nobody reads.
+
+# A flag that no op reads.
+check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
+
+# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum of all. Called
+# with these `...`, of which none is evaluated. `.values`: those without a name are read. `.known`: names that are.
+check_dots <- function(..., .known = character(), .values = FALSE) {
+  count <- ...length()
+  if (count == 0L) return(invisible())
+  names <- ...names()
+  if (is.null(names)) {
+    if (.values) return(check_dots_given(substitute(list(...))))
+    names <- character(count)
+  }
+  unread <- names[if (.values) !names %in% c("", .known) else !names %in% .known]
+  if (!length(unread)) return(invisible())
+  call <- user_call()
+  own <- setdiff(c(names(formals(sys.function(sys.parent()))), .known), "...")
+  what <- if (nzchar(unread[1L])) paste0("has no argument `", unread[1L], "`") else "takes no further argument"
+  advice <- c(
+    if (length(own)) paste0("Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
+    if (.values) "Values have no names; `unname()` takes those of a list away."
+  )
+  abort(
+    "anvil_error_arg", paste0("`", deparse1(call[[1L]]), "()` ", what, ".", paste0("\ni ", advice, collapse = "")),
+    arg = if (nzchar(unread[1L])) unread[1L] else "...", expected = own, got = unread[1L], call = call
+  )
+}
+
+# `f(x, )` has a second argument, which is missing.
+check_dots_given <- function(given) {
+  for (i in seq_along(given)) if (identical(given[[i]], quote(expr = ))) abort_missing(paste0("..", i - 1L))
+}
+
+# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
+taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
+
+# Called by exported functions, see `saying_what_is_missing()`.
+abort_missing <- function(arg) abort_arg(arg, "given", "left out")
+
+# An exported function with a first statement for each argument that has no default: that it is missing would otherwise be
+# an error of R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than before.
+saying_what_is_missing <- function(f) {
+  arguments <- formals(f)
+  needed <- setdiff(names(arguments)[vapply(arguments, identical, NA, quote(expr = ))], "...")
+  if (!length(needed)) return(f)
+  checks <- lapply(needed, function(arg) substitute(if (missing(x)) abort_missing(arg), list(x = as.name(arg), arg = arg)))
+  body(f) <- as.call(c(quote(`{`), checks, body(f)))
+  f
+}
+
+# As base R's for objects, which fails on a class of encoding "bytes".
+inherits <- function(x, what) is.object(x) && any(oldClass(x) %in% what)

@@ -1,0 +1,102 @@
+//! What is at a path, and how a new file becomes like the one that it replaces: what R has no functions for.
+
+use crate::ffi::*;
+use crate::guard::{protected, Outcome, Scope};
+use anvil_core::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// As many links are followed from one path as the systems do.
+const MOST_LINKS: usize = 40;
+
+/// A path of R, in the encoding of the system.
+fn path(x: SEXP) -> Result<PathBuf, Error> {
+    if kind(x) != STRSXP || len(x) != 1 {
+        return Err(Error::Internal { detail: "a path that is no string".into() });
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        // SAFETY: a string vector of length 1; its bytes live as long as it does, and are copied.
+        let bytes = unsafe { std::ffi::CStr::from_ptr(R_CHAR(STRING_ELT(x, 0))) }.to_bytes();
+        Ok(std::ffi::OsStr::from_bytes(bytes).into())
+    }
+    #[cfg(not(unix))]
+    Ok(string(x).unwrap_or_default().into())
+}
+
+/// A path as a string of R.
+///
+/// # Safety
+/// May jump: only inside [`protected`].
+unsafe fn r_path(path: &Path) -> SEXP {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let bytes = path.as_os_str().as_bytes();
+        // SAFETY: by the caller; the bytes are copied.
+        unsafe { Rf_mkCharLenCE(bytes.as_ptr().cast(), bytes.len() as std::os::raw::c_int, CE_NATIVE) }
+    }
+    #[cfg(not(unix))]
+    // SAFETY: by the caller.
+    unsafe {
+        crate::guard::r_char(&path.to_string_lossy())
+    }
+}
+
+/// Where a path leads, links followed, and what is there: `c(path, kind)`, where the kind is "none", "file", "folder",
+/// "other" (a device, a pipe, a socket) or, where that cannot be said, the reason of the system.
+pub fn target(x: SEXP, scope: &Scope) -> Outcome {
+    let mut at = path(x)?;
+    let mut links = 0;
+    let found = loop {
+        match fs::symlink_metadata(&at) {
+            Ok(meta) if meta.file_type().is_symlink() && links < MOST_LINKS => match fs::read_link(&at) {
+                Ok(to) => {
+                    links += 1;
+                    at = at.parent().unwrap_or(Path::new("")).join(to);
+                }
+                Err(e) => break reason(&e),
+            },
+            Ok(meta) if meta.is_file() => break "file".into(),
+            Ok(meta) if meta.is_dir() => break "folder".into(),
+            Ok(meta) if meta.file_type().is_symlink() => break "too many levels of symbolic links".into(),
+            Ok(_) => break "other".into(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => break "none".into(),
+            Err(e) => break reason(&e),
+        }
+    };
+    // SAFETY: inside `protected`; the vector is protected while its elements are made.
+    let out = protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, 2));
+        SET_STRING_ELT(out, 0, r_path(&at));
+        SET_STRING_ELT(out, 1, crate::guard::r_char(&found));
+        Rf_unprotect(1);
+        out
+    })?;
+    Ok(scope.keep(out))
+}
+
+/// What the system says, without the number that Rust adds to it.
+fn reason(e: &io::Error) -> String {
+    let text = e.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect()
+}
+
+/// Gives a file the mode of another, and its owner and group where the process may do that.
+pub fn like(file: SEXP, other: SEXP) -> Outcome {
+    let (file, other) = (path(file)?, path(other)?);
+    // What cannot be had is not worth the loss of what is to be written.
+    if let Ok(meta) = fs::metadata(other) {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{chown, MetadataExt};
+            let _ = chown(&file, Some(meta.uid()), Some(meta.gid()));
+        }
+        // After the owner, whose change takes special bits of the mode away.
+        let _ = fs::set_permissions(&file, meta.permissions());
+    }
+    Ok(nil())
+}

@@ -1,0 +1,63 @@
+//! Where in nested lists a value is: what messages about arguments and results name.
+
+use crate::ffi::*;
+use crate::guard::Exit;
+use crate::op;
+use crate::tree::Leaf;
+use crate::value;
+use anvil_core::error::Error;
+
+/// An error about a leaf that `find` looks for, given what to look for, with its place in the place of its name. It is looked
+/// for only now, so that places cost nothing where all is well.
+pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
+    match exit {
+        Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => Exit::Error(match find(&is_bad) {
+            Some(place) => e.for_argument(&place),
+            None => e,
+        }),
+        other => other,
+    }
+}
+
+/// Whether a leaf is no operand: neither tensor nor number, a broken tensor, or a number with missing values.
+fn is_bad(x: SEXP) -> bool {
+    if value::is_tracer(x) {
+        return false;
+    }
+    match op::leaf(x) {
+        Ok(Leaf::Number(x, dtype)) => value::number_bytes(x, dtype).is_err(),
+        Ok(Leaf::Tensor(..)) => false,
+        Err(exit) => matches!(exit, Exit::Error(Error::Arg { .. })),
+    }
+}
+
+/// The place of the first leaf of `x` that is `bad`, as R code that begins with `name`: `l[[1]]$a`.
+pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
+    // The lists that lead to where the walk is, with the position in each. No recursion: lists may be deep.
+    let mut open: Vec<(SEXP, usize)> = Vec::new();
+    let mut at = x;
+    loop {
+        if kind(at) == VECSXP && !is_object(at) {
+            open.push((at, 0));
+        } else if at != nil() && bad(at) {
+            return Some(open.iter().fold(name.to_string(), |path, &(list, i)| path + &step(list, i - 1)));
+        }
+        at = loop {
+            let (list, next) = open.last_mut()?;
+            if *next < len(*list) {
+                *next += 1;
+                break element(*list, *next - 1);
+            }
+            open.pop();
+        };
+    }
+}
+
+/// How R code takes element `i` of a list, from 0.
+fn step(list: SEXP, i: usize) -> String {
+    // SAFETY: reads an attribute; there are as many names as elements.
+    let names = attribute(list, unsafe { R_NamesSymbol });
+    // SAFETY: as above.
+    let name = if names == nil() { String::new() } else { text(unsafe { STRING_ELT(names, i as Length) }) };
+    if name.is_empty() { format!("[[{}]]", i + 1) } else { format!("${name}") }
+}
