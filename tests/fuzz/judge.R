@@ -61,6 +61,8 @@ judge_condition <- function(e, where, code) {
   # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a call of a
   # method with arguments that it does not have.
   if (is.call(call) && !identical(call, where$call) && contains(code, call)) return(c("R's own", "", text))
+  # Code that was given to do.call() as a value is evaluated as an argument, without a frame of its own.
+  if ("do.call" %in% all.names(code) && grepl("^object .* not found$", text)) return(c("R's own", "", text))
   if (grepl(said_by_r, text)) return(c("R's own", "", text))
   if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
