@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test test-order doc generate install build check check-r-next lint valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
+.PHONY: all demo test test-order doc generate install build check check-r-next lint fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -13,7 +13,7 @@ all: generate doc install
 help:
 	@echo "make            generate, doc, install"
 	@echo "make demo       install what is missing, build, run inst/examples/demo.R"
-	@echo "make test       Rust tests, R tests, vignettes; last line: N passed, N failed"
+	@echo "make test       Rust tests, R tests, a short fuzz, vignettes; last line: N passed, N failed"
 	@echo "make test-order each R test file alone, then all in random order twice in one process; SEED=n, LOAD=n busy processes beside it"
 	@echo "make doc        NAMESPACE and man/ from the comments in R/"
 	@echo "make generate   R files that are written from the table of ops"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint       nothing of the standard library that is newer than the oldest compiler we build with"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
+	@echo "make fuzz       random calls, files, objects and programs: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
 	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
 	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
 	@echo "make clean      remove everything that was built"
@@ -67,6 +68,9 @@ lint:
 
 crosscheck: deps-build
 	@sh tools/crosscheck.sh $(PROGRAMS)
+
+fuzz: install
+	@Rscript tests/fuzz/run.R "seconds=$(SECONDS)" "seed=$(SEED)" "only=$(ONLY)" "case=$(CASE)" "cases=$(CASES)" "jobs=$(JOBS)"
 
 valgrind: deps-build
 	@sh tools/valgrind.sh $(PROGRAMS)

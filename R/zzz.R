@@ -30,3 +30,11 @@ local({
     if (is.function(f)) assign(name, saying_what_is_missing(f), namespace)
   }
 })
+
+# Methods of objects whose parts anyone may change say so where these are not as they were made.
+local({
+  namespace <- topenv()
+  for (name in ls(namespace, pattern = "^(format|print|summary|plot|as[.][a-z.]+)[.]Anvil")) {
+    if (sub("^.*[.]", "", name) %in% listed_classes) assign(name, reading_parts(get(name, namespace)), namespace)
+  }
+})

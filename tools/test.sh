@@ -68,6 +68,11 @@ if test "${status}" -eq 0 && test -f "${work}/counts"; then read -r r_passed r_f
 passed=$((passed + r_passed))
 failed=$((failed + r_failed))
 
+echo "== fuzz"
+# The short form of `make fuzz`, the same cases each time.
+if Rscript tests/fuzz/run.R seed=1 cases=2000 > "${work}/fuzz" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+tail -n 80 "${work}/fuzz"
+
 echo "== vignettes"
 # In a copy, since rendering writes figures next to the source; each in an R of its own, as R CMD build does.
 cp -R vignettes "${work}/vignettes"

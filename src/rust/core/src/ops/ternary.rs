@@ -8,7 +8,7 @@ use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
 use crate::kernels::native;
-use crate::kernels::tile::{self, TILE};
+use crate::kernels::tile::{self, tiles, TILE};
 use crate::kernels::wide::wide;
 use crate::kernels::window::by_width;
 use crate::tensor::{Aval, View, ViewMut};
@@ -139,9 +139,12 @@ fn select<T: Bits>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
 fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
     let mut raised = [T::default(); TILE];
-    let raised = &mut raised[..out.len()];
-    (max.slices)(x, lo, raised);
-    (min.slices)(raised, hi, out);
+    // Tiles of whole rows are longer than others.
+    for range in tiles(out.len()) {
+        let raised = &mut raised[..range.len()];
+        (max.slices)(&x[range.clone()], &lo[range.clone()], raised);
+        (min.slices)(raised, &hi[range.clone()], &mut out[range]);
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,24 @@
+# Objects that are lists or data frames underneath, so that anyone may change their parts. What R says when a method meets such
+# a part names an expression of ours; it becomes an error about the argument. Tensors, tracers, graphs and handles are read by
+# Rust, which checks them.
+
+listed_classes <- c(
+  "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation", "AnvilDtypeReport",
+  "AnvilPromotionTable", "AnvilPromotionComparison"
+)
+
+# A method that reads the parts of its first argument.
+reading_parts <- function(method) {
+  body(method) <- bquote(as_made(.(as.name(names(formals(method))[1L])), .(body(method))))
+  method
+}
+
+# Evaluates what reads the parts of an object.
+as_made <- function(x, expr) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "anvil_error")) stop(e)
+    class <- intersect(class(x), listed_classes)[1L]
+    expected <- paste0("an object of class <", class, "> as it was made")
+    abort_arg("x", expected, "one with other parts", paste("R says:", conditionMessage(e)))
+  })
+}

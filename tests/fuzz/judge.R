@@ -1,0 +1,193 @@
+# What became of a case. A case is an expression; it fails if it raises an error or a warning from inside of anvil that
+# is not classed, or leaves the session in another state, or if it says so itself by claim().
+
+# For cases that compare: fails unless `true`.
+claim <- function(true, ...) {
+  if (isTRUE(true)) return(invisible())
+  stop(structure(class = c("fuzz_failure", "error", "condition"), list(message = paste0(...), call = NULL)))
+}
+
+anvil_space <- asNamespace("anvil")
+anvil_exports <- getNamespaceExports("anvil")
+anvil_generics <- unique(c(
+  getNamespaceInfo(anvil_space, "S3methods")[, 1L],
+  unlist(lapply(c("Math", "Ops", "Summary", "Complex"), getGroupMembers)),
+  "%*%", "crossprod", "tcrossprod"
+))
+
+is_anvils <- function(fun) inherits(fun, "JitFunction") || identical(topenv(environment(fun)), anvil_space)
+
+# The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name, call). NULL
+# if code of the case itself, in `env`, runs there, perhaps as an argument that anvil has evaluated.
+innermost <- function(top, env) {
+  parents <- sys.parents()
+  for (i in rev(seq_len(top))) {
+    fun <- sys.function(i)
+    if (parents[i] > 0L && !is_anvils(fun) && identical(sys.frame(parents[i]), env)) return(NULL)
+    if (is.null(environment(fun)) || identical(topenv(environment(fun)), .BaseNamespaceEnv)) next
+    if (!is_anvils(fun)) return(NULL)
+    call <- sys.call(i)
+    name <- call[[1L]]
+    if (!is.symbol(name)) {
+      named <- Filter(function(n) identical(get(n, anvil_space), fun), ls(anvil_space))
+      name <- if (inherits(fun, "JitFunction")) "a jitted function" else c(named, "a function")[1L]
+    }
+    return(list(name = as.character(name), call = call))
+  }
+  NULL
+}
+
+contains <- function(code, call) {
+  if (identical(code, call)) return(TRUE)
+  if (!is.call(code) && !is.expression(code) && !is.pairlist(code)) return(FALSE)
+  any(vapply(as.list(code), function(part) !missing(part) && contains(part, call), NA))
+}
+
+# A verdict on an error or warning: c(kind, where, message); kind "ok" for those that are as they should be.
+judge_condition <- function(e, where, code) {
+  text <- conditionMessage(e)
+  call <- conditionCall(e)
+  if (inherits(e, "fuzz_failure")) return(c("wrong", "claim", text))
+  classed <- inherits(e, c("anvil_error", "anvil_warning"))
+  if (classed && inherits(e, "anvil_error_internal")) return(c("internal", if (is.null(where)) "" else where$name, text))
+  if (classed) {
+    name <- if (is.call(call) && is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
+    if (is.null(call)) return(c("no call", class(e)[1L], text))
+    inside <- exists(name, anvil_space, inherits = FALSE) && !name %in% c(anvil_exports, anvil_generics)
+    if (inside) return(c("internal call", name, text))
+    return(c(class(e)[1L], "", text))
+  }
+  if (is.null(where)) return(c("R's own", "", text))
+  # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a call of a
+  # method with arguments that it does not have.
+  if (is.call(call) && !identical(call, where$call) && contains(code, call)) return(c("R's own", "", text))
+  # Code that was given to do.call() as a value is evaluated as an argument, without a frame of its own.
+  if ("do.call" %in% all.names(code) && grepl("^object .* not found$", text)) return(c("R's own", "", text))
+  if (grepl(said_by_r, text)) return(c("R's own", "", text))
+  if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
+  c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
+}
+
+# What R says of calls of primitives before it looks for methods, or without saying what was called.
+said_by_r <- paste0(
+  "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|",
+  "in coercion to raw$|^requires numeric/complex"
+)
+
+# Functions of anvil that call a function of the user's, and so have to say which arguments it should take.
+callers_of_functions <- c("f", "trace_with", "vjp", "jit_miss", "pull_back", "derived", "scan_along", "trace_region")
+
+failures <- c(
+  "unclassed", "unclassed warning", "internal", "internal call", "no call", "wrong", "trace left open",
+  "session changed",
+  "argument changed", "broken result", "crash", "hang", "memory"
+)
+
+# What no case may change.
+session_state <- function() {
+  all <- options()
+  list(
+    # R's own table() leaves `warn` behind if it fails.
+    options = all[names(all) != "warn"], seed = get0(".Random.seed", globalenv()), folder = getwd(),
+    connections = length(getAllConnections()),
+    rules = .Call(anvil_space$anvil_rules_name, NULL)
+  )
+}
+
+compare_state <- function(before, after) {
+  for (part in names(before)) {
+    if (identical(before[[part]], after[[part]])) next
+    what <- part
+    if (part == "options") {
+      all <- union(names(before$options), names(after$options))
+      what <- paste("option", toString(all[!mapply(identical, before$options[all], after$options[all])]))
+    }
+    return(c("session changed", what, what))
+  }
+  NULL
+}
+
+# Everything that can be seen of a result: it must print, and its elements be had.
+look_at <- function(x) {
+  if (inherits(x, "AnvilTensor")) {
+    format(x)
+    if (prod(shape(x)) < 1e4) as_array(x)
+    again(x)
+  } else if (is.list(x) && !is.object(x)) {
+    for (part in utils::head(x, 10L)) look_at(part)
+  } else if (any(grepl("^Anvil|^JitFunction$", class(x)))) {
+    utils::capture.output(print(x))
+  }
+  invisible()
+}
+
+# Evaluates a case in `env`: c(verdict, where, message). `sealed` are names of variables that must not change.
+judge <- function(code, env, sealed = character(), seen_in_result = TRUE) {
+  seen <- NULL
+  note <- function(e) {
+    verdict <- judge_condition(e, innermost(sys.nframe() - 1L, env), code)
+    if (is.null(seen) || verdict[1L] %in% failures) seen <<- verdict
+  }
+  evaluate <- function(expr) {
+    tryCatch(
+      withCallingHandlers(
+        {
+          value <- expr
+          list(value = value)
+        },
+        warning = function(w) {
+          verdict <- judge_condition(w, innermost(sys.nframe() - 1L, env), code)
+          if (verdict[1L] %in% failures) seen <<- verdict
+          tryInvokeRestart("muffleWarning")
+        },
+        error = note
+      ),
+      # Of an overflow of the stack calling handlers are not told.
+      error = function(e) {
+        if (is.null(seen)) seen <<- judge_condition(e, NULL, code)
+        seen
+      },
+      interrupt = function(i) {
+        seen <<- c("slow", "", "interrupted after its time")
+        seen
+      }
+    )
+  }
+  before <- session_state()
+  held <- if (length(sealed)) lapply(mget(sealed, env), fingerprint)
+  depth <- .Call(anvil_space$anvil_trace_depth)
+  out <- evaluate(eval(code, env))
+  ended <- seen
+  after <- session_state()
+  if (.Call(anvil_space$anvil_trace_depth) != depth) return(c("trace left open", ended[2L], ended[3L]))
+  # Some examples set options.
+  if ("options" %in% all.names(code)) {
+    options(c(before$options, Map(function(name) NULL, setdiff(names(after$options), names(before$options)))))
+    after <- session_state()
+  }
+  changed <- compare_state(before, after)
+  if (!is.null(changed)) return(changed)
+  if (length(held) && !identical(held, lapply(mget(sealed, env), fingerprint))) return(c("argument changed", "", ""))
+  if (is.list(out) && seen_in_result && is.null(seen)) {
+    evaluate(look_at(out$value))
+    if (!is.null(seen) && (seen[1L] %in% failures || seen[1L] == "anvil_error_internal")) {
+      return(c("broken result", seen[2L], seen[3L]))
+    }
+    return(c("ok", "", ""))
+  }
+  if (is.null(seen)) c("ok", "", "") else seen
+}
+
+# The bytes of a tensor, or nothing for others.
+fingerprint <- function(x) {
+  if (inherits(x, "AnvilTensor")) tryCatch(serialize(unclass(x), NULL), error = function(e) NULL)
+}
+
+# The form of a message: without numbers and quotes.
+shape_of_message <- function(text) {
+  text <- enc2utf8(text)
+  text <- iconv(text, "UTF-8", "UTF-8", sub = "byte")
+  text <- gsub("\"[^\"]*\"|'.*'|`[^`]*`|/[[:alnum:]/._-]+", "\"..\"", text)
+  text <- gsub("[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?", "0", text)
+  substr(gsub("[[:space:]]+", " ", text), 1L, 90L)
+}

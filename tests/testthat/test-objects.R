@@ -1,0 +1,34 @@
+# Objects that are lists underneath, with parts that are not as anvil made them.
+
+test_that("methods refuse objects whose parts have been changed", {
+  with_part <- function(x, i, value) {
+    parts <- unclass(x)
+    parts[[i]] <- value
+    attributes(parts) <- attributes(x)
+    parts
+  }
+  abstract <- nv_abstract("f32", 2L)
+  program <- stablehlo(function(x) x + 1, nv_abstract("f32", 2L))
+  broken <- alist(
+    print(with_part(abstract, "dtype", 1)), format(with_part(abstract, "ambiguous", "a")), print(t(abstract)),
+    format(structure(1, class = "AnvilAbstract")), print(structure(function(x) x, class = "AnvilAbstract")),
+    format(with_part(as_dtype("i8"), "value", sum)), print(structure(1, class = c("FloatType", "AnvilDtype"))),
+    as.character(structure(1, class = "AnvilStablehlo")), print(with_part(program, "text", list(sum))),
+    format(structure(1:3, class = "AnvilPromotionTable")),
+    print(with_part(memory_plan(function(x) x, nv_scalar(1)), "steps", 1)),
+    print(with_part(explain_plan(function(x) x + 1, nv_scalar(1)), "read", NA_real_))
+  )
+  for (code in broken) {
+    e <- expect_error(capture.output(eval(code)), class = "anvil_error", label = deparse1(code))
+    expect_true(as.character(conditionCall(e)[[1L]]) %in% c("print", "format", "as.character"), label = deparse1(code))
+  }
+})
+
+test_that("what they say to objects that are whole is what it was", {
+  expect_identical(format(nv_abstract("f32", c(2L, 3L), TRUE)), "AnvilAbstract(dtype=f32?, shape=2x3)")
+  expect_identical(format(as_dtype("i8")), "<IntegerType: 8>")
+  capture.output(shown <- withVisible(print(promotion_table("numpy"))))
+  expect_false(shown$visible)
+  # Errors of the methods themselves keep their class.
+  expect_error(print(compare_promotion("anvil", "jax"), n = "a"), "`n` must be")
+})
