@@ -37,7 +37,9 @@ if (getRversion() < "4.4.0") {
 if (getRversion() < "4.3.0") {
   # A tensor that a newer R saved is no S4 object, and base R's operator refuses two of them without asking anybody.
   `%*%` <- function(x, y) {
-    if (inherits(x, "AnvilValue") || inherits(y, "AnvilValue")) nv_matmul(x, y) else base::`%*%`(x, y)
+    # R's own matrices are through with the first look.
+    ours <- (is.object(x) || is.object(y)) && (inherits(x, "AnvilValue") || inherits(y, "AnvilValue"))
+    if (ours) nv_matmul(x, y) else base::`%*%`(x, y)
   }
 }
 
