@@ -63,6 +63,11 @@ if ! missing > /dev/null 2>&1; then
     missing || verdict "packages of ${suite} cannot be installed" 1
 fi
 versions=$(inside "R --version | sed -n '1s/^R version \([0-9.]*\).*/R \1/p'; rustc --version | cut -d' ' -f1,2" | paste -sd, | sed 's/,/, /')
+oldest=$(sed -n 's/.*rustc (>= \([0-9.]*\)).*/\1/p' DESCRIPTION)
+case "${versions}" in
+  *"rustc ${oldest}."*) ;;
+  *) echo "note: this is not rustc ${oldest}, the oldest that DESCRIPTION allows" ;;
+esac
 
 echo "== crates"
 vendored="--config 'source.crates-io.replace-with=\"vendored\"' --config 'source.vendored.directory=\"/work/vendor\"'"
