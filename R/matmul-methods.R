@@ -35,9 +35,11 @@ if (getRversion() < "4.4.0") {
 
 #' @rawNamespace if (getRversion() < "4.3.0") export("%*%")
 if (getRversion() < "4.3.0") {
-  # A tensor that a newer R saved is no S4 object, and base R's operator refuses two of them without asking anybody.
+  # Tensors that a newer R saved are no S4 objects, and base R's operator refuses two of them without asking anybody.
   `%*%` <- function(x, y) {
-    if (inherits(x, "AnvilValue") || inherits(y, "AnvilValue")) nv_matmul(x, y) else base::`%*%`(x, y)
+    dispatched <- !(is.object(x) || is.object(y)) || isS4(x) || isS4(y)
+    if (!dispatched && (inherits(x, "AnvilValue") || inherits(y, "AnvilValue"))) return(nv_matmul(x, y))
+    base::`%*%`(x, y)
   }
 }
 

@@ -27,8 +27,13 @@ inside() { # line, options of unshare
     mount -t proc proc "$1/proc" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" &&
     exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CI=true NOT_CRAN=true \
       DEBIAN_FRONTEND=noninteractive ANVIL_TARGET_DIR=/work/target/package CARGO_TARGET_DIR=/work/target/tests \
-      sh -c "cd /work && $2"' sh "${system}" "${line}"
+      sh -c "cd /work && $2"' sh "${system}" "${line}" &
+  child=$!
+  wait "${child}"
 }
+# The first process of a system of its own is deaf to an interrupt.
+child=""
+trap 'test -z "${child}" || kill -KILL "${child}"; exit 130' INT TERM
 offline() { inside "ip link set lo up && $1" --net; }
 
 if ! test -d "${system}"; then
@@ -58,6 +63,11 @@ if ! missing > /dev/null 2>&1; then
     missing || verdict "packages of ${suite} cannot be installed" 1
 fi
 versions=$(inside "R --version | sed -n '1s/^R version \([0-9.]*\).*/R \1/p'; rustc --version | cut -d' ' -f1,2" | paste -sd, | sed 's/,/, /')
+oldest=$(sed -n 's/.*rustc (>= \([0-9.]*\)).*/\1/p' DESCRIPTION)
+case "${versions}" in
+  *"rustc ${oldest}."*) ;;
+  *) echo "note: this is not rustc ${oldest}, the oldest that DESCRIPTION allows" ;;
+esac
 
 echo "== crates"
 vendored="--config 'source.crates-io.replace-with=\"vendored\"' --config 'source.vendored.directory=\"/work/vendor\"'"
