@@ -72,7 +72,7 @@ run_r <- function(code, args = character(), within = "unlimited") {
   script <- tempfile(fileext = ".R")
   on.exit(unlink(script))
   # As in a session of the user's, without what R CMD check and testthat set.
-  writeLines(c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil)", code), script)
+  writeLines(c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil, warn.conflicts = FALSE)", code), script)
   suppressWarnings(
     if (within == "unlimited") {
       system2(
