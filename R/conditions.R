@@ -58,10 +58,13 @@ user_frame <- function(above) {
       at <- i
     }
     # What C calls, it calls on behalf of the frame below; R has no parent for it, or names it itself.
-    i <- if (identical(fun, jit_miss) || identical(fun, print_running) || parents[i] >= i) i - 1L else parents[i]
+    i <- if (is_callback(fun) || parents[i] >= i) i - 1L else parents[i]
   }
   list(call = call, at = at)
 }
+
+# What C calls while the user's own call is running.
+is_callback <- function(fun) identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running)
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.
 place_of_frame <- function(at) {

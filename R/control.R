@@ -192,12 +192,6 @@ is_operand <- function(x) {
 # An R number as a value; a value as it is.
 value_of <- function(x) if (inherits(x, "AnvilTensor")) x else .External(anvil_op, "identity", x)
 
-# The structure of a nested list with other leaves, in order.
-restore <- function(x, leaves) {
-  i <- 0L
-  map_leaves(x, function(leaf) leaves[[i <<- i + 1L]])
-}
-
 # Types of the leaves by path; without the flag, which may change, and without saying what is R's.
 value_types <- function(x, name) {
   types <- describe_leaves(x, name)

@@ -111,16 +111,7 @@ pull_back <- function(f, given, wrt, finish, pull) {
     args
   })
   result <- pull(graph, leaves)
-  i <- 0L
-  gradients <- map_leaves(targets, function(leaf) result[[2L]][[i <<- i + 1L]])
-  list(value = result[[1L]], gradient = gradients)
-}
-
-# The leaves of a nested list, in order.
-unlist_leaves <- function(x) {
-  out <- list()
-  map_leaves(x, function(leaf) out[[length(out) + 1L]] <<- leaf)
-  out
+  list(value = result[[1L]], gradient = restore(targets, result[[2L]]))
 }
 
 # ---- what to derive by ----
@@ -170,8 +161,7 @@ wrt_paths <- function(wrt, given) {
 
 # No path leads to a part of what another one leads to: each leaf is an input once.
 check_apart <- function(paths, given) {
-  i <- 0L
-  numbers <- map_leaves(given, function(leaf) i <<- i + 1L)
+  numbers <- restore(given, as.list(seq_along(unlist_leaves(given))))
   found <- lapply(paths, function(path) unlist_leaves(pluck(numbers, path)))
   from <- rep(names(paths), lengths(found))
   twice <- anyDuplicated(unlist(found))

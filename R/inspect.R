@@ -89,22 +89,20 @@ describe_arguments <- function(args, static, supplied, dots) {
 }
 
 #' @importFrom stats setNames
+# Leaves, and NULLs and empty lists, as texts by path.
 describe_leaves <- function(x, path) {
-  if (is.null(x)) return(setNames("NULL", path))
-  if (is.list(x) && !is.object(x)) {
-    if (!length(x)) return(setNames("list()", path))
-    below <- places_in(x, path)
-    return(unlist(lapply(seq_along(x), function(i) describe_leaves(x[[i]], below[i]))))
-  }
-  type <- paste0(dtype(x)$name, if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
-  setNames(paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type), path)
+  found <- .Call(anvil_places, x, path)
+  setNames(vapply(found[[1L]], describe_leaf, ""), found[[2L]])
 }
 
-# Places of the elements of a list: `p$w`, or `p[[2]]` without a name.
-places_in <- function(x, path) {
-  names <- names(x) %||% rep("", length(x))
-  ifelse(names == "", paste0(path, "[[", seq_along(x), "]]"), paste0(path, "$", names))
+describe_leaf <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is_empty_list(x)) return("list()")
+  type <- paste0(dtype(x)$name, if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
+  paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type)
 }
+
+is_empty_list <- function(x) is.list(x) && !is.object(x) && !length(x)
 
 shorten <- function(x) {
   text <- if (is.function(x)) "function" else deparse1(x)

@@ -17,8 +17,8 @@
 #' graph, or run at once.
 #'
 #' @param f A function of tensors.
-#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each value.
-#'   Any R value will do, functions too; values are compared with [identical()].
+#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each value, see
+#'   below.
 #' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given away cannot be
 #'   used again: that is an error of class `anvil_error_donated`. If anything but the caller's own variable refers to the
@@ -35,6 +35,15 @@
 #' @param ... Not used.
 #' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression, traced and run
 #'   as one program, with tensors that it refers to as constants.
+#' @section Static arguments:
+#' A program serves later calls with the same static arguments. Vectors, lists, data frames, code and S4 objects are the same
+#' if they are identical bit by bit: `0` is not `-0`, nor `NA` any other `NaN`. Functions are the same if their code is, and
+#' if the variables that they use have the same values as when `f` was traced: a variable that was given another value since
+#' makes another program. Variables of packages are taken to be constant. To look at the variables of a function takes some
+#' microseconds per call; functions of packages have none.
+#'
+#' What may change and still be the same object cannot be compared: environments, and with them R6 objects, formulas and
+#' functions that use such, and pointers of other packages. These are errors of class `anvil_error_static`.
 #' @section Errors:
 #' `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or one both, or `cache_size` is not
 #' a whole number of at least 1, or for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or
@@ -60,7 +69,7 @@ jit <- function(
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
   fm <- formals(args(f))
-  names <- setdiff(names(fm), "...")
+  names <- setdiff(as.character(names(fm)), "...")
   check_names("static", static, names)
   check_names("donate", donate, names)
   if (length(both <- intersect(static, donate))) {
@@ -114,7 +123,11 @@ check_names <- function(arg, x, names) {
   }
 }
 
-handle_of <- function(f) body(f)[[3L]]
+# NULL if the body was changed, so that there is none: no entry point takes that for one.
+handle_of <- function(f) {
+  code <- body(f)
+  if (is.call(code) && length(code) > 2L) code[[3L]]
+}
 
 # Called by the C entry point with the argument list of a call that no cached program serves.
 jit_miss <- function(arguments) {
@@ -140,8 +153,10 @@ jit_miss <- function(arguments) {
   described <- describe_arguments(given, static, supplied, !named)
   rules <- spec[[7L]] %||% .Call(anvil_rules_name, NULL)
   if (rules != "anvil") described <- c(described, "promotion rules" = rules)
+  # Before the function is traced, which may change variables that they use.
+  statics <- .Call(anvil_jit_snapshot, handle, arguments)
   graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], name = "a jitted function"))
-  .Call(anvil_jit_store, handle, arguments, graph, described)
+  .Call(anvil_jit_store, handle, arguments, graph, described, statics)
 }
 
 # Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
@@ -161,21 +176,21 @@ formal_positions <- function(count, formals, dots) {
 
 # `place` is what errors call it.
 lift_numbers <- function(x, place) {
-  if (is.null(x) || inherits(x, "AnvilValue")) return(x)
-  if (!is.list(x) || is.object(x)) return(.Call(anvil_trace_lift, x, place))
-  x[] <- Map(lift_numbers, x, places_in(x, place))
-  x
+  found <- .Call(anvil_places, x, place)
+  is_leaf <- !vapply(found[[1L]], function(item) is.null(item) || is_empty_list(item), NA)
+  lift <- function(leaf, place) if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+  restore(x, Map(lift, found[[1L]][is_leaf], found[[2L]][is_leaf]))
 }
 
-# A nested list with f applied to all that is no list and not NULL.
-map_leaves <- function(x, f) {
-  if (is.null(x)) return(x)
-  if (is.list(x) && !is.object(x)) {
-    x[] <- lapply(x, map_leaves, f)
-    return(x)
-  }
-  f(x)
-}
+# The leaves of a nested list, in order: all that is no list and not NULL. Rust walks nested lists, and refuses those that are
+# nested too deep.
+unlist_leaves <- function(x) .Call(anvil_leaves, x)
+
+# The structure of a nested list with other leaves, in order.
+restore <- function(x, leaves) .Call(anvil_refill, x, leaves)
+
+# A nested list with f applied to its leaves.
+map_leaves <- function(x, f) restore(x, lapply(unlist_leaves(x), f))
 
 # A static argument is part of the cache key, for which a tracer is no good.
 check_static <- function(static, names, args) {

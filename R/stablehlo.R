@@ -101,9 +101,8 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
 
 # Calls `see(leaf, place)` for what is in a list, or is none.
 each_place <- function(x, place, see) {
-  if (!is.list(x) || is.object(x)) return(invisible(see(x, place)))
-  places <- places_in(x, place)
-  for (i in seq_along(x)) each_place(x[[i]], places[i], see)
+  found <- .Call(anvil_places, x, place)
+  for (i in which(!vapply(found[[1L]], is_empty_list, NA))) see(found[[1L]][[i]], found[[2L]][i])
 }
 
 # What is traced: values, abstract ones, R numbers and arrays. The shape of a vector of several numbers is not known.

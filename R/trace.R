@@ -121,8 +121,10 @@ mentions_tracer <- function(expressions, frames) {
   FALSE
 }
 
+# A list that is nested too deep is no argument of an op.
 holds_tracer <- function(x) {
-  if (is.list(x) && !is.object(x)) any(vapply(x, holds_tracer, NA)) else inherits(x, "AnvilTracer")
+  leaves <- tryCatch(unlist_leaves(x), anvil_error = function(e) list())
+  any(vapply(leaves, inherits, NA, "AnvilTracer"))
 }
 
 #' Trace a function

@@ -14,6 +14,8 @@ dtype_objects <- new.env(parent = emptyenv())
   register_later("waldo", "compare_proxy", "AnvilTensor", function(x, path) compare_proxy_tensor(x, path))
 }
 
+.onUnload <- function(libpath) library.dynam.unload("anvil", libpath)
+
 # Registers a method for a generic of a package that need not be there: now, or when it is loaded.
 register_later <- function(package, generic, class, method) {
   register <- function(...) registerS3method(generic, class, method, envir = asNamespace(package))

@@ -54,22 +54,45 @@ SEXP anvil_try_vector(int type, R_xlen_t length) {
   return R_tryCatchError(make_vector, &wanted, no_vector, NULL);
 }
 
-/* ---- references ---- */
+/* ---- references and attributes ---- */
 
-/* R counts references to every object, but the function that tells is not in its API and may be hidden one day: it is
- * looked up when the package is loaded. Without it every object counts as shared, and donated tensors are copied. */
-static int (*count_references)(SEXP) = NULL;
+/* Functions of R that are not in its API and may be hidden one day are looked up when the package is loaded. */
+typedef void (*function)(void);
 
-static void find_references(void) {
+static function find(const char *name) {
 #ifdef _WIN32
   HMODULE r = GetModuleHandleA("R.dll");
-  if (r) count_references = (int (*)(SEXP))(void (*)(void))GetProcAddress(r, "REFCNT");
+  return r ? (function)GetProcAddress(r, name) : NULL;
 #else
-  *(void **)&count_references = dlsym(RTLD_DEFAULT, "REFCNT");
+  union { void *address; function function; } found = {dlsym(RTLD_DEFAULT, name)};
+  return found.function;
 #endif
 }
 
+/* R counts references to every object. Where it does not tell, every object counts as shared, and donated tensors are
+ * copied. */
+static int (*count_references)(SEXP) = NULL;
+
 int anvil_references(SEXP x) { return count_references ? count_references(x) : INT_MAX; }
+
+/* The list of all attributes. NULL where R does not tell. */
+static SEXP (*attributes)(SEXP) = NULL;
+
+SEXP anvil_attributes(SEXP x) { return attributes ? attributes(x) : NULL; }
+
+/* ---- the life of the library ---- */
+
+/* Has the system keep the library until the process ends, also when R unloads it: R holds vectors, pointers and threads
+ * that will call its functions. */
+static void stay(void) {
+#ifdef _WIN32
+  HMODULE self;
+  GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (LPCSTR)(void (*)(void))stay, &self);
+#else
+  Dl_info self;
+  if (dladdr((void *)&count_references, &self)) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NODELETE);
+#endif
+}
 
 /* ---- what a status asks for; the numbers are those of guard.rs ---- */
 
@@ -152,8 +175,15 @@ ENTRY1(subset_assign)
 ENTRY1(jit_call)
 ENTRY1(jit_new)
 ENTRY1(jit_spec)
-ENTRY4(jit_store)
+ENTRY2(jit_snapshot)
+ENTRY5(jit_store)
 ENTRY1(jit_info)
+ENTRY1(code)
+ENTRY2(deeper)
+ENTRY1(leaves)
+ENTRY2(places)
+ENTRY2(refill)
+ENTRY0(handles)
 ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
 ENTRY2(trace_lift)
@@ -246,9 +276,12 @@ EXTENT0(in_audit, audit_open)
 
 /* Called once by .onLoad(): where to find the functions that C and Rust call, such as signal_error(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
-  find_references();
-  namespace = environment;
+  count_references = (int (*)(SEXP))find("REFCNT");
+  attributes = (SEXP (*)(SEXP))find("ATTRIB");
   R_PreserveObject(environment);
+  /* That of a package that was unloaded. */
+  if (namespace) R_ReleaseObject(namespace);
+  namespace = environment;
   return anvil_init(s4);
 }
 
@@ -257,8 +290,10 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 #define CALL(name, n) {"anvil_" #name, (DL_FUNC)&anvil_##name, n}
 
 static const R_CallMethodDef calls[] = {
-    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_store, 4),    CALL(jit_info, 1),   CALL(in_trace, 4),
-    CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2), CALL(trace_depth, 0),
+    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_snapshot, 2), CALL(jit_store, 5),  CALL(jit_info, 1),
+    CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(places, 2),     CALL(refill, 2),
+    CALL(handles, 0),      CALL(in_trace, 4),   CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2),
+    CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
@@ -274,6 +309,7 @@ static const R_ExternalMethodDef externals[] = {
 void anvil_register(DllInfo *, const R_CallMethodDef *);
 
 void attribute_visible R_init_anvil(DllInfo *dll) {
+  stay();
   anvil_register(dll, calls);
   /* NULL tables leave what is registered alone. */
   R_registerRoutines(dll, NULL, NULL, NULL, externals);

@@ -252,3 +252,36 @@ test_that("what was taken out of a list is not given away while the list has it;
   expect_nv(g(state)$w, c(2, 4, 6), "f32")
   expect_error(state$w + 1, class = "anvil_error_donated")
 })
+
+test_that("a donated tensor is given away on every way out of a call that has begun", {
+  # Another result keeps the program running after the first was written over the argument.
+  slow <- jit(function(w) list(w * 2 + 1, nv_for(2000000000, nv_scalar(0), function(i, s) s + 1)), donate = "w")
+  w <- f64(1, 2, 3)
+  stopped <- tryCatch(
+    {
+      setTimeLimit(elapsed = 0.3, transient = TRUE)
+      slow(w)
+      "ran to its end"
+    },
+    error = function(e) "stopped",
+    finally = setTimeLimit()
+  )
+  expect_identical(stopped, "stopped")
+  expect_error(w + 1, class = "anvil_error_donated")
+  expect_error(slow(w), class = "anvil_error_donated")
+
+  failing <- jit(function(w) {
+    y <- w * 2 + 1
+    nv_print(sum(y))
+    y
+  }, donate = "w")
+  w <- f64(1, 2, 3)
+  withr::local_options(anvil.print_max_rows = "many")
+  expect_error(failing(w), class = "anvil_error_arg")
+  withr::local_options(anvil.print_max_rows = NULL)
+  expect_error(w + 1, class = "anvil_error_donated")
+  # Before it has begun, nothing is given away.
+  w <- f64(1, 2, 3)
+  expect_error(jit(function(w, v) w * v, donate = "w")(w, "a"), class = "anvil_error_arg")
+  expect_elements(w, c(1, 2, 3), "f64[3]")
+})

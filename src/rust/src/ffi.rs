@@ -13,11 +13,13 @@ pub type Length = isize;
 
 pub const NILSXP: c_int = 0;
 pub const SYMSXP: c_int = 1;
+pub const LISTSXP: c_int = 2;
 pub const CLOSXP: c_int = 3;
 pub const ENVSXP: c_int = 4;
 pub const LANGSXP: c_int = 6;
 pub const SPECIALSXP: c_int = 7;
 pub const BUILTINSXP: c_int = 8;
+pub const DOTSXP: c_int = 17;
 pub const LGLSXP: c_int = 10;
 pub const INTSXP: c_int = 13;
 pub const REALSXP: c_int = 14;
@@ -43,7 +45,7 @@ extern "C" {
 
     pub fn TYPEOF(x: SEXP) -> c_int;
     pub fn ALTREP(x: SEXP) -> c_int;
-    pub fn XLENGTH(x: SEXP) -> Length;
+    pub fn Rf_xlength(x: SEXP) -> Length;
     pub fn INTEGER(x: SEXP) -> *mut c_int;
     pub fn LOGICAL(x: SEXP) -> *mut c_int;
     pub fn REAL(x: SEXP) -> *mut f64;
@@ -96,6 +98,9 @@ extern "C" {
     pub fn Rf_eval(x: SEXP, env: SEXP) -> SEXP;
     pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
 
+    /// The list of all attributes; a null pointer where R does not tell (entrypoint.c).
+    pub fn anvil_attributes(x: SEXP) -> SEXP;
+
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;
 
@@ -123,10 +128,10 @@ pub fn kind(x: SEXP) -> c_int {
     unsafe { TYPEOF(x) }
 }
 
-/// Number of elements of a vector.
+/// Number of elements of a vector; R's notion of a length for anything else.
 pub fn len(x: SEXP) -> usize {
-    // SAFETY: called on vectors only; a length is never negative.
-    unsafe { XLENGTH(x) as usize }
+    // SAFETY: this is an error for no object; a length is never negative.
+    unsafe { Rf_xlength(x) as usize }
 }
 
 /// Whether a class attribute is set.
@@ -148,13 +153,14 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
     }
 }
 
-/// The elements of an integer vector: of `dim` and the like, which are never long or ALTREP vectors that could fail.
+/// The elements of an integer or logical vector: of `dim` and the like, which are never long or ALTREP vectors that could
+/// fail. Anything else has none.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
     // R's address of an empty vector is no address.
-    if len(x) == 0 {
+    if !matches!(kind(x), INTSXP | LGLSXP) || len(x) == 0 {
         return &[];
     }
-    // SAFETY: an integer vector, by the callers' checks; kept alive by the object that it was read from.
+    // SAFETY: an integer or logical vector; kept alive by the object that it was read from.
     unsafe { std::slice::from_raw_parts(INTEGER_RO(x), len(x)) }
 }
 
@@ -163,6 +169,20 @@ pub fn element(list: SEXP, i: usize) -> SEXP {
     assert!(kind(list) == VECSXP && i < len(list), "list index in range");
     // SAFETY: type and index are checked above.
     unsafe { VECTOR_ELT(list, i as Length) }
+}
+
+/// The tags and values of a list of R's older kind, such as arguments or a call; nothing else has any.
+pub fn pairs(list: SEXP) -> impl Iterator<Item = (SEXP, SEXP)> {
+    let mut rest = if matches!(kind(list), LISTSXP | LANGSXP | DOTSXP) { list } else { nil() };
+    std::iter::from_fn(move || {
+        if rest == nil() {
+            return None;
+        }
+        // SAFETY: a list of that kind; R makes none that ends in anything but `NULL`.
+        let (tag, value, after) = unsafe { (TAG(rest), CAR(rest), CDR(rest)) };
+        rest = after;
+        Some((tag, value))
+    })
 }
 
 /// An attribute of a vector or pointer, or `NULL`. For `names` and `class` of non-pairlists this does not allocate.

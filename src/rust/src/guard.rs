@@ -42,33 +42,100 @@ impl From<Error> for Exit {
 /// Result of everything that talks to R.
 pub type Outcome<T = SEXP> = Result<T, Exit>;
 
-/// Keeps R objects alive until the entry point returns.
-#[derive(Default)]
-pub struct Scope(Cell<c_int>);
+/// Keeps R objects alive until the entry point returns, as many as there are: R's own stack for them has 50,000 places,
+/// and R jumps when they are taken.
+pub struct Scope {
+    /// Number of objects that were kept before.
+    base: usize,
+}
+
+/// A list of R, preserved, whose first `top` elements are the objects that are kept.
+struct Kept {
+    list: Cell<SEXP>,
+    top: Cell<usize>,
+    size: Cell<usize>,
+}
+
+// SAFETY: only used on R's main thread; every small op comes here, which a thread's own variable would take longer.
+unsafe impl Sync for Kept {}
+
+static KEPT: Kept = Kept { list: Cell::new(std::ptr::null_mut()), top: Cell::new(0), size: Cell::new(0) };
+
+/// Elements of the list at first.
+const FEW: usize = 256;
+
+/// The list is given back after a call that needed more elements than this.
+const MANY: usize = 4096;
 
 impl Scope {
     /// Protects an object from R's garbage collector.
     pub fn keep(&self, x: SEXP) -> SEXP {
-        self.0.set(self.0.get() + 1);
-        // SAFETY: balanced by the `Rf_unprotect` at the end of `guard`; on jumps R restores its stack itself.
-        unsafe { Rf_protect(x) }
+        let top = KEPT.top.get();
+        if top == KEPT.size.get() {
+            KEPT.grow(x);
+        }
+        // SAFETY: a list with that many elements.
+        unsafe { SET_VECTOR_ELT(KEPT.list.get(), top as Length, x) };
+        KEPT.top.set(top + 1);
+        x
+    }
+
+    /// Lets go of what was kept. R counts references: an element that stays would be one.
+    fn end(&self) {
+        let list = KEPT.list.get();
+        for i in self.base..KEPT.top.replace(self.base) {
+            // SAFETY: as above; this allocates nothing.
+            unsafe { SET_VECTOR_ELT(list, i as Length, nil()) };
+        }
+        if self.base == 0 && KEPT.size.get() > MANY {
+            KEPT.size.set(0);
+            // SAFETY: preserved by `grow`.
+            unsafe { R_ReleaseObject(list) };
+        }
+    }
+}
+
+impl Kept {
+    /// Makes room for as many again; `x` is protected meanwhile.
+    fn grow(&self, x: SEXP) {
+        let (old, top, size) = (self.list.get(), self.top.get(), (2 * self.size.get()).max(FEW));
+        // SAFETY: inside `protected`; the lists have that many elements.
+        let grown = protected(|| unsafe {
+            Rf_protect(x);
+            let list = Rf_protect(Rf_allocVector(VECSXP, size as Length));
+            R_PreserveObject(list);
+            for i in 0..top as Length {
+                SET_VECTOR_ELT(list, i, VECTOR_ELT(old, i));
+                SET_VECTOR_ELT(old, i, nil());
+            }
+            if top > 0 {
+                R_ReleaseObject(old);
+            }
+            Rf_unprotect(2);
+            list
+        });
+        match grown {
+            Ok(list) => {
+                self.list.set(list);
+                self.size.set(size);
+            }
+            Err(jump) => leave_for(jump),
+        }
     }
 }
 
 /// Runs an entry point.
 pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
-    let scope = Scope::default();
+    let scope = Scope { base: KEPT.top.get() };
     reserve::refill();
     let outcome = catch_unwind(AssertUnwindSafe(|| stoppable(|| body(&scope)).and_then(|outcome| outcome)));
     let (code, object) = match outcome {
-        Ok(Ok(x)) => {
-            // SAFETY: as many as were protected; nothing allocates from here on, so `x` stays alive.
-            unsafe { Rf_unprotect(scope.0.get()) };
-            (OK, x)
-        }
+        Ok(Ok(x)) => (OK, x),
         Ok(Err(exit)) => leave(exit),
         Err(panic) => leave(Exit::Error(from_panic(panic))),
     };
+    // Nothing allocates from here on, so the object stays alive.
+    scope.end();
     // SAFETY: `status` points at a local variable of the C caller.
     unsafe { *status = code };
     object

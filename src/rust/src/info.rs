@@ -2,6 +2,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
+use crate::handle;
 use crate::jit;
 use crate::rules;
 use crate::trace;
@@ -62,7 +63,7 @@ pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
 /// `(dtype, shape, ambiguous)` of a tensor, tracer, abstract tensor, or R number, as R objects.
 fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
     if value::is_tracer(x) {
-        return Ok(trace::type_of(x));
+        return Ok(trace::type_of(x)?);
     }
     if value::is_tensor(x) {
         Record::header(x)?;
@@ -165,18 +166,33 @@ pub fn graph_types(graph: SEXP, scope: &Scope) -> Outcome {
 /// Replaces the leaves of arguments by tracers of new inputs.
 pub fn trace_inputs(handle: SEXP, x: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
-    tree::inputs(&trace, handle, x, scope)
+    tree::inputs(&trace, handle, x, 0, scope)
+}
+
+fn integer(value: usize, scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; one element is written.
+    let out = protected(|| unsafe {
+        let x = Rf_allocVector(INTSXP, 1);
+        *INTEGER(x) = value as c_int;
+        x
+    })?;
+    Ok(scope.keep(out))
 }
 
 /// Number of open traces.
 pub fn depth(scope: &Scope) -> Outcome {
-    // SAFETY: inside `protected`; one element is written.
-    let out = protected(|| unsafe {
-        let x = Rf_allocVector(INTSXP, 1);
-        *INTEGER(x) = trace::depth() as c_int;
-        x
-    })?;
-    Ok(scope.keep(out))
+    integer(trace::depth(), scope)
+}
+
+/// The depth of what is in something at a depth: for R code that walks what may be nested.
+pub fn deeper(depth: SEXP, arg: SEXP, scope: &Scope) -> Outcome {
+    let depth = ints(depth).first().map_or(0, |&n| n.max(0) as usize);
+    integer(tree::deeper(depth, &string(arg).unwrap_or_default())?, scope)
+}
+
+/// Number of values that R holds by handles, for tests.
+pub fn handles(scope: &Scope) -> Outcome {
+    integer(handle::live(), scope)
 }
 
 /// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace, at

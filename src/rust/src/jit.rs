@@ -6,11 +6,14 @@
 use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
+use crate::handle::{self, Held};
 use crate::program::Program;
 use crate::rules;
+use crate::statics;
 use crate::trace;
 use crate::place;
 use crate::tree::{self, Flat, Leaf, Out};
+use crate::value;
 use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::Rules;
 use anvil_core::error::Error;
@@ -21,20 +24,15 @@ use anvil_core::tensor::Aval;
 use std::cell::RefCell;
 use crate::mixer::Mixer;
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::hash::BuildHasherDefault;
-use std::os::raw::c_void;
 use std::rc::Rc;
-
-/// Flags of `identical()` with its defaults.
-const IDENTICAL_DEFAULT: i32 = 16;
 
 /// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules, classes of
 /// conversions to warn of; see R/jit.R.
 const SPEC: usize = 8;
 /// Position of the names in it.
 const NAMES: usize = 5;
-/// Position of the rules in it.
-const RULES: usize = 6;
 
 /// A traced function: its graph and the structure of its result.
 pub struct Traced {
@@ -44,6 +42,15 @@ pub struct Traced {
     pub outer: Vec<Value>,
     /// The structure of the result.
     pub out: Rc<Out>,
+}
+
+impl Held for Traced {
+    const TAG: &'static CStr = c"anvil_graph";
+}
+
+/// Whether an object is a traced function.
+pub fn is_graph(x: SEXP) -> bool {
+    handle::has_tag(x, Traced::TAG)
 }
 
 /// A function with its compiled programs.
@@ -60,6 +67,10 @@ struct JitFunction {
     /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping while tracing
     /// refers to them too, so this is noted before.
     own: RefCell<Vec<bool>>,
+}
+
+impl Held for JitFunction {
+    const TAG: &'static CStr = c"anvil_jit";
 }
 
 /// Compiled programs, the least recently used of which gives way when there are too many. What a call and a new entry
@@ -93,28 +104,46 @@ struct Entry {
 
 impl JitFunction {
     fn from_spec(spec: SEXP) -> Outcome<JitFunction> {
-        let broken = || Exit::Error(Error::Internal { detail: "a jitted function with a broken specification".into() });
+        // R/jit.R makes none that is broken, but a file may hold one.
+        let broken = || Exit::Error(not_jitted("a broken one"));
         if kind(spec) != VECSXP || len(spec) != SPEC {
             return Err(broken());
         }
+        let parts: [SEXP; SPEC] = std::array::from_fn(|i| element(spec, i));
+        let [f, statics, donate, dots, size, names, rules, classes] = parts;
+        let is_function = matches!(kind(f), CLOSXP | SPECIALSXP | BUILTINSXP);
+        let kinds = [kind(statics), kind(donate), kind(dots), kind(size), kind(names), kind(classes)];
+        if !is_function || kinds != [LGLSXP, LGLSXP, INTSXP, INTSXP, STRSXP, STRSXP] {
+            return Err(broken());
+        }
+        let count = len(names);
+        if [statics, donate].iter().any(|&x| len(x) != count) || [dots, size].iter().any(|&x| len(x) != 1) {
+            return Err(broken());
+        }
         let flags = |x: SEXP| -> Vec<bool> {
-            // SAFETY: a logical vector, by R/jit.R.
-            (0..len(x)).map(|i| unsafe { *LOGICAL(x).add(i) } == 1).collect()
+            // SAFETY: checked to be a logical vector.
+            (0..len(x)).map(|i| unsafe { *LOGICAL_RO(x).add(i) } == 1).collect()
         };
-        let number = |x: SEXP| -> usize {
-            // SAFETY: an integer of length 1, by R/jit.R.
-            unsafe { *INTEGER(x) }.max(0) as usize
-        };
-        let [_, statics, donate, dots, size] = [0, 1, 2, 3, 4].map(|i| element(spec, i));
-        if kind(statics) != LGLSXP || kind(donate) != LGLSXP || kind(dots) != INTSXP || kind(size) != INTSXP {
+        let number = |x: SEXP| usize::try_from(ints(x)[0]).unwrap_or(0);
+        if number(dots) > count + 1 {
             return Err(broken());
         }
         let cache = RefCell::new(Cache { size: number(size).max(1), ..Cache::default() });
         let dots = number(dots).checked_sub(1);
         let own = RefCell::default();
-        let rules = element(spec, RULES);
         let rules = if rules == nil() { None } else { Some(rules::argument(rules)?) };
         Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, rules, cache, own })
+    }
+
+    /// The arguments of a call, after the entry point and the handle, with their tags.
+    fn given(&self, call: SEXP) -> Outcome<Vec<(SEXP, SEXP)>> {
+        let mut out = Vec::with_capacity(8);
+        out.extend(pairs(call).skip(2));
+        let fits = if self.dots.is_some() { usize::ge } else { usize::eq };
+        if !fits(&out.len(), &self.statics.len()) {
+            return Err(not_jitted("one whose body was changed").into());
+        }
+        Ok(out)
     }
 
     /// The formal that argument number `i` of `count` belongs to; `None` for those in `...`.
@@ -127,22 +156,30 @@ impl JitFunction {
         }
     }
 
-    fn flatten(&self, arguments: &[(SEXP, SEXP)]) -> Outcome<Flat> {
+    /// The arguments, flattened. What a program depends on of the static ones is that of `snapshot`, a list, or of now.
+    fn flatten(&self, arguments: &[(SEXP, SEXP)], handle: SEXP, snapshot: Option<SEXP>, scope: &Scope) -> Outcome<Flat> {
         let mut flat = Flat::default();
         let rules = self.rules.map_or_else(rules::current, Ok)?;
         flat.words.push(std::ptr::from_ref(rules) as u64);
         for (i, &(tag, x)) in arguments.iter().enumerate() {
             let formal = self.formal(i, arguments.len());
             let is_static = formal.is_some_and(|f| self.statics[f]);
+            let known = flat.statics.len();
             flat.argument(formal.unwrap_or(usize::MAX), tag, x, is_static)?;
+            if let (Some(value), Some(formal)) = (flat.statics.get_mut(known), formal) {
+                *value = match snapshot {
+                    Some(list) => element(list, known),
+                    // SAFETY: `from_spec` has checked that there are as many names as formals.
+                    None => statics::parts(*value, || unsafe { STRING_ELT(names(handle), formal as Length) }, scope)?,
+                };
+            }
         }
         Ok(flat)
     }
 
     /// An error about an argument, with the name of the argument and the place of the leaf in it.
     fn blame(&self, handle: SEXP, arguments: &[(SEXP, SEXP)], exit: Exit) -> Exit {
-        // SAFETY: as in `function`.
-        let names = element(element(unsafe { R_ExternalPtrProtected(handle) }, 0), NAMES);
+        let names = names(handle);
         let mut dots = 0;
         place::named(exit, |bad| {
             arguments.iter().enumerate().find_map(|(i, &(tag, x))| {
@@ -171,8 +208,7 @@ impl Cache {
         let entries = &self.slots;
         let same = |slot: &&usize| {
             let pairs = entries[**slot].statics.iter().zip(&flat.statics);
-            // SAFETY: compares two R values; both are alive.
-            pairs.into_iter().all(|(&x, &y)| x == y || unsafe { R_compute_identical(x, y, IDENTICAL_DEFAULT) } != 0)
+            pairs.into_iter().all(|(&x, &y)| statics::same(x, y))
         };
         let slot = *slots.iter().find(same)?;
         self.hits += 1;
@@ -269,19 +305,6 @@ fn entries(handle: SEXP, cache: &RefCell<Cache>) -> Outcome {
     }
 }
 
-/// The arguments after the handle, with their tags.
-fn pairs(mut rest: SEXP) -> Vec<(SEXP, SEXP)> {
-    let mut out = Vec::with_capacity(8);
-    // SAFETY: a pairlist that R made.
-    unsafe {
-        while rest != nil() {
-            out.push((TAG(rest), CAR(rest)));
-            rest = CDR(rest);
-        }
-    }
-    out
-}
-
 /// Makes the handle of a jitted function from its specification (see R/jit.R).
 pub fn create(spec: SEXP, scope: &Scope) -> Outcome {
     let function = JitFunction::from_spec(spec)?;
@@ -291,29 +314,48 @@ pub fn create(spec: SEXP, scope: &Scope) -> Outcome {
         SET_VECTOR_ELT(held, 0, spec);
         held
     })?);
-    trace::handle(function, held, scope)
+    handle::new(function, held, scope)
+}
+
+/// The error for a function that has lost its handle, or whose handle was read from a file and is broken.
+fn not_jitted(got: &str) -> Error {
+    Error::arg("f", "a function made by `jit()`", got)
 }
 
 /// The function behind a handle. A handle from another session is given a new, empty cache.
+///
+/// # Errors
+/// [`Error::Arg`] if it is no such handle: bodies of functions can be edited.
 fn function<'a>(handle: SEXP) -> Outcome<&'a JitFunction> {
-    // SAFETY: `handle` is the one of a jitted function, put into its body by R/jit.R.
-    unsafe {
-        if let Some(found) = trace::behind::<JitFunction>(handle) {
-            return Ok(found);
-        }
-        // No finalizer survives being saved, and none is set here: the cache of a reloaded function lives as long as
-        // the session.
-        let spec = element(R_ExternalPtrProtected(handle), 0);
-        let made = Box::new(JitFunction::from_spec(spec)?);
-        R_SetExternalPtrAddr(handle, Box::into_raw(made).cast::<c_void>());
-        trace::behind(handle).ok_or_else(|| Exit::Error(Error::Internal { detail: "a lost handle".into() }))
+    if let Some(found) = handle::get::<JitFunction>(handle) {
+        return Ok(found);
     }
+    if !handle::has_tag(handle, JitFunction::TAG) {
+        return Err(not_jitted("one whose body was changed").into());
+    }
+    // SAFETY: an external pointer.
+    let held = unsafe { R_ExternalPtrProtected(handle) };
+    if kind(held) != VECSXP || len(held) != 2 {
+        return Err(not_jitted("a broken one").into());
+    }
+    handle::renew(handle, JitFunction::from_spec(element(held, 0))?)?;
+    handle::get(handle).ok_or_else(|| Exit::Error(Error::Internal { detail: "a lost handle".into() }))
 }
 
-/// The specification behind a handle.
+/// The specification behind a handle, which is whole.
+///
+/// # Errors
+/// As for [`function`].
 pub fn spec(handle: SEXP) -> Outcome {
-    // SAFETY: as in `function`.
+    function(handle)?;
+    // SAFETY: an external pointer, whose protected slot `function` has checked or `create` has made.
     Ok(element(unsafe { R_ExternalPtrProtected(handle) }, 0))
+}
+
+/// Names of the formals of the function behind a handle, which [`function`] has checked.
+fn names(handle: SEXP) -> SEXP {
+    // SAFETY: an external pointer of ours.
+    element(element(unsafe { R_ExternalPtrProtected(handle) }, 0), NAMES)
 }
 
 /// The warm call: `.External("anvil_jit_call", handle, arguments...)`.
@@ -321,14 +363,14 @@ pub fn spec(handle: SEXP) -> Outcome {
 /// # Errors
 /// [`Exit::Miss`] if the function has to be traced, or called as it is because a trace is open.
 pub fn call(args: SEXP, scope: &Scope) -> Outcome {
-    // SAFETY: a pairlist that R made: the entry point, the handle, the arguments.
-    let (handle, rest) = unsafe { (CAR(CDR(args)), CDR(CDR(args))) };
+    // The entry point, the handle, the arguments.
+    let handle = pairs(args).nth(1).map_or(nil(), |(_, x)| x);
     let function = function(handle)?;
+    let given = function.given(args)?;
     if trace::innermost().is_some() {
         return Err(Exit::Miss(args));
     }
-    let arguments = pairs(rest);
-    let flat = function.flatten(&arguments).map_err(|exit| function.blame(handle, &arguments, exit))?;
+    let flat = function.flatten(&given, handle, None, scope).map_err(|exit| function.blame(handle, &given, exit))?;
     if flat.traced {
         return Err(Exit::Miss(args));
     }
@@ -336,7 +378,7 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     let found = function.cache.borrow_mut().find(&flat);
     match found {
         Some(program) => {
-            program.run(&flat.leaves, scope).map_err(|exit| function.blame(handle, &arguments, exit))
+            program.run(&flat.leaves, scope).map_err(|exit| function.blame(handle, &given, exit))
         }
         None => {
             let own = flat.leaves.iter().map(|leaf| matches!(leaf, Leaf::Tensor(_, true))).collect();
@@ -351,8 +393,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
     let rules = rules::current()?;
     let mut outputs: Vec<Value> = Vec::new();
-    let mut count = 0;
-    let made = Out::new(result, &mut count, &mut |x| {
+    let made = Out::new(result, &mut |x| {
         let operand = trace::operand(&trace, x, scope).map_err(returned)?;
         let conversions = {
             let mut builder = trace.builder();
@@ -378,7 +419,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
         Rf_unprotect(1);
         held
     })?);
-    trace::handle(traced, held, scope)
+    handle::new(traced, held, scope)
 }
 
 /// The error for something that cannot be returned from a traced function.
@@ -395,20 +436,29 @@ fn returned(exit: Exit) -> Exit {
 }
 
 /// The traced function behind a handle.
+///
+/// # Errors
+/// [`Error::Arg`] if it is none of this session.
 pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
-    // SAFETY: R/trace.R passes handles made by `finish` only; one from another session has a NULL address.
-    unsafe { trace::behind::<Traced>(x) }.ok_or_else(|| {
-        let got = "one from another session";
+    handle::get::<Traced>(x).ok_or_else(|| {
+        let got = if is_graph(x) { "one from another session".into() } else { value::describe(x) };
         Exit::Error(Error::arg("graph", "a graph traced in this session", got))
     })
 }
 
-/// Compiles a traced function for these arguments, keeps the program, and runs it.
-pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scope: &Scope) -> Outcome {
+/// What a program for these arguments depends on of the static ones, as a list: asked for before the function is traced,
+/// which may change what they hold.
+pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
-    // SAFETY: the pairlist of arguments as the warm call got it.
-    let arguments = pairs(unsafe { CDR(CDR(arguments)) });
-    let flat = function.flatten(&arguments)?;
+    let flat = function.flatten(&function.given(arguments)?, handle, None, scope)?;
+    tree::list_of(&flat.statics, scope)
+}
+
+/// Compiles a traced function for these arguments, keeps the program, and runs it. `statics` is what [`snapshot`] gave.
+pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope: &Scope) -> Outcome {
+    let function = function(handle)?;
+    let given = function.given(arguments)?;
+    let flat = function.flatten(&given, handle, Some(statics), scope)?;
     let traced = traced(graph)?;
     let inputs: Vec<&Aval> = traced.graph.inputs().iter().map(|&v| traced.graph.aval(v)).collect();
     if inputs.len() != flat.leaves.len() {
@@ -452,7 +502,7 @@ pub fn store(handle: SEXP, arguments: SEXP, graph: SEXP, description: SEXP, scop
     cache.misses += 1;
     cache.insert(entry);
     drop(cache);
-    program.run(&leaves, scope).map_err(|exit| function.blame(handle, &arguments, exit))
+    program.run(&leaves, scope).map_err(|exit| function.blame(handle, &given, exit))
 }
 
 /// State of a cache: `list(c(size, hits, misses), descriptions, hits of each)`.

@@ -8,7 +8,9 @@
 
 use crate::ffi::*;
 use crate::guard::lack;
+use crate::handle::{self, Held};
 use anvil_core::kernels::blocks::Block;
+use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -51,7 +53,7 @@ static SINCE: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone, Copy)]
 struct Class(SEXP);
 
-// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`. R keeps classes for ever.
+// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`. Classes are preserved.
 unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
@@ -76,22 +78,38 @@ extern "C" {
 type Inspect =
     unsafe extern "C" fn(SEXP, c_int, c_int, c_int, Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>) -> c_int;
 
-/// What an external pointer of ours points at.
-struct Held {
+/// What a vector is over.
+struct Elements {
     block: Block,
-    /// Elements of the vector.
+    /// Their number.
     len: usize,
+}
+
+impl Held for Elements {
+    const TAG: &'static CStr = c"anvil_block";
+}
+
+impl Drop for Elements {
+    fn drop(&mut self) {
+        SINCE.store(0, Relaxed);
+    }
 }
 
 /// The classes of vectors of doubles, integers, complex numbers and bytes.
 static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
 
-/// Makes the classes.
+/// Makes the classes, once in the life of the library, which is that of the process: see `stay()` in entrypoint.c.
+///
+/// R takes the methods away from the classes of a library that the user unloads, and vectors that are still there could no
+/// longer be read. These belong to none, like R's own.
 ///
 /// # Safety
-/// Called by R when the library is loaded, with its description of the library.
-pub unsafe fn initialise(info: *mut c_void) {
-    let package = c"anvil".as_ptr();
+/// Called by R when the library is loaded.
+pub unsafe fn initialise() {
+    if CLASSES.get().is_some() {
+        return;
+    }
+    let (package, info) = (c"anvil".as_ptr(), std::ptr::null_mut());
     // SAFETY: by the caller. A name is a string of C; a method is of the type that R calls.
     let classes = unsafe {
         [
@@ -104,21 +122,22 @@ pub unsafe fn initialise(info: *mut c_void) {
     for class in classes {
         // SAFETY: as above.
         unsafe {
+            // R itself keeps the one that was made last under a name: another build may be loaded.
+            R_PreserveObject(class.0);
             R_set_altrep_Length_method(class, Some(length));
             R_set_altrep_Inspect_method(class, Some(inspect));
             R_set_altvec_Dataptr_method(class, Some(elements));
             R_set_altvec_Dataptr_or_null_method(class, Some(elements_to_read));
         }
     }
-    // Loaded a second time in a process, R has the same classes.
     let _ = CLASSES.set(classes);
 }
 
 /// # Safety
 /// `x` is a vector of one of the classes.
-unsafe fn held<'a>(x: SEXP) -> &'a Held {
-    // SAFETY: by the caller: `new` set the address before anything saw the vector, and it lives as long as that.
-    unsafe { &*R_ExternalPtrAddr(R_altrep_data1(x)).cast::<Held>() }
+unsafe fn held<'a>(x: SEXP) -> &'a Elements {
+    // SAFETY: by the caller: `new` gave the vector a handle, which lives as long as that, and R code sees no handle.
+    unsafe { handle::known(R_altrep_data1(x)) }
 }
 
 /// # Safety
@@ -153,23 +172,6 @@ unsafe extern "C" fn inspect(
         Rprintf(c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(), held.len as f64, held.block.size() as f64);
     }
     1
-}
-
-/// Gives a block back. Called by R when nothing refers to the vector.
-///
-/// # Safety
-/// `pointer` is one that [`new`] made.
-unsafe extern "C" fn release(pointer: SEXP) {
-    // SAFETY: by the caller; the address is cleared, so that this happens once.
-    unsafe {
-        let address = R_ExternalPtrAddr(pointer).cast::<Held>();
-        if address.is_null() {
-            return;
-        }
-        R_ClearExternalPtr(pointer);
-        SINCE.store(0, Relaxed);
-        drop(Box::from_raw(address));
-    }
 }
 
 /// Whether a vector, which is an ALTREP one, is in a block.
@@ -251,18 +253,19 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     let told = if untold >= TOLD { untold } else { 0 };
     // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
     // come back with the finalizers, which R would run later.
-    let weight = unsafe {
+    let (weight, handle) = unsafe {
         let weight = Rf_protect(match told {
             0 => nil(),
             n if n < DOUBTFUL => Rf_allocVector(RAWSXP, n as Length),
             n => anvil_try_vector(RAWSXP, n as Length),
         });
+        let handle = Rf_protect(handle::empty::<Elements>(nil()));
         R_RunPendingFinalizers();
         if told > 0 && weight == nil() {
-            Rf_unprotect(1);
+            Rf_unprotect(2);
             return None;
         }
-        weight
+        (weight, handle)
     };
     UNTOLD.store(untold - told, Relaxed);
     let block = Block::new(bytes).or_else(|| {
@@ -274,17 +277,14 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
         Block::new(bytes)
     });
     let Some(block) = block else {
-        // SAFETY: it was protected above.
-        unsafe { Rf_unprotect(1) };
+        // SAFETY: they were protected above.
+        unsafe { Rf_unprotect(2) };
         return None;
     };
-    // A jump from here on is for want of a few bytes; the block would be lost, once.
-    let address = Box::into_raw(Box::new(Held { block, len }));
-    // SAFETY: by the caller; the pointer is protected until the vector has it.
+    // SAFETY: `handle` is made above, and holds the block from now on; it is protected until the vector has it.
     unsafe {
-        let pointer = Rf_protect(R_MakeExternalPtr(address.cast(), nil(), nil()));
-        R_RegisterCFinalizerEx(pointer, Some(release), 0);
-        let x = R_new_altrep(class, pointer, weight);
+        handle::fill(handle, Elements { block, len });
+        let x = R_new_altrep(class, handle, weight);
         Rf_unprotect(2);
         Some(x)
     }

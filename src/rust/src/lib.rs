@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ffi` | the part of R's C interface that is used |
 //! | `guard` | the border: panics, errors, jumps |
+//! | `handle` | external pointers: checked before they are read |
 //! | `value` | tensor records, R numbers, new results |
 //! | `trace` | open traces and their tracers |
 //! | `tree` | nested lists, flattened and put back |
@@ -12,6 +13,7 @@
 //! | `op` | the door of the ops: eager or traced |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `jit` | jitted functions and their caches |
+//! | `statics` | static arguments: what of them a program depends on |
 //! | `export` | traced functions as StableHLO |
 //! | `transform` | derivatives and control flow: nested traces become nodes |
 //! | `tensor` | tensors from R data and back, their text |
@@ -37,6 +39,7 @@ mod extent;
 mod ffi;
 mod files;
 mod guard;
+mod handle;
 mod info;
 mod jit;
 mod large;
@@ -49,6 +52,7 @@ mod printing;
 mod program;
 mod reserve;
 mod rules;
+mod statics;
 mod subset;
 mod tensor;
 mod threads;
@@ -84,8 +88,16 @@ entry! {
     rs_jit_call(args) scope => jit::call(args, scope);
     rs_jit_new(spec) scope => jit::create(spec, scope);
     rs_jit_spec(handle) _scope => jit::spec(handle);
-    rs_jit_store(handle, args, graph, description) scope => jit::store(handle, args, graph, description, scope);
+    rs_jit_snapshot(handle, args) scope => jit::snapshot(handle, args, scope);
+    rs_jit_store(handle, args, graph, description, statics) scope =>
+        jit::store([handle, args, graph, description, statics], scope);
     rs_jit_info(handle) scope => jit::info(handle, scope);
+    rs_code(x) scope => statics::code(x, scope);
+    rs_deeper(depth, arg) scope => info::deeper(depth, arg, scope);
+    rs_leaves(x) scope => tree::leaves(x, scope);
+    rs_places(x, root) scope => tree::places(x, root, scope);
+    rs_refill(x, leaves) scope => tree::refill(x, leaves, scope);
+    rs_handles() scope => info::handles(scope);
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
@@ -231,6 +243,6 @@ unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: 
             table = table.add(1);
         }
         extendr_api::register_call_methods(info, metadata);
-        large::initialise(info.cast());
+        large::initialise();
     }
 }

@@ -12,7 +12,7 @@ use crate::mixer::Mixer;
 use crate::program::Program;
 use crate::rules;
 use crate::trace::{self, Trace};
-use crate::tree::{Leaf, Out};
+use crate::tree::{deeper, is_node, Leaf, Out};
 use crate::value::{self, Record};
 use anvil_core::apply::{literal_ranked, Applier, Conversion, Operand};
 use anvil_core::dtype::promote::Rules;
@@ -25,7 +25,7 @@ use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::Builder;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,10 +35,13 @@ const MAX_PROGRAMS: usize = 4096;
 
 thread_local! {
     static PROGRAMS: RefCell<HashMap<Vec<u64>, Rc<Program>, BuildHasherDefault<Mixer>>> = RefCell::default();
+    /// Strings of R whose addresses are words of programs, each preserved once. There are as many as ops.
+    static NAMES: RefCell<HashSet<usize>> = RefCell::default();
 }
 
 /// The arguments of one call.
 struct Call {
+    /// R's string, which is preserved with each program of the op, so that its address stays its identity.
     name: SEXP,
     operands: Vec<SEXP>,
     /// Name (a symbol) and value.
@@ -47,29 +50,26 @@ struct Call {
 
 impl Call {
     /// Reads the argument list of `.External()`.
-    fn new(args: SEXP) -> Call {
-        // SAFETY: a pairlist that R made; the first element is the entry point, the second the op's name.
-        unsafe {
-            let mut rest = CDR(args);
-            let mut call = Call { name: CAR(rest), operands: Vec::with_capacity(4), attrs: Vec::new() };
-            rest = CDR(rest);
-            while rest != nil() {
-                let (x, tag) = (CAR(rest), TAG(rest));
-                if tag == value::operands_symbol() {
-                    call.operands.extend((0..len(x)).map(|i| element(x, i)));
-                } else if tag != nil() {
-                    call.attrs.push((tag, x));
-                } else {
-                    call.operands.push(x);
-                }
-                rest = CDR(rest);
-            }
-            call
+    fn new(args: SEXP) -> Result<Call, Error> {
+        // The first is the entry point, the second the op's name.
+        let mut rest = pairs(args).skip(1);
+        let name = rest.next().map_or(nil(), |(_, x)| x);
+        if kind(name) != STRSXP || len(name) != 1 {
+            return Err(Error::Internal { detail: "an op without a name".into() });
         }
-    }
-
-    fn name(&self) -> Result<String, Error> {
-        string(self.name).ok_or_else(|| Error::Internal { detail: "an op without a name".into() })
+        // SAFETY: checked to be a string vector of length 1.
+        let name = unsafe { STRING_ELT(name, 0) };
+        let mut call = Call { name, operands: Vec::with_capacity(4), attrs: Vec::new() };
+        for (tag, x) in rest {
+            if tag == value::operands_symbol() && kind(x) == VECSXP {
+                call.operands.extend((0..len(x)).map(|i| element(x, i)));
+            } else if tag != nil() {
+                call.attrs.push((tag, x));
+            } else {
+                call.operands.push(x);
+            }
+        }
+        Ok(call)
     }
 
     fn attrs(&self) -> Outcome<Attrs> {
@@ -83,23 +83,22 @@ impl Call {
 
     /// Parameters that are traced functions. What these use of the trace around them comes after the other operands.
     fn graphs(&self) -> impl Iterator<Item = SEXP> + '_ {
-        self.attrs.iter().map(|&(_, x)| x).filter(|&x| value::is_graph(x))
+        self.attrs.iter().map(|&(_, x)| x).filter(|&x| jit::is_graph(x))
     }
 
     fn apply(&self, applier: &mut Applier, operands: &[Operand]) -> Outcome<Vec<Value>> {
-        Ok(applier.apply(&self.name()?, operands, &self.attrs()?)?)
+        Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
     /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a parameter has no
     /// words.
     fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
-        // SAFETY: a string; it is preserved with the program, so that its address stays its identity.
-        words.push(unsafe { STRING_ELT(self.name, 0) } as u64);
+        words.push(self.name as u64);
         words.push(std::ptr::from_ref(rules) as u64);
         for &(tag, x) in &self.attrs {
             words.push(tag as u64);
-            if !attr_words(x, &mut words)? {
+            if !attr_words(x, 0, &mut words)? {
                 return Ok(None);
             }
         }
@@ -122,7 +121,7 @@ fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
 }
 
 /// The words of a parameter: equal for equal parameters, and for no others. Says whether it is of a kind that has any.
-fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Outcome<bool> {
+fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
     words.push((kind(x) as u64) << 56);
     if let Some(numbers) = numbers(x)? {
         words.push(numbers.len() as u64);
@@ -134,10 +133,11 @@ fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Outcome<bool> {
         let record = Record::read(x)?;
         words.extend([record.dtype as u64, record.dims().len() as u64]);
         words.extend(record.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
-    } else if kind(x) == VECSXP && !is_object(x) {
+    } else if is_node(x) {
+        let depth = deeper(depth, "argument")?;
         words.push(len(x) as u64);
         for i in 0..len(x) {
-            if !attr_words(element(x, i), words)? {
+            if !attr_words(element(x, i), depth, words)? {
                 return Ok(false);
             }
         }
@@ -149,11 +149,15 @@ fn attr_words(x: SEXP, words: &mut Vec<u64>) -> Outcome<bool> {
 
 /// A parameter as the engine reads it.
 pub fn attr(x: SEXP) -> Outcome<Attr> {
+    attr_at(x, 0)
+}
+
+fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
     Ok(match numbers(x)? {
         Some(values) if kind(x) != LGLSXP => Attr::Numbers(values),
         Some(values) if values.len() == 1 && !values[0].is_nan() => Attr::Logical(values[0] != 0.0),
         _ if kind(x) == NILSXP => Attr::Null,
-        _ if value::is_graph(x) => Attr::Graph(Arc::new(jit::traced(x)?.graph.clone())),
+        _ if jit::is_graph(x) => Attr::Graph(Arc::new(jit::traced(x)?.graph.clone())),
         _ if value::is_tensor(x) => {
             let record = Record::read(x)?;
             if record.shape().size() != 1 {
@@ -161,8 +165,9 @@ pub fn attr(x: SEXP) -> Outcome<Attr> {
             }
             Attr::Literal(Literal::from_bytes(record.dtype, record.bytes()?.as_slice()))
         }
-        _ if kind(x) == VECSXP && !is_object(x) => {
-            Attr::List((0..len(x)).map(|i| attr(element(x, i))).collect::<Outcome<_>>()?)
+        _ if is_node(x) => {
+            let depth = deeper(depth, "argument")?;
+            Attr::List((0..len(x)).map(|i| attr_at(element(x, i), depth)).collect::<Outcome<_>>()?)
         }
         _ => match string(x) {
             Some(text) => Attr::Text(text),
@@ -173,7 +178,7 @@ pub fn attr(x: SEXP) -> Outcome<Attr> {
 
 /// Runs or traces one call. `list` says whether the result is a list of all values, or the one value.
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
-    let call = Call::new(args);
+    let call = Call::new(args)?;
     if let Some((trace, handle)) = owner(&call)? {
         let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));
         let mut operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
@@ -187,9 +192,7 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let rules = rules::current()?;
     // A call that is watched is made anew: the kept program does not know what was converted.
     let words = if audit::is_open() { None } else { call.words(rules, &leaves)? };
-    // SAFETY: a string vector, see `Call::name`.
-    let name = unsafe { STRING_ELT(call.name, 0) };
-    eager(&leaves, words, name, list, scope, |applier, operands| call.apply(applier, operands))
+    eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))
 }
 
 /// An operand of an eager op.
@@ -199,6 +202,17 @@ pub fn leaf(x: SEXP) -> Outcome<Leaf> {
     } else {
         Leaf::Number(x, trace::number_argument(x)?.0)
     })
+}
+
+/// Has R keep a string for as long as the process lives.
+fn preserve(name: SEXP) -> Outcome<()> {
+    if NAMES.with_borrow(|names| names.contains(&(name as usize))) {
+        return Ok(());
+    }
+    // SAFETY: inside `protected`.
+    protected(|| unsafe { R_PreserveObject(name) })?;
+    NAMES.with_borrow_mut(|names| names.insert(name as usize));
+    Ok(())
 }
 
 /// Runs what `build` makes of leaves, as a program that is kept under `words`, if there are any. Their first may be the
@@ -213,8 +227,7 @@ pub fn eager(
         None => {
             let program = Rc::new(compile(leaves, list, scope, build)?);
             if let Some(words) = words {
-                // SAFETY: inside `protected`; a string of R, and there are as many as ops.
-                protected(|| unsafe { R_PreserveObject(kept) })?;
+                preserve(kept)?;
                 PROGRAMS.with_borrow_mut(|programs| {
                     if programs.len() >= MAX_PROGRAMS {
                         programs.clear();

@@ -3,7 +3,7 @@
 use crate::ffi::*;
 use crate::guard::Exit;
 use crate::op;
-use crate::tree::Leaf;
+use crate::tree::{self, Leaf};
 use crate::value;
 use anvil_core::error::Error;
 
@@ -37,7 +37,7 @@ pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
     let mut open: Vec<(SEXP, usize)> = Vec::new();
     let mut at = x;
     loop {
-        if kind(at) == VECSXP && !is_object(at) {
+        if tree::is_node(at) {
             open.push((at, 0));
         } else if at != nil() && bad(at) {
             return Some(open.iter().fold(name.to_string(), |path, &(list, i)| path + &step(list, i - 1)));
@@ -54,7 +54,7 @@ pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
 }
 
 /// How R code takes element `i` of a list, from 0.
-fn step(list: SEXP, i: usize) -> String {
+pub fn step(list: SEXP, i: usize) -> String {
     // SAFETY: reads an attribute; there are as many names as elements.
     let names = attribute(list, unsafe { R_NamesSymbol });
     // SAFETY: as above.

@@ -7,6 +7,7 @@ use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Def;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Something that can be called on leaves.
@@ -23,8 +24,8 @@ impl Program {
     /// Runs the program; makes the result.
     ///
     /// # Errors
-    /// A jump if memory cannot be had or the user interrupts; outputs are dropped then, donated inputs are as before
-    /// unless the run had begun.
+    /// A jump if memory cannot be had or the user interrupts, and what the program raises; outputs are dropped then.
+    /// Donated inputs are as before unless the run had begun: from then on they are given away on every way out.
     pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
         if self.executable.may_share() {
             threads::follow()?;
@@ -55,15 +56,17 @@ impl Program {
         })?;
         let records = scope.keep(records);
         let result = scope.keep(result);
+        for (_, record) in donations.iter().flatten() {
+            // From here on its elements may be others: an error or an interrupt does not bring them back. The vector itself
+            // is that of a result.
+            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
+            unsafe { value::donate(record.object) };
+        }
         self.compute(leaves, records, &donations, &inputs, &constants)?;
         for k in 0..avals.len() {
             // The list is garbage now, but R would go on counting its references to the result.
             // SAFETY: index in range; the result is kept by the scope.
             unsafe { SET_VECTOR_ELT(records, k as Length, nil()) };
-        }
-        for (_, record) in donations.into_iter().flatten() {
-            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
-            unsafe { value::donate(record.object) };
         }
         Ok(result)
     }
@@ -111,12 +114,19 @@ impl Program {
     /// For each output, the donated leaf whose vector it takes over in this call: nothing else may refer to it, and it
     /// may not be given twice.
     fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Record)>> {
-        let alone = |record: &Record| {
-            let same = |leaf: &&Leaf| matches!(leaf, Leaf::Tensor(other, _) if other.data == record.data);
-            leaves.iter().filter(same).count() == 1
-        };
-        let planned = self.executable.donations().iter();
+        let planned = self.executable.donations();
+        if planned.iter().all(Option::is_none) {
+            return vec![None; planned.len()];
+        }
+        let mut times: HashMap<SEXP, usize> = HashMap::new();
+        for leaf in leaves {
+            if let Leaf::Tensor(record, _) = leaf {
+                *times.entry(record.data).or_default() += 1;
+            }
+        }
+        let alone = |record: &Record| times[&record.data] == 1;
         planned
+            .iter()
             .map(|input| match leaves[(*input)?] {
                 Leaf::Tensor(record, true) if alone(&record) && record.is_exclusive() => {
                     Some(((*input)?, record))

@@ -67,19 +67,13 @@ pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
 
 /// The arguments after the entry point.
 fn arguments(args: SEXP) -> [SEXP; 5] {
-    let mut rest = args;
-    [(); 5].map(|()| {
-        // SAFETY: a pairlist that R made; beyond its end there is `NULL`, whose parts are `NULL`.
-        unsafe {
-            rest = CDR(rest);
-            CAR(rest)
-        }
-    })
+    let mut rest = pairs(args).skip(1);
+    [(); 5].map(|()| rest.next().map_or(nil(), |(_, x)| x))
 }
 
 fn shape_of(x: SEXP) -> Outcome<Shape> {
     Ok(if value::is_tracer(x) {
-        value::shape_of(ints(trace::type_of(x)[1]))
+        value::shape_of(ints(trace::type_of(x)?[1]))
     } else if value::is_tensor(x) {
         Record::header(x)?.shape()
     } else {
@@ -107,16 +101,12 @@ impl Subscripts {
     fn new(shape: &Shape, dots: SEXP, frame: SEXP, one: SEXP, scope: &Scope) -> Outcome<Subscripts> {
         let one = value::flag_of(one) == Some(true);
         let mut expressions = Vec::with_capacity(4);
-        let mut rest = dots;
-        while rest != nil() {
-            // SAFETY: a pairlist that R made; a tag is a symbol.
-            unsafe {
-                if TAG(rest) != nil() {
-                    return Err(named(&text(PRINTNAME(TAG(rest)))).into());
-                }
-                expressions.push(CAR(rest));
-                rest = CDR(rest);
+        for (tag, expression) in pairs(dots) {
+            if tag != nil() {
+                // SAFETY: a tag is a symbol.
+                return Err(named(&text(unsafe { PRINTNAME(tag) })).into());
             }
+            expressions.push(expression);
         }
         // SAFETY: a constant of R.
         let is_missing = |x: SEXP| x == unsafe { R_MissingArg };
@@ -300,19 +290,16 @@ fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec
         return Ok(expressions);
     }
     let mut written = Vec::with_capacity(expressions.len());
-    // SAFETY: a call is a pairlist; symbols have names. Behind the function and the tensor come the subscripts.
-    unsafe {
-        let mut rest = CDR(CDR(call));
-        while rest != nil() {
-            let tag = TAG(rest);
-            let named = |name: &std::ffi::CStr| tag != nil() && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) == name;
-            if CAR(rest) == R_DotsSymbol {
-                return Ok(expressions);
-            }
-            if !named(c"drop") && !named(c"value") {
-                written.push(CAR(rest));
-            }
-            rest = CDR(rest);
+    // Behind the function and the tensor come the subscripts.
+    for (tag, x) in pairs(call).skip(2) {
+        // SAFETY: symbols have names.
+        let named = |name: &std::ffi::CStr| tag != nil() && unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) } == name;
+        // SAFETY: a constant of R.
+        if x == unsafe { R_DotsSymbol } {
+            return Ok(expressions);
+        }
+        if !named(c"drop") && !named(c"value") {
+            written.push(x);
         }
     }
     Ok(if written.len() == expressions.len() { written } else { expressions })

@@ -6,6 +6,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
+use crate::handle::{self, Held};
 use crate::value::{self, Record};
 use anvil_core::apply::{literal_ranked, Operand};
 use anvil_core::dtype::{DType, Ranked};
@@ -16,6 +17,7 @@ use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::os::raw::c_void;
 use std::rc::Rc;
 
@@ -43,44 +45,13 @@ pub fn innermost() -> Option<(Rc<Trace>, SEXP)> {
     STACK.with_borrow(|stack| stack.last().cloned())
 }
 
-/// Makes an external pointer to a Rust value. R frees the value when nothing refers to the pointer.
-pub fn handle<T: 'static>(value: T, held: SEXP, scope: &Scope) -> Outcome {
-    unsafe extern "C" fn free<T>(x: SEXP) {
-        // SAFETY: the pointer was made below from a `Box<T>`, and is cleared so that it is freed once.
-        unsafe {
-            let address = R_ExternalPtrAddr(x).cast::<T>();
-            R_ClearExternalPtr(x);
-            if !address.is_null() {
-                drop(Box::from_raw(address));
-            }
-        }
-    }
-    // SAFETY: inside `protected`. The value is boxed only once the pointer with its finalizer exists.
-    let pointer = protected(|| unsafe {
-        let x = Rf_protect(R_MakeExternalPtr(std::ptr::null_mut(), nil(), held));
-        R_RegisterCFinalizerEx(x, Some(free::<T>), 1);
-        Rf_unprotect(1);
-        x
-    })?;
-    let pointer = scope.keep(pointer);
-    // SAFETY: an external pointer made above.
-    unsafe { R_SetExternalPtrAddr(pointer, Box::into_raw(Box::new(value)).cast::<c_void>()) };
-    Ok(pointer)
-}
-
-/// The Rust value behind a handle made by [`handle`].
-///
-/// # Safety
-/// `x` is NULL-addressed, or was made by `handle::<T>`; the reference is not kept beyond the call.
-pub unsafe fn behind<'a, T>(x: SEXP) -> Option<&'a T> {
-    // SAFETY: by the caller.
-    unsafe { (kind(x) == EXTPTRSXP).then(|| R_ExternalPtrAddr(x).cast::<T>().as_ref()).flatten() }
+impl Held for Rc<Trace> {
+    const TAG: &'static CStr = c"anvil_trace";
 }
 
 /// The trace behind its handle.
 fn of_handle(x: SEXP) -> Option<Rc<Trace>> {
-    // SAFETY: only called on handles of traces, which R code does not make or take apart.
-    unsafe { behind::<Rc<Trace>>(x) }.cloned()
+    handle::get::<Rc<Trace>>(x).cloned()
 }
 
 /// Opens a trace, as an extent; returns its handle.
@@ -94,7 +65,7 @@ pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
         captured: RefCell::default(),
         outer: RefCell::default(),
     });
-    let handle = handle(trace.clone(), nil(), scope)?;
+    let handle = handle::new(trace.clone(), nil(), scope)?;
     STACK.with_borrow_mut(|stack| stack.push((trace, handle)));
     Ok(handle)
 }
@@ -156,19 +127,23 @@ fn lift_from(depth: usize, mut value: Value) -> Value {
 
 // ---- tracers -------------------------------------------------------------------------------------------------------
 
-/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the tag the type
-/// as R reads it, the protected slot the trace.
+/// Tag of tracers.
+const TRACER: &CStr = c"anvil_tracer";
+
+/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the protected slot
+/// `list(dtype, shape, ambiguous, trace)`, the type as R reads it.
 pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
     value::check_dims(shape)?;
     let address = (operand.value.index() + 1) as *mut c_void;
     let Ranked { dtype, ambiguous } = operand.ranked;
     // SAFETY: inside `protected`; objects are protected before the next is made.
     let x = protected(|| unsafe {
-        let type_ = Rf_protect(Rf_allocVector(VECSXP, 3));
-        SET_VECTOR_ELT(type_, 0, value::name_of_dtype(dtype));
-        SET_VECTOR_ELT(type_, 1, value::new_shape(shape));
-        SET_VECTOR_ELT(type_, 2, value::flag(ambiguous));
-        let x = Rf_protect(R_MakeExternalPtr(address, type_, handle));
+        let held = Rf_protect(Rf_allocVector(VECSXP, 4));
+        SET_VECTOR_ELT(held, 0, value::name_of_dtype(dtype));
+        SET_VECTOR_ELT(held, 1, value::new_shape(shape));
+        SET_VECTOR_ELT(held, 2, value::flag(ambiguous));
+        SET_VECTOR_ELT(held, 3, handle);
+        let x = Rf_protect(handle::tagged(address, TRACER, held));
         let x = value::mark_tracer(x);
         Rf_unprotect(2);
         x
@@ -176,11 +151,34 @@ pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> O
     Ok(scope.keep(x))
 }
 
+/// Whether an external pointer is a tracer.
+pub fn is_tracer(x: SEXP) -> bool {
+    handle::has_tag(x, TRACER)
+}
+
+fn leaked<T>(trace: &str, state: &str) -> Result<T> {
+    Err(Error::LeakedTracer { trace: trace.into(), state: state.into() })
+}
+
+/// What a tracer's protected slot holds.
+///
+/// # Errors
+/// [`Error::LeakedTracer`] if it is of another session: what was read back may be anything.
+fn parts(tracer: SEXP) -> Result<[SEXP; 4]> {
+    // SAFETY: `tracer` is an external pointer of ours, by its tag. One with an address was made in this session.
+    let (address, held) = unsafe { (R_ExternalPtrAddr(tracer), R_ExternalPtrProtected(tracer)) };
+    if address.is_null() {
+        return leaked("another session", "ended");
+    }
+    Ok([0, 1, 2, 3].map(|i| element(held, i)))
+}
+
 /// The type of a tracer as R reads it: `(dtype, shape, ambiguous)`.
-pub fn type_of(tracer: SEXP) -> [SEXP; 3] {
-    // SAFETY: `tracer` is an external pointer; its tag was set above.
-    let type_ = unsafe { R_ExternalPtrTag(tracer) };
-    [0, 1, 2].map(|i| element(type_, i))
+///
+/// # Errors
+/// [`Error::LeakedTracer`] if it is of another session.
+pub fn type_of(tracer: SEXP) -> Result<[SEXP; 3]> {
+    parts(tracer).map(|[dtype, shape, ambiguous, _]| [dtype, shape, ambiguous])
 }
 
 /// The trace of a tracer, and its depth in the stack.
@@ -188,9 +186,7 @@ pub fn type_of(tracer: SEXP) -> [SEXP; 3] {
 /// # Errors
 /// [`Error::LeakedTracer`] if the trace has ended, or the innermost trace is no part of it.
 fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
-    // SAFETY: `tracer` is an external pointer.
-    let handle = unsafe { R_ExternalPtrProtected(tracer) };
-    let leaked = |trace: &str, state: &str| Err(Error::LeakedTracer { trace: trace.into(), state: state.into() });
+    let [.., handle] = parts(tracer)?;
     let Some(trace) = of_handle(handle) else { return leaked("another session", "ended") };
     let reached = STACK.with_borrow(|stack| {
         let depth = stack.iter().position(|(t, _)| Rc::ptr_eq(t, &trace))?;
@@ -211,7 +207,7 @@ pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let builder = trace.builder();
     let found = builder.graph().values().nth(index.wrapping_sub(1));
     let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
-    let [dtype, _, ambiguous] = type_of(tracer);
+    let [dtype, _, ambiguous] = type_of(tracer)?;
     let dtype = value::dtype_of_name(dtype).ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
     // SAFETY: the flag made by `tracer()`.
     let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
@@ -316,15 +312,8 @@ fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
 
 /// The captured tensors of a trace, in the order of the graph's constants.
 pub fn constants(handle: SEXP) -> Vec<SEXP> {
-    let mut out = Vec::new();
-    // SAFETY: the protected slot of a trace's handle is the pairlist made by `capture`.
-    unsafe {
-        let mut held = R_ExternalPtrProtected(handle);
-        while held != nil() {
-            out.push(CAR(held));
-            held = CDR(held);
-        }
-    }
+    // SAFETY: a handle; its protected slot is the pairlist made by `capture`.
+    let mut out: Vec<SEXP> = pairs(unsafe { R_ExternalPtrProtected(handle) }).map(|(_, x)| x).collect();
     out.reverse();
     out
 }

@@ -1,10 +1,11 @@
 //! Nested lists: the arguments of a jitted function flattened to leaves with a signature, and results put back.
 //!
 //! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves is that of a
-//! walk depth first.
+//! walk depth first. All that walks nested lists is here, with one limit for their depth.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome, Scope};
+use crate::guard::{protected, r_strings, Outcome, Scope};
+use crate::place;
 use crate::trace;
 use crate::value::{self, Record};
 use anvil_core::apply::literal_ranked;
@@ -12,6 +13,30 @@ use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
+
+/// Lists are nested at most this deep: whoever walks them calls itself, and stacks end.
+pub const MAX_DEPTH: usize = 256;
+
+/// The depth of the elements of a list at a depth.
+///
+/// # Errors
+/// [`Error::Arg`] beyond [`MAX_DEPTH`]; `arg` names what is nested.
+pub fn deeper(depth: usize, arg: &str) -> Result<usize, Error> {
+    if depth < MAX_DEPTH {
+        return Ok(depth + 1);
+    }
+    Err(Error::Arg {
+        arg: arg.into(),
+        expected: format!("lists nested at most {MAX_DEPTH} deep"),
+        got: "deeper ones".into(),
+        hint: "A flat list may have any number of elements.".into(),
+    })
+}
+
+/// Whether an object is a list whose elements are looked at, not a leaf.
+pub fn is_node(x: SEXP) -> bool {
+    kind(x) == VECSXP && !is_object(x)
+}
 
 /// An argument that is data.
 #[derive(Clone, Copy)]
@@ -85,19 +110,20 @@ impl Flat {
             // The caller's variable, the promise of the argument and the argument list refer to it: three, compiled or not.
             // SAFETY: reads the header.
             let own = unsafe { anvil_references(x) } <= 3;
-            self.walk(owner, x, own)?;
+            self.walk(owner, x, own, 0)?;
         }
         Ok(())
     }
 
-    fn walk(&mut self, owner: usize, x: SEXP, own: bool) -> Outcome<()> {
+    fn walk(&mut self, owner: usize, x: SEXP, own: bool, depth: usize) -> Outcome<()> {
         if x == nil() {
             self.words.push(EMPTY);
         } else if value::is_tensor(x) {
             self.leaf(owner, Leaf::Tensor(Record::read(x)?, own));
         } else if value::is_tracer(x) {
             self.traced = true;
-        } else if kind(x) == VECSXP && !is_object(x) {
+        } else if is_node(x) {
+            let depth = deeper(depth, "argument")?;
             self.words.push(LIST | (len(x) as u64) << 8);
             // SAFETY: reads an attribute.
             let names = attribute(x, unsafe { R_NamesSymbol });
@@ -113,7 +139,7 @@ impl Flat {
                 let child = element(x, i);
                 // SAFETY: reads the header.
                 let own = own && unsafe { anvil_references(child) } <= 1;
-                self.walk(owner, child, own)?;
+                self.walk(owner, child, own, depth)?;
             }
         } else {
             let (dtype, _) = argument(x)?;
@@ -146,7 +172,7 @@ pub fn of_argument(error: Error) -> Error {
 }
 
 /// The arguments with every leaf replaced by a tracer of a new input; statics and absent ones stay as they are.
-pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Outcome {
+pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: &Scope) -> Outcome {
     if x == nil() {
         return Ok(x);
     }
@@ -167,11 +193,12 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, scope: &Scope) -> Out
         let ranked = aval.ranked();
         return trace::input(trace, handle, aval, ranked, scope);
     }
-    if kind(x) == VECSXP && !is_object(x) {
+    if is_node(x) {
+        let depth = deeper(depth, "argument")?;
         // SAFETY: inside `protected`; a fresh copy of the list, whose elements are replaced one by one.
         let out = scope.keep(protected(|| unsafe { Rf_shallow_duplicate(x) })?);
         for i in 0..len(x) {
-            let child = inputs(trace, handle, element(x, i), scope)?;
+            let child = inputs(trace, handle, element(x, i), depth, scope)?;
             // SAFETY: index in range; `out` is a list that this call made.
             unsafe { SET_VECTOR_ELT(out, i as Length, child) };
         }
@@ -196,13 +223,19 @@ impl Out {
     /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
     ///
     /// # Errors
-    /// Those of `leaf`.
-    pub fn new(x: SEXP, count: &mut usize, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
+    /// Those of `leaf`; [`Error::Arg`] for lists nested too deep.
+    pub fn new(x: SEXP, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
+        Out::at(x, 0, &mut 0, leaf)
+    }
+
+    fn at(x: SEXP, depth: usize, count: &mut usize, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
         if x == nil() {
             return Ok(Out::Null);
         }
-        if kind(x) == VECSXP && !is_object(x) {
-            let children = (0..len(x)).map(|i| Out::new(element(x, i), count, leaf)).collect::<Outcome<Vec<_>>>()?;
+        if is_node(x) {
+            let depth = deeper(depth, "the result of the function")?;
+            let mut child = |i| Out::at(element(x, i), depth, count, leaf);
+            let children = (0..len(x)).map(&mut child).collect::<Outcome<Vec<_>>>()?;
             // SAFETY: reads an attribute.
             return Ok(Out::List(children, attribute(x, unsafe { R_NamesSymbol })));
         }
@@ -233,4 +266,99 @@ impl Out {
             },
         }
     }
+}
+
+// ---- nested lists as R code sees them ------------------------------------------------------------------------------
+
+/// What a walk of a nested list meets.
+enum Met {
+    /// Neither list nor `NULL`.
+    Leaf(SEXP),
+    /// `NULL`, or a list without elements.
+    Empty(SEXP),
+}
+
+/// Calls `see(what, place)` for all that is in a nested list; the place is a text only if that of `x` is given.
+fn visit(x: SEXP, place: Option<&str>, depth: usize, see: &mut dyn FnMut(Met, Option<&str>)) -> Result<(), Error> {
+    if x == nil() || is_node(x) && len(x) == 0 {
+        see(Met::Empty(x), place);
+        return Ok(());
+    }
+    if !is_node(x) {
+        see(Met::Leaf(x), place);
+        return Ok(());
+    }
+    let depth = deeper(depth, "argument")?;
+    for i in 0..len(x) {
+        let below = place.map(|place| place.to_owned() + &place::step(x, i));
+        visit(element(x, i), below.as_deref(), depth, see)?;
+    }
+    Ok(())
+}
+
+/// A list of R.
+pub fn list_of(items: &[SEXP], scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; the items are kept alive by the scope or an argument.
+    let out = protected(|| unsafe {
+        let list = Rf_allocVector(VECSXP, items.len() as Length);
+        for (i, &x) in items.iter().enumerate() {
+            SET_VECTOR_ELT(list, i as Length, x);
+        }
+        list
+    })?;
+    Ok(scope.keep(out))
+}
+
+/// The leaves of a nested list as a flat one, in order.
+pub fn leaves(x: SEXP, scope: &Scope) -> Outcome {
+    let mut items = Vec::new();
+    visit(x, None, 0, &mut |met, _| {
+        if let Met::Leaf(x) = met {
+            items.push(x);
+        }
+    })?;
+    list_of(&items, scope)
+}
+
+/// `list(items, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its place below `root`:
+/// `p$w`, or `p[[2]]` without a name.
+pub fn places(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
+    let (mut items, mut places) = (Vec::new(), Vec::new());
+    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut |met, place| {
+        let (Met::Leaf(x) | Met::Empty(x)) = met;
+        items.push(x);
+        places.push(place.unwrap_or_default().to_owned());
+    })?;
+    let pair = [list_of(&items, scope)?, r_strings(&places, scope)?];
+    list_of(&pair, scope)
+}
+
+/// A nested list with other leaves, in order.
+pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
+    fn at(x: SEXP, next: &mut impl FnMut() -> Outcome, depth: usize, scope: &Scope) -> Outcome {
+        if x == nil() {
+            return Ok(x);
+        }
+        if !is_node(x) {
+            return next();
+        }
+        let depth = deeper(depth, "argument")?;
+        // SAFETY: inside `protected`; a fresh copy of the list.
+        let out = scope.keep(protected(|| unsafe { Rf_shallow_duplicate(x) })?);
+        for i in 0..len(x) {
+            let child = at(element(x, i), next, depth, scope)?;
+            // SAFETY: index in range; `out` is a list that this call made.
+            unsafe { SET_VECTOR_ELT(out, i as Length, child) };
+        }
+        Ok(out)
+    }
+    let mut used = 0;
+    let mut next = || {
+        used += 1;
+        if kind(leaves) == VECSXP && used <= len(leaves) {
+            return Ok(element(leaves, used - 1));
+        }
+        Err(Error::Internal { detail: "fewer leaves than there were".into() }.into())
+    };
+    at(x, &mut next, 0, scope)
 }

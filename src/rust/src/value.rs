@@ -172,12 +172,7 @@ pub fn is_tensor(x: SEXP) -> bool {
 
 /// Whether an object is a tracer.
 pub fn is_tracer(x: SEXP) -> bool {
-    kind(x) == EXTPTRSXP && has_class(x, globals().tracer, TRACER)
-}
-
-/// Whether an object is a traced function.
-pub fn is_graph(x: SEXP) -> bool {
-    kind(x) == EXTPTRSXP && inherits(x, c"AnvilGraph")
+    kind(x) == EXTPTRSXP && has_class(x, globals().tracer, TRACER) && crate::trace::is_tracer(x)
 }
 
 /// The dtype that a character vector of length 1 names, by the identity of R's strings.

@@ -1,0 +1,203 @@
+//! Static arguments: what of them a program depends on, and whether it is the same in a later call.
+//!
+//! A vector or a list of vectors is all that it depends on, and R never changes one that something else refers to. Of other
+//! values R/static.R takes the parts, down to the variables that functions use: these may have other values in a later
+//! call, when the function is the same object.
+
+use crate::ffi::*;
+use crate::guard::{protected, r_strings, Outcome, Scope};
+use crate::tree;
+use std::os::raw::c_int;
+
+/// Flags of `identical()`: numbers by their bits, missing ones and NaN too, so that `0` is not `-0`; the references of
+/// pointers, not what they hold. Bytecode and source references do not count.
+const BY_BITS: c_int = 1 | 2 | 16 | 64;
+
+/// What a program depends on of a static argument: the value itself, or what R/static.R makes of it. `name` gives the
+/// argument's.
+///
+/// # Errors
+/// A jump with a condition of class `anvil_error_static` for what cannot be compared, such as an environment.
+pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
+    if is_bare(x, 0) {
+        return Ok(x);
+    }
+    let name = name();
+    // SAFETY: inside `protected`; each object is protected before the next is made.
+    let parts = protected(|| unsafe {
+        let pair = Rf_protect(Rf_allocVector(VECSXP, 2));
+        SET_VECTOR_ELT(pair, 0, x);
+        let text = Rf_allocVector(STRSXP, 1);
+        SET_VECTOR_ELT(pair, 1, text);
+        SET_STRING_ELT(text, 0, name);
+        let parts = anvil_call_r(c"static_parts".as_ptr(), pair);
+        Rf_unprotect(1);
+        parts
+    })?;
+    Ok(scope.keep(parts))
+}
+
+/// Whether what [`parts`] gave of two arguments is the same.
+pub fn same(x: SEXP, y: SEXP) -> bool {
+    // SAFETY: compares two R values, which are alive; neither is nested deeper than R/static.R walks.
+    x == y || unsafe { R_compute_identical(x, y, BY_BITS) } != 0
+}
+
+/// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. Of what is nested
+/// too deep R/static.R says so.
+fn is_bare(x: SEXP, depth: usize) -> bool {
+    let is_list = match kind(x) {
+        NILSXP | SYMSXP | BUILTINSXP | SPECIALSXP => return true,
+        LGLSXP | INTSXP | REALSXP | CPLXSXP | STRSXP | RAWSXP => false,
+        VECSXP => true,
+        _ => return false,
+    };
+    // SAFETY: reads the header.
+    let attributes = unsafe { anvil_attributes(x) };
+    depth < tree::MAX_DEPTH
+        && !attributes.is_null()
+        && pairs(attributes).all(|(_, attribute)| is_bare(attribute, depth + 1))
+        && (!is_list || (0..len(x)).all(|i| is_bare(element(x, i), depth + 1)))
+}
+
+// Words of the form of a piece of code: what comes at this place.
+const LEAF: c_int = -1;
+const OBJECT: c_int = -2;
+const MISSING: c_int = -3;
+const CALL: c_int = -4;
+
+/// What is yet to be seen of a piece of code.
+enum Next {
+    Code(SEXP),
+    /// The end of a function: so many of the innermost names are no longer arguments.
+    Leave(usize),
+}
+
+/// What there is in a piece of code.
+#[derive(Default)]
+struct Code {
+    /// Number of parts of each call, or what else there is.
+    form: Vec<c_int>,
+    /// Symbols, names of arguments and constants, in order.
+    leaves: Vec<SEXP>,
+    /// What is neither, such as a function that was put into the code.
+    objects: Vec<SEXP>,
+    /// Variables that it reads, and functions that it calls, by name; but for arguments of its own functions.
+    variables: Vec<SEXP>,
+    functions: Vec<SEXP>,
+    own: Vec<SEXP>,
+    next: Vec<Next>,
+}
+
+impl Code {
+    fn of(code: SEXP) -> Code {
+        let mut found = Code { next: vec![Next::Code(code)], ..Code::default() };
+        while let Some(next) = found.next.pop() {
+            match next {
+                Next::Code(x) => found.see(x),
+                Next::Leave(count) => found.own.truncate(found.own.len() - count),
+            }
+        }
+        found
+    }
+
+    fn see(&mut self, x: SEXP) {
+        match kind(x) {
+            // SAFETY: a constant of R.
+            SYMSXP if x == unsafe { R_MissingArg } => self.form.push(MISSING),
+            SYMSXP => {
+                self.leaf(x);
+                self.read(x, false);
+            }
+            LANGSXP if !is_object(x) => self.call(x),
+            LISTSXP if !is_object(x) => self.parts(x),
+            _ if is_bare(x, 0) => self.leaf(x),
+            _ => {
+                self.form.push(OBJECT);
+                self.objects.push(x);
+            }
+        }
+    }
+
+    fn leaf(&mut self, x: SEXP) {
+        self.form.push(LEAF);
+        self.leaves.push(x);
+    }
+
+    fn read(&mut self, symbol: SEXP, is_call: bool) {
+        let seen = if is_call { &mut self.functions } else { &mut self.variables };
+        if !self.own.contains(&symbol) && !seen.contains(&symbol) {
+            seen.push(symbol);
+        }
+    }
+
+    /// The elements of a pairlist with their names.
+    fn parts(&mut self, list: SEXP) {
+        let mut parts = Vec::new();
+        for (tag, part) in pairs(list) {
+            self.leaves.push(tag);
+            parts.push(Next::Code(part));
+        }
+        self.form.push(parts.len() as c_int);
+        self.next.extend(parts.into_iter().rev());
+    }
+
+    fn call(&mut self, call: SEXP) {
+        // SAFETY: a call has a function; beyond the end of a pairlist there is `NULL`, whose parts are `NULL`.
+        let (head, first, second) = unsafe { (CAR(call), CAR(CDR(call)), CAR(CDR(CDR(call)))) };
+        self.form.push(CALL);
+        if kind(head) != SYMSXP {
+            return self.parts(call);
+        }
+        // SAFETY: a symbol has a name, which is a string of C.
+        match unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(head))) }.to_bytes() {
+            // Its arguments, its body, and a source reference, which does not count.
+            b"function" => {
+                self.leaf(head);
+                let before = self.own.len();
+                self.own.extend(pairs(first).map(|(tag, _)| tag));
+                let count = self.own.len() - before;
+                self.next.extend([Next::Leave(count), Next::Code(second), Next::Code(first)]);
+            }
+            // What follows is the name of a part.
+            b"$" | b"@" if kind(second) == SYMSXP => {
+                self.leaf(head);
+                self.read(head, true);
+                self.leaf(second);
+                self.next.push(Next::Code(first));
+            }
+            // A variable of a package.
+            b"::" | b":::" if kind(first) == SYMSXP && kind(second) == SYMSXP => {
+                [head, first, second].into_iter().for_each(|x| self.leaf(x));
+            }
+            _ => {
+                self.leaf(head);
+                self.read(head, true);
+                // SAFETY: as above.
+                self.parts(unsafe { CDR(call) });
+            }
+        }
+    }
+}
+
+/// A piece of code, a call or a list of calls: `list(list(form, leaves), objects, variables, functions)`. Two pieces are
+/// the same, whatever their source references, if the first of these are identical and so are the objects, which may be
+/// anything; the others are names of what the code uses of its surroundings.
+pub fn code(x: SEXP, scope: &Scope) -> Outcome {
+    let found = Code::of(x);
+    let names = |symbols: &[SEXP]| -> Vec<String> {
+        // SAFETY: symbols.
+        symbols.iter().map(|&symbol| text(unsafe { PRINTNAME(symbol) })).collect()
+    };
+    // SAFETY: inside `protected`; as many elements are written as were allocated.
+    let form = scope.keep(protected(|| unsafe {
+        let form = Rf_allocVector(INTSXP, found.form.len() as Length);
+        std::ptr::copy_nonoverlapping(found.form.as_ptr(), INTEGER(form), found.form.len());
+        form
+    })?);
+    let same = tree::list_of(&[form, tree::list_of(&found.leaves, scope)?], scope)?;
+    let objects = tree::list_of(&found.objects, scope)?;
+    let variables = r_strings(&names(&found.variables), scope)?;
+    let functions = r_strings(&names(&found.functions), scope)?;
+    tree::list_of(&[same, objects, variables, functions], scope)
+}
