@@ -53,12 +53,12 @@ check_taken <- function(f, names) {
   abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
 }
 
-# R's error for an argument that was left out and is needed, in terms of the user's call.
+# The error for an argument that was left out and is needed, R's or that of one of our functions, in terms of the user's call.
 say_left_out <- function(e, f, names, call) {
-  if (inherits(e, "anvil_error")) return()
   for (name in setdiff(names(formals(args(f))), c(names, "..."))) {
     missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
-    if (!identical(conditionMessage(e), missing)) next
+    said <- if (inherits(e, "anvil_error")) identical(e$variable, name) else identical(conditionMessage(e), missing)
+    if (!said) next
     expected <- "given, since `f` uses it"
     abort(
       "anvil_error_arg",

@@ -264,7 +264,21 @@ print.AnvilAbstract <- function(x, ...) {
 
 # As for dtypes: there is no arithmetic of types.
 #' @export
-Ops.AnvilAbstract <- function(e1, e2) unsupported(.Generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+Ops.AnvilAbstract <- function(e1, e2) no_elements(.Generic)
+
+#' @export
+Math.AnvilAbstract <- function(x, ...) no_elements(.Generic)
+
+#' @export
+Summary.AnvilAbstract <- function(..., na.rm = FALSE) no_elements(.Generic)
+
+#' @export
+t.AnvilAbstract <- function(x) no_elements("t")
+
+#' @export
+mean.AnvilAbstract <- function(x, ...) no_elements("mean")
+
+no_elements <- function(generic) unsupported(generic, "Abstract tensors have a type and no elements.", "abstract tensors")
 
 #' @method all.equal AnvilAbstract
 #' @export

@@ -160,12 +160,17 @@ test_that("arithmetic is that of base R", {
   expect_identical(as.complex(c64(x) + c64(y)), as_c64(as_c64(x) + as_c64(y)))
 })
 
-test_that("parts and comparisons are those of base R, exactly but for the angle", {
+test_that("parts and comparisons are those of base R, exactly but for the absolute value and the angle", {
   x <- c(points, z(NaN, 1), z(Inf, -Inf), z(0, -0), z(-1, -0), z(-1, 0), 0, NA)
   expect_elements(Re(c128(x)), Re(x), sprintf("f64[%d]", length(x)))
   expect_elements(Im(c128(x)), Im(x), sprintf("f64[%d]", length(x)))
-  expect_elements(Mod(c128(x)), Mod(x), sprintf("f64[%d]", length(x)))
-  expect_elements(abs(c128(x)), Mod(x), sprintf("f64[%d]", length(x)))
+  # Both hypot(), R's of the system's library and ours, have errors below one unit in the last place.
+  size <- as.vector(Mod(c128(x)))
+  expect_identical(is.nan(size), is.nan(Mod(x)))
+  finite <- is.finite(Mod(x))
+  expect_identical(size[!finite & !is.nan(size)], Mod(x)[!finite & !is.nan(size)])
+  expect_lte(max(abs(size - Mod(x))[finite] / pmax(Mod(x), .Machine$double.xmin)[finite]), .Machine$double.eps)
+  expect_identical(abs(c128(x)), Mod(c128(x)))
   # The angle has an error bound of its own, which is not 0 in R either.
   angle <- as.vector(Arg(c128(x)))
   expect_identical(is.nan(angle), is.nan(Arg(x)))

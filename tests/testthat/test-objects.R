@@ -10,9 +10,9 @@ test_that("methods refuse objects whose parts have been changed", {
   abstract <- nv_abstract("f32", 2L)
   program <- stablehlo(function(x) x + 1, nv_abstract("f32", 2L))
   broken <- alist(
-    print(with_part(abstract, "dtype", 1)), format(with_part(abstract, "ambiguous", "a")), print(t(abstract)),
+    print(with_part(abstract, "dtype", 1)), format(with_part(abstract, "ambiguous", "a")),
     format(structure(1, class = "AnvilAbstract")), print(structure(function(x) x, class = "AnvilAbstract")),
-    format(with_part(as_dtype("i8"), "value", sum)), print(structure(1, class = c("FloatType", "AnvilDtype"))),
+    format(with_part(as_dtype("i8"), "name", sum)), print(structure(1, class = c("FloatType", "AnvilDtype"))),
     as.character(structure(1, class = "AnvilStablehlo")), print(with_part(program, "text", list(sum))),
     format(structure(1:3, class = "AnvilPromotionTable")),
     print(with_part(memory_plan(function(x) x, nv_scalar(1)), "steps", 1)),

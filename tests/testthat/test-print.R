@@ -197,12 +197,7 @@ test_that("format(), str() and summary() say what they hold", {
 
 test_that("values show themselves at top level, alone and in lists", {
   code <- "nv_scalar(1); list(a = nv_scalar(2L)); invisible(nv_scalar(3)); jit(function(x) { print(x); x })(nv_tensor(1:2))"
-  r <- file.path(R.home("bin"), "Rscript")
-  file <- tempfile(fileext = ".R")
-  on.exit(unlink(file))
-  library_paths <- paste0(".libPaths(", deparse1(.libPaths()), ")")
-  writeLines(c(library_paths, "library(anvil)", strsplit(code, "; (?=[lnij])", perl = TRUE)[[1L]]), file)
-  out <- system2(r, c("--vanilla", shQuote(file)), stdout = TRUE, stderr = TRUE)
+  out <- run_r(strsplit(code, "; (?=[lnij])", perl = TRUE)[[1L]])
   expect_identical(out, c(
     "AnvilTensor", " 1", "[ CPUf32?{} ]",
     "$a", "AnvilTensor", " 2", "[ CPUi32?{} ]", "",

@@ -566,6 +566,13 @@ test_that("a tensor that is asked to be a tensor of no dtype at all", {
 
 # ---- types ----
 
+test_that("functions of elements say that abstract tensors have none", {
+  x <- nv_abstract("f32", c(2, 3))
+  for (call in alist(x + 1, -x, sqrt(x), cumsum(x), sum(x), range(x), t(x), mean(x))) {
+    expect_error(eval(call), "not available for abstract tensors", class = "anvil_error_unsupported")
+  }
+})
+
 test_that("abstract tensors are compared by their types", {
   types <- list(
     nv_abstract("f32", 2), nv_abstract("f64", 2), nv_abstract("f32", 3), nv_abstract("f32", c(2, 1)), nv_abstract("f32"),
