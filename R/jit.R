@@ -123,9 +123,9 @@ check_names <- function(arg, x, names) {
   }
 }
 
-# NULL if the body was changed, so that there is none: no entry point takes that for one.
+# NULL if the function was changed, so that there is none: no entry point takes that for one.
 handle_of <- function(f) {
-  code <- body(f)
+  code <- if (is.function(f)) body(f)
   if (is.call(code) && length(code) > 2L) code[[3L]]
 }
 

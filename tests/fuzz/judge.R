@@ -71,7 +71,7 @@ judge_condition <- function(e, where, code) {
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
 said_by_r <- paste0(
   "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|",
-  "in coercion to raw$|^requires numeric/complex"
+  "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
 
 # Functions of anvil that call a function of the user's, and so have to say which arguments it should take.
