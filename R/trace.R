@@ -43,9 +43,11 @@ record_call <- function(f, args, trace, finish) {
 # Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R keeps their
 # values: were they first evaluated while the code is traced, what it keeps would be tracers, of no use after the trace.
 settle <- function(code, env, locals = NULL, seen = new.env()) {
-  # Base R puts off more than arguments: callCC() a jump.
+  # Base R puts off more than arguments: callCC() a jump. Packages are outside, the user's workspace is not.
   outside <- function(env) {
-    is.null(env) || identical(env, emptyenv()) || identical(topenv(env), env) || identical(topenv(env), .BaseNamespaceEnv)
+    if (is.null(env) || identical(env, emptyenv())) return(TRUE)
+    top <- topenv(env)
+    identical(top, env) && !identical(env, globalenv()) || identical(top, .BaseNamespaceEnv)
   }
   if (outside(env) || identical(topenv(env), topenv())) return(invisible())
   for (name in setdiff(all.names(code, unique = TRUE), locals)) {
@@ -55,9 +57,10 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
     # If it fails, it will do so again where it is used, with the user's call.
     value <- tryCatch(get(name, envir = at, inherits = FALSE), error = function(e) NULL)
     if (!is.function(value) || is.primitive(value)) next
-    key <- paste(format(environment(value)), name)
-    if (exists(key, envir = seen, inherits = FALSE)) next
-    assign(key, TRUE, envir = seen)
+    # Functions of one name may come from several environments.
+    same <- function(other) identical(other, environment(value))
+    if (any(vapply(seen[[name]], same, NA))) next
+    assign(name, c(seen[[name]], list(environment(value))), envir = seen)
     settle_function(value, seen)
   }
 }

@@ -80,6 +80,11 @@ static SEXP (*attributes)(SEXP) = NULL;
 
 SEXP anvil_attributes(SEXP x) { return attributes ? attributes(x) : NULL; }
 
+/* The environment of a closure, by a function of R 4.5's API or by that of older ones. NULL where R does not tell. */
+static SEXP (*closure_environment)(SEXP) = NULL;
+
+SEXP anvil_closure_environment(SEXP x) { return closure_environment ? closure_environment(x) : NULL; }
+
 /* ---- the life of the library ---- */
 
 /* Has the system keep the library until the process ends, also when R unloads it: R holds vectors, pointers and threads
@@ -278,6 +283,8 @@ EXTENT0(in_audit, audit_open)
 static SEXP anvil_load(SEXP environment, SEXP s4) {
   count_references = (int (*)(SEXP))find("REFCNT");
   attributes = (SEXP (*)(SEXP))find("ATTRIB");
+  closure_environment = (SEXP (*)(SEXP))find("R_ClosureEnv");
+  if (!closure_environment) closure_environment = (SEXP (*)(SEXP))find("CLOENV");
   R_PreserveObject(environment);
   /* That of a package that was unloaded. */
   if (namespace) R_ReleaseObject(namespace);

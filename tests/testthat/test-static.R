@@ -178,3 +178,11 @@ test_that("S4 objects are compared by their slots", {
   point <- function(u) new("AnvilTestPoint", u = u, f = function(z) z)
   expect_identical(traces(point(1), point(1), point(2)), 2L)
 })
+
+test_that("functions of packages serve as static arguments by what they are", {
+  f <- jit(function(x, g) g(x), static = "g")
+  x <- nv_scalar(1)
+  for (g in list(nv_sin, nv_cos, stats::sd, nv_sin)) try(f(x, g), silent = TRUE)
+  f(x, anvil::nv_sin)
+  expect_identical(cache_info(f)[c("entries", "hits")], list(entries = 2L, hits = 2L))
+})

@@ -378,3 +378,16 @@ test_that("however a traced function is left, no trace is open", {
     too_deep(deeper(x))
   }
 })
+
+test_that("arguments that are put off are evaluated before a function of the workspace is traced", {
+  times <- user(function(k) function(x) x * k)
+  names <- c("anvil_test_a", "anvil_test_b")
+  withr::defer(rm(list = names, envir = globalenv()))
+  # Each k belongs to a function of one name, h; neither is evaluated before f is traced.
+  assign(names[1L], user_env(function(x) h(x), h = times(nv_fill(2, 1))), envir = globalenv())
+  assign(names[2L], user_env(function(x) h(x), h = times(nv_fill(3, 1))), envir = globalenv())
+  f <- function(x) anvil_test_a(x) + anvil_test_b(x)
+  environment(f) <- globalenv()
+  expect_identical(as.double(jit(f)(nv_scalar(1))), 5)
+  expect_identical(as.double(f(nv_scalar(1))), 5)
+})

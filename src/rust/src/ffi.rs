@@ -91,6 +91,8 @@ extern "C" {
     pub fn R_SetExternalPtrAddr(x: SEXP, address: *mut c_void);
     pub fn R_SetExternalPtrProtected(x: SEXP, held: SEXP);
     pub fn R_RegisterCFinalizerEx(x: SEXP, finalizer: Option<unsafe extern "C" fn(SEXP)>, on_exit: c_int);
+    /// May jump.
+    pub fn R_IsNamespaceEnv(x: SEXP) -> c_int;
     pub fn R_compute_identical(x: SEXP, y: SEXP, flags: c_int) -> c_int;
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
@@ -100,6 +102,9 @@ extern "C" {
 
     /// The list of all attributes; a null pointer where R does not tell (entrypoint.c).
     pub fn anvil_attributes(x: SEXP) -> SEXP;
+
+    /// The environment of a closure; a null pointer where R does not tell (entrypoint.c).
+    pub fn anvil_closure_environment(x: SEXP) -> SEXP;
 
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;

@@ -223,6 +223,8 @@ struct CallEntry {
 #[no_mangle]
 unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: *const CallEntry) {
     let mut metadata = get_anvil_metadata();
+    // Those that extendr adds to write R code for its functions: nobody calls them, and with bad arguments they abort.
+    metadata.functions.retain(|f| f.r_name.starts_with("anvil_"));
     // SAFETY: by the caller; names are string literals of C.
     unsafe {
         while !(*table).name.is_null() {

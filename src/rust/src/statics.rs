@@ -1,7 +1,7 @@
 //! Static arguments: what of them a program depends on, and whether it is the same in a later call.
 //!
-//! A vector or a list of vectors is all that it depends on, and R never changes one that something else refers to. Of other
-//! values R/static.R takes the parts, down to the variables that functions use: these may have other values in a later
+//! A vector or a list of vectors is all that it depends on, and R never changes one that something else refers to; nor do
+//! the functions of packages change. Of other values R/static.R takes the parts, down to the variables that functions use: these may have other values in a later
 //! call, when the function is the same object.
 
 use crate::ffi::*;
@@ -19,7 +19,7 @@ const BY_BITS: c_int = 1 | 2 | 16 | 64;
 /// # Errors
 /// A jump with a condition of class `anvil_error_static` for what cannot be compared, such as an environment.
 pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
-    if is_bare(x, 0) {
+    if is_bare(x, 0) || kind(x) == CLOSXP && is_of_package(x)? {
         return Ok(x);
     }
     let name = name();
@@ -41,6 +41,19 @@ pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
 pub fn same(x: SEXP, y: SEXP) -> bool {
     // SAFETY: compares two R values, which are alive; neither is nested deeper than R/static.R walks.
     x == y || unsafe { R_compute_identical(x, y, BY_BITS) } != 0
+}
+
+/// Whether a closure is a function of a package, with no attributes but where its code comes from.
+fn is_of_package(x: SEXP) -> Outcome<bool> {
+    // SAFETY: `x` is a closure. Asking R about an environment is inside `protected`.
+    unsafe {
+        let (environment, attributes) = (anvil_closure_environment(x), anvil_attributes(x));
+        if environment.is_null() || attributes.is_null() {
+            return Ok(false);
+        }
+        let srcref = Rf_install(c"srcref".as_ptr());
+        Ok(pairs(attributes).all(|(tag, _)| tag == srcref) && protected(|| R_IsNamespaceEnv(environment) != 0)?)
+    }
 }
 
 /// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. Of what is nested
