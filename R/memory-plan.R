@@ -31,7 +31,8 @@
 #'   error <- tanh(x %*% w) - y
 #'   w - 0.1 * (t(x) %*% error)
 #' }
-#' types <- list(nv_abstract("f32", c(100, 1)), nv_abstract("f32", c(1e4, 100)), nv_abstract("f32", c(1e4, 1)))
+#' f32 <- function(...) nv_abstract("f32", c(...))
+#' types <- list(f32(100, 1), f32(1e4, 100), f32(1e4, 1))
 #' do.call(memory_plan, c(f, types))
 #' memory_plan(jit(function(x) x + 1, donate = "x"), nv_abstract("f64", 1e6))$peak
 #' @export

@@ -56,10 +56,10 @@ git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do
   tar -cf - -T - | tar -C "${source}" -xf -
 
 cp /etc/resolv.conf "${system}/etc/resolv.conf"
-missing() { inside "which cargo rustc ip checkbashisms tidy > /dev/null && cd anvil && sh tools/install-deps.sh test"; }
+missing() { inside "which cargo rustc ip checkbashisms tidy qpdf > /dev/null && cd anvil && sh tools/install-deps.sh test"; }
 if ! missing > /dev/null 2>&1; then
   echo "== packages of ${suite}"
-  inside "apt-get update -qq && apt-get install -y -qq --no-install-recommends cargo rustc iproute2 devscripts tidy > /dev/null" &&
+  inside "apt-get update -qq && apt-get install -y -qq --no-install-recommends cargo rustc iproute2 devscripts tidy qpdf > /dev/null" &&
     missing || verdict "packages of ${suite} cannot be installed" 1
 fi
 versions=$(inside "R --version | sed -n '1s/^R version \([0-9.]*\).*/R \1/p'; rustc --version | cut -d' ' -f1,2" | paste -sd, | sed 's/,/, /')

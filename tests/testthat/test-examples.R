@@ -138,3 +138,14 @@ test_that("the demo runs every example", {
   expect_setequal(c(names(demo$env$examples), "demo.R"), scripts)
   expect_match(tail(demo$output, 1L), "every result is as it should be")
 })
+
+test_that("examples of help pages fit the manual", {
+  pages <- list.files(test_path("..", "..", "man"), "[.]Rd$", full.names = TRUE)
+  skip_if(!length(pages), "the installed package has no sources of help pages")
+  for (page in pages) {
+    file <- withr::local_tempfile()
+    tools::Rd2ex(page, file)
+    if (!file.exists(file)) next
+    expect_lte(max(nchar(grep("^##?#", readLines(file), value = TRUE, invert = TRUE))), 100, label = basename(page))
+  }
+})
