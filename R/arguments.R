@@ -36,12 +36,12 @@ check_dots_given <- function(given) {
 # What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
 taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
 
-# Called by exported functions, see `saying_what_is_missing()`. An argument is missing too if it is a variable of the caller's
+# Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a variable of the caller's
 # that was left out: the error says which.
 abort_missing <- function(arg) {
   # In a list, since the empty symbol stands for a missing value wherever it is read.
   passed <- list(eval(call("substitute", as.name(arg)), parent.frame()))
-  variable <- if (is.symbol(passed[[1L]]) && nzchar(passed)) as.character(passed)
+  variable <- if (is.symbol(passed[[1L]]) && nzchar(passed) && passed != arg) as.character(passed)
   got <- if (is.null(variable)) "left out" else paste0("`", variable, "`, which was left out")
   abort(
     "anvil_error_arg", paste0("`", arg, "` must be given, not ", got, "."),
@@ -49,8 +49,8 @@ abort_missing <- function(arg) {
   )
 }
 
-# An exported function with a first statement for each argument that has no default: that it is missing would otherwise be
-# an error of R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than before.
+# A function with a first statement for each argument that has no default: that it is missing would otherwise be an error of
+# R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than before.
 saying_what_is_missing <- function(f) {
   arguments <- formals(f)
   needed <- setdiff(names(arguments)[vapply(arguments, identical, NA, quote(expr = ))], "...")

@@ -75,7 +75,7 @@ vjp <- function(f, ...) {
       pulled$gradient
     })
   }
-  list(value = at_once(function() do.call(f, args, quote = TRUE)), pullback = pullback)
+  list(value = at_once(function() call_in_trace(f, args)), pullback = pullback)
 }
 
 # A function with the formals of f that gives what `select` takes of value and gradient.

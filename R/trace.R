@@ -20,8 +20,15 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # The graph of what f does with arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
-  # Called through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are
-  # looked for where f comes from.
+  out <- withCallingHandlers(call_in_trace(f, args), error = translate_condition)
+  graph <- .Call(anvil_trace_finish, trace, finish(out))
+  class(graph) <- "AnvilGraph"
+  graph
+}
+
+# Calls a function of the user's in the open trace. Called through symbols, so that errors and tracebacks show f(x = x), not
+# the values. Methods that f dispatches to are looked for where f comes from.
+call_in_trace <- function(f, args) {
   home <- environment(f)
   frame <- new.env(parent = if (is.null(home)) globalenv() else home)
   frame$f <- f
@@ -31,13 +38,14 @@ record_call <- function(f, args, trace, finish) {
   for (i in seq_along(args)) assign(slots[i], args[[i]], envir = frame)
   arguments <- lapply(slots, as.name)
   names(arguments) <- names(args)
-  out <- withCallingHandlers(
-    eval(as.call(c(list(as.name("f")), arguments)), frame),
-    error = translate_condition
-  )
-  graph <- .Call(anvil_trace_finish, trace, finish(out))
-  class(graph) <- "AnvilGraph"
-  graph
+  call <- as.call(c(list(as.name("f")), arguments))
+  if (!is.primitive(f)) return(eval(call, frame))
+  # A builtin function has no frame: what R says of its arguments would be said of a call of ours.
+  withCallingHandlers(eval(call, frame), error = function(e) {
+    translate_condition(e)
+    if (inherits(e, "anvil_error") || !identical(conditionCall(e), call)) return()
+    abort_arg("f", "a function that takes these arguments", "one that refuses them", paste("R says:", conditionMessage(e)))
+  })
 }
 
 # Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R keeps their
@@ -161,9 +169,16 @@ trace_fn <- function(f, args = list(), static = character()) {
 
 match_function <- function(f, arg = "f") {
   if (!is.function(f)) abort_arg(arg, "a function", describe(f))
-  # Such as `if`, and `[[`.
-  if (is.null(args(f))) abort_arg(arg, "a function with a list of arguments", "a special form of R")
+  if (is_special_form(f)) abort_arg(arg, "a function of values", "a special form of R")
   f
+}
+
+# Such as `if`, `[[` and `quote`, which read code, or have no list of arguments. What looks for methods, such as `log`, is a
+# function of values, even where R counts it among the special ones.
+is_special_form <- function(f) {
+  if (is.null(args(f))) return(TRUE)
+  if (typeof(f) != "special") return(FALSE)
+  !any(vapply(names(.GenericArgsEnv), function(name) identical(get0(name, baseenv()), f), NA))
 }
 
 #' The text of a graph

@@ -23,11 +23,15 @@ register_later <- function(package, generic, class, method) {
   setHook(packageEvent(package, "onLoad"), register)
 }
 
-# The functions that users call say which argument is missing: here, since this is the last file.
+# The functions that users call say which argument is missing: here, since this is the last file. So do methods of functions
+# that are written in R; operators and other builtin functions count their arguments themselves, or may have one alone.
 local({
   namespace <- topenv()
   path <- getNamespaceInfo(namespace, "path")
-  for (name in parseNamespaceFile(basename(path), dirname(path))$exports) {
+  declared <- parseNamespaceFile(basename(path), dirname(path))
+  methods <- declared$S3methods
+  written_in_r <- vapply(methods[, 1L], function(name) typeof(get0(name, parent.env(namespace))) == "closure", NA)
+  for (name in c(declared$exports, paste(methods[, 1L], methods[, 2L], sep = ".")[written_in_r])) {
     f <- get(name, namespace)
     if (is.function(f)) assign(name, saying_what_is_missing(f), namespace)
   }

@@ -15,7 +15,12 @@ anvil_generics <- unique(c(
   "%*%", "crossprod", "tcrossprod"
 ))
 
-is_anvils <- function(fun) inherits(fun, "JitFunction") || identical(topenv(environment(fun)), anvil_space)
+# A jitted function whose arguments a case has replaced is code of the case.
+is_anvils <- function(fun) {
+  if (!inherits(fun, "JitFunction")) return(identical(topenv(environment(fun)), anvil_space))
+  spec <- tryCatch(.Call(anvil_space$anvil_jit_spec, anvil_space$handle_of(fun)), error = function(e) NULL)
+  is.null(spec) || identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
+}
 
 # The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name, call). NULL
 # if code of the case itself, in `env`, runs there, perhaps as an argument that anvil has evaluated.
@@ -61,8 +66,6 @@ judge_condition <- function(e, where, code) {
   # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a call of a
   # method with arguments that it does not have.
   if (is.call(call) && !identical(call, where$call) && contains(code, call)) return(c("R's own", "", text))
-  # Code that was given to do.call() as a value is evaluated as an argument, without a frame of its own.
-  if ("do.call" %in% all.names(code) && grepl("^object .* not found$", text)) return(c("R's own", "", text))
   if (grepl(said_by_r, text)) return(c("R's own", "", text))
   if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
@@ -73,6 +76,43 @@ said_by_r <- paste0(
   "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|",
   "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
+
+# The verdict on the innermost part of a case that by itself fails with a message that `text` contains, or whose value is
+# code that does so where R evaluates it once more (do.call() does, and c() when it looks for a method); NULL if there is
+# none. R evaluates an argument when it is needed: its error is signalled while functions of anvil run, and builtin
+# functions have no frame that tells whose it is.
+judge_part <- function(code, env, text, seed) {
+  fails <- function(part) {
+    message <- NULL
+    verdict <- NULL
+    note <- function(e) {
+      message <<- conditionMessage(e)
+      verdict <<- judge_condition(e, innermost(sys.nframe() - 1L, env), part)
+    }
+    assign(".Random.seed", seed, globalenv())
+    value <- tryCatch(
+      withCallingHandlers(eval(part, env), error = note, warning = function(w) {
+        note(w)
+        tryInvokeRestart("muffleWarning")
+      }),
+      error = function(e) NULL
+    )
+    contained <- !is.null(message) && nzchar(message) && grepl(message, text, fixed = TRUE)
+    list(verdict = if (contained) verdict, value = value)
+  }
+  for (part in as.list(code)) {
+    if (missing(part) || !is.call(part)) next
+    found <- judge_part(part, env, text, seed)
+    if (!is.null(found)) return(found)
+    tried <- fails(part)
+    if (is.null(tried$verdict) && is.language(tried$value) && !identical(tried$value, quote(expr = ))) {
+      verdict <- fails(tried$value)$verdict
+      tried$verdict <- if (!is.null(verdict)) c("R's own", "", text)
+    }
+    if (!is.null(tried$verdict)) return(tried$verdict)
+  }
+  NULL
+}
 
 # Functions of anvil that call a function of the user's, and so have to say which arguments it should take.
 callers_of_functions <- c("f", "trace_with", "vjp", "jit_miss", "pull_back", "derived", "scan_along", "trace_region")
@@ -121,8 +161,17 @@ look_at <- function(x) {
   invisible()
 }
 
-# Evaluates a case in `env`: c(verdict, where, message). `sealed` are names of variables that must not change.
+# Evaluates a case in `env`: c(verdict, where, message). `sealed` are names of variables that must not change. An error that
+# seems to be anvil's may be that of an argument.
 judge <- function(code, env, sealed = character(), seen_in_result = TRUE) {
+  seed <- get0(".Random.seed", globalenv())
+  verdict <- judge_whole(code, env, sealed, seen_in_result)
+  if (!verdict[1L] %in% c("unclassed", "unclassed warning")) return(verdict)
+  part <- judge_part(code, env, verdict[3L], seed)
+  if (is.null(part)) verdict else part
+}
+
+judge_whole <- function(code, env, sealed, seen_in_result) {
   seen <- NULL
   note <- function(e) {
     verdict <- judge_condition(e, innermost(sys.nframe() - 1L, env), code)

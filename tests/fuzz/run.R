@@ -209,7 +209,8 @@ pop <- function() {
     turn <<- turn %% length(only) + 1L
     generator <- only[turn]
     first <- next_case[[generator]]
-    if (first > ceiling(cases * weights[[generator]])) next
+    # Of chosen cases none is left: their next one is number `Inf`.
+    if (is.infinite(first) || first > ceiling(cases * weights[[generator]])) next
     last <- min(first + ceiling(batch * weights[[generator]]) - 1, ceiling(cases * weights[[generator]]))
     next_case[[generator]] <<- last + 1
     return(list(generator, first, last))

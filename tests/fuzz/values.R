@@ -11,7 +11,9 @@ real_names <- setdiff(dtype_names, c("c64", "c128"))
 # A small tensor of some dtype and shape, with the values 0, 1, 2 and so on, modulo what `i1` holds.
 tensor <- function(dtype = "f32", shape = 3L, ambiguous = FALSE) {
   count <- prod(shape)
-  nv_tensor(if (dtype == "i1") seq_len(count) %% 2 == 0 else as.double(seq_len(count) - 1), dtype, shape, ambiguous)
+  # Evaluated here: what fails is this function, not the one of anvil that looks at its argument.
+  data <- if (dtype == "i1") seq_len(count) %% 2 == 0 else as.double(seq_len(count) - 1)
+  nv_tensor(data, dtype, shape, ambiguous)
 }
 
 # A tensor that was given away. The argument is used, so that the call may take its memory.
