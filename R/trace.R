@@ -41,10 +41,15 @@ call_in_trace <- function(f, args) {
   call <- as.call(c(list(as.name("f")), arguments))
   if (!is.primitive(f)) return(eval(call, frame))
   # A builtin function has no frame: what R says of its arguments would be said of a call of ours.
+  user <- user_frame(1L)$call
   withCallingHandlers(eval(call, frame), error = function(e) {
     translate_condition(e)
     if (inherits(e, "anvil_error") || !identical(conditionCall(e), call)) return()
-    abort_arg("f", "a function that takes these arguments", "one that refuses them", paste("R says:", conditionMessage(e)))
+    abort(
+      "anvil_error_arg",
+      paste0("`f` must be a function that takes these arguments, not one that refuses them.\ni R says: ", conditionMessage(e)),
+      arg = "f", expected = "a function that takes these arguments", got = "one that refuses them", call = user
+    )
   })
 }
 

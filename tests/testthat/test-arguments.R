@@ -143,3 +143,13 @@ test_that("a variable that was left out of the caller's arguments is named", {
   error <- expect_fields(f(nv_matrix(1:4, 2)), "anvil_error_arg", arg = "rhs", variable = "y")
   expect_match(conditionMessage(error), "`rhs` must be given, not `y`, which was left out.", fixed = TRUE)
 })
+
+test_that("methods say which argument is missing", {
+  x <- nv_scalar(1)
+  expect_fields(all.equal(x), "anvil_error_arg", arg = "current", got = "left out")
+  expect_identical(call_of(all.equal(x)), "all.equal(x)")
+  expect_fields(all.equal(nv_abstract("f32")), "anvil_error_arg", arg = "current")
+  # Before R 4.4 anvil's own; base R's functions count their arguments.
+  expect_error(crossprod(y = x), class = if (getRversion() < "4.4.0") "anvil_error_arg" else "error")
+  expect_identical(as.double(-x), -1)
+})

@@ -89,3 +89,11 @@ test_that("only jitted functions have a cache", {
   expect_identical(conditionCall(e), quote(cache_info(sum)))
   expect_error(explain_cache(1), class = "anvil_error_arg")
 })
+
+test_that("a static argument that R cannot deparse is described", {
+  # Marked as S4, as tensors are before R 4.3, without a class that is one.
+  x <- asS4(structure(list(1), class = c("FloatType", "AnvilDtype")))
+  f <- jit(function(z, k) z, static = "k")
+  expect_identical(f(nv_scalar(1), x), nv_scalar(1))
+  expect_match(explain_cache(f)$arguments, "k = static an object of class <FloatType>", fixed = TRUE)
+})

@@ -391,3 +391,43 @@ test_that("arguments that are put off are evaluated before a function of the wor
   expect_identical(as.double(jit(f)(nv_scalar(1))), 5)
   expect_identical(as.double(f(nv_scalar(1))), 5)
 })
+
+test_that("what a builtin function says of its arguments is an error about `f`, of the user's call", {
+  x <- nv_scalar(1)
+  calls <- list(
+    function() explain_plan(sin), function() memory_plan(sin), function() stablehlo(sin), function() explain_dtypes(sin),
+    function() trace_fn(sin), function() trace_fn(seq_len, list(x)), function() vjp(sin), function() gradient(sin)(),
+    function() jit(sin)(), function() nv_if(x > 0, sin, x)
+  )
+  for (call in calls) {
+    environment(call) <- list2env(list(x = x), parent = globalenv())
+    expect_fields(call(), "anvil_error_arg", arg = "f")
+    expect_false(grepl("^(f|h|do.call|eval)\\(", call_of(call())), label = call_of(call()))
+  }
+  # Inside of a trace, too.
+  expect_fields(jit(function(z) jit(sin)())(x), "anvil_error_arg", arg = "f")
+  expect_identical(call_of(explain_plan(sin)), "explain_plan(sin)")
+})
+
+test_that("functions that read code are none of values; those that look for methods are", {
+  x <- nv_scalar(2)
+  for (f in list(quote, `if`, `[[`, substitute, switch, missing, expression, call)) {
+    expect_fields(explain_plan(f), "anvil_error_arg", arg = "f")
+    expect_fields(trace_fn(f, list(x)), "anvil_error_arg", arg = "f")
+    expect_fields(vjp(f, x), "anvil_error_arg", arg = "f")
+    expect_fields(jit(f), "anvil_error_arg", arg = "f")
+    expect_fields(nv_if(x > 0, f, x), "anvil_error_arg", arg = "true")
+  }
+  expect_identical(jit(log)(x), log(x))
+  expect_identical(jit(round)(x), x)
+})
+
+test_that("arguments that a function does not take are refused by their names", {
+  x <- nv_scalar(2)
+  for (f in list(function(x) x, sin)) {
+    expect_fields(vjp(f, x, y = x), "anvil_error_arg", arg = "...", got = "\"y\"")
+    expect_fields(vjp(f, x, x), "anvil_error_arg", arg = "...", got = "one more")
+    expect_fields(trace_fn(f, list(y = x)), "anvil_error_arg", arg = "...", got = "\"y\"")
+    expect_fields(trace_fn(f, list(x, x)), "anvil_error_arg", arg = "...", got = "one more")
+  }
+})
