@@ -60,5 +60,14 @@ saying_what_is_missing <- function(f) {
   f
 }
 
+# The arguments of a call, evaluated where it stands. One that is a variable which was left out there is left out itself, as
+# R has it for functions that are called with promises.
+given_arguments <- function(call, env) {
+  given <- as.list(call)[-1L]
+  is_missing <- function(x) missing(x)
+  left_out <- vapply(seq_along(given), function(i) eval(as.call(c(list(is_missing), unname(given[i]))), env), NA)
+  lapply(given[!left_out], eval, env)
+}
+
 # As base R's for objects, which fails on a class of encoding "bytes".
 inherits <- function(x, what) is.object(x) && any(oldClass(x) %in% what)

@@ -68,7 +68,7 @@ nv_if <- function(pred, true, false) {
     branch <- function(which, expr) {
       trace_region(function() {
         value <- expr()
-        value <- if (is.function(value)) call_in_trace(match_function(value, which), list()) else value
+        value <- if (is.function(value)) call_function(match_function(value, which), list()) else value
         check_leaves(value, which)
         results[[which]] <<- list(value = value, types = value_types(value, "value"))
         value

@@ -32,8 +32,8 @@ custom_gradient <- function(f, forward, backward) {
   check_function(forward, "forward")
   check_function(backward, "backward")
   out <- function() {
-    given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())
-    if (.Call(anvil_trace_depth) == 0L) return(do.call(f, given, quote = TRUE))
+    given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
+    if (.Call(anvil_trace_depth) == 0L) return(call_function(f, given))
     custom_call(f, forward, backward, given)
   }
   formals(out) <- formals(args(f))

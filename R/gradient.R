@@ -75,14 +75,14 @@ vjp <- function(f, ...) {
       pulled$gradient
     })
   }
-  list(value = at_once(function() call_in_trace(f, args)), pullback = pullback)
+  list(value = at_once(function() call_function(f, args)), pullback = pullback)
 }
 
 # A function with the formals of f that gives what `select` takes of value and gradient.
 derived <- function(f, wrt, select, has_aux = FALSE) {
   force(wrt)
   out <- function() {
-    given <- lapply(as.list(match.call(expand.dots = TRUE))[-1L], eval, parent.frame())
+    given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     names(given) <- argument_names(f, given)
     select(at_once(function() {
       result <- pull_back(f, given, wrt, function(out) check_loss(out, has_aux), function(graph, leaves) {

@@ -148,7 +148,7 @@ jit_miss <- function(arguments) {
     # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of their own.
     data <- supplied & !static
     given[data] <- Map(lift_numbers, given[data], argument_places(names(given))[data])
-    return(promoted_as(spec, call_in_trace(f, given[supplied])))
+    return(promoted_as(spec, call_function(f, given[supplied])))
   }
   described <- describe_arguments(given, static, supplied, !named)
   rules <- spec[[7L]] %||% .Call(anvil_rules_name, NULL)

@@ -130,9 +130,9 @@ all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
   if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))
   parts <- type_differences(target, current)
   # A tolerance below the digits of the dtype would compare noise.
-  least <- switch(target$dtype, f32 = , c64 = 1e-6, f16 = 1e-2, bf16 = 6e-2, 0)
+  least <- switch(as.character(dtype(target)), f32 = , c64 = 1e-6, f16 = 1e-2, bf16 = 6e-2, 0)
   tolerance <- max(tolerance, least)
-  if (identical(target$shape, current$shape)) {
+  if (identical(shape(target), shape(current))) {
     values <- suppressWarnings(list(as.vector(target), as.vector(current)), classes = "anvil_warning")
     same <- all.equal(values[[1L]], values[[2L]], tolerance = tolerance, ...)
     if (!isTRUE(same)) parts <- c(parts, same)

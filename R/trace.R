@@ -20,15 +20,14 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # The graph of what f does with arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
-  out <- withCallingHandlers(call_in_trace(f, args), error = translate_condition)
+  out <- withCallingHandlers(call_function(f, args), error = translate_condition)
   graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"
   graph
 }
 
-# Calls a function of the user's in the open trace. Called through symbols, so that errors and tracebacks show f(x = x), not
-# the values. Methods that f dispatches to are looked for where f comes from.
-call_in_trace <- function(f, args) {
+# Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are looked for where f comes from.
+call_function <- function(f, args) {
   home <- environment(f)
   frame <- new.env(parent = if (is.null(home)) globalenv() else home)
   frame$f <- f

@@ -15,11 +15,11 @@ anvil_generics <- unique(c(
   "%*%", "crossprod", "tcrossprod"
 ))
 
-# A jitted function whose arguments a case has replaced is code of the case.
+# A jitted function whose arguments or body a case has replaced is code of the case.
 is_anvils <- function(fun) {
   if (!inherits(fun, "JitFunction")) return(identical(topenv(environment(fun)), anvil_space))
   spec <- tryCatch(.Call(anvil_space$anvil_jit_spec, anvil_space$handle_of(fun)), error = function(e) NULL)
-  is.null(spec) || identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
+  !is.null(spec) && identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
 }
 
 # The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name, call). NULL

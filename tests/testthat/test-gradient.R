@@ -455,3 +455,16 @@ test_that("a wrt that names no argument is found when the derivative is made", {
   }
   expect_identical(names(gradient(f, 2)(nv_tensor(1), nv_tensor(2))), "p")
 })
+
+test_that("an argument that the caller of a derived function was not given is left out", {
+  f <- function(x, y = nv_scalar(3)) x * y
+  outer <- function(x, y) gradient(f, "x")(x, y)
+  expect_identical(as.double(outer(nv_scalar(2))$x), 3)
+  expect_identical(as.double(outer(nv_scalar(2), nv_scalar(5))$x), 5)
+  # A default of the caller's is a value.
+  outer <- function(x, y = nv_scalar(7)) gradient(f, "x")(x, y)
+  expect_identical(as.double(outer(nv_scalar(2))$x), 7)
+  expect_fields((function(x) gradient(f, "x")(x))(), "anvil_error_arg", arg = "wrt")
+  own <- custom_gradient(f, function(x, y) list(x * y, y), function(y, g) list(g * y, NULL))
+  expect_identical(as.double((function(x, y) own(x, y))(nv_scalar(2))), 6)
+})
