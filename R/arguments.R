@@ -33,6 +33,12 @@ check_dots_given <- function(given) {
   for (i in seq_along(given)) if (identical(given[[i]], quote(expr = ))) abort_missing(paste0("..", i - 1L))
 }
 
+# The arguments in `...`, none of them missing.
+list_dots <- function(...) {
+  check_dots_given(substitute(list(...)))
+  list(...)
+}
+
 # What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
 taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
 

@@ -62,7 +62,7 @@
 #' @export
 explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
   f <- match_function(f)
-  args <- list(...)
+  args <- list_dots(...)
   given <- rules
   rules <- .Call(anvil_rules_name, rules)
   if (inherits(f, "JitFunction")) {

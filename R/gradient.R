@@ -64,7 +64,7 @@ value_and_gradient <- function(f, wrt = NULL, has_aux = FALSE) {
 #' @export
 vjp <- function(f, ...) {
   f <- match_function(f)
-  args <- list(...)
+  args <- list_dots(...)
   names(args) <- argument_names(f, args)
   check_taken(f, names(args))
   pullback <- function(gradient) {

@@ -87,7 +87,7 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
     abort_arg("inline_limit", "a whole number, at least 0", describe(inline_limit))
   }
   sharding <- check_sharding(sharding)
-  example <- trace_example(f, list(...), "stablehlo()", "Export the function outside of `jit()`.")
+  example <- trace_example(f, list_dots(...), "stablehlo()", "Export the function outside of `jit()`.")
   split <- split_inputs(sharding, example$args, example$leaves)
   mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
   out <- .Call(anvil_stablehlo, example$graph, example$donated, mesh, split, as.double(inline_limit))

@@ -29,7 +29,11 @@ innermost <- function(top, env) {
   for (i in rev(seq_len(top))) {
     fun <- sys.function(i)
     if (parents[i] > 0L && !is_anvils(fun) && identical(sys.frame(parents[i]), env)) return(NULL)
-    if (is.null(environment(fun)) || identical(topenv(environment(fun)), .BaseNamespaceEnv)) next
+    if (is.null(environment(fun)) || identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
+      # A function of base R that the case gave to anvil, which calls it by this name.
+      if (identical(sys.call(i)[[1L]], quote(f))) return(NULL)
+      next
+    }
     if (!is_anvils(fun)) return(NULL)
     call <- sys.call(i)
     name <- call[[1L]]
@@ -101,10 +105,12 @@ judge_part <- function(code, env, text, seed) {
     list(verdict = if (contained) verdict, value = value)
   }
   for (part in as.list(code)) {
-    if (missing(part) || !is.call(part)) next
-    found <- judge_part(part, env, text, seed)
+    if (missing(part) || !is.language(part)) next
+    found <- if (is.call(part)) judge_part(part, env, text, seed)
     if (!is.null(found)) return(found)
     tried <- fails(part)
+    # What a function in the case calls its arguments is not known here.
+    if (is.symbol(part)) tried$verdict <- NULL
     if (is.null(tried$verdict) && is.language(tried$value) && !identical(tried$value, quote(expr = ))) {
       verdict <- fails(tried$value)$verdict
       tried$verdict <- if (!is.null(verdict)) c("R's own", "", text)

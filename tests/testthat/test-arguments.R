@@ -153,3 +153,13 @@ test_that("methods say which argument is missing", {
   expect_error(crossprod(y = x), class = if (getRversion() < "4.4.0") "anvil_error_arg" else "error")
   expect_identical(as.double(-x), -1)
 })
+
+test_that("an empty argument among those of a function is missing", {
+  f <- function(x, y) x
+  x <- nv_scalar(1)
+  for (call in list(function() explain_plan(f, x, ), function() memory_plan(f, x, ), function() stablehlo(f, x, ),
+                    function() vjp(f, x, ), function() explain_dtypes(f, x, ))) {
+    environment(call) <- list2env(list(x = x, f = f), parent = globalenv())
+    expect_fields(call(), "anvil_error_arg", arg = "..2", got = "left out")
+  }
+})
