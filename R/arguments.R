@@ -47,8 +47,8 @@ taken_by <- function(generic, class = "default") setdiff(names(formals(getS3meth
 abort_missing <- function(arg) {
   # In a list, since the empty symbol stands for a missing value wherever it is read.
   passed <- list(eval(call("substitute", as.name(arg)), parent.frame()))
-  variable <- if (is.symbol(passed[[1L]]) && nzchar(passed) && passed != arg) as.character(passed)
-  got <- if (is.null(variable)) "left out" else paste0("`", variable, "`, which was left out")
+  variable <- if (is.symbol(passed[[1L]]) && nzchar(passed)) as.character(passed)
+  got <- if (is.null(variable) || variable %in% arg) "left out" else paste0("`", variable, "`, which was left out")
   abort(
     "anvil_error_arg", paste0("`", arg, "` must be given, not ", got, "."),
     arg = arg, expected = "given", got = got, variable = variable
