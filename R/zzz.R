@@ -30,7 +30,10 @@ local({
   path <- getNamespaceInfo(namespace, "path")
   declared <- parseNamespaceFile(basename(path), dirname(path))
   methods <- declared$S3methods
+  # A method of a group serves functions of one argument and of two.
+  groups <- c("Math", "Ops", "Summary", "Complex", "matrixOps")
   written_in_r <- vapply(methods[, 1L], function(name) typeof(get0(name, parent.env(namespace))) == "closure", NA)
+  written_in_r <- written_in_r & !methods[, 1L] %in% groups
   for (name in c(declared$exports, paste(methods[, 1L], methods[, 2L], sep = ".")[written_in_r])) {
     f <- get(name, namespace)
     if (is.function(f)) assign(name, saying_what_is_missing(f), namespace)
