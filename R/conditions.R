@@ -20,6 +20,18 @@ abort_arg <- function(arg, expected, got, hint = NULL) {
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
+# The value of an expression, or another one if it fails. A time limit is an error to R, raised once wherever it looks at the
+# clock: whoever took that for a failure of the expression would leave the call without a limit.
+if_it_fails <- function(expr, otherwise) {
+  tryCatch(expr, error = function(e) if (is_time_limit(e)) stop(e) else otherwise)
+}
+
+# Such an error has no class.
+is_time_limit <- function(e) {
+  limits <- c("elapsed", "CPU", "session elapsed", "session CPU")
+  conditionMessage(e) %in% gettext(paste("reached", limits, "time limit"), domain = "R")
+}
+
 # Any other error that R itself finds.
 abort <- function(class, message, ..., call = user_call()) {
   call <- call # evaluated here: the stack is what is asked for
@@ -157,7 +169,7 @@ variable_of <- function(value, frame) {
     identical(get0(name, frame, inherits = FALSE), value)
   }
   # An argument may be missing altogether.
-  asked <- function(name) tryCatch(holds(name), error = function(e) FALSE)
+  asked <- function(name) if_it_fails(holds(name), FALSE)
   repeat {
     found <- Filter(asked, ls(frame))
     if (length(found) || identical(frame, globalenv()) || isNamespace(frame) || identical(frame, emptyenv())) return(found)

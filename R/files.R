@@ -76,7 +76,7 @@ fill_part <- function(part, path, write) {
     tryCatch(write(con), finally = close(con))
     NULL
   }, error = identity, warning = identity)
-  if (inherits(failed, "anvil_error")) stop(failed)
+  if (inherits(failed, "anvil_error") || inherits(failed, "error") && is_time_limit(failed)) stop(failed)
   if (!is.null(failed)) abort_file("write", path, system_reason(failed), "Choose a folder that you may write to.")
 }
 

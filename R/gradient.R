@@ -169,7 +169,7 @@ check_apart <- function(paths, given) {
 }
 
 # The path that a text writes; NULL if it is none.
-parse_path_of <- function(text) tryCatch(parse_path(str2lang(text)), error = function(e) NULL)
+parse_path_of <- function(text) if_it_fails(parse_path(str2lang(text)), NULL)
 
 parse_path <- function(expr) {
   if (is.symbol(expr)) return(list(as.character(expr)))

@@ -106,6 +106,6 @@ is_empty_list <- function(x) is.list(x) && !is.object(x) && !length(x)
 
 # R cannot deparse an object that is marked as S4 and has no such class.
 shorten <- function(x) {
-  text <- if (is.function(x)) "function" else tryCatch(deparse1(x), error = function(e) describe(x))
+  text <- if (is.function(x)) "function" else if_it_fails(deparse1(x), describe(x))
   if (nchar(text) > 40L) paste0(substr(text, 1L, 37L), "...") else text
 }

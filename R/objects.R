@@ -16,7 +16,7 @@ reading_parts <- function(method) {
 # Evaluates what reads the parts of an object. R only warns of a data frame whose columns are of several lengths.
 as_made <- function(x, expr) {
   refuse <- function(e) {
-    if (inherits(e, "anvil_error")) stop(e)
+    if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
     class <- intersect(class(x), listed_classes)[1L]
     expected <- paste0("an object of class <", class, "> as it was made")
     abort_arg("x", expected, "one with other parts", paste("R says:", conditionMessage(e)))

@@ -84,9 +84,9 @@ static_parts <- function(given) {
     visited[[length(visited) + 1L]] <<- list(env, variable)
     note(variable)
     # Where reading it fails, so will the function.
-    found <- tryCatch(
+    found <- if_it_fails(
       if (variable == "...") eval(quote(list(...)), env) else get(variable, envir = env, inherits = FALSE, mode = mode),
-      error = function(e) NULL
+      NULL
     )
     value(found, depth, c(inside, paste0("`", variable, "`")))
   }

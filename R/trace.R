@@ -67,7 +67,7 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
     while (!outside(at) && !exists(name, envir = at, inherits = FALSE)) at <- parent.env(at)
     if (outside(at) || bindingIsActive(as.name(name), at)) next
     # If it fails, it will do so again where it is used, with the user's call.
-    value <- tryCatch(get(name, envir = at, inherits = FALSE), error = function(e) NULL)
+    value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
     if (!is.function(value) || is.primitive(value)) next
     # Functions of one name may come from several environments.
     same <- function(other) identical(other, environment(value))
@@ -129,7 +129,7 @@ mentions_tracer <- function(expressions, frames) {
   for (frame in rev(frames)) {
     if (identical(topenv(frame), topenv())) next
     for (name in symbols) {
-      value <- tryCatch(get0(name, envir = frame, inherits = FALSE), error = function(e) NULL)
+      value <- if_it_fails(get0(name, envir = frame, inherits = FALSE), NULL)
       if (holds_tracer(value)) return(TRUE)
     }
   }

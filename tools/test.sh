@@ -69,8 +69,8 @@ passed=$((passed + r_passed))
 failed=$((failed + r_failed))
 
 echo "== fuzz"
-# The short form of `make fuzz`, the same cases each time.
-if Rscript tests/fuzz/run.R seed=1 cases=2000 > "${work}/fuzz" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+# The short form of `make fuzz`, the same cases each time; the R tests have that of interrupts.
+if Rscript tests/fuzz/run.R seed=1 cases=2000 only=calls,files,objects,programs > "${work}/fuzz" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 tail -n 80 "${work}/fuzz"
 
 echo "== vignettes"

@@ -255,12 +255,17 @@ test_that("what was taken out of a list is not given away while the list has it;
 
 test_that("a donated tensor is given away on every way out of a call that has begun", {
   # Another result keeps the program running after the first was written over the argument.
-  slow <- jit(function(w) list(w * 2 + 1, nv_for(2000000000, nv_scalar(0), function(i, s) s + 1)), donate = "w")
+  slow <- jit(function(w, n) {
+    list(w * 2 + 1, nv_while(list(i = nv_scalar(0, "f64")), function(s) s$i < n, function(s) list(i = s$i + 1)))
+  }, donate = "w")
+  many <- nv_scalar(1e15, "f64")
+  # Traced before, so that the limit meets the program.
+  slow(f64(1, 2, 3), nv_scalar(1, "f64"))
   w <- f64(1, 2, 3)
   stopped <- tryCatch(
     {
       setTimeLimit(elapsed = 0.3, transient = TRUE)
-      slow(w)
+      slow(w, many)
       "ran to its end"
     },
     error = function(e) "stopped",
@@ -268,7 +273,7 @@ test_that("a donated tensor is given away on every way out of a call that has be
   )
   expect_identical(stopped, "stopped")
   expect_error(w + 1, class = "anvil_error_donated")
-  expect_error(slow(w), class = "anvil_error_donated")
+  expect_error(slow(w, many), class = "anvil_error_donated")
 
   failing <- jit(function(w) {
     y <- w * 2 + 1

@@ -90,3 +90,15 @@ test_that("leaving the browser or going to the top level while tracing leaves no
   seen <- grep("^after", out, value = TRUE)
   expect_identical(trimws(seen), paste("after the", c("browser:", "restart:"), "0 anvil AnvilTensor"))
 })
+
+test_that("a time limit that is over while a function is looked at ends the call", {
+  times <- user(function(k) function(x) x * k)
+  # k is evaluated before f is traced, and what it raises then is raised again where it is used: but not this.
+  f <- user_env(function(x) h(x), h = times({
+    for (i in 1:5e7) i
+    2
+  }))
+  on.exit(setTimeLimit())
+  setTimeLimit(elapsed = 0.3, transient = TRUE)
+  expect_error(jit(f)(nv_scalar(1)), "time limit")
+})
