@@ -1,7 +1,7 @@
 # Static arguments: what of them a program depends on.
 
-# Called from C for a static argument that is no vector and no list of these, with list(value, name): a list of what a program that was
-# traced for the value depends on, for a comparison bit by bit. What can change while it is the same object is not part of
+# Called from C for a static argument that is no vector, no list of these and no function of a package, with list(value,
+# name): a list of what a program that was traced for the value depends on, for a comparison bit by bit. What can change while it is the same object is not part of
 # it, and refused.
 static_parts <- function(given) {
   name <- given[[2L]]

@@ -26,7 +26,8 @@ record_call <- function(f, args, trace, finish) {
   graph
 }
 
-# Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that f dispatches to are looked for where f comes from.
+# Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that
+# f dispatches to are looked for where f comes from.
 call_function <- function(f, args) {
   home <- environment(f)
   frame <- new.env(parent = if (is.null(home)) globalenv() else home)
