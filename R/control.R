@@ -118,23 +118,24 @@ nv_for <- function(n, init, body, checkpoint = FALSE) {
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
   check_function(f, "f", c("state", "x"))
+  # `length()` would be the argument, if that is a function.
   sizes <- vapply(unlist_leaves(xs), function(x) {
     is_value <- inherits(x, "AnvilValue")
     sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
-    if (!length(sizes)) {
+    if (!base::length(sizes)) {
       abort_arg("xs", "tensors of at least one dimension, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
     }
     sizes[1L]
   }, 0L)
-  if (length(unique(sizes)) > 1L) {
+  if (base::length(unique(sizes)) > 1L) {
     abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
   }
   if (!is.null(length)) check_count(length, "length")
-  if (!length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
-  if (length(sizes) && !is.null(length) && length != sizes[1L]) {
+  if (!base::length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
+  if (base::length(sizes) && !is.null(length) && length != sizes[1L]) {
     abort_arg("length", paste("the first size of `xs`,", sizes[1L]), describe(length))
   }
-  scan_along(f, init, xs, if (length(sizes)) sizes[1L] else length, reverse, checkpoint)
+  scan_along(f, init, xs, if (base::length(sizes)) sizes[1L] else length, reverse, checkpoint)
 }
 
 # `arg` is what the user calls the function.
@@ -239,7 +240,7 @@ check_pred <- function(x, name, expected, got = "") {
 # A function that can be called with the arguments `takes`, if these are given.
 check_function <- function(f, name, takes = NULL) {
   match_function(f, name)
-  formals <- names(formals(args(f)))
+  formals <- names(formals_of(f))
   if (is.null(takes) || "..." %in% formals) return()
   order <- by_order(f, length(takes))
   if (order$enough && !order$left_out) return()
@@ -251,7 +252,7 @@ check_function <- function(f, name, takes = NULL) {
 
 # Whether a function takes `n` arguments in order, how many it does take, and how many others it needs.
 by_order <- function(f, n) {
-  formals <- formals(args(f))
+  formals <- formals_of(f)
   dots <- names(formals) == "..."
   # What comes after dots is not reached by order.
   before <- if (any(dots)) which(dots) - 1L else length(formals)

@@ -36,7 +36,7 @@ custom_gradient <- function(f, forward, backward) {
     if (.Call(anvil_trace_depth) == 0L) return(call_function(f, given))
     custom_call(f, forward, backward, given)
   }
-  formals(out) <- formals(args(f))
+  formals(out) <- formals_of(f)
   out
 }
 

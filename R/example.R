@@ -45,7 +45,7 @@ argument_places <- function(names) ifelse(names == "", paste0("..", seq_along(na
 
 # Arguments that the function does not take. R would say so of a call that is not the user's.
 check_taken <- function(f, names) {
-  formals <- names(formals(args(f)))
+  formals <- names(formals_of(f))
   if ("..." %in% formals) return()
   extra <- is.na(pmatch(names, formals))
   if (!any(extra)) return()
@@ -55,7 +55,7 @@ check_taken <- function(f, names) {
 
 # The error for an argument that was left out and is needed, R's or that of one of our functions, in terms of the user's call.
 say_left_out <- function(e, f, names, call) {
-  for (name in setdiff(names(formals(args(f))), c(names, "..."))) {
+  for (name in setdiff(names(formals_of(f)), c(names, "..."))) {
     missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
     said <- if (inherits(e, "anvil_error")) identical(e$variable, name) else identical(conditionMessage(e), missing)
     if (!said) next

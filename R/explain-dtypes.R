@@ -93,7 +93,7 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
 
 # The names that the arguments of a call of f match: by name, and by position; those of `...` keep theirs, or have none.
 argument_names <- function(f, args) {
-  formals <- names(formals(args(f)))
+  formals <- names(formals_of(f))
   given <- names(args) %||% rep("", length(args))
   free <- setdiff(formals, given)
   if ("..." %in% free) free <- free[seq_len(match("...", free) - 1L)]

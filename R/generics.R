@@ -46,7 +46,8 @@ log.AnvilValue <- function(x, base = exp(1)) {
   if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
   if (base %in% 2) return(nv_log2(x))
   if (base %in% 10) return(nv_log10(x))
-  nv_log(x) / log(base)
+  # R warns of the NaN that the logarithm of a negative number is; tensors do not.
+  nv_log(x) / suppressWarnings(log(base))
 }
 
 #' @rdname base-generics
@@ -219,7 +220,7 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
 #' @export
 `$.AnvilTensor` <- function(x, name) {
   # Without this, `$` would complete a part of a name, and give NULL for any other.
-  if (!name %in% c("data", "dtype", "shape", "ambiguous")) {
+  if (!(is.character(name) && length(name) == 1L && name %in% c("data", "dtype", "shape", "ambiguous"))) {
     unsupported("$", advice = "A tensor has no parts with names of their own.")
   }
   if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")

@@ -92,7 +92,7 @@ derived <- function(f, wrt, select, has_aux = FALSE) {
       list(value = result$value[[1L]], aux = result$value[[2L]], gradient = result$gradient)
     }))
   }
-  formals(out) <- formals(args(f))
+  formals(out) <- formals_of(f)
   out
 }
 
@@ -122,7 +122,7 @@ check_wrt <- function(wrt, f) {
   if (!ok || anyDuplicated(wrt)) {
     abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
   }
-  known <- names(formals(args(f)))
+  known <- names(formals_of(f))
   own <- setdiff(known, "...")
   if (is.numeric(wrt)) {
     beyond <- wrt[wrt > length(own)]

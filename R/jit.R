@@ -68,7 +68,7 @@ jit <- function(
   f <- match_function(f)
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
-  fm <- formals(args(f))
+  fm <- formals_of(f)
   names <- setdiff(as.character(names(fm)), "...")
   check_names("static", static, names)
   check_names("donate", donate, names)
@@ -121,6 +121,16 @@ check_names <- function(arg, x, names) {
       if ("..." %in% x) "`...` is always data." else NULL
     )
   }
+}
+
+# The arguments that a function has, those of a primitive function too. The few that are part of R's grammar, such as `[`,
+# have none that R knows of: they take whatever they are given.
+formals_of <- function(f) if (is.null(taken <- args(f))) alist(... = ) else formals(taken)
+
+# Told by its code: the class can be another one's.
+is_jitted <- function(f) {
+  code <- body(f)
+  is.call(code) && length(code) > 2L && identical(code[[2L]], "anvil_jit_call")
 }
 
 # NULL if the function was changed, so that there is none: no entry point takes that for one.

@@ -96,20 +96,20 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
 }
 
 # A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
-same_tensor <- function(x, dtype, shape, ambiguous) {
+same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   refuse <- function(what, from, to, how) {
     abort_arg(what, paste0("that of the tensor, ", from), to, paste0("Use `", how, "` to change it."))
   }
-  if (!is.null(dtype)) {
-    dtype <- as_dtype(dtype)
-    if (dtype(x) != dtype) refuse("dtype", as.character(dtype(x)), as.character(dtype), "nv_convert()")
+  if (!is.null(asked_dtype)) {
+    asked_dtype <- as_dtype(asked_dtype)
+    if (dtype(x) != asked_dtype) refuse("dtype", as.character(dtype(x)), as.character(asked_dtype), "nv_convert()")
   }
-  if (!is.null(shape) && !(is.numeric(shape) && identical(as.double(shape), as.double(shape(x))))) {
-    to <- if (is.numeric(shape)) format_shape(shape) else describe(shape)
+  if (!is.null(asked_shape) && !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))) {
+    to <- if (is.numeric(asked_shape)) format_shape(asked_shape) else describe(asked_shape)
     refuse("shape", format_shape(shape(x)), to, "nv_reshape()")
   }
-  if (!is.null(ambiguous) && !identical(ambiguous, ambiguous(x))) {
-    refuse("ambiguous", as.character(ambiguous(x)), describe(ambiguous), "nv_convert(ambiguous = )")
+  if (!is.null(asked_ambiguous) && !identical(asked_ambiguous, ambiguous(x))) {
+    refuse("ambiguous", as.character(ambiguous(x)), describe(asked_ambiguous), "nv_convert(ambiguous = )")
   }
   x
 }
@@ -169,18 +169,24 @@ as_nv_tensor <- function(x, dtype = NULL) {
 nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   if (inherits(value, "AnvilValue")) {
-    if (ndims(value) > 0L) {
-      abort_arg(
-        "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
-        "Use `nv_broadcast_to()` to repeat a tensor along dimensions."
-      )
-    }
-    return(nv_broadcast_to(nv_convert(value, dtype %||% dtype(value), ambiguous = ambiguous), shape))
+    own <- dtype_of_one(value)
+    return(nv_broadcast_to(nv_convert(value, dtype %||% own, ambiguous = ambiguous), shape))
   }
   if (length(value) != 1L || !is.atomic(value)) {
     abort_arg("value", "one number or logical", describe(value), "Use `nv_tensor()` to make a tensor of several values.")
   }
   .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
+}
+
+# The dtype of what a tensor is filled with. `dtype()` and `shape()` are arguments of the function that asks.
+dtype_of_one <- function(value) {
+  if (ndims(value) > 0L) {
+    abort_arg(
+      "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
+      "Use `nv_broadcast_to()` to repeat a tensor along dimensions."
+    )
+  }
+  dtype(value)
 }
 
 #' @rdname nv_fill
@@ -257,10 +263,10 @@ print.AnvilAbstract <- function(x, ...) {
 }
 
 #' @export
-`==.AnvilAbstract` <- function(e1, e2) !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+`==.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
 
 #' @export
-`!=.AnvilAbstract` <- function(e1, e2) length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+`!=.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
 
 # As for dtypes: there is no arithmetic of types.
 #' @export

@@ -69,10 +69,22 @@ judge_condition <- function(e, where, code) {
   if (is.null(where)) return(c("R's own", "", text))
   # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a call of a
   # method with arguments that it does not have.
-  if (is.call(call) && !identical(call, where$call) && contains(code, call)) return(c("R's own", "", text))
+  if (is.call(call) && !identical(call, where$call) && (contains(code, call) || in_function(call))) {
+    return(c("R's own", "", text))
+  }
   if (grepl(said_by_r, text)) return(c("R's own", "", text))
   if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
+}
+
+# Whether code of a function that is no package's, and runs or is jitted and runs, contains a call: an argument that the
+# function hands on, evaluated on behalf of anvil.
+in_function <- function(call) {
+  for (i in seq_len(sys.nframe())) {
+    fun <- sys.function(i)
+    if (identical(topenv(environment(fun)), globalenv()) && contains(body(fun), call)) return(TRUE)
+  }
+  FALSE
 }
 
 # What R says of calls of primitives before it looks for methods, or without saying what was called.

@@ -102,3 +102,17 @@ unless_it_hangs <- function(expr) {
   on.exit(setTimeLimit(elapsed = Inf))
   expr
 }
+
+# A time limit ends the evaluation of this, which takes longer.
+expect_stopped <- function(expr, limit = 0.3) {
+  stopped <- tryCatch(
+    {
+      setTimeLimit(elapsed = limit, transient = TRUE)
+      expr
+      "ran to its end"
+    },
+    error = conditionMessage,
+    finally = setTimeLimit()
+  )
+  testthat::expect_match(stopped, "time limit", fixed = TRUE)
+}

@@ -161,6 +161,28 @@ test_that("a function is the call", {
   expect_identical(call_of(nv_tensor(1, dtype = as_dtype("q"))), "as_dtype(\"q\")")
 })
 
+test_that("a jitted function in another's class is the call too", {
+  leak <- NULL
+  jit(function(x) leak <<- x)(nv_scalar(1))
+  for (class in list("AnvilValue", c("AnvilTracer", "AnvilValue"), "AnvilPromotionTable")) {
+    f <- structure(jit(function(x) leak), class = class)
+    e <- expect_error(f(1), class = "anvil_error_leaked_tracer")
+    expect_identical(conditionCall(e), quote(f(1)))
+    e <- expect_error(f(quote(a)), class = "anvil_error_arg")
+    expect_identical(conditionCall(e), quote(f(quote(a))))
+  }
+})
+
+test_that("functions in the place of other arguments are not called", {
+  loud <- function(...) stop("was called")
+  expect_error(nv_scan(function(s, x) list(s, x), 1, nv_tensor(1:3), length = loud), class = "anvil_error_arg", "`length`")
+  expect_error(nv_fill(nv_scalar(1), loud), class = "anvil_error_arg", "`shape`")
+  expect_error(nv_fill(nv_scalar(1), 2, dtype = loud), class = "anvil_error_arg", "`dtype`")
+  expect_error(nv_fill(nv_tensor(1:2), loud, "f32"), class = "anvil_error_arg", "`value`")
+  expect_error(nv_tensor(nv_scalar(1), shape = loud), class = "anvil_error_arg", "`shape`")
+  expect_error(nv_tensor(nv_scalar(1), dtype = loud), class = "anvil_error_arg", "`dtype`")
+})
+
 test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(x + y), "x + y")
   expect_identical(call_of(x + "a"), "x + \"a\"")

@@ -262,16 +262,7 @@ test_that("a donated tensor is given away on every way out of a call that has be
   # Traced before, so that the limit meets the program.
   slow(f64(1, 2, 3), nv_scalar(1, "f64"))
   w <- f64(1, 2, 3)
-  stopped <- tryCatch(
-    {
-      setTimeLimit(elapsed = 0.3, transient = TRUE)
-      slow(w, many)
-      "ran to its end"
-    },
-    error = function(e) "stopped",
-    finally = setTimeLimit()
-  )
-  expect_identical(stopped, "stopped")
+  expect_stopped(slow(w, many))
   expect_error(w + 1, class = "anvil_error_donated")
   expect_error(slow(w, many), class = "anvil_error_donated")
 

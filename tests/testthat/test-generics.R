@@ -272,3 +272,8 @@ test_that("an error of an operator shows the user's expression", {
     expect_identical(conditionCall(e), want)
   }
 })
+
+test_that("a logarithm to a base that has none is NaN, without a warning", {
+  expect_no_warning(out <- log(nv_scalar(1), base = -2))
+  expect_true(is.nan(as.double(out)))
+})

@@ -29,16 +29,7 @@ test_that("a long program can be stopped, and nothing is left behind", {
   x <- nv_fill(0.5, 3e6)
   small <- nv_fill(0.5, 2)
   f(small)
-  stopped <- tryCatch(
-    {
-      setTimeLimit(elapsed = 0.3, transient = TRUE)
-      f(x)
-      "ran to its end"
-    },
-    error = function(e) "stopped",
-    finally = setTimeLimit()
-  )
-  expect_equal(stopped, "stopped")
+  expect_stopped(f(x))
   expect_equal(.Call(anvil:::anvil_trace_depth), 0L)
   expect_equal(as.vector(as_array(f(small))), rep(as.double(f(nv_scalar(0.5))), 2))
 })

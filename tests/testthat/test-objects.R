@@ -25,6 +25,8 @@ test_that("methods refuse objects whose parts have been changed", {
 })
 
 test_that("what they say to objects that are whole is what it was", {
+  e <- expect_error(`==`(nv_abstract("f32", 2L)), class = "anvil_error_arg")
+  expect_match(conditionMessage(e), "`e2` must be given")
   expect_identical(format(nv_abstract("f32", c(2L, 3L), TRUE)), "AnvilAbstract(dtype=f32?, shape=2x3)")
   expect_identical(format(as_dtype("i8")), "<IntegerType: 8>")
   capture.output(shown <- withVisible(print(promotion_table("numpy"))))

@@ -267,6 +267,27 @@ test_that("shapes of values", {
   expect_identical(nv_subset_assign(x, integer(), value = 1L), x)
 })
 
+test_that("an argument that was left out leaves its subscript empty, as in R", {
+  a <- matrix(1:6, 2)
+  row <- user(function(x, i) x[i, 2])
+  both <- user(function(x, i, j) x[i, j, drop = FALSE])
+  through <- user(function(x, ...) (function(y, i) y[i, 1])(x, ...))
+  assign <- user(function(x, i, value) {
+    x[i, 1] <- value
+    x
+  })
+  x <- nv_tensor(a)
+  expect_identical(c(as_array(row(x))), row(a))
+  expect_identical(as_array(both(x)), both(a))
+  expect_identical(as_array(both(x, 2)), both(a, 2))
+  expect_identical(c(as_array(through(x))), through(a))
+  expect_identical(as_array(assign(x, value = 7:8)), assign(a, value = 7:8))
+  expect_identical(c(as_array(jit(row)(x))), row(a))
+  expect_identical(as_array(jit(assign)(x, value = nv_tensor(7:8))), assign(a, value = 7:8))
+  one <- user(function(x, i) x[[i, 1]])
+  expect_error(one(x), class = "anvil_error_index", "not empty")
+})
+
 test_that("what is no subscript says so", {
   x <- nv_tensor(matrix(1:6, 2))
   k <- 4

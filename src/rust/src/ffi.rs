@@ -97,6 +97,7 @@ extern "C" {
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
     pub fn Rf_lang1(x: SEXP) -> SEXP;
+    pub fn Rf_lang2(f: SEXP, x: SEXP) -> SEXP;
     pub fn Rf_eval(x: SEXP, env: SEXP) -> SEXP;
     pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
 

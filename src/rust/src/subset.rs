@@ -116,7 +116,10 @@ impl Subscripts {
         let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()), flat: false };
         let mut values = Vec::with_capacity(expressions.len());
         for (i, &expression) in expressions.iter().enumerate() {
-            values.push(if is_missing(expression) { expression } else { evaluated(expression, i, frame, scope)? });
+            // As in R, a variable that was left out where it was an argument leaves its subscript empty.
+            let empty = is_missing(expression) || kind(expression) == SYMSXP && is_left_out(i, frame)?;
+            // SAFETY: a constant of R.
+            values.push(if empty { unsafe { R_MissingArg } } else { evaluated(expression, i, frame, scope)? });
         }
         if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
             let mask = value::bytes(values[0], 4)?;
@@ -258,14 +261,31 @@ impl Subscripts {
     }
 }
 
+/// Whether element number `i` of the frame's `...` is missing, or a variable that is.
+fn is_left_out(i: usize, frame: SEXP) -> Outcome<bool> {
+    let name = element_name(i);
+    // SAFETY: inside `protected`, the call that is made protected; the frame is the one of the function that called.
+    let answer = protected(|| unsafe {
+        let ask = Rf_protect(Rf_lang2(Rf_install(c"missing".as_ptr()), Rf_install(name.as_ptr())));
+        let answer = Rf_eval(ask, frame);
+        Rf_unprotect(1);
+        answer
+    })?;
+    Ok(value::flag_of(answer) == Some(true))
+}
+
+/// `..1` for 0.
+fn element_name(i: usize) -> std::ffi::CString {
+    std::ffi::CString::new(format!("..{}", i + 1)).expect("digits and dots")
+}
+
 /// The value of a subscript: element number `i` of the frame's `...`.
 fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome {
     if !matches!(kind(expression), SYMSXP | LANGSXP) {
         // Constants are their own value, and what do.call() puts in their place is one.
         return Ok(expression);
     }
-    let name = std::ffi::CString::new(format!("..{}", i + 1)).expect("digits and dots");
-    let name = name.as_c_str();
+    let name = element_name(i);
     // SAFETY: inside `protected`; the frame is the one of the function that called.
     protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
 }
