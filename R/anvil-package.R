@@ -1,7 +1,8 @@
 #' anvil: tensors with predictable dtypes, tracing and jit
 #'
-#' Write an ordinary R function over tensors; [jit()] runs it once on tracers, which records a graph, and an engine in
-#' Rust simplifies and runs that graph whenever the function is called again with arguments of the same types.
+#' Write an ordinary R function over tensors; [jit()] runs it once on tracers, which records a graph, and an
+#' engine in Rust simplifies and runs that graph whenever the function is called again with arguments of the
+#' same types.
 #'
 #' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
 #' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()], [promotion_rules()].
@@ -9,9 +10,8 @@
 #'   [memory_plan()], [num_threads()].
 #' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
 #'
-#' @section Errors:
-#' Every error is a condition of class `anvil_error` with a more specific class before it and fields that say what was
-#' expected and what came:
+#' @section Errors: Every error is a condition of class `anvil_error` with a more specific class before it and
+#' fields that say what was expected and what came:
 #'
 #' | class | when |
 #' |---|---|
@@ -31,10 +31,10 @@
 #' | `anvil_error_memory` | memory for a temporary value cannot be had |
 #' | `anvil_error_internal` | a bug in anvil: please report it |
 #'
-#' @section Options:
-#' `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters), `anvil.print_max_rows_slice` (as
-#' `anvil.print_max_rows`): limits of printed tensors; -1 is without limit. `anvil.threads` (all processors that the process
-#' may use): see [num_threads()]. `anvil.promotion_rules` (anvil's own): see [with_promotion_rules()].
+#' @section Options: `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters),
+#' `anvil.print_max_rows_slice` (as `anvil.print_max_rows`): limits of printed tensors; -1 is without limit.
+#' `anvil.threads` (all processors that the process may use): see [num_threads()]. `anvil.promotion_rules`
+#' (anvil's own): see [with_promotion_rules()].
 #'
 #' @keywords internal
 #' @useDynLib anvil, .registration = TRUE

@@ -3,8 +3,9 @@
 # A flag that no op reads.
 check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
 
-# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum of all. Called
-# with these `...`, of which none is evaluated. `.values`: those without a name are read. `.known`: names that are.
+# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum
+# of all. Called with these `...`, of which none is evaluated. `.values`: those without a name are read.
+# `.known`: names that are.
 check_dots <- function(..., .known = character(), .values = FALSE) {
   count <- ...length()
   if (count == 0L) return(invisible())
@@ -39,11 +40,12 @@ list_dots <- function(...) {
   list(...)
 }
 
-# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits = 3)` does.
+# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits =
+# 3)` does.
 taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
 
-# Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a variable of the caller's
-# that was left out: the error says which.
+# Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a
+# variable of the caller's that was left out: the error says which.
 abort_missing <- function(arg) {
   # In a list, since the empty symbol stands for a missing value wherever it is read.
   passed <- list(eval(call("substitute", as.name(arg)), parent.frame()))
@@ -55,8 +57,9 @@ abort_missing <- function(arg) {
   )
 }
 
-# A function with a first statement for each argument that has no default: that it is missing would otherwise be an error of
-# R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than before.
+# A function with a first statement for each argument that has no default: that it is missing would otherwise
+# be an error of R's, of no class, wherever the argument is first used. Nothing is evaluated earlier than
+# before.
 saying_what_is_missing <- function(f) {
   arguments <- formals(f)
   needed <- setdiff(names(arguments)[vapply(arguments, identical, NA, quote(expr = ))], "...")
@@ -66,8 +69,8 @@ saying_what_is_missing <- function(f) {
   f
 }
 
-# The arguments of a call, evaluated where it stands. One that is a variable which was left out there is left out itself, as
-# R has it for functions that are called with promises.
+# The arguments of a call, evaluated where it stands. One that is a variable which was left out there is left
+# out itself, as R has it for functions that are called with promises.
 given_arguments <- function(call, env) {
   given <- as.list(call)[-1L]
   is_missing <- function(x) missing(x)

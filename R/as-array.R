@@ -2,22 +2,24 @@
 #'
 #' `as_array()` gives the elements as an R array; the `as.*()` methods go on from there as base R does.
 #'
-#' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats become double
-#' and complex numbers complex, without rounding. `f64`, `i32` and `c128` tensors are not copied where R allows it. Two losses are possible, and each is a
-#' warning that counts the values: a 64-bit integer beyond 2^53 that a double cannot hold (class
-#' `anvil_warning_rounded`), and the smallest 32-bit integer, which is `NA` to R (class `anvil_warning_na`).
+#' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats
+#' become double and complex numbers complex, without rounding. `f64`, `i32` and `c128` tensors are not copied
+#' where R allows it. Two losses are possible, and each is a warning that counts the values: a 64-bit integer
+#' beyond 2^53 that a double cannot hold (class `anvil_warning_rounded`), and the smallest 32-bit integer,
+#' which is `NA` to R (class `anvil_warning_na`).
 #'
 #' @param x A tensor.
-#' @param integer64 Whether `ui32`, `i64` and `ui64` become `bit64::integer64`, which holds all values of `i64` but the
-#'   smallest, and those of `ui64` up to 2^63 - 1.
+#' @param integer64 Whether `ui32`, `i64` and `ui64` become `bit64::integer64`, which holds all values of
+#'   `i64` but the smallest, and those of `ui64` up to 2^63 - 1.
 #' @param mode A mode of R vectors, as in [as.vector()].
 #' @param ... Not used.
-#' @return An R array with `dim` equal to `shape(x)`, first dimension fastest; a plain vector of length 1 for a 0-d
-#'   tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give vectors without `dim`.
-#' @section Errors:
-#' `anvil_error_concrete` for a value that is being traced: it has no elements yet. `anvil_error_donated` for a tensor
-#' whose memory was given away. `anvil_error_value` for a `ui64` that `integer64` cannot hold. `anvil_error_dtype` for
-#' complex numbers where real ones are asked for: [nv_real()], [nv_imag()] and [nv_abs()] give them.
+#' @return An R array with `dim` equal to `shape(x)`, first dimension fastest; a plain vector of length 1 for
+#'   a 0-d tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give
+#'   vectors without `dim`.
+#' @section Errors: `anvil_error_concrete` for a value that is being traced: it has no elements yet.
+#' `anvil_error_donated` for a tensor whose memory was given away. `anvil_error_value` for a `ui64` that
+#' `integer64` cannot hold. `anvil_error_dtype` for complex numbers where real ones are asked for:
+#' [nv_real()], [nv_imag()] and [nv_abs()] give them.
 #' @examples
 #' as_array(nv_tensor(1:6, shape = c(2, 3)))
 #' as.double(nv_scalar(0.5))
@@ -70,7 +72,8 @@ elements <- function(x, what) {
   out
 }
 
-# As `elements()`, where an imaginary part would be lost: R drops it with a warning at most, `nv_convert()` does not.
+# As `elements()`, where an imaginary part would be lost: R drops it with a warning at most, `nv_convert()`
+# does not.
 real_elements <- function(x, what, to) {
   if (inherits(dtype(x), "ComplexType")) {
     from <- as.character(dtype(x))

@@ -20,8 +20,9 @@ abort_arg <- function(arg, expected, got, hint = NULL) {
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
-# The value of an expression, or another one if it fails. A time limit is an error to R, raised once wherever it looks at the
-# clock: whoever took that for a failure of the expression would leave the call without a limit.
+# The value of an expression, or another one if it fails. A time limit is an error to R, raised once wherever
+# it looks at the clock: whoever took that for a failure of the expression would leave the call without a
+# limit.
 if_it_fails <- function(expr, otherwise) {
   tryCatch(expr, error = function(e) if (is_time_limit(e)) stop(e) else otherwise)
 }
@@ -50,8 +51,9 @@ warn <- function(class, message, ...) {
 # What the user called, see user_frame(); asked for by a function that signals.
 user_call <- function() user_frame(3L)$call
 
-# What the user called, and the number of its frame: from the function that asks, up through its callers as long as they are
-# functions of this package, or base R's on behalf of one, such as lapply(). On top of the first of them are `above` frames.
+# What the user called, and the number of its frame: from the function that asks, up through its callers as
+# long as they are functions of this package, or base R's on behalf of one, such as lapply(). On top of the
+# first of them are `above` frames.
 user_frame <- function(above) {
   parents <- sys.parents()
   call <- NULL
@@ -82,14 +84,16 @@ is_callback <- function(fun) identical(fun, jit_miss) || identical(fun, static_p
 place_of_frame <- function(at) {
   unknown <- c("", "")
   caller <- sys.parents()[at]
-  # A method that one of R's own functions called by UseMethod(): what the user wrote is the call of that function.
+  # A method that one of R's own functions called by UseMethod(): what the user wrote is the call of that
+  # function.
   generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
   below <- at - 1L
   if (!is.null(generic) && below > 0L && identical(sys.parents()[below], caller) &&
     identical(sys.call(below)[[1L]], as.name(generic))) at <- below
   home <- if (length(caller) && caller > 0L) attr(sys.function(caller), "srcref")
   if (is.null(home)) return(unknown)
-  # R remembers the last statement in braces, which may be one outside of the function that called; not for S4 methods.
+  # R remembers the last statement in braces, which may be one outside of the function that called; not for S4
+  # methods.
   call <- sys.call(at)
   ref <- attr(call, "srcref")
   file <- attr(home, "srcfile")
@@ -98,7 +102,8 @@ place_of_frame <- function(at) {
   c(file_name(file$filename), ref[1L])
 }
 
-# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of a knitr chunk.
+# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of
+# a knitr chunk.
 file_name <- function(path) if (grepl("^<.*>$", path)) "" else basename(path)
 
 # The source reference of the innermost statement in braces that contains a call.
@@ -124,8 +129,9 @@ contains_call <- function(code, call) {
 
 is_ours <- function(fun) is_jitted(fun) || identical(topenv(environment(fun)), topenv())
 
-# A call as the user wrote it. A method shows as its generic: `+.AnvilValue`(x, y) as x + y. Where R has put values in the
-# place of expressions, as it does for sum() and do.call(), they show as the variables of the caller that hold them.
+# A call as the user wrote it. A method shows as its generic: `+.AnvilValue`(x, y) as x + y. Where R has put
+# values in the place of expressions, as it does for sum() and do.call(), they show as the variables of the
+# caller that hold them.
 tidy_call <- function(call, frame, caller) {
   generic <- get0(".Generic", frame, inherits = FALSE)
   if (is.function(call[[1L]])) {
@@ -144,7 +150,8 @@ tidy_call <- function(call, frame, caller) {
   tidy_assignment(call, frame, caller)
 }
 
-# `[<-`(`*tmp*`, 1, value = 2) as x[1] <- 2. R does not say what is assigned to: it is a variable with the same value.
+# `[<-`(`*tmp*`, 1, value = 2) as x[1] <- 2. R does not say what is assigned to: it is a variable with the
+# same value.
 tidy_assignment <- function(call, frame, caller) {
   name <- if (is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
   if (!name %in% c("[<-", "[[<-") || !identical(call[[2L]], quote(`*tmp*`))) return(call)
@@ -160,8 +167,8 @@ tidy_assignment <- function(call, frame, caller) {
   call("<-", call, value)
 }
 
-# The variables that hold this value, as a function sees them. An argument given as a call is not asked: it might not have
-# been evaluated yet, and an error message is no reason to do so.
+# The variables that hold this value, as a function sees them. An argument given as a call is not asked: it
+# might not have been evaluated yet, and an error message is no reason to do so.
 variable_of <- function(value, frame) {
   holds <- function(name) {
     if (bindingIsActive(as.name(name), frame)) return(FALSE)

@@ -1,39 +1,42 @@
 #' Branches and loops inside a program
 #'
-#' R's own `if` and `for` run while a function is traced: they choose and repeat what goes into the program. These
-#' functions put the choice and the repetition into the program itself, where they depend on values.
+#' R's own `if` and `for` run while a function is traced: they choose and repeat what goes into the program.
+#' These functions put the choice and the repetition into the program itself, where they depend on values.
 #'
-#' `nv_if()` runs one of two branches; of two that take no longer than the choice itself, both, and takes the results of
-#' one. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()` repeats a body a fixed number of
-#' times. `nv_scan()` goes along the first dimension of some tensors, and stacks what its body gives for each. All of them
-#' work in [jit()] and outside of it, and inside each other. What they use of their surroundings they find by themselves.
+#' `nv_if()` runs one of two branches; of two that take no longer than the choice itself, both, and takes the
+#' results of one. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()` repeats a
+#' body a fixed number of times. `nv_scan()` goes along the first dimension of some tensors, and stacks what
+#' its body gives for each. All of them work in [jit()] and outside of it, and inside each other. What they
+#' use of their surroundings they find by themselves.
 #'
-#' The state is a tensor, an R number, or a list of these, nested and named at will. It keeps its structure, dtypes and
-#' shapes from one repetition to the next.
+#' The state is a tensor, an R number, or a list of these, nested and named at will. It keeps its structure,
+#' dtypes and shapes from one repetition to the next.
 #'
-#' @section Gradients:
-#' [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards, these store what the derivative of
-#' the body reads, for each repetition: the memory is that of the intermediate values of the body times the number of
-#' repetitions. With `checkpoint = TRUE` they store the state alone, and compute the body once more on the way back.
-#' How often `nv_while()` repeats is not known in advance: it has no gradient.
+#' @section Gradients: [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards,
+#' these store what the derivative of the body reads, for each repetition: the memory is that of the
+#' intermediate values of the body times the number of repetitions. With `checkpoint = TRUE` they store the
+#' state alone, and compute the body once more on the way back. How often `nv_while()` repeats is not known in
+#' advance: it has no gradient.
 #'
 #' @param pred A 0-d boolean.
-#' @param true,false What to do in either case: an expression, evaluated in its own branch, or a function without arguments.
+#' @param true,false What to do in either case: an expression, evaluated in its own branch, or a function
+#'   without arguments.
 #' @param init The state at the beginning.
 #' @param cond A function of the state that gives a 0-d boolean.
-#' @param body A function that gives the next state: of the state for `nv_while()`, of the number of the repetition (an
-#'   `i32` from 1) and the state for `nv_for()`.
+#' @param body A function that gives the next state: of the state for `nv_while()`, of the number of the
+#'   repetition (an `i32` from 1) and the state for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
-#' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and what is stacked.
+#' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and
+#'   what is stacked.
 #' @param xs What to go along: tensors or R arrays of the same first size, in lists at will, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
-#' @return `nv_if()`: what the branch gave. `nv_while()` and `nv_for()`: the last state. `nv_scan()`: `list(carry = , ys = )`,
-#'   the last state and the stacked results, whose first dimension is that of `xs`.
-#' @section Errors:
-#' `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body changes the structure or a type of
-#' the state, or branches differ in theirs: it names the part of the state and both types.
+#' @return `nv_if()`: what the branch gave. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
+#'   `list(carry = , ys = )`, the last state and the stacked results, whose first dimension is that of `xs`.
+#' @section Errors: `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body
+#' changes the structure or a type of the state, or branches differ in theirs: it names the part of the state
+#' and both types.
 #' @references StableHLO specification, `if` and `while`.
 #' @examples
 #' x <- nv_scalar(3)
@@ -271,8 +274,8 @@ check_count <- function(n, name, hint = NULL) {
 
 #' Print a value while a program runs
 #'
-#' Inside of [jit()], `print()` shows a tracer once, while the function is traced. `nv_print()` is an op: it shows the
-#' elements whenever the program computes them, in each repetition of a loop too.
+#' Inside of [jit()], `print()` shows a tracer once, while the function is traced. `nv_print()` is an op: it
+#' shows the elements whenever the program computes them, in each repetition of a loop too.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param label A string that is shown before the value.

@@ -1,22 +1,24 @@
 #' Functions with a gradient of one's own
 #'
-#' Gives a function the derivative that you write instead of that of its ops: for a solution that was iterated for, where
-#' the derivative is known from theory; where the ops lose digits; or to clip, scale or redirect a gradient.
+#' Gives a function the derivative that you write instead of that of its ops: for a solution that was iterated
+#' for, where the derivative is known from theory; where the ops lose digits; or to clip, scale or redirect a
+#' gradient.
 #'
-#' Without [gradient()] the function is `f`. Where it is derived, `forward` takes its place, which gives the same value
-#' and whatever the derivative needs; then `backward` makes the gradients of the arguments of what was kept and of the
-#' gradient of the value. Both may use any ops and values of their surroundings. To be derived once more, `backward` must
-#' consist of ops that can be.
+#' Without [gradient()] the function is `f`. Where it is derived, `forward` takes its place, which gives the
+#' same value and whatever the derivative needs; then `backward` makes the gradients of the arguments of what
+#' was kept and of the gradient of the value. Both may use any ops and values of their surroundings. To be
+#' derived once more, `backward` must consist of ops that can be.
 #'
 #' @param f A function of tensors, or of lists of them.
-#' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors or lists of
-#'   them for `backward`.
-#' @param backward A function of `kept` and of the gradient of the value, in its structure, that gives a list with the
-#'   gradient of each argument of the call, in its structure, dtypes and shapes; or `NULL` for one that has none.
+#' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors
+#'   or lists of them for `backward`.
+#' @param backward A function of `kept` and of the gradient of the value, in its structure, that gives a list
+#'   with the gradient of each argument of the call, in its structure, dtypes and shapes; or `NULL` for one
+#'   that has none.
 #' @return A function with the arguments of `f`.
-#' @section Errors:
-#' `anvil_error_arg` if one of the three is no function, or gives something of another form. `anvil_error_structure` if
-#' `forward` gives another value than `f` by structure or type, or `backward` gradients of other types than the arguments.
+#' @section Errors: `anvil_error_arg` if one of the three is no function, or gives something of another form.
+#' `anvil_error_structure` if `forward` gives another value than `f` by structure or type, or `backward`
+#' gradients of other types than the arguments.
 #' @seealso [gradient()], [nv_stop_gradient()]
 #' @examples
 #' # log(1 + exp(x)), whose derivative does not overflow

@@ -1,17 +1,19 @@
 #' Dtypes
 #'
 #' The type of a tensor's elements. A dtype is spelled by its name: `i1` (booleans), `i8`, `i16`, `i32`, `i64`
-#' (signed integers), `ui8`, `ui16`, `ui32`, `ui64` (unsigned integers), `bf16`, `f16`, `f32`, `f64` (floats), `c64`,
-#' `c128` (complex numbers of two `f32` or `f64`). Functions that take a dtype take its name or a dtype object.
+#' (signed integers), `ui8`, `ui16`, `ui32`, `ui64` (unsigned integers), `bf16`, `f16`, `f32`, `f64` (floats),
+#' `c64`, `c128` (complex numbers of two `f32` or `f64`). Functions that take a dtype take its name or a dtype
+#' object.
 #'
-#' `f16` is the half precision of IEEE 754, with 11 digits (of 2) and numbers up to 65504; `bf16` has the range of `f32`
-#' and 8 digits. Ops on both compute in `f32` and round the result once, to the nearest number, ties to even.
+#' `f16` is the half precision of IEEE 754, with 11 digits (of 2) and numbers up to 65504; `bf16` has the
+#' range of `f32` and 8 digits. Ops on both compute in `f32` and round the result once, to the nearest number,
+#' ties to even.
 #'
 #' @param x For `as_dtype()`, a name or a dtype object; for `is_dtype()` any R object.
-#' @return `as_dtype()` gives an object of class `AnvilDtype`, with the class of its kind before it (`BooleanType`,
-#'   `IntegerType`, `UnsignedType`, `FloatType`, `BFloatType` for `bf16`, `ComplexType`) and the element `value`, the width in bits. It prints as
-#'   `<FloatType: 32>`, `as.character()` gives the name, and `==` compares it with a dtype or a name. `is_dtype()` gives
-#'   `TRUE` or `FALSE`.
+#' @return `as_dtype()` gives an object of class `AnvilDtype`, with the class of its kind before it
+#'   (`BooleanType`, `IntegerType`, `UnsignedType`, `FloatType`, `BFloatType` for `bf16`, `ComplexType`) and
+#'   the element `value`, the width in bits. It prints as `<FloatType: 32>`, `as.character()` gives the name,
+#'   and `==` compares it with a dtype or a name. `is_dtype()` gives `TRUE` or `FALSE`.
 #' @section Errors:
 #' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for anything else.
 #' @seealso [dtype()] for the dtype of a value, [common_dtype()] for promotion.
@@ -67,14 +69,14 @@ Ops.AnvilDtype <- function(e1, e2) {
 
 #' Type and place of a value
 #'
-#' What is known of a tensor, of a value that is being traced, and of an abstract tensor. An R number, logical or array
-#' is taken as the operand that it would be: a double is an ambiguous `f32`, an integer an ambiguous `i32`, a complex
-#' number an ambiguous `c64`, a logical a known `i1`.
+#' What is known of a tensor, of a value that is being traced, and of an abstract tensor. An R number, logical
+#' or array is taken as the operand that it would be: a double is an ambiguous `f32`, an integer an ambiguous
+#' `i32`, a complex number an ambiguous `c64`, a logical a known `i1`.
 #'
 #' @param x A tensor, a traced value, an abstract tensor, or an R number, logical or array.
-#' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the dimensions, an integer vector that is
-#'   empty for a 0-d value; `ndims()` their number; `ambiguous()` `TRUE` or `FALSE`; `device()` a string, now always
-#'   `"cpu"`.
+#' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the dimensions, an integer
+#'   vector that is empty for a 0-d value; `ndims()` their number; `ambiguous()` `TRUE` or `FALSE`; `device()`
+#'   a string, now always `"cpu"`.
 #' @section Errors:
 #' `anvil_error_arg` for anything else.
 #' @examples

@@ -1,9 +1,11 @@
-# A user's function with example arguments as a program: what stablehlo(), explain_plan() and memory_plan() begin with.
+# A user's function with example arguments as a program: what stablehlo(), explain_plan() and memory_plan()
+# begin with.
 
-# Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else is passed as it
-# is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those that became inputs; `leaves`,
-# the numbers of the inputs in the structure of these arguments, by their names; and `donated`, a flag for each input.
-# `where` is the call in which the user gave the function, `advice` what to do instead of giving traced values.
+# Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else
+# is passed as it is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those
+# that became inputs; `leaves`, the numbers of the inputs in the structure of these arguments, by their names;
+# and `donated`, a flag for each input. `where` is the call in which the user gave the function, `advice` what
+# to do instead of giving traced values.
 trace_example <- function(f, args, where, advice) {
   spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
   if (!is.null(spec)) f <- spec[[1L]]
@@ -34,8 +36,8 @@ trace_example <- function(f, args, where, advice) {
   list(graph = graph, args = args[!static], leaves = leaves, donated = donated)
 }
 
-# Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data nor static: an
-# error says what they could be.
+# Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data
+# nor static: an error says what they could be.
 is_data <- function(x) {
   is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x)
 }
@@ -53,7 +55,8 @@ check_taken <- function(f, names) {
   abort_arg("...", what, if (nzchar(names[extra][1L])) describe(names[extra][1L]) else "one more")
 }
 
-# The error for an argument that was left out and is needed, R's or that of one of our functions, in terms of the user's call.
+# The error for an argument that was left out and is needed, R's or that of one of our functions, in terms of
+# the user's call.
 say_left_out <- function(e, f, names, call) {
   for (name in setdiff(names(formals_of(f)), c(names, "..."))) {
     missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")

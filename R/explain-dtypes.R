@@ -1,7 +1,8 @@
 #' Ask why a result has its dtype
 #'
-#' Traces a function and reports every conversion that promotion makes on the way: the line and the call of yours that
-#' caused it, the rule that decided, and what it may do to the values. Only types are looked at; nothing is computed.
+#' Traces a function and reports every conversion that promotion makes on the way: the line and the call of
+#' yours that caused it, the rule that decided, and what it may do to the values. Only types are looked at;
+#' nothing is computed.
 #'
 #' | class | what may happen to a value | example |
 #' |---|---|---|
@@ -11,44 +12,49 @@
 #' | wraps | an integer keeps only its low bits | `300L` next to an `i8` |
 #' | drops sign | a negative number becomes another one | `-1L` next to a `ui8` |
 #'
-#' The class follows from the two dtypes and is the worst that can happen to any value of the first. There are three
-#' refinements:
+#' The class follows from the two dtypes and is the worst that can happen to any value of the first. There are
+#' three refinements:
 #'
 #' * A number written in the function is judged by its value: `1L` next to an `i8` is lossless.
-#' * An R array is judged by what R stores, so an array of doubles that is computed with as `f32` is rounded. A single R
-#'   number among the arguments is not: it is a guess from the start, and is judged by its ambiguous type.
+#' * An R array is judged by what R stores, so an array of doubles that is computed with as `f32` is rounded.
+#'   A single R number among the arguments is not: it is a guess from the start, and is judged by its
+#'   ambiguous type.
 #' * The only dtype that overflows is `f16`, whose largest number is 65504.
 #'
 #' What you convert yourself, with [nv_convert()], is not reported.
 #'
-#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in which a
-#' conversion is of one of the classes that it names; the field `conversions` of the warning is such a report.
+#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in
+#' which a conversion is of one of the classes that it names; the field `conversions` of the warning is such a
+#' report.
 #'
-#' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static arguments.
-#' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays, and lists of these.
+#' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static
+#'   arguments.
+#' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays,
+#'   and lists of these.
 #' @param static Names of arguments that are passed to the function as they are.
-#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those that `f` was
-#'   jitted with.
+#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those
+#'   that `f` was jitted with.
 #' @param x,object A report.
 #' @param n Most conversions that are printed.
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
 #'
 #'   * `call`: the call of yours that needed it.
-#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions; `Rscript` keeps them
-#'     after `options(keep.source = TRUE)`. knitr drops them from version 1.0 of the package evaluate on; before, they
-#'     count from the start of the chunk. `file` is empty for code that was not read from a file.
+#'   * `file`, `line`: where that call stands, if R knows. R keeps lines in interactive sessions; `Rscript`
+#'     keeps them after `options(keep.source = TRUE)`. knitr drops them from version 1.0 of the package
+#'     evaluate on; before, they count from the start of the chunk. `file` is empty for code that was not read
+#'     from a file.
 #'   * `operands`: the types of all operands that were promoted together.
-#'   * `operand`, `from`, `stored`, `to`: which of them was converted, by position; its type; the dtype that holds its
-#'     values; and the type that it became.
+#'   * `operand`, `from`, `stored`, `to`: which of them was converted, by position; its type; the dtype that
+#'     holds its values; and the type that it became.
 #'   * `rule`: why.
 #'   * `class`: what may happen to the values, an ordered factor in the order of the table above.
 #'   * `times`: how often the same happened at the same place.
 #'
-#'   The attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the rules.
-#'   `summary()` gives the number of conversions of each class.
-#' @section Errors:
-#' `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor nor number, for unknown rules,
-#' and for `rules` or `static` where `f` was jitted with its own; and what `f` raises while it is traced.
+#'   The attributes `inputs` and `outputs` hold the types of arguments and results, `rules` the name of the
+#'   rules. `summary()` gives the number of conversions of each class.
+#' @section Errors: `anvil_error_arg` if `f` is no function, for an argument or result that is neither tensor
+#' nor number, for unknown rules, and for `rules` or `static` where `f` was jitted with its own; and what `f`
+#' raises while it is traced.
 #' @seealso [common_dtype()], [with_promotion_rules()], `vignette("type-promotion", "anvil")`
 #' @examples
 #' predict <- function(x, beta, offset) {
@@ -91,7 +97,8 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
   structure(report, inputs = inputs %||% character(), outputs = outputs, rules = rules)
 }
 
-# The names that the arguments of a call of f match: by name, and by position; those of `...` keep theirs, or have none.
+# The names that the arguments of a call of f match: by name, and by position; those of `...` keep theirs, or
+# have none.
 argument_names <- function(f, args) {
   formals <- names(formals_of(f))
   given <- names(args) %||% rep("", length(args))

@@ -34,8 +34,8 @@ readable_file <- function(path) {
   abort_file("read", path, reason)
 }
 
-# Where a file is written that a path names: at the end of its links, so that these stay. What is there must be such a file, or
-# with `folder` such a folder, that may be replaced.
+# Where a file is written that a path names: at the end of its links, so that these stay. What is there must
+# be such a file, or with `folder` such a folder, that may be replaced.
 writable_target <- function(path, folder = FALSE) {
   refuse <- function(reason, hint) abort_file("write", path, reason, hint)
   at <- .Call(anvil_file_target, path)
@@ -59,8 +59,8 @@ writable_target <- function(path, folder = FALSE) {
 # A name beside the target, for what will take its place. The caller unlinks it.
 part_of <- function(target) tempfile(".anvil-", dirname(target))
 
-# Writes a file through a connection under another name in the same folder, then gives it its name: whoever looks sees
-# the old file or the new one.
+# Writes a file through a connection under another name in the same folder, then gives it its name: whoever
+# looks sees the old file or the new one.
 write_whole <- function(path, write) {
   target <- writable_target(path)
   part <- part_of(target)
@@ -86,8 +86,8 @@ replace_file <- function(part, target) {
   rename_to(part, target)
 }
 
-# Puts a folder in the place of another, or of none; without `part` the other goes. The old one stays until the new one has its
-# name, and comes back if it does not get it.
+# Puts a folder in the place of another, or of none; without `part` the other goes. The old one stays until
+# the new one has its name, and comes back if it does not get it.
 replace_folder <- function(part, target) {
   old <- part_of(target)
   done <- FALSE

@@ -1,33 +1,34 @@
-# Generics of base R that need more than their op: the others are generated in ops-generics.R. One class, AnvilValue,
-# for tensors and tracers, so that an expression of both finds one method.
+# Generics of base R that need more than their op: the others are generated in ops-generics.R. One class,
+# AnvilValue, for tensors and tracers, so that an expression of both finds one method.
 
 #' Base R's functions on tensors
 #'
-#' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers, alone or
-#' mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt exp expm1 log log1p
-#' log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc
-#' round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan is.finite is.infinite`, `%*%`,
-#' `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see [nv_subset()].
+#' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers,
+#' alone or mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt
+#' exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma
+#' trigamma floor ceiling trunc round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan
+#' is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see
+#' [nv_subset()].
 #'
-#' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d (nothing is
-#' recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise; there is no `NA`, so
-#' `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: what
-#' compares, rounds or has a sign refuses them; where a function has a branch cut, the sign of a zero says on which side
-#' of it a number is, as in C99, which base R does for some functions only.
+#' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
+#' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
+#' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
+#' tensors have no order, as in R: what compares, rounds or has a sign refuses them; where a function has a
+#' branch cut, the sign of a zero says on which side of it a number is, as in C99, which base R does for some
+#' functions only.
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.
-#' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as in R.
-#'   Integers stay integers.
+#' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as
+#'   in R. Integers stay integers.
 #' @param dims Dimensions to reduce, from 1; `NULL` is all.
 #' @param drop Whether reduced dimensions disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
-#' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are reduced
-#'   together. Not used otherwise.
+#' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
+#'   reduced together. Not used otherwise.
 #' @return A tensor, as from the op of that name.
-#' @section Errors:
-#' `anvil_error_unsupported` for a function of these groups without a counterpart, `anvil_error_dtype` for complex numbers
-#' where an order is needed, otherwise as the op.
+#' @section Errors: `anvil_error_unsupported` for a function of these groups without a counterpart,
+#' `anvil_error_dtype` for complex numbers where an order is needed, otherwise as the op.
 #' @examples
 #' x <- nv_tensor(c(1, 2, 4))
 #' log(x, base = 2)
@@ -62,8 +63,8 @@ round.AnvilValue <- function(x, digits = 0) {
   nv_convert(rounded, dtype(x), ambiguous(x))
 }
 
-# Of the two neighbours with so many decimals the nearer one, or the even one: the algorithm of R >= 4.0. Dividing by a
-# power of ten gives the neighbours correctly rounded, multiplying by 0.1 would not.
+# Of the two neighbours with so many decimals the nearer one, or the even one: the algorithm of R >= 4.0.
+# Dividing by a power of ten gives the neighbours correctly rounded, multiplying by 0.1 would not.
 round_float <- function(x, unit, decimals) {
   scaled <- if (decimals) x * unit else x / unit
   low <- nv_floor(scaled)
@@ -110,7 +111,8 @@ mean.AnvilValue <- function(x, dims = NULL, drop = TRUE, trim = 0, na.rm = FALSE
 Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
   check_dots(..., .values = TRUE)
   check_na_rm(na.rm)
-  # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the widest.
+  # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
+  # widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
   reduce <- function(op, combine) {
     out <- NULL

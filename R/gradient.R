@@ -1,35 +1,39 @@
 #' Gradients
 #'
-#' `gradient(f)` is a function with the arguments of `f` that gives the gradient of what `f` returns, one float;
-#' `value_and_gradient(f)` gives both. `vjp()` is for functions with any results: it gives the value and a function that
-#' takes gradients of the results to those of the arguments.
+#' `gradient(f)` is a function with the arguments of `f` that gives the gradient of what `f` returns, one
+#' float; `value_and_gradient(f)` gives both. `vjp()` is for functions with any results: it gives the value
+#' and a function that takes gradients of the results to those of the arguments.
 #'
-#' Gradients are exact derivatives of the ops that `f` consists of, computed backwards from the result (reverse mode):
-#' all partial derivatives together cost a few times what `f` costs. They are made of ops themselves, so that a function
-#' that calls `gradient()` can be derived again. Outside of [jit()] the function is traced at each call;
-#' `jit(gradient(f))` does so once for arguments of the same types.
+#' Gradients are exact derivatives of the ops that `f` consists of, computed backwards from the result
+#' (reverse mode): all partial derivatives together cost a few times what `f` costs. They are made of ops
+#' themselves, so that a function that calls `gradient()` can be derived again. Outside of [jit()] the
+#' function is traced at each call; `jit(gradient(f))` does so once for arguments of the same types.
 #'
-#' @section Where functions have corners:
-#' `max()`, `min()` and their like split the gradient evenly among what is equal; the gradient of `abs()` is 0 at 0, of
-#' [nv_clamp()] that of the operand at the bounds; rounding, comparisons, integers and booleans have none. Where a
-#' function is vertical, as `sqrt()` is at 0, it is infinite. A value that [nv_ifelse()] does not choose has the gradient 0,
-#' even where it is infinite or not a number.
+#' @section Where functions have corners: `max()`, `min()` and their like split the gradient evenly among what
+#' is equal; the gradient of `abs()` is 0 at 0, of [nv_clamp()] that of the operand at the bounds; rounding,
+#' comparisons, integers and booleans have none. Where a function is vertical, as `sqrt()` is at 0, it is
+#' infinite. A value that [nv_ifelse()] does not choose has the gradient 0, even where it is infinite or not a
+#' number.
 #'
-#' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one 0-d float.
-#' @param wrt What to derive by: names or positions of arguments, or paths into them as in `"params$w[[1]]"`; all leaves
-#'   there are float tensors. `NULL` for all arguments that are given. Others may be anything.
-#' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is derived; `aux` is any result beside it.
+#' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
+#'   0-d float.
+#' @param wrt What to derive by: names or positions of arguments, or paths into them as in `"params$w[[1]]"`;
+#'   all leaves there are float tensors. `NULL` for all arguments that are given. Others may be anything.
+#' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is derived; `aux` is any result
+#'   beside it.
 #' @param ... Arguments of `f`: float tensors, or lists of them.
-#' @return `gradient()`: a function that returns a list, with an element for each of `wrt` by name, of the structure, dtypes,
-#'   shapes and ambiguity of what it is the gradient of. An input that has no part in the result has zeros.
+#' @return `gradient()`: a function that returns a list, with an element for each of `wrt` by name, of the
+#'   structure, dtypes, shapes and ambiguity of what it is the gradient of. An input that has no part in the
+#'   result has zeros.
 #'
-#'   `value_and_gradient()`: a function that returns `list(value = , gradient = )`, with `aux = ` if `has_aux`.
+#'   `value_and_gradient()`: a function that returns `list(value = , gradient = )`, with `aux = ` if
+#'   `has_aux`.
 #'
-#'   `vjp()`: `list(value = , pullback = )`. `pullback()` takes gradients of the results, in their structure, and returns
-#'   those of the arguments as a list. It computes the value again.
-#' @section Errors:
-#' `anvil_error_arg` if `f` is no function, or `wrt` is no such choice. When the functions are called: `anvil_error_grad` if
-#' something in `wrt` is not a float tensor, if the result is not one 0-d float, or an op on the way has no derivative.
+#'   `vjp()`: `list(value = , pullback = )`. `pullback()` takes gradients of the results, in their structure,
+#'   and returns those of the arguments as a list. It computes the value again.
+#' @section Errors: `anvil_error_arg` if `f` is no function, or `wrt` is no such choice. When the functions
+#' are called: `anvil_error_grad` if something in `wrt` is not a float tensor, if the result is not one 0-d
+#' float, or an op on the way has no derivative.
 #' @references A. Griewank and A. Walther, *Evaluating Derivatives* (2008).
 #' @seealso [nv_stop_gradient()]
 #' @examples

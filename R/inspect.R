@@ -1,14 +1,15 @@
 #' What a jitted function keeps
 #'
-#' `cache_info()` counts; `explain_cache()` says, for each program that is kept, for which arguments it was made and what
-#' in them was new: the argument, or the part of a list, that no earlier program was made for.
+#' `cache_info()` counts; `explain_cache()` says, for each program that is kept, for which arguments it was
+#' made and what in them was new: the argument, or the part of a list, that no earlier program was made for.
 #'
 #' @param f A function made by [jit()].
 #' @param x An explanation.
 #' @param ... Not used.
-#' @return `cache_info()` gives a list of whole numbers: `size`, the most programs that are kept; `entries`, those that
-#'   are; `hits`, calls that a kept program served; `misses`, calls that were traced. `explain_cache()` gives a data frame
-#'   with one row for each program, oldest first: `arguments`, `hits`, and `reason`; it has a print method.
+#' @return `cache_info()` gives a list of whole numbers: `size`, the most programs that are kept; `entries`,
+#'   those that are; `hits`, calls that a kept program served; `misses`, calls that were traced.
+#'   `explain_cache()` gives a data frame with one row for each program, oldest first: `arguments`, `hits`,
+#'   and `reason`; it has a print method.
 #' @section Errors:
 #' `anvil_error_arg` for anything but a jitted function.
 #' @examples

@@ -1,55 +1,56 @@
 #' Compile a function when it is first called
 #'
-#' `jit(f)` is a function with the arguments of `f`. Its first call with arguments of some types runs `f` once on
-#' tracers, which records a graph; the graph is simplified and kept. Every later call with the same types runs the graph:
-#' no R code of `f`.
+#' `jit(f)` is a function with the arguments of `f`. Its first call with arguments of some types runs `f` once
+#' on tracers, which records a graph; the graph is simplified and kept. Every later call with the same types
+#' runs the graph: no R code of `f`.
 #'
-#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, nested and named at will; results likewise.
-#' An R number is an operand like one written in `f`: ambiguous, and with all its digits until it meets a dtype. `NULL`
-#' stands for itself. Arguments that are left out keep their defaults, which are evaluated while `f` is traced, so they
-#' may use the other arguments. Tensors that `f` finds outside of its arguments are captured as constants when it is
-#' traced; a later change of the variable is not seen.
+#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, nested and named at will;
+#' results likewise. An R number is an operand like one written in `f`: ambiguous, and with all its digits
+#' until it meets a dtype. `NULL` stands for itself. Arguments that are left out keep their defaults, which
+#' are evaluated while `f` is traced, so they may use the other arguments. Tensors that `f` finds outside of
+#' its arguments are captured as constants when it is traced; a later change of the variable is not seen.
 #'
-#' What `f` does beside computing (printing, drawing R's random numbers, assigning elsewhere) happens only when it is
-#' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one is an error.
+#' What `f` does beside computing (printing, drawing R's random numbers, assigning elsewhere) happens only
+#' when it is traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
+#' is an error.
 #'
-#' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part of the outer
-#' graph, or run at once.
+#' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part
+#' of the outer graph, or run at once.
 #'
 #' @param f A function of tensors.
-#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each value, see
-#'   below.
+#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each
+#'   value, see below.
 #' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
-#' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given away cannot be
-#'   used again: that is an error of class `anvil_error_donated`. If anything but the caller's own variable refers to the
-#'   tensor, nothing is given away, and the results get memory of their own. A list refers to its elements: after
-#'   `w <- out$w`, `step(w)` gives nothing away, while `step(out$w)` does, and so does a list as the argument,
-#'   `state <- step(state)`.
+#' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given
+#'   away cannot be used again: that is an error of class `anvil_error_donated`. If anything but the caller's
+#'   own variable refers to the tensor, nothing is given away, and the results get memory of their own. A list
+#'   refers to its elements: after `w <- out$w`, `step(w)` gives nothing away, while `step(out$w)` does, and
+#'   so does a list as the argument, `state <- step(state)`.
 #' @param device `"cpu"`.
-#' @param rules Name of the rules of promotion that `f` is traced by, one of [promotion_rules()]; `NULL` for those that hold
-#'   when it is called, see [with_promotion_rules()].
-#' @param warn_promotion Classes of conversions to warn of when `f` is traced, see [explain_dtypes()]: any of `"lossless"`,
-#'   `"rounds"`, `"overflows"`, `"wraps"` and `"drops sign"`.
+#' @param rules Name of the rules of promotion that `f` is traced by, one of [promotion_rules()]; `NULL` for
+#'   those that hold when it is called, see [with_promotion_rules()].
+#' @param warn_promotion Classes of conversions to warn of when `f` is traced, see [explain_dtypes()]: any of
+#'   `"lossless"`, `"rounds"`, `"overflows"`, `"wraps"` and `"drops sign"`.
 #' @param expr An expression.
 #' @param x A jitted function.
 #' @param ... Not used.
-#' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression, traced and run
-#'   as one program, with tensors that it refers to as constants.
-#' @section Static arguments:
-#' A program serves later calls with the same static arguments. Vectors, lists, data frames, code and S4 objects are the same
-#' if they are identical bit by bit: `0` is not `-0`, nor `NA` any other `NaN`. Functions are the same if their code is, and
-#' if the variables that they use have the same values as when `f` was traced: a variable that was given another value since
-#' makes another program. Variables of packages are taken to be constant. To look at the variables of a function of your own
-#' takes 20 to 100 microseconds per call, of a package's none.
+#' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression,
+#'   traced and run as one program, with tensors that it refers to as constants.
+#' @section Static arguments: A program serves later calls with the same static arguments. Vectors, lists,
+#' data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor `NA`
+#' any other `NaN`. Functions are the same if their code is, and if the variables that they use have the same
+#' values as when `f` was traced: a variable that was given another value since makes another program.
+#' Variables of packages are taken to be constant. To look at the variables of a function of your own takes 20
+#' to 100 microseconds per call, of a package's none.
 #'
-#' What may change and still be the same object cannot be compared: environments, and with them R6 objects, formulas and
-#' functions that use such, and pointers of other packages. These are errors of class `anvil_error_static`.
-#' @section Errors:
-#' `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or one both, or `cache_size` is not
-#' a whole number of at least 1, or for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or
-#' result that is neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer;
-#' `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`; `anvil_error_static`;
-#' and what the ops of `f` raise.
+#' What may change and still be the same object cannot be compared: environments, and with them R6 objects,
+#' formulas and functions that use such, and pointers of other packages. These are errors of class
+#' `anvil_error_static`.
+#' @section Errors: `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or
+#' one both, or `cache_size` is not a whole number of at least 1, or for unknown rules or classes. When it is
+#' called: `anvil_error_arg` for an argument or result that is neither tensor, number nor a list;
+#' `anvil_error_concrete` where `f` needs the value of a tracer; `anvil_error_leaked_tracer` for a tracer that
+#' was kept from another trace; `anvil_error_donated`; `anvil_error_static`; and what the ops of `f` raise.
 #' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
 #' @examples
 #' f <- jit(function(x, w) tanh(x %*% w) + 1)
@@ -92,9 +93,9 @@ jit <- function(
   jit_closure(f, fm, .Call(anvil_jit_new, spec))
 }
 
-# A function with the formals of f whose body is one native call. The routine is named by a string, so that a jitted
-# function can be saved and sent to other processes. An argument that was left out is passed as R's empty
-# environment, a value that is the same in every session.
+# A function with the formals of f whose body is one native call. The routine is named by a string, so that a
+# jitted function can be saved and sent to other processes. An argument that was left out is passed as R's
+# empty environment, a value that is the same in every session.
 jit_closure <- function(f, fm, handle) {
   pass <- function(name) {
     symbol <- as.name(name)
@@ -123,8 +124,8 @@ check_names <- function(arg, x, names) {
   }
 }
 
-# The arguments that a function has, those of a primitive function too. The few that are part of R's grammar, such as `[`,
-# have none that R knows of: they take whatever they are given.
+# The arguments that a function has, those of a primitive function too. The few that are part of R's grammar,
+# such as `[`, have none that R knows of: they take whatever they are given.
 formals_of <- function(f) if (is.null(taken <- args(f))) alist(... = ) else formals(taken)
 
 # Told by its code: the class can be another one's.
@@ -155,7 +156,8 @@ jit_miss <- function(arguments) {
 
   f <- spec[[1L]]
   if (.Call(anvil_trace_depth) > 0L) {
-    # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of their own.
+    # Inside a trace, f is part of it. R numbers become values of the trace, as they would be in a program of
+    # their own.
     data <- supplied & !static
     given[data] <- Map(lift_numbers, given[data], argument_places(names(given))[data])
     return(promoted_as(spec, call_function(f, given[supplied])))
@@ -192,8 +194,8 @@ lift_numbers <- function(x, place) {
   restore(x, Map(lift, found[[1L]][is_leaf], found[[2L]][is_leaf]))
 }
 
-# The leaves of a nested list, in order: all that is no list and not NULL. Rust walks nested lists, and refuses those that are
-# nested too deep.
+# The leaves of a nested list, in order: all that is no list and not NULL. Rust walks nested lists, and
+# refuses those that are nested too deep.
 unlist_leaves <- function(x) .Call(anvil_leaves, x)
 
 # The structure of a nested list with other leaves, in order.

@@ -1,28 +1,31 @@
 #' What memory a program takes
 #'
-#' `memory_plan()` traces and compiles a function and says how many bytes a call holds at once, at most, and what for. The
-#' function is not run, and the arguments need not exist.
+#' `memory_plan()` traces and compiles a function and says how many bytes a call holds at once, at most, and
+#' what for. The function is not run, and the arguments need not exist.
 #'
-#' * `inputs`: the arguments. One that is donated is here, and an output that takes over its memory is not among the
-#'   outputs.
+#' * `inputs`: the arguments. One that is donated is here, and an output that takes over its memory is not
+#'   among the outputs.
 #' * `constants`: tensors that `f` finds outside of its arguments, and numbers.
 #' * `outputs`: the results.
-#' * `scratch`: temporary values, in one piece of memory that is kept between calls. Values that are not needed at the
-#'   same time share a place, and most values of elementwise code are never in memory as a whole.
-#' * `regions`: what branches and loops hold: temporary values of their own, and two buffers for all that a loop carries.
+#' * `scratch`: temporary values, in one piece of memory that is kept between calls. Values that are not
+#'   needed at the same time share a place, and most values of elementwise code are never in memory as a
+#'   whole.
+#' * `regions`: what branches and loops hold: temporary values of their own, and two buffers for all that a
+#'   loop carries.
 #'
-#' Threads have a few kilobytes each beside this, and products of matrices blocks that stay in the cache. What a product copies
-#' because it is transposed or repeated is not counted.
+#' Threads have a few kilobytes each beside this, and products of matrices blocks that stay in the cache. What
+#' a product copies because it is transposed or repeated is not counted.
 #'
-#' Results from 128 kB on are in memory that anvil uses again, up to an eighth of what the machine or the control group
-#' has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()] counts half of the bytes of
-#' such a result.
+#' Results from 128 kB on are in memory that anvil uses again, up to an eighth of what the machine or the
+#' control group has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()]
+#' counts half of the bytes of such a result.
 #'
 #' @inheritParams stablehlo
 #' @param x A plan.
-#' @return An object of class `AnvilMemoryPlan`: a list of `peak`, `inputs`, `constants`, `outputs`, `scratch` and `regions`,
-#'   in bytes, and of `steps`, a data frame with a row for each step of the program in their order: `step` says what is done,
-#'   `scratch` how many bytes of temporary values are there then. Printed, it shows the steps with most of them.
+#' @return An object of class `AnvilMemoryPlan`: a list of `peak`, `inputs`, `constants`, `outputs`, `scratch`
+#'   and `regions`, in bytes, and of `steps`, a data frame with a row for each step of the program in their
+#'   order: `step` says what is done, `scratch` how many bytes of temporary values are there then. Printed, it
+#'   shows the steps with most of them.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [explain_plan()], [jit()] and its argument `donate`

@@ -2,22 +2,26 @@
 #'
 #' `nv_write_npy()` writes a tensor as a `.npy` file, the format of `numpy.save()`; `nv_read_npy()` reads one.
 #'
-#' Elements are written as they are in memory, in column-major order (`fortran_order: True`), which NumPy reads as it reads
-#' its own. Files in either order and of either byte order can be read, of the versions 1.0 to 3.0 of the format.
+#' Elements are written as they are in memory, in column-major order (`fortran_order: True`), which NumPy
+#' reads as it reads its own. Files in either order and of either byte order can be read, of the versions 1.0
+#' to 3.0 of the format.
 #'
-#' NumPy has no `bf16`. As Python's `ml_dtypes` package does, it is stored as two bytes without a type (`V2`); in Python
-#' `x.view(ml_dtypes.bfloat16)` gives the numbers again, here `nv_read_npy(path, dtype = "bf16")`.
+#' NumPy has no `bf16`. As Python's `ml_dtypes` package does, it is stored as two bytes without a type (`V2`);
+#' in Python `x.view(ml_dtypes.bfloat16)` gives the numbers again, here `nv_read_npy(path, dtype = "bf16")`.
 #'
-#' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a jitted function
-#'   is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as `c128`.
-#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end, and keeps its mode.
-#'   Links are followed. What is there and no regular file, such as a folder, a device or a pipe, is left alone.
+#' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a
+#'   jitted function is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as
+#'   `c128`.
+#' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end,
+#'   and keeps its mode. Links are followed. What is there and no regular file, such as a folder, a device or
+#'   a pipe, is left alone.
 #' @param dtype The dtype of the elements: its name, or a dtype object. `NULL` is the one that the file names.
-#' @return `nv_write_npy()`: `path`, invisibly. `nv_read_npy()`: a tensor of known dtype, and the shape of the file's array.
-#' @section Errors:
-#' `anvil_error_file`, with the fields `path` and `reason`, for a file that cannot be read or written, that is no `.npy`
-#' file or is shorter or longer than it says; also for headers that NumPy refuses. `anvil_error_dtype` for elements that no dtype has (objects, strings, times,
-#' records), and if `dtype` is not the file's. `anvil_error_arg` for an `x` that is no tensor, and a path that is no string.
+#' @return `nv_write_npy()`: `path`, invisibly. `nv_read_npy()`: a tensor of known dtype, and the shape of the
+#'   file's array.
+#' @section Errors: `anvil_error_file`, with the fields `path` and `reason`, for a file that cannot be read or
+#' written, that is no `.npy` file or is shorter or longer than it says; also for headers that NumPy refuses.
+#' `anvil_error_dtype` for elements that no dtype has (objects, strings, times, records), and if `dtype` is
+#' not the file's. `anvil_error_arg` for an `x` that is no tensor, and a path that is no string.
 #' @references NumPy reference, `numpy.lib.format`.
 #' @examples
 #' path <- tempfile(fileext = ".npy")
@@ -95,7 +99,8 @@ write_npy <- function(x, con) {
   write_elements(record$data, con)
 }
 
-# writeBin() takes less than 2^31 bytes at once, and readBin() as many. Parts of a vector cost more than the whole.
+# writeBin() takes less than 2^31 bytes at once, and readBin() as many. Parts of a vector cost more than the
+# whole.
 write_elements <- function(data, con, at_once = 2^30 / element_bytes(typeof(data))) {
   if (length(data) <= at_once) return(writeBin(data, con))
   for (first in seq(1, length(data), by = at_once)) {
@@ -149,7 +154,8 @@ read_npy_header <- function(con, path) {
   c(dict, list(offset = 8 + base::length(size) + length))
 }
 
-# The three entries of a header, a Python dict; NULL for anything else. As Python reads it, but each key stands there once.
+# The three entries of a header, a Python dict; NULL for anything else. As Python reads it, but each key
+# stands there once.
 npy_dict <- function(text) {
   quoted <- "(?:'[^'\n]*'|\"[^\"\n]*\")"
   # Python 2 wrote sizes as 2L. A tuple of one has a comma, and no number begins with 0.

@@ -1,6 +1,6 @@
-# Objects that are lists or data frames underneath, so that anyone may change their parts. What R says when a method meets such
-# a part names an expression of ours; it becomes an error about the argument. Tensors, tracers, graphs and handles are read by
-# Rust, which checks them.
+# Objects that are lists or data frames underneath, so that anyone may change their parts. What R says when a
+# method meets such a part names an expression of ours; it becomes an error about the argument. Tensors,
+# tracers, graphs and handles are read by Rust, which checks them.
 
 listed_classes <- c(
   "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation", "AnvilDtypeReport",
@@ -13,7 +13,8 @@ reading_parts <- function(method) {
   method
 }
 
-# Evaluates what reads the parts of an object. R only warns of a data frame whose columns are of several lengths.
+# Evaluates what reads the parts of an object. R only warns of a data frame whose columns are of several
+# lengths.
 as_made <- function(x, expr) {
   refuse <- function(e) {
     if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)

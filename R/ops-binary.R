@@ -51,8 +51,8 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 
 #' Product that is 0 wherever the second operand is 0
 #'
-#' Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0. Elsewhere it is
-#' the product.
+#' Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
+#' Elsewhere it is the product.
 #'
 #' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -67,10 +67,10 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 
 #' Quotient
 #'
-#' Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
-#' to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
-#' smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor underflow on the
-#' way.
+#' Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert
+#' one of them to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for
+#' unsigned ones; the smallest signed integer divided by -1 is itself. Quotients of complex numbers
+#' neither overflow nor underflow on the way.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -87,8 +87,8 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 
 #' Power, `lhs` to the `rhs`
 #'
-#' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1. Of complex
-#' numbers the principal value.
+#' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+#' Of complex numbers the principal value.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -138,8 +138,8 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 
 #' Quotient rounded down, R's `%/%`
 #'
-#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite dividend: that is
-#' infinite, as in R, where NumPy and PyTorch have NaN.
+#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite
+#' dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
@@ -186,7 +186,7 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #' @export
 nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 
-#' Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant
+#' Angle of the point (`rhs`, `lhs`) in radians: inverse tangent of `lhs / rhs` in its quadrant
 #'
 #' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.

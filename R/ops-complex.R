@@ -1,12 +1,13 @@
 #' Complex numbers from their parts
 #'
-#' @param re,im Real and imaginary part: tensors or traced values of floats, or R numbers or arrays. They are promoted to
-#'   their common dtype, 16-bit floats and integers to `f32`; shapes must be equal, or one of them 0-d.
+#' @param re,im Real and imaginary part: tensors or traced values of floats, or R numbers or arrays. They are
+#'   promoted to their common dtype, 16-bit floats and integers to `f32`; shapes must be equal, or one of them
+#'   0-d.
 #' @return A tensor of dtype `c64` from `f32` and of `c128` from `f64`; ambiguous if both parts are.
-#' @section Errors:
-#' `anvil_error_dtype` for complex operands, `anvil_error_shape` with both shapes if they differ and neither is 0-d.
-#' @seealso [nv_real()], [nv_imag()], [nv_abs()], [nv_arg()], [nv_conj()]; `Re()`, `Im()`, `Mod()`, `Arg()` and `Conj()`
-#'   do the same on tensors.
+#' @section Errors: `anvil_error_dtype` for complex operands, `anvil_error_shape` with both shapes if they
+#' differ and neither is 0-d.
+#' @seealso [nv_real()], [nv_imag()], [nv_abs()], [nv_arg()], [nv_conj()]; `Re()`, `Im()`, `Mod()`, `Arg()`
+#'   and `Conj()` do the same on tensors.
 #' @examples
 #' nv_complex(nv_tensor(c(1, 2)), 1)
 #' @export

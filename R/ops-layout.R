@@ -4,8 +4,9 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param shape Sizes of the dimensions of the result.
-#' @param order Order in which elements are read from `operand` and written to the result: `"row"`, last dimension
-#'   fastest, as in StableHLO, JAX and NumPy; or `"column"`, first dimension fastest, as [array()] and `dim<-` do.
+#' @param order Order in which elements are read from `operand` and written to the result: `"row"`, last
+#'   dimension fastest, as in StableHLO, JAX and NumPy; or `"column"`, first dimension fastest, as [array()]
+#'   and `dim<-` do.
 #' @return A tensor of shape `shape`, and of `operand`'s dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_shape` if the sizes differ, `anvil_error_arg` for a shape or order that is none.
@@ -23,8 +24,10 @@ nv_reshape <- function(operand, shape, order = "row") {
 #' Dimensions in another order. `t(x)` reverses them.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param permutation The dimension numbers of `operand`, from 1, in the order of the result. `NULL` reverses them.
-#' @return A tensor whose dimension `i` is dimension `permutation[i]` of `operand`; of the same dtype and ambiguity.
+#' @param permutation The dimension numbers of `operand`, from 1, in the order of the result. `NULL` reverses
+#'   them.
+#' @return A tensor whose dimension `i` is dimension `permutation[i]` of `operand`; of the same dtype and
+#'   ambiguity.
 #' @section Errors:
 #' `anvil_error_axis` unless `permutation` holds each dimension once.
 #' @examples
@@ -37,9 +40,9 @@ nv_transpose <- function(operand, permutation = NULL) {
 
 #' Broadcast
 #'
-#' Elements repeated along new dimensions and dimensions of size 1. `nv_broadcast_to()` repeats one value to a shape,
-#' `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only the 0-d ones among them, which
-#' is what every op does by itself.
+#' Elements repeated along new dimensions and dimensions of size 1. `nv_broadcast_to()` repeats one value to a
+#' shape, `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only the 0-d ones
+#' among them, which is what every op does by itself.
 #'
 #' Dimensions are aligned from the last, as in NumPy: sizes must be equal, or one of them 1.
 #'
@@ -73,13 +76,13 @@ nv_broadcast_scalars <- function(...) {
 #'
 #' Values side by side along one dimension.
 #'
-#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to their common
-#'   dtype. 0-d values get size 1 along the dimension, and are repeated along the others.
-#' @param dimension The dimension along which they are joined, from 1. It may be left out if no value has more than one.
+#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to
+#'   their common dtype. 0-d values get size 1 along the dimension, and are repeated along the others.
+#' @param dimension The dimension along which they are joined, from 1. It may be left out if no value has more
+#'   than one.
 #' @return A tensor whose size along `dimension` is the sum of theirs; ambiguous if all are.
-#' @section Errors:
-#' `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for a dimension out of range,
-#' `anvil_error_arg` if the dimension is needed, or there is nothing to join.
+#' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for a
+#' dimension out of range, `anvil_error_arg` if the dimension is needed, or there is nothing to join.
 #' @examples
 #' nv_concatenate(nv_tensor(1:2), 3L)
 #' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), dimension = 1)

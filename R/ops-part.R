@@ -32,7 +32,8 @@ nv_imag <- function(operand) .External(anvil_op, "imag", operand)
 
 #' Argument: the angle from the positive real axis, in radians
 #'
-#' Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
+#' Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted
+#' to `f32`.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,

@@ -1,16 +1,17 @@
 #' States of the random number generator
 #'
-#' Random tensors are drawn from a state, which is a tensor like any other: a draw returns the next state beside its
-#' values, and the same state gives the same values, eagerly and in [jit()], on any number of threads. There is no hidden
-#' generator, and R's own is left alone.
+#' Random tensors are drawn from a state, which is a tensor like any other: a draw returns the next state
+#' beside its values, and the same state gives the same values, eagerly and in [jit()], on any number of
+#' threads. There is no hidden generator, and R's own is left alone.
 #'
-#' `nv_rng_state()` makes a state of a seed. `nv_split_state()` makes several of one, for parts of a program that draw by
-#' themselves, such as chains or workers. The state that was split must not be drawn from again.
+#' `nv_rng_state()` makes a state of a seed. `nv_split_state()` makes several of one, for parts of a program
+#' that draw by themselves, such as chains or workers. The state that was split must not be drawn from again.
 #'
-#' A state is a `ui64[2]`: a key, and a counter that moves on with each draw. Of a seed, the key is the low 16 bits and the
-#' counter the high 16 bits. So seeds that differ by a multiple of 65536 have the same key, and what is drawn from them
-#' overlaps: take seeds from 0 to 65535, or split a state. The states of a split are random bits of the one that is
-#' split, 64 for the key and 64 for the counter: two of them have the same key with a probability of 2^-64.
+#' A state is a `ui64[2]`: a key, and a counter that moves on with each draw. Of a seed, the key is the low 16
+#' bits and the counter the high 16 bits. So seeds that differ by a multiple of 65536 have the same key, and
+#' what is drawn from them overlaps: take seeds from 0 to 65535, or split a state. The states of a split are
+#' random bits of the one that is split, 64 for the key and 64 for the counter: two of them have the same key
+#' with a probability of 2^-64.
 #'
 #' @param seed A whole number in the range of R's integers.
 #' @param state A state: from `nv_rng_state()`, `nv_split_state()`, or the `state` of an earlier draw.
@@ -19,8 +20,8 @@
 #' @section Errors:
 #' `anvil_error_arg` for a seed or number that is not as above, and for a state that is none.
 #' @seealso [nv_runif()] and the others that draw, [nv_rng_bits()]
-#' @references Claessen and Palka (2013), Splittable pseudorandom number generators using cryptographic hashing. The idea
-#'   is that of `jax.random.split()`; the states are others.
+#' @references Claessen and Palka (2013), Splittable pseudorandom number generators using cryptographic
+#'   hashing. The idea is that of `jax.random.split()`; the states are others.
 #' @examples
 #' state <- nv_rng_state(42)
 #' draw <- nv_runif(3, state)
@@ -38,14 +39,14 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 #'
 #' Integers of which every bit is 0 or 1 with the same probability: what all other draws are made of.
 #'
-#' The bits are those of XLA's `rng_bit_generator` on CPU, and so of `jax.lax.rng_bit_generator()`, for each state, shape
-#' and width. Elements are drawn in row-major order. 8 and 16 bits are the low ones of 32.
+#' The bits are those of XLA's `rng_bit_generator` on CPU, and so of `jax.lax.rng_bit_generator()`, for each
+#' state, shape and width. Elements are drawn in row-major order. 8 and 16 bits are the low ones of 32.
 #'
 #' Let `key` and `counter` be the two numbers of the state. ThreeFry makes block `i`, of 64 bits, of `key` and
-#' `counter + i`. It is one element of 64 bits; or two of 32 bits, which are neighbours along the first dimension of even
-#' size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the number whose low half is
-#' `counter` and whose high half is `key`, plus `i`. It is two or four elements in a row. The counter moves on by the
-#' number of blocks.
+#' `counter + i`. It is one element of 64 bits; or two of 32 bits, which are neighbours along the first
+#' dimension of even size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the
+#' number whose low half is `counter` and whose high half is `key`, plus `i`. It is two or four elements in a
+#' row. The counter moves on by the number of blocks.
 #'
 #' @param state A state, see [nv_rng_state()].
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
@@ -69,42 +70,46 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 
 #' Random numbers
 #'
-#' Uniform, normal and binomial random numbers, and random whole numbers from 1 to `n`. Each draw returns the next state
-#' beside its values, see [nv_rng_state()].
+#' Uniform, normal and binomial random numbers, and random whole numbers from 1 to `n`. Each draw returns the
+#' next state beside its values, see [nv_rng_state()].
 #'
-#' `nv_runif()` draws from all multiples of a power of two in (0, 1) with the same probability: 2^-52 for `f64`, 2^-23 for
-#' `f32`, 2^-11 for `f16`, 2^-8 for `bf16`; 0 is replaced by half of that. They are multiplied by `upper - lower` and added
-#' to `lower`, in the dtype (16-bit floats: in `f32`). The result is at least `lower` and less than `upper`, even where the
-#' dtype is coarse; if the bounds are equal it is them. `upper - lower` must be finite in the dtype.
+#' `nv_runif()` draws from all multiples of a power of two in (0, 1) with the same probability: 2^-52 for
+#' `f64`, 2^-23 for `f32`, 2^-11 for `f16`, 2^-8 for `bf16`; 0 is replaced by half of that. They are
+#' multiplied by `upper - lower` and added to `lower`, in the dtype (16-bit floats: in `f32`). The result is
+#' at least `lower` and less than `upper`, even where the dtype is coarse; if the bounds are equal it is them.
+#' `upper - lower` must be finite in the dtype.
 #'
-#' `nv_rnorm()` makes pairs of normal numbers of pairs of uniform ones by the method of Box and Muller, in `f64`, or in
-#' `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6 in `f64`.
+#' `nv_rnorm()` makes pairs of normal numbers of pairs of uniform ones by the method of Box and Muller, in
+#' `f64`, or in `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6
+#' in `f64`.
 #'
-#' `nv_rbinom()` counts, of `n` uniform numbers for each element, those below `prob`: time and memory grow with `n`.
+#' `nv_rbinom()` counts, of `n` uniform numbers for each element, those below `prob`: time and memory grow
+#' with `n`.
 #'
-#' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by less than
-#' 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
+#' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
+#' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
 #'
-#' [gradient()] goes through the parameters of `nv_runif()` and `nv_rnorm()`, with the same random bits: by `mean` it is 1,
-#' by `sd` the standard normal number, by `upper` the uniform number in (0, 1), and by `lower` 1 less that.
+#' [gradient()] goes through the parameters of `nv_runif()` and `nv_rnorm()`, with the same random bits: by
+#' `mean` it is 1, by `sd` the standard normal number, by `upper` the uniform number in (0, 1), and by `lower`
+#' 1 less that.
 #'
-#' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64. The values of
-#' parameters are checked only if they are R numbers.
+#' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64.
+#' The values of parameters are checked only if they are R numbers.
 #'
 #' @param shape Sizes of the dimensions of the values; `integer()` is 0-d.
 #' @param state A state, see [nv_rng_state()].
-#' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`, an integer for
-#'   `nv_sample_int()`, either for `nv_rbinom()`.
+#' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`,
+#'   an integer for `nv_sample_int()`, either for `nv_rbinom()`.
 #' @param lower,upper Bounds: finite R numbers with `lower <= upper`, or 0-d tensors.
 #' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or 0-d tensors.
-#' @param n For `nv_rbinom()`, the number of trials, at least 0; for `nv_sample_int()`, the largest value, at least 1.
-#'   A whole number that the dtype can hold, and for the trials an `i32`.
+#' @param n For `nv_rbinom()`, the number of trials, at least 0; for `nv_sample_int()`, the largest value, at
+#'   least 1. A whole number that the dtype can hold, and for the trials an `i32`.
 #' @param prob Probability of success: an R number from 0 to 1, or a 0-d tensor.
-#' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`, never ambiguous.
-#' @section Errors:
-#' `anvil_error_arg` for a state that is none, and for a shape, dtype or parameter that is not as above;
-#' `anvil_error_shape` for a parameter that is not 0-d, or a shape that is too large; `anvil_error_dtype` for an unknown
-#' dtype.
+#' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`, never
+#'   ambiguous.
+#' @section Errors: `anvil_error_arg` for a state that is none, and for a shape, dtype or parameter that is
+#' not as above; `anvil_error_shape` for a parameter that is not 0-d, or a shape that is too large;
+#' `anvil_error_dtype` for an unknown dtype.
 #' @references Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3,
 #'   \doi{10.1145/2063384.2063405}. Box and Muller (1958), A note on the generation of random normal deviates,
 #'   \doi{10.1214/aoms/1177706645}.

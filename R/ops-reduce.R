@@ -1,29 +1,31 @@
 #' Reductions
 #'
-#' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared deviations from the
-#' mean, over some or all dimensions.
+#' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared
+#' deviations from the mean, over some or all dimensions.
 #'
-#' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and `f16` in `f32`,
-#' and rounded once; sums have a correction for rounding. Integers wrap; booleans are counted as `i32`. The largest and smallest are NaN if any element is. Over no elements, the sum is 0,
-#' the product 1, the largest the lowest value of the dtype, the smallest the highest, `any` is `FALSE` and `all` is
+#' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and
+#' `f16` in `f32`, and rounded once; sums have a correction for rounding. Integers wrap; booleans are counted
+#' as `i32`. The largest and smallest are NaN if any element is. Over no elements, the sum is 0, the product
+#' 1, the largest the lowest value of the dtype, the smallest the highest, `any` is `FALSE` and `all` is
 #' `TRUE`.
 #'
-#' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations are from a
-#' number near the mean of each 1,024 elements, whose sums are then joined (Chan, Golub and LeVeque, 1983). Over no elements
-#' and of one it is 0; it is NaN if any element is infinite or NaN. A variance is [nv_var()].
+#' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations
+#' are from a number near the mean of each 1,024 elements, whose sums are then joined (Chan, Golub and
+#' LeVeque, 1983). Over no elements and of one it is 0; it is NaN if any element is infinite or NaN. A
+#' variance is [nv_var()].
 #'
-#' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`, anything but
-#'   complex numbers for `max` and `min`, floats for `squares`.
+#' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
+#'   anything but complex numbers for `max` and `min`, floats for `squares`.
 #' @param dims The dimensions to reduce, from 1. `NULL` is all of them, `integer()` is none.
 #' @param drop Whether reduced dimensions disappear, or stay with size 1.
-#' @return A tensor without the reduced dimensions (or with size 1 there), of `operand`'s dtype and ambiguity; `i32` for
-#'   the sum or product of booleans.
-#' @section Errors:
-#' `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype` for `any` and `all` of
-#' numbers: compare them first, such as with `x != 0`; for `max` and `min` of complex numbers, which have no order; and for
-#' `squares` of anything but floats.
-#' @references T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Algorithms for computing the sample variance: analysis and
-#'   recommendations. *The American Statistician* 37, 242-247. \doi{10.1080/00031305.1983.10483115}
+#' @return A tensor without the reduced dimensions (or with size 1 there), of `operand`'s dtype and ambiguity;
+#'   `i32` for the sum or product of booleans.
+#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' for `any` and `all` of numbers: compare them first, such as with `x != 0`; for `max` and `min` of complex
+#' numbers, which have no order; and for `squares` of anything but floats.
+#' @references T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Algorithms for computing the sample variance:
+#'   analysis and recommendations. *The American Statistician* 37, 242-247.
+#'   \doi{10.1080/00031305.1983.10483115}
 #' @seealso [nv_mean()], [nv_var()]
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
@@ -79,13 +81,13 @@ nv_reduce_squares <- function(operand, dims = NULL, drop = TRUE) {
 
 #' Mean
 #'
-#' The sum of the elements divided by their number. Integers and booleans are converted to `f32` first, so that nothing
-#' wraps; `bf16` and `f16` too, and the mean is rounded once.
+#' The sum of the elements divided by their number. Integers and booleans are converted to `f32` first, so
+#' that nothing wraps; `bf16` and `f16` too, and the mean is rounded once.
 #'
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity if that is a
-#'   float or complex, else an ambiguous `f32`. NaN over no elements.
+#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#'   if that is a float or complex, else an ambiguous `f32`. NaN over no elements.
 #' @section Errors:
 #' `anvil_error_axis` for dimension numbers out of range or given twice.
 #' @examples
@@ -98,20 +100,20 @@ nv_mean <- function(operand, dims = NULL, drop = TRUE) {
 
 #' Variance
 #'
-#' The sum of the squared deviations of the elements from their mean, divided by their number less `correction`:
-#' `correction = 1` is the unbiased estimate that [stats::var()] gives, `correction = 0` is the mean of the squares. The
-#' operand is read once, and the sum is computed in double precision: see [nv_reduce_squares()]. Integers and booleans are
-#' converted to `f32` first; `bf16` and `f16` too, and the variance is rounded once.
+#' The sum of the squared deviations of the elements from their mean, divided by their number less
+#' `correction`: `correction = 1` is the unbiased estimate that [stats::var()] gives, `correction = 0` is the
+#' mean of the squares. The operand is read once, and the sum is computed in double precision: see
+#' [nv_reduce_squares()]. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and the
+#' variance is rounded once.
 #'
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity if that is a
-#'   float, else an ambiguous `f32`. NaN where there are not more than `correction` elements, where [stats::var()] gives
-#'   `NA`; and if any element is infinite or NaN.
-#' @section Errors:
-#' `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype` for complex numbers,
-#' `anvil_error_arg` for any other `correction`.
+#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#'   if that is a float, else an ambiguous `f32`. NaN where there are not more than `correction` elements,
+#'   where [stats::var()] gives `NA`; and if any element is infinite or NaN.
+#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @inherit nv_reduce references
 #' @seealso [nv_mean()]
 #' @examples

@@ -1,24 +1,25 @@
 #' Slices
 #'
-#' `nv_static_slice()` takes elements from a first to a last position along each dimension. `nv_dynamic_slice()` takes a
-#' window whose first position is computed by the program, `nv_dynamic_update_slice()` replaces one. [nv_subset()] is the
-#' easier way to most of these.
+#' `nv_static_slice()` takes elements from a first to a last position along each dimension.
+#' `nv_dynamic_slice()` takes a window whose first position is computed by the program,
+#' `nv_dynamic_update_slice()` replaces one. [nv_subset()] is the easier way to most of these.
 #'
 #' A window that does not fit where it is asked for is moved so that it does.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param start_indices,limit_indices First and last position along each dimension, from 1. A last position that is 1 less
-#'   than the first takes nothing.
+#' @param start_indices,limit_indices First and last position along each dimension, from 1. A last position
+#'   that is 1 less than the first takes nothing.
 #' @param strides Distance between positions along each dimension, at least 1. `NULL` is 1 everywhere.
 #' @param ... The first position along each dimension, from 1: 0-d tensors of integers, or whole numbers.
 #' @param slice_sizes Sizes of the window.
-#' @param update The window's new elements: of as many dimensions as `operand`, and of a dtype that is not above its.
+#' @param update The window's new elements: of as many dimensions as `operand`, and of a dtype that is not
+#'   above its.
 #' @return A tensor of `operand`'s dtype and ambiguity; its shape is that of the slice, and for
 #'   `nv_dynamic_update_slice()` that of `operand`.
-#' @section Errors:
-#' `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window that is larger than the
-#' operand, and positions that are not 0-d; `anvil_error_dtype` for positions that are no integers, and an update of a
-#' dtype above the operand's; `anvil_error_arg` unless there is one number for each dimension.
+#' @section Errors: `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window
+#' that is larger than the operand, and positions that are not 0-d; `anvil_error_dtype` for positions that are
+#' no integers, and an update of a dtype above the operand's; `anvil_error_arg` unless there is one number for
+#' each dimension.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' nv_static_slice(x, c(1, 1), c(3, 4), strides = c(2, 3))
@@ -59,14 +60,15 @@ as_index <- function(x) {
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param padding_value The value: 0-d, and of a dtype that is not above the operand's.
-#' @param edge_padding_low,edge_padding_high How many times it comes before the first and after the last element, along
-#'   each dimension. A negative number cuts elements off, after `interior_padding` has been put between them.
-#' @param interior_padding How many times it comes between two neighbours, along each dimension, at least 0. `NULL` is
-#'   not at all.
+#' @param edge_padding_low,edge_padding_high How many times it comes before the first and after the last
+#'   element, along each dimension. A negative number cuts elements off, after `interior_padding` has been put
+#'   between them.
+#' @param interior_padding How many times it comes between two neighbours, along each dimension, at least 0.
+#'   `NULL` is not at all.
 #' @return A tensor of `operand`'s dtype and ambiguity, whose sizes are `low + n + (n - 1) * interior + high`.
-#' @section Errors:
-#' `anvil_error_arg` unless there is one number for each dimension, or if more is cut off than there is;
-#' `anvil_error_dtype` for a value of a dtype above the operand's, `anvil_error_shape` for one that is not 0-d.
+#' @section Errors: `anvil_error_arg` unless there is one number for each dimension, or if more is cut off
+#' than there is; `anvil_error_dtype` for a value of a dtype above the operand's, `anvil_error_shape` for one
+#' that is not 0-d.
 #' @examples
 #' x <- nv_tensor(1:3)
 #' nv_pad(x, 0L, 1, 2)
@@ -95,47 +97,50 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 
 #' Gather and scatter
 #'
-#' `nv_gather()` reads windows of a tensor at positions in another and stacks them; `nv_scatter()` updates windows of a
-#' tensor from such a stack. They are StableHLO's ops of these names, with all that these can do; [nv_subset()] is the
-#' easier way to most of it.
+#' `nv_gather()` reads windows of a tensor at positions in another and stacks them; `nv_scatter()` updates
+#' windows of a tensor from such a stack. They are StableHLO's ops of these names, with all that these can do;
+#' [nv_subset()] is the easier way to most of it.
 #'
-#' Along dimension `index_vector_dim`, the indices hold vectors: element `k` of one is the position, along dimension
-#' `start_index_map[k]` of the operand, at which a window starts. The result has a dimension for each other dimension of
-#' the indices, and one, at `offset_dims`, for each dimension of the windows; those in `collapsed_slice_dims` have size 1
-#' and are left out. A scatter has the same parts, under StableHLO's other names.
+#' Along dimension `index_vector_dim`, the indices hold vectors: element `k` of one is the position, along
+#' dimension `start_index_map[k]` of the operand, at which a window starts. The result has a dimension for
+#' each other dimension of the indices, and one, at `offset_dims`, for each dimension of the windows; those in
+#' `collapsed_slice_dims` have size 1 and are left out. A scatter has the same parts, under StableHLO's other
+#' names.
 #'
-#' `nv_gather()` moves windows that do not fit so that they do; `nv_scatter()` leaves them out. Windows that overlap are
-#' updated one after the other, in the order of `update`.
+#' `nv_gather()` moves windows that do not fit so that they do; `nv_scatter()` leaves them out. Windows that
+#' overlap are updated one after the other, in the order of `update`.
 #'
-#' @section Gradients:
-#' `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where elements that tie share the
-#' gradient in equal parts, and `"mul"` as long as no element or update is 0: where one is, the first derivative holds, and
-#' higher ones may not. What is left out has gradient 0. A function has none: [gradient()] is an `anvil_error_grad` then.
+#' @section Gradients: `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where
+#' elements that tie share the gradient in equal parts, and `"mul"` as long as no element or update is 0:
+#' where one is, the first derivative holds, and higher ones may not. What is left out has gradient 0. A
+#' function has none: [gradient()] is an `anvil_error_grad` then.
 #'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,scatter_indices Positions, from 1: integers.
 #' @param slice_sizes Sizes of a window, one for each dimension of the operand.
 #' @param offset_dims,update_window_dims Dimensions of the stack that are those of the windows, ascending.
-#' @param collapsed_slice_dims,inserted_window_dims Dimensions of the operand that windows do not have, ascending.
-#' @param operand_batching_dims,input_batching_dims Dimensions of the operand along which each window belongs to the same
-#'   position of the indices, ascending.
+#' @param collapsed_slice_dims,inserted_window_dims Dimensions of the operand that windows do not have,
+#'   ascending.
+#' @param operand_batching_dims,input_batching_dims Dimensions of the operand along which each window belongs
+#'   to the same position of the indices, ascending.
 #' @param start_indices_batching_dims,scatter_indices_batching_dims Those of the indices, in the same order.
-#' @param start_index_map,scatter_dims_to_operand_dims The dimensions of the operand that elements of an index vector
-#'   belong to.
-#' @param index_vector_dim The dimension of the indices that holds the vectors; one more than they have if each index is a
-#'   vector of its own.
+#' @param start_index_map,scatter_dims_to_operand_dims The dimensions of the operand that elements of an index
+#'   vector belong to.
+#' @param index_vector_dim The dimension of the indices that holds the vectors; one more than they have if
+#'   each index is a vector of its own.
 #' @param indices_are_sorted,unique_indices Promises, which are noted in the graph and change no result.
 #' @param update The stack of windows, of a dtype that is not above the input's.
-#' @param update_computation What becomes of an element: `"replace"` or `NULL`, the update; the name of the op that joins
-#'   it with the update: `"add"`, `"mul"`, `"min"` or `"max"`; or a function of both, as 0-d values, that gives one 0-d
-#'   value of their dtype. The function is traced once, and may use all ops, and values of its surroundings. One that
-#'   adds, multiplies, or takes the smaller or larger of its arguments, and does nothing else, is the update of that name.
+#' @param update_computation What becomes of an element: `"replace"` or `NULL`, the update; the name of the op
+#'   that joins it with the update: `"add"`, `"mul"`, `"min"` or `"max"`; or a function of both, as 0-d
+#'   values, that gives one 0-d value of their dtype. The function is traced once, and may use all ops, and
+#'   values of its surroundings. One that adds, multiplies, or takes the smaller or larger of its arguments,
+#'   and does nothing else, is the update of that name.
 #' @return A tensor of the operand's dtype and ambiguity: the stack of windows, or the updated input.
-#' @section Errors:
-#' `anvil_error_arg` with its name for a set of dimensions that does not fit; `anvil_error_shape` for windows and updates
-#' that do not; `anvil_error_dtype` for indices that are no integers, an update of a dtype above the input's, and dtypes
-#' that the update computation does not take. For a function as update computation, `anvil_error_arg` unless it takes two
-#' arguments and gives one value, `anvil_error_structure` if that is of another dtype or not 0-d.
+#' @section Errors: `anvil_error_arg` with its name for a set of dimensions that does not fit;
+#' `anvil_error_shape` for windows and updates that do not; `anvil_error_dtype` for indices that are no
+#' integers, an update of a dtype above the input's, and dtypes that the update computation does not take. For
+#' a function as update computation, `anvil_error_arg` unless it takes two arguments and gives one value,
+#' `anvil_error_structure` if that is of another dtype or not 0-d.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' # Columns 4 and 1.

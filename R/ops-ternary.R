@@ -3,11 +3,11 @@
 #' `true_value` where `pred` is true, `false_value` elsewhere. Both are computed; one is chosen.
 #'
 #' @param pred A boolean tensor or traced value, or an R logical or array.
-#' @param true_value,false_value Tensors, traced values, or R numbers, logicals or arrays. They are promoted to their
-#'   common dtype.
+#' @param true_value,false_value Tensors, traced values, or R numbers, logicals or arrays. They are promoted
+#'   to their common dtype.
 #' @return A tensor of the common dtype, ambiguous if both values are. All shapes must be equal, or 0-d.
-#' @section Errors:
-#' `anvil_error_dtype` for a condition that is not boolean, `anvil_error_shape` with both shapes if they differ.
+#' @section Errors: `anvil_error_dtype` for a condition that is not boolean, `anvil_error_shape` with both
+#' shapes if they differ.
 #' @examples
 #' x <- nv_tensor(c(-1, 0, 2))
 #' nv_ifelse(x > 0, x, 0)
@@ -18,10 +18,11 @@ nv_ifelse <- function(pred, true_value, false_value) {
 
 #' Keep elements within bounds
 #'
-#' `min(max(operand, min_val), max_val)`. NaN stays NaN; where the lower bound is above the upper, the upper wins.
+#' `min(max(operand, min_val), max_val)`. NaN stays NaN; where the lower bound is above the upper, the upper
+#' wins.
 #'
-#' @param min_val,max_val The bounds: tensors, traced values, or R numbers, logicals or arrays. They are converted to the
-#'   dtype of `operand`.
+#' @param min_val,max_val The bounds: tensors, traced values, or R numbers, logicals or arrays. They are
+#'   converted to the dtype of `operand`.
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @return A tensor of `operand`'s dtype and ambiguity. All shapes must be equal, or 0-d.
 #' @section Errors:
@@ -34,7 +35,8 @@ nv_clamp <- function(min_val, operand, max_val) .External(anvil_op, "clamp", min
 #' Round to whole numbers
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array. Integers stay as they are.
-#' @param method Where ties go: `"nearest_even"`, to the even neighbour, as R and IEEE 754 do; or `"afz"`, away from zero.
+#' @param method Where ties go: `"nearest_even"`, to the even neighbour, as R and IEEE 754 do; or `"afz"`,
+#'   away from zero.
 #' @return A tensor of `operand`'s shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for another method, `anvil_error_dtype` for booleans.

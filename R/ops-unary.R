@@ -2,7 +2,8 @@
 
 #' Negation, `-x`
 #'
-#' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
+#' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
+#' `2^bits`.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -128,7 +129,8 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 
 #' Natural logarithm
 #'
-#' -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
+#' -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to
+#' another base.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -216,8 +218,8 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 
 #' Inverse sine, in radians
 #'
-#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
-#' which side of the cut it is, as in C99.
+#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
+#' part says on which side of the cut it is, as in C99.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -231,8 +233,8 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 
 #' Inverse cosine, in radians
 #'
-#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
-#' which side of the cut it is, as in C99.
+#' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
+#' part says on which side of the cut it is, as in C99.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -306,7 +308,8 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 
 #' Inverse hyperbolic cosine
 #'
-#' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
+#' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
+#' says.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -320,8 +323,8 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 
 #' Inverse hyperbolic tangent
 #'
-#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
-#' a zero says.
+#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
+#' the sign of a zero says.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -349,7 +352,8 @@ nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
 
 #' Soft maximum of 0 and the operand, `log(1 + exp(x))`
 #'
-#' It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is [nv_logistic()].
+#' It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is
+#' [nv_logistic()].
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
@@ -499,7 +503,8 @@ nv_stop_gradient <- function(operand) .External(anvil_op, "stop_gradient", opera
 
 #' Logical negation of booleans, complement of the bits of integers
 #'
-#' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
+#' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
+#' logical result.
 #'
 #' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays do as well.
 #' @return A tensor of the operand's shape, dtype and ambiguity.

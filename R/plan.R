@@ -1,25 +1,28 @@
 #' What a program does, step by step
 #'
-#' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over memory; which
-#' run alone; what loops and branches hold; how many bytes are read and written, and about how long that takes.
+#' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over
+#' memory; which run alone; what loops and branches hold; how many bytes are read and written, and about how
+#' long that takes.
 #'
-#' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody reads. A *group*
-#' is a run of elementwise operations, often with a sum or another reduction at its end, that goes over its elements in
-#' tiles that stay in the processor's cache: what only the group itself uses is never in memory. The fewer groups and the
-#' fewer bytes, the faster: see `vignette("performance")`.
+#' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody
+#' reads. A *group* is a run of elementwise operations, often with a sum or another reduction at its end, that
+#' goes over its elements in tiles that stay in the processor's cache: what only the group itself uses is
+#' never in memory. The fewer groups and the fewer bytes, the faster: see `vignette("performance")`.
 #'
-#' Times are estimates for one core, from the bytes that move and the operations on them; they are to be compared with
-#' each other. The line of a loop holds the time of one repetition, since how often it repeats is not known.
+#' Times are estimates for one core, from the bytes that move and the operations on them; they are to be
+#' compared with each other. The line of a loop holds the time of one repetition, since how often it repeats
+#' is not known.
 #'
 #' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too.
-#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for
-#'   tensors that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it
-#'   is.
+#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
+#'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
+#'   function, is passed to `f` as it is.
 #' @param x A plan.
-#' @return `explain_plan()`: a data frame of class `AnvilPlan`, with a row for each step, and those of the program in a loop
-#'   or branch below it:
+#' @return `explain_plan()`: a data frame of class `AnvilPlan`, with a row for each step, and those of the
+#'   program in a loop or branch below it:
 #'   * `step`: its number, such as `2`, or `2.body.1` in the body of the loop that is step 2;
-#'   * `kind`: `group`, `copy`, the name of the operation for one that runs alone, or `program` for a part of a loop or branch;
+#'   * `kind`: `group`, `copy`, the name of the operation for one that runs alone, or `program` for a part of
+#'     a loop or branch;
 #'   * `ops`: a list of names of operations, in the order in which they run;
 #'   * `elements` that the step goes over, and `tile`, how many at a time; `NA` where there are no tiles;
 #'   * `read` and `written`: bytes;
@@ -28,7 +31,8 @@
 #'   * `threads`: whether the step is large enough to be shared by threads.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
-#' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of a jitted function.
+#' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of
+#'   a jitted function.
 #' @examples
 #' standardise <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
 #' explain_plan(standardise, nv_abstract("f32", 1e6))

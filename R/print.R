@@ -1,8 +1,8 @@
 #' Print a tensor
 #'
-#' One line per row of the last two dimensions; wide matrices are shown in windows of columns, tensors of more than two
-#' dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans print as 0 and 1,
-#' complex numbers as in R, with the same four decimals for both parts.
+#' One line per row of the last two dimensions; wide matrices are shown in windows of columns, tensors of more
+#' than two dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans
+#' print as 0 and 1, complex numbers as in R, with the same four decimals for both parts.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
 #' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` is without limit.
@@ -11,11 +11,10 @@
 #' @param header Whether the line `AnvilTensor` comes first.
 #' @param object A tensor.
 #' @param ... Not used.
-#' @return `print()` gives `x`, invisibly; `format()` one string with dtype and shape; `summary()` the quantiles and mean
-#'   of the elements, as [summary()] of their vector.
-#' @section Errors:
-#' `anvil_error_arg` for an option that is not a whole number, or is 0; `anvil_error_donated` for a tensor whose memory
-#' was given away.
+#' @return `print()` gives `x`, invisibly; `format()` one string with dtype and shape; `summary()` the
+#'   quantiles and mean of the elements, as [summary()] of their vector.
+#' @section Errors: `anvil_error_arg` for an option that is not a whole number, or is 0; `anvil_error_donated`
+#' for a tensor whose memory was given away.
 #' @examples
 #' print(nv_tensor(array(1:12, c(2, 3, 2))))
 #' format(nv_scalar(1))
@@ -113,8 +112,8 @@ compare_proxy_tensor <- function(x, path) {
 #' @param target,current Tensors.
 #' @param tolerance Largest relative difference of the elements, as in [all.equal()].
 #' @param ... Passed to [all.equal()] of the elements.
-#' @details Dtypes of few digits have a least tolerance, about eight times the distance between 1 and the next number:
-#'   1e-6 for `f32` and `c64`, 1e-2 for `f16`, 6e-2 for `bf16`.
+#' @details Dtypes of few digits have a least tolerance, about eight times the distance between 1 and the next
+#'   number: 1e-6 for `f32` and `c64`, 1e-2 for `f16`, 6e-2 for `bf16`.
 #' @return `TRUE`, or a character vector that describes differences in dtype, shape, ambiguity, and elements.
 #' @examples
 #' all.equal(nv_scalar(1), nv_scalar(1 + 1e-7))

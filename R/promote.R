@@ -1,26 +1,26 @@
 #' Promotion
 #'
-#' The dtype that operands of two dtypes are converted to before an op sees them: the least upper bound of both in one
-#' lattice. Booleans are below integers, integers below floats, and floats below complex numbers. Within a kind, a wider
-#' type is above a narrower one. Where neither of two types holds the other, the result is the narrowest type of the
-#' kind that holds both: `i16` for `i8` and `ui8`, `f32` for `bf16` and `f16`, `c128` for `f64` and `c64`. Nothing
-#' holds both `ui64` and a signed integer; they become `i64`.
+#' The dtype that operands of two dtypes are converted to before an op sees them: the least upper bound of
+#' both in one lattice. Booleans are below integers, integers below floats, and floats below complex numbers.
+#' Within a kind, a wider type is above a narrower one. Where neither of two types holds the other, the result
+#' is the narrowest type of the kind that holds both: `i16` for `i8` and `ui8`, `f32` for `bf16` and `f16`,
+#' `c128` for `f64` and `c64`. Nothing holds both `ui64` and a signed integer; they become `i64`.
 #'
-#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous type gives
-#' way to a known one of the same or a later kind, whatever their widths. If it is of a later kind itself, as a float
-#' next to known integers is, the result is the ambiguous type, and still ambiguous.
+#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous
+#' type gives way to a known one of the same or a later kind, whatever their widths. If it is of a later kind
+#' itself, as a float next to known integers is, the result is the ambiguous type, and still ambiguous.
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
-#' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`. A name with `?` is so anyway: `"f32?"`.
+#' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`. A name with `?` is so
+#'   anyway: `"f32?"`.
 #' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, see
 #'   [with_promotion_rules()]. anvil's own are described here.
 #' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
-#' @section Errors:
-#' `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of another type or an unknown
-#' name of rules, `anvil_error_promotion` for a pair that the rules refuse, with the fields `lhs`, `rhs` and `rules`.
-#' anvil's rules refuse none.
-#' @seealso [promotion_table()] for all pairs, [with_promotion_rules()] for other rules, [explain_dtypes()] for the promotions
-#'   in a function, `vignette("type-promotion", "anvil")`
+#' @section Errors: `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of
+#' another type or an unknown name of rules, `anvil_error_promotion` for a pair that the rules refuse, with
+#' the fields `lhs`, `rhs` and `rules`. anvil's rules refuse none.
+#' @seealso [promotion_table()] for all pairs, [with_promotion_rules()] for other rules, [explain_dtypes()]
+#'   for the promotions in a function, `vignette("type-promotion", "anvil")`
 #' @examples
 #' common_dtype("f64", "f32")$dtype
 #' common_dtype("i64", "f32")$dtype
@@ -37,8 +37,8 @@ common_dtype <- function(lhs_dtype, rhs_dtype, lhs_ambiguous = FALSE, rhs_ambigu
 #'
 #' Every op of several operands does this by itself.
 #'
-#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. An R number is converted once, to
-#'   the dtype it is promoted to: `0.1` next to an `f64` is exactly `0.1`.
+#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. An R number is converted
+#'   once, to the dtype it is promoted to: `0.1` next to an `f64` is exactly `0.1`.
 #' @return A list of the values, in order, with the shapes they had and the dtype that [common_dtype()] gives.
 #' @section Errors:
 #' `anvil_error_arg` without arguments, or for one of another type.
@@ -54,26 +54,25 @@ nv_promote_to_common <- function(...) {
 #'
 #' `nv_convert()` keeps the value as far as the dtype can hold it, `nv_bitcast_convert()` keeps the bits.
 #'
-#' Values: float to integer drops the fraction, saturates at the range of the dtype, and turns NaN into 0; integer to
-#' narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float, ties to even, beyond
-#' its range to an infinity; real numbers become complex with an imaginary part of 0. Complex numbers do not become real:
-#' [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant. To import R data with checks instead, use
-#' [nv_tensor()].
+#' Values: float to integer drops the fraction, saturates at the range of the dtype, and turns NaN into 0;
+#' integer to narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float,
+#' ties to even, beyond its range to an infinity; real numbers become complex with an imaginary part of 0.
+#' Complex numbers do not become real: [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant.
+#' To import R data with checks instead, use [nv_tensor()].
 #'
-#' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the widths, low
-#' bits first; a wider one takes a last dimension of that size away. Booleans convert only to booleans. The
-#' real part of a complex number comes before the imaginary one.
+#' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the
+#' widths, low bits first; a wider one takes a last dimension of that size away. Booleans convert only to
+#' booleans. The real part of a complex number comes before the imaginary one.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param dtype A dtype: its name, or a dtype object.
 #' @param ambiguous Whether the result is ambiguous.
 #' @return `nv_convert()`: a tensor of the same shape and of dtype `dtype`, known unless `ambiguous`.
 #'   `nv_bitcast_convert()`: a known tensor of dtype `dtype`, see above for its shape.
-#' @section Errors:
-#' `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits that cannot be read as the
-#' dtype; `anvil_error_arg` for an argument
-#' of another type.
-#' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA defines them.
+#' @section Errors: `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits
+#' that cannot be read as the dtype; `anvil_error_arg` for an argument of another type.
+#' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA
+#'   defines them.
 #' @examples
 #' nv_convert(nv_tensor(c(-1.5, 2.9, 300)), "ui8")
 #' nv_bitcast_convert(nv_scalar(1, dtype = "f32"), "ui32")

@@ -2,27 +2,27 @@
 #'
 #' Draws the order behind the rules of a [promotion_table()]: `plot(promotion_table("jax"))`.
 #'
-#' Each type that the rules have is a box, in the lane of its kind. A line goes up from a type to one that it is promoted
-#' to: operands of the two, in either order, give the upper one, as [is_promotable()] says. Lines that follow from others
-#' are left out, so a type is promoted to all that can be reached upwards.
+#' Each type that the rules have is a box, in the lane of its kind. A line goes up from a type to one that it
+#' is promoted to: operands of the two, in either order, give the upper one, as [is_promotable()] says. Lines
+#' that follow from others are left out, so a type is promoted to all that can be reached upwards.
 #'
-#' For `anvil`, `jax` and `strict` that is all there is: a pair of types is promoted to the lowest one that is above both,
-#' and refused if there is none. The other rules are tables. There, what two types give that are not above each other is
-#' to be looked up in the table, and so is what depends on the order of the operands, as it does in TensorFlow's.
+#' For `anvil`, `jax` and `strict` that is all there is: a pair of types is promoted to the lowest one that is
+#' above both, and refused if there is none. The other rules are tables. There, what two types give that are
+#' not above each other is to be looked up in the table, and so is what depends on the order of the operands,
+#' as it does in TensorFlow's.
 #'
 #' The whole diagram is drawn, with the ambiguous types, whichever operands the table is of.
 #'
-#' Kinds are told by their lanes as well as by their colours, which are those of Okabe and Ito, made to be told apart
-#' with any colour vision. The drawing fills the figure, whose margins it does not use, and its letters grow and shrink
-#' with it. Graphical parameters are afterwards what they were.
+#' Kinds are told by their lanes as well as by their colours, which are those of Okabe and Ito, made to be
+#' told apart with any colour vision. The drawing fills the figure, whose margins it does not use, and its
+#' letters grow and shrink with it. Graphical parameters are afterwards what they were.
 #'
 #' @param x A table from [promotion_table()].
 #' @param main The title: a string, or `NULL` for none.
 #' @param ... Not used.
 #' @return `x`, invisibly.
-#' @section Errors:
-#' `anvil_error_arg` if `main` is not a string, and if the figure is too small for letters that can be read: the message
-#' says which size is enough.
+#' @section Errors: `anvil_error_arg` if `main` is not a string, and if the figure is too small for letters
+#' that can be read: the message says which size is enough.
 #' @references M. Okabe and K. Ito, *Color Universal Design*, 2008.
 #' @seealso [promotion_table()], [promotion_path()]
 #' @examples
@@ -61,8 +61,8 @@ lane_colours <- c(boolean = "#D55E00", unsigned = "#56B4E9", signed = "#0072B2",
 
 # ---- where everything goes ----
 
-# What is to be drawn on a figure of that size, in inches: nodes and lanes by their centres, edges as paths. All sizes are
-# multiples of the height of a letter, so `cex` alone makes everything fit.
+# What is to be drawn on a figure of that size, in inches: nodes and lanes by their centres, edges as paths.
+# All sizes are multiples of the height of a letter, so `cex` alone makes everything fit.
 promotion_layout <- function(parts, size, title = TRUE) {
   nodes <- data.frame(type = parts$nodes, kind = parts$kinds, ambiguous = parts$ambiguous)
   row <- promotion_rows(parts)
@@ -105,9 +105,9 @@ promotion_layout <- function(parts, size, title = TRUE) {
   )
 }
 
-# The rows of nodes, 1 the lowest: each is above all that have an edge up to it. In a lane with nodes that have no edges,
-# the nodes stand one above the other in the order of the table. A node with edges that only go up is next to what it
-# goes to.
+# The rows of nodes, 1 the lowest: each is above all that have an edge up to it. In a lane with nodes that
+# have no edges, the nodes stand one above the other in the order of the table. A node with edges that only go
+# up is next to what it goes to.
 promotion_rows <- function(parts) {
   from <- parts$from
   to <- parts$to
@@ -129,8 +129,8 @@ promotion_rows <- function(parts) {
 # Kinds with a type that has no edges.
 loose_lanes <- function(parts) unique(parts$kinds[setdiff(seq_along(parts$kinds), c(parts$from, parts$to))])
 
-# The places of nodes side by side in their lanes: how many a lane has, and how many each node is off the middle of its
-# lane. A row is centred or, where nodes are stacked, begins on the left.
+# The places of nodes side by side in their lanes: how many a lane has, and how many each node is off the
+# middle of its lane. A row is centred or, where nodes are stacked, begins on the left.
 promotion_slots <- function(row, parts) {
   offset <- numeric(length(row))
   count <- vapply(split(row, parts$kinds), function(rows) max(table(rows)), 1L)
@@ -142,8 +142,9 @@ promotion_slots <- function(row, parts) {
   list(offset = offset, count = count)
 }
 
-# The way of an edge: a straight line or, if that would touch a third node, a curve. Where rows are near, flat edges go
-# from side to side, so that they rise by all of a row, and others from top to bottom; the other ends are tried next.
+# The way of an edge: a straight line or, if that would touch a third node, a curve. Where rows are near, flat
+# edges go from side to side, so that they rise by all of a row, and others from top to bottom; the other ends
+# are tried next.
 promotion_route <- function(nodes, from, to) {
   half <- c(nodes$width[1L], nodes$height[1L]) / 2
   others <- nodes[-c(from, to), ]
@@ -185,8 +186,8 @@ touches <- function(path, nodes) {
   for (i in seq_len(nrow(path) - 1L)) {
     start <- path[i, ]
     run <- path[i + 1L, ] - start
-    # Which part of the line is between the sides of each node, which between its bottom and top: shares of its length,
-    # infinite ones if it runs along them.
+    # Which part of the line is between the sides of each node, which between its bottom and top: shares of
+    # its length, infinite ones if it runs along them.
     part <- function(centre, half, axis) {
       ends <- (cbind(centre - half, centre + half) - start[axis]) / run[axis]
       cbind(pmin(ends[, 1L], ends[, 2L]), pmax(ends[, 1L], ends[, 2L]))

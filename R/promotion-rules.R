@@ -1,9 +1,9 @@
 #' Rules of promotion
 #'
-#' Every array library has rules of its own for the dtype of a result. anvil keeps those of several, as data, and works
-#' by its own unless told otherwise. `promotion_rules()` gives their names, `promotion_table()` shows one of them,
-#' `compare_promotion()` two, `is_promotable()` and `promotion_path()` answer for two types. [common_dtype()] takes the
-#' name of the rules.
+#' Every array library has rules of its own for the dtype of a result. anvil keeps those of several, as data,
+#' and works by its own unless told otherwise. `promotion_rules()` gives their names, `promotion_table()`
+#' shows one of them, `compare_promotion()` two, `is_promotable()` and `promotion_path()` answer for two
+#' types. [common_dtype()] takes the name of the rules.
 #'
 #' | rules | what they are |
 #' |---|---|
@@ -16,43 +16,45 @@
 #' | `array_api` | the Python array API standard: what every library that follows it supports; no scalars |
 #' | `strict` | JAX's strict mode: equal dtypes, or a scalar that is safe next to the other operand |
 #'
-#' All but anvil's have *scalars* without a width where anvil has ambiguous types: `i?`, `f?` and `c?`. To them every
-#' ambiguous integer is `i?`, every ambiguous float `f?`, every ambiguous complex number `c?`, and an ambiguous `i1` is
-#' an `i1`. A result that is a scalar has our default width: `i32?`, `f32?`, `c64?`.
+#' All but anvil's have *scalars* without a width where anvil has ambiguous types: `i?`, `f?` and `c?`. To
+#' them every ambiguous integer is `i?`, every ambiguous float `f?`, every ambiguous complex number `c?`, and
+#' an ambiguous `i1` is an `i1`. A result that is a scalar has our default width: `i32?`, `f32?`, `c64?`.
 #'
 #' @param rules Name of the rules, one of `promotion_rules()`; `NULL` for those that hold, see
 #'   [with_promotion_rules()].
-#' @param ambiguous Which operands are ambiguous: `"none"`, the one of the `"row"`, which is on the left, or `"both"`.
+#' @param ambiguous Which operands are ambiguous: `"none"`, the one of the `"row"`, which is on the left, or
+#'   `"both"`.
 #' @param a,b Names of rules.
-#' @param from,to A type: a dtype object, or a name. `?` at the end of a name makes it ambiguous, as in `"f32?"`; the
-#'   scalars are `"i?"`, `"f?"` and `"c?"`.
+#' @param from,to A type: a dtype object, or a name. `?` at the end of a name makes it ambiguous, as in
+#'   `"f32?"`; the scalars are `"i?"`, `"f?"` and `"c?"`.
 #' @param x A table, or a comparison.
 #' @param n Most pairs that are printed.
 #' @param style `"text"` for aligned columns, `"markdown"` for a table in Markdown.
 #' @param ... Not used.
 #' @return `promotion_rules()`: a character vector, the default first.
 #'
-#'   `promotion_table()`: a character matrix of class `AnvilPromotionTable`, with a row for the type of the left operand
-#'   and a column for that of the right one: the dtype of the result, with `?` if it is ambiguous, or `-` if the rules
-#'   refuse the pair. It has methods for `print()` and `as.data.frame()`, for `format()`, which gives the lines of its
-#'   text, for `knitr::knit_print()`, and for [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
+#'   `promotion_table()`: a character matrix of class `AnvilPromotionTable`, with a row for the type of the
+#'   left operand and a column for that of the right one: the dtype of the result, with `?` if it is
+#'   ambiguous, or `-` if the rules refuse the pair. It has methods for `print()` and `as.data.frame()`, for
+#'   `format()`, which gives the lines of its text, for `knitr::knit_print()`, and for
+#'   [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
 #'
-#'   `compare_promotion()`: a data frame with a row for each pair of types, known and ambiguous, whose results differ:
-#'   `lhs`, `rhs`, and the results under the names of both rules. A pair stands there once unless one of the rules is not
-#'   symmetric. Pairs of known types come first.
+#'   `compare_promotion()`: a data frame with a row for each pair of types, known and ambiguous, whose results
+#'   differ: `lhs`, `rhs`, and the results under the names of both rules. A pair stands there once unless one
+#'   of the rules is not symmetric. Pairs of known types come first.
 #'
-#'   `is_promotable()`: `TRUE` if operands of types `from` and `to`, in either order, are promoted to `to`; otherwise
-#'   `FALSE`.
+#'   `is_promotable()`: `TRUE` if operands of types `from` and `to`, in either order, are promoted to `to`;
+#'   otherwise `FALSE`.
 #'
-#'   `promotion_path()`: a character vector, a shortest chain of types from `from` up to `to`, both included, each
-#'   directly below the next; empty if `from` is not promotable to `to`.
-#' @section Errors:
-#' `anvil_error_arg` for an unknown name of rules, for another `ambiguous`, `style` or `n`, and in `promotion_path()` for
-#' rules that are no lattice: lattices are `anvil`, `jax` and `strict`. `anvil_error_dtype` for a string that names no
-#' type.
-#' @references J. VanderPlas, *Design of Type Promotion Semantics for JAX*, JEP 9407; the Python array API standard, type
-#'   promotion rules.
-#' @seealso [common_dtype()], [with_promotion_rules()] to work by other rules, `vignette("type-promotion", "anvil")`
+#'   `promotion_path()`: a character vector, a shortest chain of types from `from` up to `to`, both included,
+#'   each directly below the next; empty if `from` is not promotable to `to`.
+#' @section Errors: `anvil_error_arg` for an unknown name of rules, for another `ambiguous`, `style` or `n`,
+#' and in `promotion_path()` for rules that are no lattice: lattices are `anvil`, `jax` and `strict`.
+#' `anvil_error_dtype` for a string that names no type.
+#' @references J. VanderPlas, *Design of Type Promotion Semantics for JAX*, JEP 9407; the Python array API
+#'   standard, type promotion rules.
+#' @seealso [common_dtype()], [with_promotion_rules()] to work by other rules, `vignette("type-promotion",
+#'   "anvil")`
 #' @examples
 #' promotion_rules()
 #' promotion_table("torch")

@@ -1,7 +1,7 @@
 #' Choose rules of promotion
 #'
-#' Every op promotes its operands by the rules that hold when it is called or traced: anvil's, unless others were chosen.
-#' From the narrowest choice, which wins over the others, to the widest:
+#' Every op promotes its operands by the rules that hold when it is called or traced: anvil's, unless others
+#' were chosen. From the narrowest choice, which wins over the others, to the widest:
 #'
 #' * the argument `rules` of [common_dtype()] and of other functions about promotion: for one question;
 #' * `jit(f, rules = )`: for what [jit()] traces in `f`, wherever `f` is called;
@@ -9,23 +9,23 @@
 #' * `local_promotion_rules()`: for the rest of the function that calls it;
 #' * `options(anvil.promotion_rules = )`: for the session.
 #'
-#' When a scope ends, by an error or an interrupt too, the rules that held before are back. Those for the rest of a function
-#' hold as long as it is running; what it makes of its own [on.exit()] plays no role. Of two such scopes the inner one
-#' wins, and rules for an expression over those of the function that it is part of.
+#' When a scope ends, by an error or an interrupt too, the rules that held before are back. Those for the rest
+#' of a function hold as long as it is running; what it makes of its own [on.exit()] plays no role. Of two
+#' such scopes the inner one wins, and rules for an expression over those of the function that it is part of.
 #'
-#' A jitted function without rules of its own follows those that hold when it is called, also from another function that
-#' is traced. It keeps a program for each set of rules, see [explain_cache()].
+#' A jitted function without rules of its own follows those that hold when it is called, also from another
+#' function that is traced. It keeps a program for each set of rules, see [explain_cache()].
 #'
 #' @param rules Name of the rules, one of [promotion_rules()].
 #' @param code An expression.
-#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are put back. It is
-#'   running: `local_promotion_rules()` is called by it, or by a function that it has called.
-#' @return `with_promotion_rules()` gives the value of `code`; `local_promotion_rules()` gives the name of the rules that
-#'   held before, invisibly.
-#' @section Errors:
-#' `anvil_error_arg` for an unknown name of rules, also in the option, where the next op finds it; and if
-#' `local_promotion_rules()` is called from the top level, or for an environment of no function that is running, where
-#' there is no end to wait for. Ops raise `anvil_error_promotion` for operands that the rules refuse to bring together.
+#' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are
+#'   put back. It is running: `local_promotion_rules()` is called by it, or by a function that it has called.
+#' @return `with_promotion_rules()` gives the value of `code`; `local_promotion_rules()` gives the name of the
+#'   rules that held before, invisibly.
+#' @section Errors: `anvil_error_arg` for an unknown name of rules, also in the option, where the next op
+#' finds it; and if `local_promotion_rules()` is called from the top level, or for an environment of no
+#' function that is running, where there is no end to wait for. Ops raise `anvil_error_promotion` for operands
+#' that the rules refuse to bring together.
 #' @seealso [promotion_rules()], [explain_dtypes()]
 #' @examples
 #' counts <- nv_tensor(1:3)
@@ -67,9 +67,9 @@ local_promotion_rules <- function(rules, frame = parent.frame()) {
 
 forget_rules <- function(number) .Call(anvil_rules_forget, number)
 
-# The number on the stack of a frame that is no deeper than the one with the number `from`, the innermost if there are
-# several, as eval() makes them; 0 if there is none. Frames are asked for one by one: in a list, R would count another
-# reference to each, and to what it holds.
+# The number on the stack of a frame that is no deeper than the one with the number `from`, the innermost if
+# there are several, as eval() makes them; 0 if there is none. Frames are asked for one by one: in a list, R
+# would count another reference to each, and to what it holds.
 number_of_frame <- function(frame, from) {
   number <- from
   while (number > 0L && !identical(sys.frame(number), frame)) number <- number - 1L

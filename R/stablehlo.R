@@ -1,65 +1,67 @@
 #' Programs as StableHLO
 #'
-#' `stablehlo()` traces a function and gives its program as StableHLO, the text that XLA, IREE and other compilers read:
-#' trained in R, the function then runs where neither R nor anvil is. `nv_write_stablehlo()` writes the program, the
-#' tensors that it captured, and its inputs if wanted.
+#' `stablehlo()` traces a function and gives its program as StableHLO, the text that XLA, IREE and other
+#' compilers read: trained in R, the function then runs where neither R nor anvil is. `nv_write_stablehlo()`
+#' writes the program, the tensors that it captured, and its inputs if wanted.
 #'
-#' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it, and the
-#' random numbers have the same bits elsewhere. Values are passed in the order of `inputs`, the leaves of all arguments.
-#' An R number is an input of the dtype in which [jit()] passes it: `f64` for a double, `i32` for an integer; the
-#' program converts it. Give `nv_scalar(x)` for an input of type `f32`, or name the argument in `static = ` of [jit()] to
-#' have its value in the program.
+#' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it,
+#' and the random numbers have the same bits elsewhere. Values are passed in the order of `inputs`, the leaves
+#' of all arguments. An R number is an input of the dtype in which [jit()] passes it: `f64` for a double,
+#' `i32` for an integer; the program converts it. Give `nv_scalar(x)` for an input of type `f32`, or name the
+#' argument in `static = ` of [jit()] to have its value in the program.
 #'
-#' Tensors that `f` finds outside of its arguments are constants. Those of up to `inline_limit` elements, and those whose
-#' elements are all the same, are part of the text, exact to the last bit. Larger ones become arguments after the inputs.
+#' Tensors that `f` finds outside of its arguments are constants. Those of up to `inline_limit` elements, and
+#' those whose elements are all the same, are part of the text, exact to the last bit. Larger ones become
+#' arguments after the inputs.
 #'
-#' Where several updates of [nv_scatter()] meet in one element, anvil takes them in R's order. StableHLO leaves the order open,
-#' and with it the result, unless the update is a sum, a product, a minimum or a maximum: XLA takes them one after the other on
-#' CPUs, and in any order on GPUs. An update by a function that has a loop, or uses tensors from around it, becomes a loop over
-#' all updates, in R's order everywhere, but slow for many of them.
+#' Where several updates of [nv_scatter()] meet in one element, anvil takes them in R's order. StableHLO
+#' leaves the order open, and with it the result, unless the update is a sum, a product, a minimum or a
+#' maximum: XLA takes them one after the other on CPUs, and in any order on GPUs. An update by a function that
+#' has a loop, or uses tensors from around it, becomes a loop over all updates, in R's order everywhere, but
+#' slow for many of them.
 #'
-#' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is traced is not part
-#' of any program.
+#' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is
+#' traced is not part of any program.
 #'
-#' @section Several devices:
-#' `sharding` cuts inputs along a dimension, mostly the batch, for a row of devices:
-#' `list(mesh = c(batch = 8L), dims = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the arguments `x` and
-#' `y`; all other inputs are whole on each of them. XLA decides what that means for all other values, and adds the
-#' communication. Names in `dims` are arguments, or paths into them as in [gradient()], such as `"data$x"`; a path to a
-#' list stands for all that is in it.
+#' @section Several devices: `sharding` cuts inputs along a dimension, mostly the batch, for a row of devices:
+#' `list(mesh = c(batch = 8L), dims = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
+#' arguments `x` and `y`; all other inputs are whole on each of them. XLA decides what that means for all
+#' other values, and adds the communication. Names in `dims` are arguments, or paths into them as in
+#' [gradient()], such as `"data$x"`; a path to a list stands for all that is in it.
 #'
-#' @section Running a program:
-#' `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that needs Python and JAX only. It compiles a
-#' program for the device that JAX finds, runs it on `.npy` files and writes its results as such:
-#' `python run_stablehlo.py model.mlir --inputs x.npy y.npy --outputs out`. See `vignette("scale-out")`.
+#' @section Running a program: `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that
+#' needs Python and JAX only. It compiles a program for the device that JAX finds, runs it on `.npy` files and
+#' writes its results as such: `python run_stablehlo.py model.mlir --inputs x.npy y.npy --outputs out`. See
+#' `vignette("scale-out")`.
 #'
-#' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too; an argument
-#'   that was donated says so in the text, so that XLA uses its memory for a result.
-#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role, [nv_abstract()] for
-#'   tensors that need not exist, and lists of these. Anything else, such as a string or a function, is passed to `f` as it
-#'   is.
-#' @param sharding `NULL` for one device, or `list(mesh = , dims = )`: the number of devices with the name of the mesh's
-#'   axis, and the dimensions that are cut, with the arguments' names.
+#' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too; an
+#'   argument that was donated says so in the text, so that XLA uses its memory for a result.
+#' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
+#'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
+#'   function, is passed to `f` as it is.
+#' @param sharding `NULL` for one device, or `list(mesh = , dims = )`: the number of devices with the name of
+#'   the mesh's axis, and the dimensions that are cut, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
-#' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an error then:
-#'   `c128` on TPUs. `NULL` allows all.
+#' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
+#'   error then: `c128` on TPUs. `NULL` allows all.
 #' @param x A program, from `stablehlo()`.
-#' @param path Path of the text, such as `"model.mlir"`. Constants go to `model.constants/1.npy` and so on beside it.
-#' @param inputs `NULL`, or a list of the arguments of `f` by their names: their tensors and numbers are written, too,
-#'   to `model.inputs/1.npy` and so on, in the order of `x$inputs`.
-#' @return `stablehlo()`: an object of class `AnvilStablehlo`, a list of `text`; `inputs` and `outputs`, the types of both
-#'   as texts, such as `f32[2, 3]`, with the places in arguments and result as names, such as `params$w`; and `constants`,
-#'   a list of the tensors that became arguments. Printed, and as `as.character()`, it is the text.
+#' @param path Path of the text, such as `"model.mlir"`. Constants go to `model.constants/1.npy` and so on
+#'   beside it.
+#' @param inputs `NULL`, or a list of the arguments of `f` by their names: their tensors and numbers are
+#'   written, too, to `model.inputs/1.npy` and so on, in the order of `x$inputs`.
+#' @return `stablehlo()`: an object of class `AnvilStablehlo`, a list of `text`; `inputs` and `outputs`, the
+#'   types of both as texts, such as `f32[2, 3]`, with the places in arguments and result as names, such as
+#'   `params$w`; and `constants`, a list of the tensors that became arguments. Printed, and as
+#'   `as.character()`, it is the text.
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
-#' @section Errors:
-#' `anvil_error_export` for a program that cannot leave, with the op that is the reason. `anvil_error_shape` if the number
-#' of devices does not divide a dimension, `anvil_error_axis` for a dimension that an input does not have,
-#' `anvil_error_dtype` for a dtype that `target` does not have. `anvil_error_file`, with the fields `path` and `reason`,
-#' if a file cannot be written. `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is
-#' traced.
-#' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no `c128` is from JAX's
-#'   issue 19769 ("Element type C128 is not supported on TPU").
+#' @section Errors: `anvil_error_export` for a program that cannot leave, with the op that is the reason.
+#' `anvil_error_shape` if the number of devices does not divide a dimension, `anvil_error_axis` for a
+#' dimension that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
+#' `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be written. `anvil_error_arg` for
+#' arguments that are not as above; and whatever `f` raises while it is traced.
+#' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no
+#'   `c128` is from JAX's issue 19769 ("Element type C128 is not supported on TPU").
 #' @seealso [trace_fn()] and [graph_text()] for anvil's own notation, [nv_write_npy()] for the files.
 #' @examples
 #' f <- jit(function(x, w) tanh(x %*% w), donate = "x")
@@ -105,7 +107,8 @@ each_place <- function(x, place, see) {
   for (i in which(!vapply(found[[1L]], is_empty_list, NA))) see(found[[1L]][[i]], found[[2L]][i])
 }
 
-# What is traced: values, abstract ones, R numbers and arrays. The shape of a vector of several numbers is not known.
+# What is traced: values, abstract ones, R numbers and arrays. The shape of a vector of several numbers is not
+# known.
 check_data <- function(x, place) {
   each_place(x, place, function(x, place) {
     if (is.null(x) || inherits(x, "AnvilAbstract")) return()
@@ -178,8 +181,8 @@ check_sharding <- function(sharding) {
   list(mesh = mesh, dims = dims)
 }
 
-# For each input, the dimension that is cut, 0 for none. `leaves` are the arguments that are data, with the numbers of
-# inputs in place of their leaves.
+# For each input, the dimension that is cut, 0 for none. `leaves` are the arguments that are data, with the
+# numbers of inputs in place of their leaves.
 split_inputs <- function(sharding, args, leaves) {
   data <- unlist_leaves(args)
   split <- integer(length(data))
@@ -286,7 +289,8 @@ nv_write_stablehlo <- function(x, path, inputs = NULL) {
   on.exit(unlink(parts, recursive = TRUE))
   fill_part(parts[1L], path, function(con) writeBin(charToRaw(x$text), con))
   written <- Map(write_numbered, list(x$constants, values), parts[-1L], folders)
-  # The text comes last: if it is there, so is what belongs to it. Folders of a program that was here before go.
+  # The text comes last: if it is there, so is what belongs to it. Folders of a program that was here before
+  # go.
   for (i in 1:2) replace_folder(if (length(written[[i]])) parts[i + 1L], targets[i])
   replace_file(parts[1L], target)
   invisible(c(path, unlist(written, use.names = FALSE)))
@@ -328,7 +332,8 @@ numbered_target <- function(folder) {
   target
 }
 
-# Writes tensors as 1.npy, 2.npy and so on in a new folder, if there are any. Gives the paths that they will have in `folder`.
+# Writes tensors as 1.npy, 2.npy and so on in a new folder, if there are any. Gives the paths that they will
+# have in `folder`.
 write_numbered <- function(tensors, part, folder) {
   if (!length(tensors)) return(character())
   make_folder(part, folder)

@@ -1,8 +1,8 @@
 # Static arguments: what of them a program depends on.
 
-# Called from C for a static argument that is no vector, no list of these and no function of a package, with list(value,
-# name): a list of what a program that was traced for the value depends on, for a comparison bit by bit. What can change while it is the same object is not part of
-# it, and refused.
+# Called from C for a static argument that is no vector, no list of these and no function of a package, with
+# list(value, name): a list of what a program that was traced for the value depends on, for a comparison bit
+# by bit. What can change while it is the same object is not part of it, and refused.
 static_parts <- function(given) {
   name <- given[[2L]]
   parts <- list()
@@ -95,7 +95,8 @@ static_parts <- function(given) {
   parts
 }
 
-# The environments in which a function finds variables that may change: not those of packages, nor what is attached.
+# The environments in which a function finds variables that may change: not those of packages, nor what is
+# attached.
 frames_of <- function(env) {
   frames <- list()
   while (!isNamespace(env) && !identical(env, baseenv()) && !identical(env, emptyenv())) {

@@ -1,54 +1,53 @@
 #' Subsets
 #'
-#' `x[...]` and `nv_subset(x, ...)` take elements of a tensor, `x[...] <- value` and `nv_subset_assign(x, ..., value =
-#' value)` give a tensor with other elements in their place. They work alike on tensors and on traced values.
+#' `x[...]` and `nv_subset(x, ...)` take elements of a tensor, `x[...] <- value` and `nv_subset_assign(x, ...,
+#' value = value)` give a tensor with other elements in their place. They work alike on tensors and on traced
+#' values.
 #'
-#' Each dimension has a subscript; those that are left out, between commas or at the end, are taken whole. A subscript is
-#' \describe{
-#'   \item{a number}{One position, counted from 1. The dimension disappears, unless `drop = FALSE`.}
-#'   \item{a range `a:b`}{These positions. The dimension stays, also if there is one only: what counts is that it is
-#'     written with a colon, here and now.}
-#'   \item{a vector of several numbers, an array of one dimension, a `list()` of numbers}{These positions, in this order,
-#'     repeated ones too. Several such subscripts select each combination, as in base R. The dimension stays.}
-#'   \item{negative numbers}{All positions but these. The dimension stays.}
-#'   \item{a logical vector}{The positions where it is `TRUE`. It is as long as the dimension: masks are not recycled.}
-#'   \item{a logical array of the tensor's shape}{As the only subscript: the elements where it is `TRUE`, in R's order, as
-#'     a tensor of one dimension.}
-#'   \item{a 0-d tensor of integers}{One position that the program computes. The dimension disappears.}
-#'   \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The dimension stays.}
-#' }
+#' Each dimension has a subscript; those that are left out, between commas or at the end, are taken whole. A
+#' subscript is \describe{ \item{a number}{One position, counted from 1. The dimension disappears, unless
+#' `drop = FALSE`.} \item{a range `a:b`}{These positions. The dimension stays, also if there is one only: what
+#' counts is that it is written with a colon, here and now.} \item{a vector of several numbers, an array of
+#' one dimension, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such
+#' subscripts select each combination, as in base R. The dimension stays.} \item{negative numbers}{All
+#' positions but these. The dimension stays.} \item{a logical vector}{The positions where it is `TRUE`. It is
+#' as long as the dimension: masks are not recycled.} \item{a logical array of the tensor's shape}{As the only
+#' subscript: the elements where it is `TRUE`, in R's order, as a tensor of one dimension.} \item{a 0-d tensor
+#' of integers}{One position that the program computes. The dimension disappears.} \item{a 1-d tensor of
+#' integers, such as [nv_seq()] gives}{Several such positions. The dimension stays.} }
 #'
-#' Numbers are checked: a position that the dimension does not have is an error. Tensors are not, since their values are
-#' not known while a function is traced: a position out of bounds reads the nearest element, and writes nothing.
-#' If a position is written twice, the value that comes last in R's order is kept.
+#' Numbers are checked: a position that the dimension does not have is an error. Tensors are not, since their
+#' values are not known while a function is traced: a position out of bounds reads the nearest element, and
+#' writes nothing. If a position is written twice, the value that comes last in R's order is kept.
 #'
-#' Unlike in base R, one subscript of a tensor with several dimensions is one of its first dimension, unless it is a
-#' logical array; a number beyond the size is an error in negative numbers too; and there are no indices 0, `NA` or
-#' names.
+#' Unlike in base R, one subscript of a tensor with several dimensions is one of its first dimension, unless
+#' it is a logical array; a number beyond the size is an error in negative numbers too; and there are no
+#' indices 0, `NA` or names.
 #'
 #' `x[[...]]` takes one element: it needs a number, or a 0-d tensor of integers, for each dimension.
 #'
-#' A value that is assigned takes the dtype of `x`, and must not be above it: what `x + value` promotes to must be the
-#' dtype of `x`. So a double cannot be assigned to elements of an `i32`.
+#' A value that is assigned takes the dtype of `x`, and must not be above it: what `x + value` promotes to
+#' must be the dtype of `x`. So a double cannot be assigned to elements of an `i32`.
 #'
-#' `nv_select()` has one subscript, for the dimension with a given number. `head()` and `tail()` take elements at the
-#' start and at the end of dimensions, as base R's do for arrays; `rev()` has all elements in reverse order.
+#' `nv_select()` has one subscript, for the dimension with a given number. `head()` and `tail()` take elements
+#' at the start and at the end of dimensions, as base R's do for arrays; `rev()` has all elements in reverse
+#' order.
 #'
 #' @param x,operand A tensor or a traced value; for the functions also an R number, logical or array.
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
 #' @param drop Whether dimensions with one number as subscript disappear.
-#' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of the elements
-#'   that it is assigned to.
+#' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
+#'   the elements that it is assigned to.
 #' @param dim A dimension number, from 1.
 #' @param index A subscript, as above.
-#' @param n How many elements of the first dimension; or of the first dimensions if it has several numbers, `NA` for all.
-#'   Negative: all but so many.
-#' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each dimension that stays, the number of positions;
-#'   that of an assignment is `x`'s.
-#' @section Errors:
-#' `anvil_error_index` for a position out of bounds, with the dimension and its size, for too many subscripts, and for what
-#' is no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a boolean one included, and for a value
-#' whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
+#' @param n How many elements of the first dimension; or of the first dimensions if it has several numbers,
+#'   `NA` for all. Negative: all but so many.
+#' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each dimension that stays, the number of
+#'   positions; that of an assignment is `x`'s.
+#' @section Errors: `anvil_error_index` for a position out of bounds, with the dimension and its size, for too
+#' many subscripts, and for what is no subscript; `anvil_error_dtype` for a tensor of another dtype as
+#' subscript, a boolean one included, and for a value whose dtype is above that of `x`; `anvil_error_shape`
+#' for a value of another shape.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]
@@ -66,8 +65,8 @@
 #' @name nv_subset
 NULL
 
-# The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left out, and what
-# is written as a range.
+# The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left
+# out, and what is written as a range.
 
 #' @rdname nv_subset
 #' @export

@@ -1,38 +1,40 @@
 #' Tensors
 #'
-#' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it is never
-#' changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be handed it.
+#' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it
+#' is never changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be
+#' handed it.
 #'
-#' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`, `bit64::integer64`
-#' becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex numbers as `c128` are not copied where
-#' R's own vector can serve.
+#' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
+#' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex
+#' numbers as `c128` are not copied where R's own vector can serve.
 #'
-#' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and never
-#' wraps. Floats and the parts of complex numbers round to the nearest, ties to even, beyond the range of the dtype to an
-#' infinity. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`, and
-#' so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as strings or as `bit64::integer64`.
+#' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and
+#' never wraps. Floats and the parts of complex numbers round to the nearest, ties to even, beyond the range
+#' of the dtype to an infinity. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so
+#' `NA_real_` comes back as `NA`, and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as
+#' strings or as `bit64::integer64`.
 #'
-#' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character data need a
-#'   `dtype`, complex data one that is complex if any.
-#'   For `nv_scalar()`, one value. For `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
+#' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character
+#'   data need a `dtype`, complex data one that is complex if any. For `nv_scalar()`, one value. For
+#'   `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
-#' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d tensor.
-#'   Data of length 1 are recycled to any shape, and nothing else is.
-#' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is `FALSE`;
-#'   for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
+#' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
+#'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
+#' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is
+#'   `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
-#' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as [array()] does,
-#'   with the first dimension fastest.
-#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data, as in
-#'   [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its own, and other data
-#'   are one column.
-#' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for `nv_scalar()`, 2-d for
-#'   `nv_matrix()`.
-#' @section Errors:
-#' `anvil_error_value` for missing values and values that the dtype cannot hold, with their number and the first
-#' positions; `anvil_error_shape` if the length of the data is not that of the shape, or a shape is too large;
-#' `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another class, complex data and a dtype that is
-#' not, negative sizes, and a tensor that is asked to be of another type.
+#' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as
+#'   [array()] does, with the first dimension fastest.
+#' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data,
+#'   as in [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its
+#'   own, and other data are one column.
+#' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for
+#'   `nv_scalar()`, 2-d for `nv_matrix()`.
+#' @section Errors: `anvil_error_value` for missing values and values that the dtype cannot hold, with their
+#' number and the first positions; `anvil_error_shape` if the length of the data is not that of the shape, or
+#' a shape is too large; `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another
+#' class, complex data and a dtype that is not, negative sizes, and a tensor that is asked to be of another
+#' type.
 #' @seealso [as_array()] for the way back, [nv_fill()] and [nv_iota()] for tensors made from nothing.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
@@ -122,8 +124,9 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
 #' Turn a value into a tensor
 #'
-#' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array. A number without dimensions
-#'   becomes what it would be as an operand: a 0-d tensor, ambiguous unless logical.
+#' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
+#'   A number without dimensions becomes what it would be as an operand: a 0-d tensor, ambiguous unless
+#'   logical.
 #' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
 #' @section Errors:
@@ -141,24 +144,25 @@ as_nv_tensor <- function(x, dtype = NULL) {
 
 #' Tensors from nothing
 #'
-#' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not matter or
-#' that have no elements; `nv_iota()` counts along one dimension; `nv_seq()` is a vector of numbers from `start` to `end`.
+#' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not
+#' matter or that have no elements; `nv_iota()` counts along one dimension; `nv_seq()` is a vector of numbers
+#' from `start` to `end`.
 #'
 #' In a function that is traced, these are part of the program and cost no memory in R.
 #'
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
-#' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for `nv_seq()` it is
-#'   `i32`, or `f32` with `steps`. To count, one of integers or floats.
+#' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
+#'   `nv_seq()` it is `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
 #' @param dim The dimension that counts, from 1.
-#' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with `steps`.
+#' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with
+#'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
 #' @return A tensor of shape `shape`; for `nv_seq()` of shape `end - start + 1`, or `steps`.
-#' @section Errors:
-#' `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for arguments that are not as above;
-#' `anvil_error_value` for a value that the dtype cannot hold.
+#' @section Errors: `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for
+#' arguments that are not as above; `anvil_error_value` for a value that the dtype cannot hold.
 #' @examples
 #' nv_fill(0.5, c(2, 2))
 #' nv_empty("i8", c(0, 3))
@@ -231,8 +235,8 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' @param dtype A dtype: its name, or a dtype object.
 #' @param shape Sizes of the dimensions; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
-#' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity; [all.equal()]
-#'   says in what they differ.
+#' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity;
+#'   [all.equal()] says in what they differ.
 #' @section Errors:
 #' As [nv_fill()].
 #' @examples

@@ -1,25 +1,25 @@
 #' Number of threads
 #'
-#' How many threads large computations use, the caller's included. No result depends on it, not in the last bit. Work that
-#' takes less than about 30 microseconds stays on one thread.
+#' How many threads large computations use, the caller's included. No result depends on it, not in the last
+#' bit. Work that takes less than about 30 microseconds stays on one thread.
 #'
 #' In this order:
 #'
 #' * `options(anvil.threads = n)`, read whenever a large program runs, so that it can change at any time;
-#' * the variable `ANVIL_NUM_THREADS`, read when the package is loaded. One that is no whole number from 1 to 1024 is
-#'   ignored, with a warning of class `anvil_warning_threads`;
-#' * the processors that the process may use: those of the machine, or fewer if an affinity mask or a control group (as
-#'   containers and batch systems set it) says so.
+#' * the variable `ANVIL_NUM_THREADS`, read when the package is loaded. One that is no whole number from 1 to
+#'   1024 is ignored, with a warning of class `anvil_warning_threads`;
+#' * the processors that the process may use: those of the machine, or fewer if an affinity mask or a control
+#'   group (as containers and batch systems set it) says so.
 #'
-#' Never more than `OMP_THREAD_LIMIT` says, and never more than two where `_R_CHECK_LIMIT_CORES_` is set, as in the checks of
-#' packages.
+#' Never more than `OMP_THREAD_LIMIT` says, and never more than two where `_R_CHECK_LIMIT_CORES_` is set, as
+#' in the checks of packages.
 #'
 #' A process made by `parallel::mclapply()` has threads of its own. With as many such processes as there are
 #' processors, set the option to 1 in them.
 #'
 #' @return `num_threads()` gives the number in force, a whole number.
-#' @section Errors:
-#' `anvil_error_arg` if the option is no whole number from 1 to 1024, also from a program that is large enough to ask.
+#' @section Errors: `anvil_error_arg` if the option is no whole number from 1 to 1024, also from a program
+#' that is large enough to ask.
 #' @examples
 #' num_threads()
 #' old <- options(anvil.threads = 1)

@@ -1,5 +1,5 @@
-# Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened. A trace is open while one
-# function runs, which C calls: opening and closing are one step, whatever happens in between.
+# Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened. A trace is open
+# while one function runs, which C calls: opening and closing are one step, whatever happens in between.
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
@@ -9,8 +9,9 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
   })
 }
 
-# Runs f on arguments that `prepare(args, input)` gives, in a trace; input() makes tracers of new inputs. A nested trace is
-# part of the one around it, and may use its values. Gives a graph of what f returned, or of what `finish` makes of that.
+# Runs f on arguments that `prepare(args, input)` gives, in a trace; input() makes tracers of new inputs. A
+# nested trace is part of the one around it, and may use its values. Gives a graph of what f returned, or of
+# what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   settle_function(f)
   record <- function(trace) record_call(f, prepare(args, function(x) .Call(anvil_trace_inputs, trace, x)), trace, finish)
@@ -26,8 +27,8 @@ record_call <- function(f, args, trace, finish) {
   graph
 }
 
-# Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the values. Methods that
-# f dispatches to are looked for where f comes from.
+# Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the
+# values. Methods that f dispatches to are looked for where f comes from.
 call_function <- function(f, args) {
   home <- environment(f)
   frame <- new.env(parent = if (is.null(home)) globalenv() else home)
@@ -53,8 +54,9 @@ call_function <- function(f, args) {
   })
 }
 
-# Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R keeps their
-# values: were they first evaluated while the code is traced, what it keeps would be tracers, of no use after the trace.
+# Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R
+# keeps their values: were they first evaluated while the code is traced, what it keeps would be tracers, of
+# no use after the trace.
 settle <- function(code, env, locals = NULL, seen = new.env()) {
   # Base R puts off more than arguments: callCC() a jump. Packages are outside, the user's workspace is not.
   outside <- function(env) {
@@ -80,8 +82,8 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
 
 settle_function <- function(f, seen = new.env()) settle(body(f), environment(f), names(formals(f)), seen)
 
-# `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them becomes one
-# with advice.
+# `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them
+# becomes one with advice.
 translate_condition <- function(e) {
   call <- conditionCall(e)
   if (inherits(e, "anvil_error") || !is.call(call) || !is.symbol(call[[1L]])) return()
@@ -124,7 +126,8 @@ concrete_advice <- local({
   )
 })
 
-# Whether one of the symbols in some expressions is a tracer, or a list with one, in the frames of the user's functions.
+# Whether one of the symbols in some expressions is a tracer, or a list with one, in the frames of the user's
+# functions.
 mentions_tracer <- function(expressions, frames) {
   symbols <- unique(unlist(lapply(expressions, all.names)))
   for (frame in rev(frames)) {
@@ -148,15 +151,14 @@ holds_tracer <- function(x) {
 #' Runs a function once on tracers and gives the graph of what it did: the same graph that [jit()] compiles.
 #'
 #' @param f A function of tensors.
-#' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals and arrays
-#'   (in nested lists too) become inputs; their values play no role.
+#' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals
+#'   and arrays (in nested lists too) become inputs; their values play no role.
 #' @param static Names of the arguments that are passed to the function as they are.
-#' @return A graph: an object of class `AnvilGraph`. Printed, it shows inputs (`%x1`), captured tensors (`%c1`), one line
-#'   per op with its static parameters in brackets, and the outputs. Types are written `f32?[2, 3]`: dtype, `?` if
-#'   ambiguous, shape. [graph_text()] gives the text.
-#' @section Errors:
-#' `anvil_error_arg` if `f` is no function, or an argument or result is neither tensor nor number; and whatever the
-#' function raises.
+#' @return A graph: an object of class `AnvilGraph`. Printed, it shows inputs (`%x1`), captured tensors
+#'   (`%c1`), one line per op with its static parameters in brackets, and the outputs. Types are written
+#'   `f32?[2, 3]`: dtype, `?` if ambiguous, shape. [graph_text()] gives the text.
+#' @section Errors: `anvil_error_arg` if `f` is no function, or an argument or result is neither tensor nor
+#' number; and whatever the function raises.
 #' @examples
 #' trace_fn(function(x, y) x * y + 1, list(nv_abstract("f32", 2), nv_scalar(1L)))
 #' @export
@@ -178,8 +180,8 @@ match_function <- function(f, arg = "f") {
   f
 }
 
-# Such as `if`, `[[` and `quote`, which read code, or have no list of arguments. What looks for methods, such as `log`, is a
-# function of values, even where R counts it among the special ones.
+# Such as `if`, `[[` and `quote`, which read code, or have no list of arguments. What looks for methods, such
+# as `log`, is a function of values, even where R counts it among the special ones.
 is_special_form <- function(f) {
   if (is.null(args(f))) return(TRUE)
   if (typeof(f) != "special") return(FALSE)

@@ -23,8 +23,9 @@ register_later <- function(package, generic, class, method) {
   setHook(packageEvent(package, "onLoad"), register)
 }
 
-# The functions that users call say which argument is missing: here, since this is the last file. So do methods of functions
-# that are written in R; operators and other builtin functions count their arguments themselves, or may have one alone.
+# The functions that users call say which argument is missing: here, since this is the last file. So do
+# methods of functions that are written in R; operators and other builtin functions count their arguments
+# themselves, or may have one alone.
 local({
   namespace <- topenv()
   path <- getNamespaceInfo(namespace, "path")

@@ -1,6 +1,7 @@
-# What a call costs: warm jitted calls, eager ops, promotion, and tracing with compilation. Each figure is the median of
-# several rounds of a byte-compiled loop; the cost of an empty closure with the same arguments, measured in the same
-# round, is taken off where the table says so. Targets are those of the project; nothing here can fail.
+# What a call costs: warm jitted calls, eager ops, promotion, and tracing with compilation. Each figure is the
+# median of several rounds of a byte-compiled loop; the cost of an empty closure with the same arguments,
+# measured in the same round, is taken off where the table says so. Targets are those of the project; nothing
+# here can fail.
 library(anvil)
 
 rounds <- 15L

@@ -15,8 +15,8 @@ in_r <- function(x) {
   }
 }
 
-# One call of a function with these arguments, many times: function(n) -> seconds. With `carry` the result is the first
-# argument of the next call, and nothing else knows it.
+# One call of a function with these arguments, many times: function(n) -> seconds. With `carry` the result is
+# the first argument of the next call, and nothing else knows it.
 repeated <- function(f, args, carry = FALSE) {
   names <- sprintf("a%d", seq_along(args))
   env <- list2env(c(stats::setNames(args, names), list(f = f)), parent = globalenv())
@@ -59,8 +59,8 @@ difference_to_r <- function(w, results, args) {
   max(mapply(function(x, y) difference(x, in_r(y), w$compare), mine, results))
 }
 
-# Seconds that the first call of a new jitted function takes, of anvil and JAX, with data so small that there is little to
-# run: medians of 5, or of fewer `times` for JAX, which needs about a second. NULL without JAX.
+# Seconds that the first call of a new jitted function takes, of anvil and JAX, with data so small that there
+# is little to run: medians of 5, or of fewer `times` for JAX, which needs about a second. NULL without JAX.
 measure_cold <- function(w, dtype, jax, times) {
   if (is.character(jax)) return(NULL)
   folder <- tempfile("bench")
@@ -151,7 +151,8 @@ measure <- function(w, dtype, n, peers, form) {
   repeat {
     seconds <- mapply(function(time, times, name) {
       spent <- time(times) / times
-      # Threads of other libraries wait for more work for a while, and would take a processor away from the next one.
+      # Threads of other libraries wait for more work for a while, and would take a processor away from the
+      # next one.
       if (name %in% c("numpy", "torch", "r")) Sys.sleep(0.02)
       spent
     }, timers, calls, names(timers))

@@ -93,7 +93,8 @@ define <- function(env, file, names) {
   env
 }
 
-# A workload of the jitted function `name` of a script. `data` gets an environment with `names` of it, and the size.
+# A workload of the jitted function `name` of a script. `data` gets an environment with `names` of it, and the
+# size.
 program <- function(id, file, name, names, what, data, ..., quick_example = function(n) FALSE) {
   env <- NULL
   workload(id, what, "program", data = function(n, dtype) {
@@ -146,7 +147,8 @@ program("metropolis", "metropolis.R", "walk",
   c("spread", "bend", "log_density", "move", "theta", "chain", "scale"), "Metropolis sampler",
   function(e, n) list(e$chain, whole(n), nv_scalar(e$scale, "f64")),
   dtypes = "f64", sizes = 20000, quick = 5000, tiny = 5000, size_label = steps_label, cold = 1,
-  # The random numbers are not those of the others: what has to agree is the share of the proposals that were taken.
+  # The random numbers are not those of the others: what has to agree is the share of the proposals that were
+  # taken.
   result = function(chain, args) as.double(chain$accepted) / as.double(args[[2L]]), tolerance = 0.1,
   r = function(chain, steps, scale) {
     log_density <- function(theta) -0.5 * ((theta[1L] / 1.5)^2 + (theta[2L] - 0.5 * (theta[1L]^2 - 1.5^2))^2)

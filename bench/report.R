@@ -136,7 +136,8 @@ write_figures <- function(path, about, rows) {
   suppressWarnings(utils::write.table(out, path, append = TRUE, sep = ",", row.names = FALSE, na = ""))
 }
 
-# Ratios to JAX with their quartiles on a logarithmic scale, and the targets; NULL where this R cannot draw SVG.
+# Ratios to JAX with their quartiles on a logarithmic scale, and the targets; NULL where this R cannot draw
+# SVG.
 draw_ratios <- function(path, rows) {
   rows <- Filter(function(row) "jax" %in% names(row$ratios), rows)
   if (!length(rows) || !capabilities("cairo")) return(NULL)

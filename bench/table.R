@@ -1,10 +1,10 @@
-# The table of `make bench`: workloads of the engine's targets and the five programs in inst/examples, from R as a user
-# calls them, next to JAX, NumPy, PyTorch and base R; results are compared before anything is timed. Nothing here can
-# fail for being slow.
+# The table of `make bench`: workloads of the engine's targets and the five programs in inst/examples, from R
+# as a user calls them, next to JAX, NumPy, PyTorch and base R; results are compared before anything is timed.
+# Nothing here can fail for being slow.
 #
-#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, its plot, and vignettes/performance.csv
-#   Rscript bench/table.R quick             some rows at small sizes, to the console only
-#   Rscript bench/table.R quick exp matmul  these alone
+#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, its plot, and
+#   vignettes/performance.csv Rscript bench/table.R quick             some rows at small sizes, to the console
+#   only Rscript bench/table.R quick exp matmul  these alone
 #
 # ANVIL_PYTHON            the Python with the peers; without it .python/bin/python, where there is one
 # ANVIL_NUM_THREADS       threads for all of them; without it all processors

@@ -1,14 +1,15 @@
 # Finds R tests that depend on what ran before them, on the number of threads or on how busy the machine is:
-#   Rscript tools/test-order.R [seed]
-# runs each test file alone in a process of its own, then all files in random order twice in one process, with one
-# thread and with two. ANVIL_TEST_LOAD=n keeps n other processes busy meanwhile. The seed of the order is printed.
-# The last line is "N passed, N failed", and the exit status is 1 when something failed.
+#   Rscript tools/test-order.R [seed] runs each test file alone in a process of its own, then all files in
+#   random order twice in one process, with one thread and with two. ANVIL_TEST_LOAD=n keeps n other processes
+#   busy meanwhile. The seed of the order is printed. The last line is "N passed, N failed", and the exit
+#   status is 1 when something failed.
 
 arguments <- commandArgs(trailingOnly = TRUE)
 files <- list.files("tests/testthat", "^test-.*\\.R$")
 rscript <- file.path(R.home("bin"), "Rscript")
 
-# Runs test files in this process and writes one line for each: passed, failed. This is what the child processes do.
+# Runs test files in this process and writes one line for each: passed, failed. This is what the child
+# processes do.
 if (identical(arguments[1L], "--run")) {
   out <- arguments[2L]
   for (file in arguments[-(1:2)]) {

@@ -1,5 +1,5 @@
-# What `make demo` runs: all examples, each in an environment of its own. An example that finds a wrong result stops.
-# Some take a few seconds; Sys.setenv(ANVIL_EXAMPLE = "quick") makes them shorter.
+# What `make demo` runs: all examples, each in an environment of its own. An example that finds a wrong result
+# stops. Some take a few seconds; Sys.setenv(ANVIL_EXAMPLE = "quick") makes them shorter.
 
 examples <- c(
   "type-promotion.R" = "The dtype of every result follows from one rule",

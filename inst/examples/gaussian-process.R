@@ -1,9 +1,11 @@
-# Gaussian-process regression with an RBF kernel, in plain ops of tensors. Linear systems are solved by conjugate
-# gradients in an nv_while(); length scale, signal and noise are fitted by steps along the gradient of the log marginal
-# likelihood, each of which solves such systems, in another nv_while(). R's chol() and optim() have to come to the same.
+# Gaussian-process regression with an RBF kernel, in plain ops of tensors. Linear systems are solved by
+# conjugate gradients in an nv_while(); length scale, signal and noise are fitted by steps along the gradient
+# of the log marginal likelihood, each of which solves such systems, in another nv_while(). R's chol() and
+# optim() have to come to the same.
 #
-# Run it with source(system.file("examples/gaussian-process.R", package = "anvil")); it takes about 3 seconds, or less
-# than one after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a device is open.
+# Run it with source(system.file("examples/gaussian-process.R", package = "anvil")); it takes about 3 seconds,
+# or less than one after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a
+# device is open.
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 
@@ -32,8 +34,8 @@ covariance <- function(w, x) {
   kernel(x, x, w$log_length, w$log_signal) + exp(2 * w$log_noise) * identity_matrix(nrow(x))
 }
 
-# Solves k %*% out == b, for each column of b by itself, to a relative residual of 1e-12. R evaluates arguments where
-# they are first used. That would be inside of the loop, so they are forced before.
+# Solves k %*% out == b, for each column of b by itself, to a relative residual of 1e-12. R evaluates
+# arguments where they are first used. That would be inside of the loop, so they are forced before.
 solve_cg <- function(k, b) {
   force(k)
   force(b)
@@ -56,9 +58,10 @@ solve_cg <- function(k, b) {
   last$out
 }
 
-# Gradient of the negative log marginal likelihood, (y' k^-1 y + log det k) / 2. With a = k^-1 y, the derivative of the
-# quadratic form is that of -a' k a with a held still, and the derivative of log det k that of sum(k^-1 * k) with k^-1
-# held still. So the systems are solved outside, and gradient() sees products and a kernel alone.
+# Gradient of the negative log marginal likelihood, (y' k^-1 y + log det k) / 2. With a = k^-1 y, the
+# derivative of the quadratic form is that of -a' k a with a held still, and the derivative of log det k that
+# of sum(k^-1 * k) with k^-1 held still. So the systems are solved outside, and gradient() sees products and a
+# kernel alone.
 slope <- function(w, x, y) {
   inverse <- solve_cg(covariance(w, x), identity_matrix(nrow(x)))
   a <- inverse %*% y

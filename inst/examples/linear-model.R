@@ -1,8 +1,9 @@
-# A linear model trained by gradient descent, three ways: an R loop over a jitted step, a loop that is unrolled into the
-# program, and nv_while(). All three take the same steps, and end at the coefficients of lm().
+# A linear model trained by gradient descent, three ways: an R loop over a jitted step, a loop that is
+# unrolled into the program, and nv_while(). All three take the same steps, and end at the coefficients of
+# lm().
 #
-# Run it with source(system.file("examples/linear-model.R", package = "anvil")); it takes about a second. It draws when
-# R is interactive, or where a graphics device is open.
+# Run it with source(system.file("examples/linear-model.R", package = "anvil")); it takes about a second. It
+# draws when R is interactive, or where a graphics device is open.
 library(anvil)
 
 # ---- data: fuel use of the cars in mtcars, by their weight and its square ----

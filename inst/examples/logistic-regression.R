@@ -1,9 +1,10 @@
-# Who survives the Titanic: a logistic regression on 2201 passengers, fitted by 50,000 steps of gradient descent on all
-# of the data, in a single nv_while() that also writes down the loss. The coefficients have to be within 1e-3 of those
-# of glm().
+# Who survives the Titanic: a logistic regression on 2201 passengers, fitted by 50,000 steps of gradient
+# descent on all of the data, in a single nv_while() that also writes down the loss. The coefficients have to
+# be within 1e-3 of those of glm().
 #
-# Run it with source(system.file("examples/logistic-regression.R", package = "anvil")); it takes about 5 seconds,
-# or half a second after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a device is open.
+# Run it with source(system.file("examples/logistic-regression.R", package = "anvil")); it takes about 5
+# seconds, or half a second after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or
+# where a device is open.
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 
@@ -21,7 +22,8 @@ loss <- function(w, x, y) {
   -mean(y * log(p) + (1 - y) * log(1 - p))
 }
 
-# The state holds the losses too: epoch i writes in the slot that it belongs to, and the last one of a slot stays there.
+# The state holds the losses too: epoch i writes in the slot that it belongs to, and the last one of a slot
+# stays there.
 train <- jit(function(w, x, y, rate, epochs, slots) {
   each <- epochs %/% slots
   last <- nv_while(

@@ -1,10 +1,10 @@
-# A random-walk Metropolis sampler in f64, of a density with the shape of a banana whose moments are known. 5,000 calls
-# of a program that takes 200 steps give 5,000 draws that hardly depend on each other. Their moments have to be within
-# five standard errors of the true ones.
+# A random-walk Metropolis sampler in f64, of a density with the shape of a banana whose moments are known.
+# 5,000 calls of a program that takes 200 steps give 5,000 draws that hardly depend on each other. Their
+# moments have to be within five standard errors of the true ones.
 #
-# Run it with source(system.file("examples/metropolis.R", package = "anvil")); it takes about 5 seconds, or half a
-# second after Sys.setenv(ANVIL_EXAMPLE = "quick"), which makes 500 calls. It draws when R is interactive, or where a
-# graphics device is open.
+# Run it with source(system.file("examples/metropolis.R", package = "anvil")); it takes about 5 seconds, or
+# half a second after Sys.setenv(ANVIL_EXAMPLE = "quick"), which makes 500 calls. It draws when R is
+# interactive, or where a graphics device is open.
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 

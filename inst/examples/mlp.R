@@ -1,9 +1,11 @@
-# A multilayer perceptron on a regression task: training in one nv_while() that takes its batches as slices of the data,
-# and as an R loop over a jitted step that gives its weights away. Both take the same steps and end at the same weights.
-# Depths, widths and batches vary; then one network is trained until it predicts new data, and is compared with lm().
+# A multilayer perceptron on a regression task: training in one nv_while() that takes its batches as slices of
+# the data, and as an R loop over a jitted step that gives its weights away. Both take the same steps and end
+# at the same weights. Depths, widths and batches vary; then one network is trained until it predicts new
+# data, and is compared with lm().
 #
-# Run it with source(system.file("examples/mlp.R", package = "anvil")); it takes about 5 seconds, or one second after
-# Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a graphics device is open.
+# Run it with source(system.file("examples/mlp.R", package = "anvil")); it takes about 5 seconds, or one
+# second after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a graphics device
+# is open.
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 

@@ -1,6 +1,6 @@
-# Who survives the Titanic: predictions of a logistic regression and their log-likelihood, computed by one jitted
-# function in f32 and in f64 with coefficients from glm(), and compared with R's own predict() and logLik(). Differences
-# of more than 1e-6 in f32 or 1e-12 in f64, relative to R's value, are an error.
+# Who survives the Titanic: predictions of a logistic regression and their log-likelihood, computed by one
+# jitted function in f32 and in f64 with coefficients from glm(), and compared with R's own predict() and
+# logLik(). Differences of more than 1e-6 in f32 or 1e-12 in f64, relative to R's value, are an error.
 #
 # Run it with source(system.file("examples/titanic.R", package = "anvil")).
 library(anvil)
@@ -15,7 +15,8 @@ survived <- as.matrix(passengers$Survived == "Yes")
 
 # ---- the same model with anvil ----
 
-# The likelihood on the logit scale: a passenger who survived adds -log(1 + exp(-eta)), any other -log(1 + exp(eta)).
+# The likelihood on the logit scale: a passenger who survived adds -log(1 + exp(-eta)), any other -log(1 +
+# exp(eta)).
 model <- jit(function(x, survived, coefficients) {
   eta <- x %*% coefficients
   list(

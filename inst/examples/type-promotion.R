@@ -1,5 +1,5 @@
-# Type promotion, block by block: each block of code is shown as at R's prompt, run, and what it prints is compared line
-# by line with what it has to print. The first difference is an error.
+# Type promotion, block by block: each block of code is shown as at R's prompt, run, and what it prints is
+# compared line by line with what it has to print. The first difference is an error.
 #
 # Run it with source(system.file("examples/type-promotion.R", package = "anvil")).
 

@@ -1,6 +1,6 @@
-# Malformed calls of all exports and of all generics with methods for anvil's classes: with arguments out of the pools,
-# left out, named wrong or twice; and the examples of the help pages with parts of them replaced. Eagerly, traced,
-# derived, in loops.
+# Malformed calls of all exports and of all generics with methods for anvil's classes: with arguments out of
+# the pools, left out, named wrong or twice; and the examples of the help pages with parts of them replaced.
+# Eagerly, traced, derived, in loops.
 
 call_targets <- local({
   exports <- Filter(function(name) is.function(get(name, anvil_space)), sort(anvil_exports))

@@ -1,6 +1,6 @@
-# Hostile files: .npy files with bytes changed, cut, put in or taken out, with headers made of nasty fields, and what is
-# no regular file; and writing to all of these. What is read is right or refused, and what is written is whole or not
-# there.
+# Hostile files: .npy files with bytes changed, cut, put in or taken out, with headers made of nasty fields,
+# and what is no regular file; and writing to all of these. What is read is right or refused, and what is
+# written is whole or not there.
 
 npy_bytes <- function(x) {
   path <- tempfile(fileext = ".npy")
@@ -147,8 +147,8 @@ kind_of_file <- function(path) {
   if (length(listed)) substr(listed[1L], 1L, 1L) else "none"
 }
 
-# Writes to and reads from something strange: what is no regular file stays what it is, a link stays and is followed,
-# and modes are kept; what fails leaves nothing behind.
+# Writes to and reads from something strange: what is no regular file stays what it is, a link stays and is
+# followed, and modes are kept; what fails leaves nothing behind.
 meet_strange <- function(kind, use) {
   folder <- tempfile("strange")
   dir.create(folder)

@@ -1,7 +1,7 @@
-# Interrupts at random moments: of traces, derivatives, loops, scopes of rules, reports and printing. After each one no
-# trace, rules or audit are open, options are what they were, and results are right.
-#   Rscript tests/fuzz/interrupts.R --count=20000 --seed=1
-# Prints the seed and what failed; exits with 1 if anything did. The seed decides what runs, not where signals find it.
+# Interrupts at random moments: of traces, derivatives, loops, scopes of rules, reports and printing. After
+# each one no trace, rules or audit are open, options are what they were, and results are right. Rscript
+# tests/fuzz/interrupts.R --count=20000 --seed=1 Prints the seed and what failed; exits with 1 if anything
+# did. The seed decides what runs, not where signals find it.
 options(keep.source = FALSE, warn = 1L)
 suppressPackageStartupMessages(library(anvil))
 
@@ -158,7 +158,8 @@ check <- function() {
   same(gradient(half)(f64(3)[1])$x, 3)
 }
 
-# Seconds that a signal waits at most: as long as it takes that about one in four comes before there is work to interrupt.
+# Seconds that a signal waits at most: as long as it takes that about one in four comes before there is work
+# to interrupt.
 patience <- 0.004
 failures <- 0L
 in_traces <- 0L

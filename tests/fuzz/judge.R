@@ -1,5 +1,5 @@
-# What became of a case. A case is an expression; it fails if it raises an error or a warning from inside of anvil that
-# is not classed, or leaves the session in another state, or if it says so itself by claim().
+# What became of a case. A case is an expression; it fails if it raises an error or a warning from inside of
+# anvil that is not classed, or leaves the session in another state, or if it says so itself by claim().
 
 # For cases that compare: fails unless `true`.
 claim <- function(true, ...) {
@@ -22,8 +22,9 @@ is_anvils <- function(fun) {
   !is.null(spec) && identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
 }
 
-# The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name, call). NULL
-# if code of the case itself, in `env`, runs there, perhaps as an argument that anvil has evaluated.
+# The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name,
+# call). NULL if code of the case itself, in `env`, runs there, perhaps as an argument that anvil has
+# evaluated.
 innermost <- function(top, env) {
   parents <- sys.parents()
   for (i in rev(seq_len(top))) {
@@ -67,8 +68,8 @@ judge_condition <- function(e, where, code) {
     return(c(class(e)[1L], "", text))
   }
   if (is.null(where)) return(c("R's own", "", text))
-  # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a call of a
-  # method with arguments that it does not have.
+  # The error of a call that the case itself contains, evaluated on behalf of anvil, is the case's; so is a
+  # call of a method with arguments that it does not have.
   if (is.call(call) && !identical(call, where$call) && (contains(code, call) || in_function(call))) {
     return(c("R's own", "", text))
   }
@@ -77,8 +78,8 @@ judge_condition <- function(e, where, code) {
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
 }
 
-# Whether code of a function that is no package's, and runs or is jitted and runs, contains a call: an argument that the
-# function hands on, evaluated on behalf of anvil.
+# Whether code of a function that is no package's, and runs or is jitted and runs, contains a call: an
+# argument that the function hands on, evaluated on behalf of anvil.
 in_function <- function(call) {
   for (i in seq_len(sys.nframe())) {
     fun <- sys.function(i)
@@ -93,10 +94,10 @@ said_by_r <- paste0(
   "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
 
-# The verdict on the innermost part of a case that by itself fails with a message that `text` contains, or whose value is
-# code that does so where R evaluates it once more (do.call() does, and c() when it looks for a method); NULL if there is
-# none. R evaluates an argument when it is needed: its error is signalled while functions of anvil run, and builtin
-# functions have no frame that tells whose it is.
+# The verdict on the innermost part of a case that by itself fails with a message that `text` contains, or
+# whose value is code that does so where R evaluates it once more (do.call() does, and c() when it looks for a
+# method); NULL if there is none. R evaluates an argument when it is needed: its error is signalled while
+# functions of anvil run, and builtin functions have no frame that tells whose it is.
 judge_part <- function(code, env, text, seed) {
   fails <- function(part) {
     message <- NULL
@@ -179,8 +180,8 @@ look_at <- function(x) {
   invisible()
 }
 
-# Evaluates a case in `env`: c(verdict, where, message). `sealed` are names of variables that must not change. An error that
-# seems to be anvil's may be that of an argument.
+# Evaluates a case in `env`: c(verdict, where, message). `sealed` are names of variables that must not change.
+# An error that seems to be anvil's may be that of an argument.
 judge <- function(code, env, sealed = character(), seen_in_result = TRUE) {
   seed <- get0(".Random.seed", globalenv())
   verdict <- judge_whole(code, env, sealed, seen_in_result)

@@ -1,6 +1,7 @@
-# Objects that are not as anvil made them: tensors with fields and attributes replaced, tracers, graphs, dtypes, jitted
-# functions with another body, handles of another kind, of another package, or that have been through a file. Whatever
-# is done with them, the answer is an error or a value, and what was not touched still works.
+# Objects that are not as anvil made them: tensors with fields and attributes replaced, tracers, graphs,
+# dtypes, jitted functions with another body, handles of another kind, of another package, or that have been
+# through a file. Whatever is done with them, the answer is an error or a value, and what was not touched
+# still works.
 
 # A tensor with one of its parts replaced, past the methods that would refuse it.
 with_field <- function(x, field, value) {
@@ -31,8 +32,8 @@ with_attribute <- function(x, name, value) {
 # A list without its class; of a pointer a new one would need C.
 unclass_any <- function(x) if (typeof(x) == "externalptr") x else asS4(unclass(x), FALSE, FALSE)
 
-# An external pointer of ours or not, in a coat of another class. Pointers are not copied: what it was has another class
-# now.
+# An external pointer of ours or not, in a coat of another class. Pointers are not copied: what it was has
+# another class now.
 in_coat <- function(x, class) structure(x, class = class)
 
 # A jitted function with another third element of its call, or another body.

@@ -1,7 +1,7 @@
-# Random programs over the whole catalogue, out of the table of ops, with generics, indexing, loops, branches and
-# gradients. Each is run op by op while it is made, and then jitted (cold, warm, after a file, on one thread and two),
-# with arguments given away, derived, and stopped on the way: values and types are the same, what was given away is an
-# error or unchanged.
+# Random programs over the whole catalogue, out of the table of ops, with generics, indexing, loops, branches
+# and gradients. Each is run op by op while it is made, and then jitted (cold, warm, after a file, on one
+# thread and two), with arguments given away, derived, and stopped on the way: values and types are the same,
+# what was given away is an error or unchanged.
 
 op_table <- as.data.frame(.Call(anvil_space$wrap__anvil_ops_table), stringsAsFactors = FALSE)
 # Those that take functions are made by hand below; what prints has no value of its own.
@@ -111,7 +111,8 @@ draw_expression <- function(have, env) {
   as.call(c(list(as.name(row$fun)), arguments))
 }
 
-# A chain of steps on the variable `state` (and others), as the body of a function that keeps the type of `state`.
+# A chain of steps on the variable `state` (and others), as the body of a function that keeps the type of
+# `state`.
 draw_chain <- function(state, have, env, steps = sample.int(3L, 1L)) {
   code <- as.name(state)
   for (i in seq_len(steps)) {

@@ -1,13 +1,13 @@
-# Random cases against the installed package:
-#   Rscript tests/fuzz/run.R seconds=3600 seed=1 only=calls,files case=17 cases=2000 jobs=2
-# For `seconds` altogether, or `cases` of calls and as many of the others as take about as long; `case` is one number or
-# a range, 17:20, to see a failure again. Cases run in R processes of their own, in batches, so that one that crashes or
-# hangs is found out. Prints the seed, how often which verdict was given, and the failures, those alike together; the
-# exit status is 1 if there are any.
+# Random cases against the installed package: Rscript tests/fuzz/run.R seconds=3600 seed=1 only=calls,files
+#   case=17 cases=2000 jobs=2 For `seconds` altogether, or `cases` of calls and as many of the others as take
+#   about as long; `case` is one number or a range, 17:20, to see a failure again. Cases run in R processes of
+#   their own, in batches, so that one that crashes or hangs is found out. Prints the seed, how often which
+#   verdict was given, and the failures, those alike together; the exit status is 1 if there are any.
 #
-# A generator is a file with a function generate_<name>(number) that gives list(setup = , code = ): expressions by the
-# name of the variable that holds their value, which must not change (but see `sealed`), and the expression that is
-# judged, see judge.R. It draws with R's generator, which has a seed of its own for each number.
+# A generator is a file with a function generate_<name>(number) that gives list(setup = , code = ):
+# expressions by the name of the variable that holds their value, which must not change (but see `sealed`),
+# and the expression that is judged, see judge.R. It draws with R's generator, which has a seed of its own for
+# each number.
 started <- Sys.time()
 given <- commandArgs(TRUE)
 given <- given[nzchar(sub("^[^=]*=", "", given))]
@@ -29,7 +29,8 @@ jobs <- as.integer(setting("jobs", format(parallel::detectCores())))
 timeout <- as.double(setting("timeout", "20"))
 batch <- as.double(setting("batch", "2000"))
 range <- as.double(strsplit(setting("case", ""), ":", fixed = TRUE)[[1L]])
-# Address space of a process, in kB: results that are too large have to be refused, not to take the machine down.
+# Address space of a process, in kB: results that are too large have to be refused, not to take the machine
+# down.
 limit <- as.double(setting("limit", "3e6"))
 growth <- 1024
 

@@ -1,5 +1,5 @@
-# Values that functions are called with, as expressions, so that a failure can be shown as code: `pool` by kind. What an
-# expression needs beside R and anvil is defined here.
+# Values that functions are called with, as expressions, so that a failure can be shown as code: `pool` by
+# kind. What an expression needs beside R and anvil is defined here.
 
 dtype_names <- c(
   "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bf16", "f16", "f32", "f64", "c64", "c128"

@@ -1,6 +1,7 @@
 # The scripts in inst/examples.
 
-# Runs an example, in its short form, in an environment of its own: list(env, output). What it draws goes nowhere.
+# Runs an example, in its short form, in an environment of its own: list(env, output). What it draws goes
+# nowhere.
 run_example <- function(name) {
   before <- Sys.getenv("ANVIL_EXAMPLE", NA)
   Sys.setenv(ANVIL_EXAMPLE = "quick")

@@ -11,7 +11,8 @@ type_of <- function(x) {
   paste0(as.character(dtype(x)), if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
 }
 
-# Elements, type and shape of a tensor at once. `values` are compared exactly, NaN and the sign of zero included.
+# Elements, type and shape of a tensor at once. `values` are compared exactly, NaN and the sign of zero
+# included.
 expect_elements <- function(x, values, type) {
   label <- deparse1(substitute(x))
   if (!inherits(x, "AnvilTensor")) return(fail(paste0(label, " is no tensor")))
@@ -48,8 +49,9 @@ expect_close <- function(x, values, tolerance, label = deparse1(substitute(x))) 
   )
 }
 
-# Runs a closure on tensors, eagerly and jitted (cold and warm), which must give the same bits and types. `r` is what it
-# should be: values, or `TRUE` for the closure on the arguments as R arrays. Returns the eager result.
+# Runs a closure on tensors, eagerly and jitted (cold and warm), which must give the same bits and types. `r`
+# is what it should be: values, or `TRUE` for the closure on the arguments as R arrays. Returns the eager
+# result.
 expect_jit_equal <- function(fn, ..., r = NULL, tolerance = 1e-6) {
   eager <- fn(...)
   jitted <- jit(fn)

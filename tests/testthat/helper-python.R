@@ -15,7 +15,8 @@ run_script <- function(python, ...) {
   suppressWarnings(system2(python, shQuote(c(script, ...)), stdout = TRUE, stderr = TRUE, env = "JAX_PLATFORMS=cpu"))
 }
 
-# What a function gives when it is exported and run there: its results as a flat list of tensors. `args` are tensors.
+# What a function gives when it is exported and run there: its results as a flat list of tensors. `args` are
+# tensors.
 run_exported <- function(python, f, args, dtypes = NULL, ...) {
   folder <- tempfile()
   dir.create(folder)

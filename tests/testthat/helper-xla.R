@@ -1,13 +1,14 @@
 # Programs in anvil and in XLA.
 
-# A program with its arguments, and by how much a float of its results may differ: in units in the last place of the
-# largest element of the same result, since sums that cancel are as exact as what they are sums of. Integers, booleans and,
-# with `ulps = 0`, floats have to be equal to the last bit.
+# A program with its arguments, and by how much a float of its results may differ: in units in the last place
+# of the largest element of the same result, since sums that cancel are as exact as what they are sums of.
+# Integers, booleans and, with `ulps = 0`, floats have to be equal to the last bit.
 in_both <- function(f, ..., ulps = 0, sharding = NULL, inline_limit = 64L) {
   list(f = f, args = list(...), ulps = ulps, sharding = sharding, inline_limit = inline_limit)
 }
 
-# Runs programs, a list with names, in one Python, and compares the results with those of the jitted functions.
+# Runs programs, a list with names, in one Python, and compares the results with those of the jitted
+# functions.
 expect_same_in_xla <- function(python, programs) {
   folder <- tempfile("xla")
   dir.create(folder)

@@ -66,7 +66,8 @@ call_of <- function(expr) {
   deparse1(conditionCall(condition))
 }
 
-# A snapshot of what calls signal: class, call and message. testthat's own form of these depends on its version.
+# A snapshot of what calls signal: class, call and message. testthat's own form of these depends on its
+# version.
 expect_conditions <- function(code) {
   code <- substitute(code)
   env <- parent.frame()
@@ -95,8 +96,8 @@ user_env <- function(f, ...) {
   f
 }
 
-# Ends what hangs, so that a deadlock between processes or threads is a failure and not a suite that stands still. It is no
-# measure of speed: a machine may be as busy as it likes.
+# Ends what hangs, so that a deadlock between processes or threads is a failure and not a suite that stands
+# still. It is no measure of speed: a machine may be as busy as it likes.
 unless_it_hangs <- function(expr) {
   setTimeLimit(elapsed = 600, transient = TRUE)
   on.exit(setTimeLimit(elapsed = Inf))

@@ -1,4 +1,5 @@
-# Arguments that are left out, and arguments of names that nobody has: of every function, so that a new one is tested too.
+# Arguments that are left out, and arguments of names that nobody has: of every function, so that a new one is
+# tested too.
 
 # Generics of the methods package, as crossprod() before R 4.4, are base R's functions.
 exports <- Filter(

@@ -1,5 +1,5 @@
-# Complex numbers: elements and arithmetic against base R's own. c128 is R's type; c64 computes in c128 and rounds the
-# parts once.
+# Complex numbers: elements and arithmetic against base R's own. c128 is R's type; c64 computes in c128 and
+# rounds the parts once.
 
 z <- function(re, im) complex(real = re, imaginary = im)
 c128 <- function(x) nv_tensor(x, dtype = "c128")

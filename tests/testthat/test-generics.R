@@ -1,5 +1,5 @@
-# Functions of base R on tensors, on tracers, and mixed with R numbers and arrays. `expect_jit_equal(r = TRUE)` runs the
-# same closure on R arrays.
+# Functions of base R on tensors, on tracers, and mixed with R numbers and arrays. `expect_jit_equal(r =
+# TRUE)` runs the same closure on R arrays.
 
 x <- nv_tensor(c(-1.5, 0.25, 2, 7), dtype = "f64")
 y <- nv_tensor(c(2, -0.5, 3, 1), dtype = "f64")

@@ -1,6 +1,7 @@
-# Programs whose gradients JAX computed: see tests/testdata/gradients/make.py, which has the same programs in the same order.
-# Both compute in f64, by other formulas and in another order of sums. Each rounding is 1e-16 of a value, there are some
-# hundred of them, and some differences lose a digit or two: 1e-12 of the largest element is what both can be held to.
+# Programs whose gradients JAX computed: see tests/testdata/gradients/make.py, which has the same programs in
+# the same order. Both compute in f64, by other formulas and in another order of sums. Each rounding is 1e-16
+# of a value, there are some hundred of them, and some differences lose a digit or two: 1e-12 of the largest
+# element is what both can be held to.
 tolerance <- 1e-12
 
 read_gradients <- function() {

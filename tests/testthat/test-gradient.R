@@ -1,8 +1,8 @@
 f64 <- function(x, shape = dim(x) %||% length(x)) nv_tensor(x, dtype = "f64", shape = shape)
 s64 <- function(x) nv_scalar(x, "f64")
 
-# Gradient of a function of an R array that gives a number, by central differences in f64. Their error is about 1e-9 for
-# functions whose third derivative is of the order of 1.
+# Gradient of a function of an R array that gives a number, by central differences in f64. Their error is
+# about 1e-9 for functions whose third derivative is of the order of 1.
 differences <- function(f, x) {
   h <- 1e-5
   number <- function(x) as.double(f(f64(x, dim(x) %||% length(x))))

@@ -1,5 +1,6 @@
-# bf16 and f16: what ops on them give is what ops on f32 give, rounded once to the nearest number, ties to even. The
-# rounding here is R's own: steps between neighbouring numbers, in doubles, which hold them all exactly.
+# bf16 and f16: what ops on them give is what ops on f32 give, rounded once to the nearest number, ties to
+# even. The rounding here is R's own: steps between neighbouring numbers, in doubles, which hold them all
+# exactly.
 
 formats <- list(
   bf16 = list(digits = 8L, lowest = -126L, largest = (2 - 2^-7) * 2^127),
@@ -155,7 +156,8 @@ test_that("sums accumulate in f32, and round once", {
     expect_identical(type_of(sum(nv_fill(1, n, dtype))), paste0(dtype, "[]"))
     set.seed(9)
     x <- nv_tensor(runif(30 * 40), dtype, shape = c(30, 40))
-    # A sum of 40 f32 numbers is off by less than 1e-5, and rounds to a neighbour of the exact one at most if that is a tie.
+    # A sum of 40 f32 numbers is off by less than 1e-5, and rounds to a neighbour of the exact one at most if
+    # that is a tie.
     exact <- rowSums(as_array(x))
     got <- as.vector(sum(x, dims = 2))
     expect_true(all(got == rounded(exact * (1 - 1e-5), dtype) | got == rounded(exact * (1 + 1e-5), dtype)))

@@ -1,6 +1,6 @@
 # The engine asks R every 20 ms whether to stop, in the middle of kernels too; that each of them does is what
-# src/rust/core/tests/stop.rs counts. A time limit goes the same way as the user's Ctrl-C: R jumps out of the call, over no
-# frame of Rust.
+# src/rust/core/tests/stop.rs counts. A time limit goes the same way as the user's Ctrl-C: R jumps out of the
+# call, over no frame of Rust.
 
 test_that("a kernel is left in the middle of its elements", {
   # A sum that takes minutes, of what is nowhere in memory; in a process of its own.

@@ -74,8 +74,8 @@ test_that("traces, errors and dropped programs leave nothing behind", {
 })
 
 test_that("a program does not keep its arguments, a jitted function keeps its constants only", {
-  # Ten vectors of 80 kB each, which are R's own: R counts them at once. Larger ones are in blocks of anvil's, whose bytes
-  # R is told of in sums (src/rust/src/large.rs), so that its count depends on what ran before.
+  # Ten vectors of 80 kB each, which are R's own: R counts them at once. Larger ones are in blocks of anvil's,
+  # whose bytes R is told of in sums (src/rust/src/large.rs), so that its count depends on what ran before.
   ten <- function(value) lapply(1:10, function(i) nv_fill(value, 1e4, "f64"))
   total <- function(x) Reduce(`+`, lapply(x, sum))
   f <- jit(total)

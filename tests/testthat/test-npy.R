@@ -188,7 +188,8 @@ test_that("paths that cannot be are refused, and nothing is left behind", {
   expect_error(nv_write_npy(donated, path), class = "anvil_error_donated")
 })
 
-# Whether NumPy reads a file with such a header is in headers.csv, see headers.py; `ours` says why we do not where it does.
+# Whether NumPy reads a file with such a header is in headers.csv, see headers.py; `ours` says why we do not
+# where it does.
 test_that("headers that NumPy refuses are refused, the others are read but for those with a reason", {
   cases <- utils::read.csv(test_path("..", "testdata", "npy", "headers.csv"), colClasses = "character", comment.char = "#")
   expect_gt(nrow(cases), 60L)

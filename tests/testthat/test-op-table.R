@@ -3,7 +3,8 @@
 table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
 exports <- getNamespaceExports("anvil")
 
-# Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_* needs a row.
+# Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_*
+# needs a row.
 creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
 compositions <- c(
   "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors",

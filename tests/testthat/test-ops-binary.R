@@ -1,5 +1,5 @@
-# Elementwise ops of two operands. Integer corners are those of chapter 3.1 of the reference: what XLA's CPU does where
-# StableHLO leaves it open.
+# Elementwise ops of two operands. Integer corners are those of chapter 3.1 of the reference: what XLA's CPU
+# does where StableHLO leaves it open.
 
 # x op y for scalars given as strings, in a dtype, as a tensor of shape (1).
 apply_to <- function(op, x, y, dtype) op(tensor_of(x, dtype), tensor_of(y, dtype))
@@ -60,7 +60,8 @@ test_that("floats: NaN, infinities, signed zeros", {
 })
 
 test_that("quotients and remainders of special numbers are those of R", {
-  # Columns are what rows are divided by. What R 4.2.2 gives, but for the sign of a zero, which R does not keep.
+  # Columns are what rows are divided by. What R 4.2.2 gives, but for the sign of a zero, which R does not
+  # keep.
   special <- c(-Inf, -5.5, -2, -0, 0, 2, 5.5, Inf, NaN)
   table <- function(...) matrix(c(...), length(special), byrow = TRUE)
   quotients <- table(

@@ -228,7 +228,8 @@ test_that("draws do not depend on the number of threads", {
   expect_identical(with_threads("1"), with_threads("3"))
 })
 
-# Seeds are fixed, so that these either hold or do not: with probability 1e-4 a right generator would miss such a bound.
+# Seeds are fixed, so that these either hold or do not: with probability 1e-4 a right generator would miss
+# such a bound.
 rare <- 1e-4
 
 test_that("a million uniform numbers are uniform", {

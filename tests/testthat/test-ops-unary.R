@@ -1,10 +1,10 @@
-# Elementwise ops of one operand: values against base R and stats, corners against IEEE 754 and chapter 3 of the
-# reference (what StableHLO leaves open, as XLA's CPU does it).
+# Elementwise ops of one operand: values against base R and stats, corners against IEEE 754 and chapter 3 of
+# the reference (what StableHLO leaves open, as XLA's CPU does it).
 
 erf <- function(x) 2 * pnorm(x * sqrt(2)) - 1
 
-# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm() and
-# qnorm() are at the end of a rounded argument.
+# Function, reference, points, and the relative error of the reference in f64 if that is worth a word: pnorm()
+# and qnorm() are at the end of a rounded argument.
 cases <- list(
   list(nv_negate, function(x) -x, c(-2.5, 0.1, 3)),
   list(nv_abs, abs, c(-2.5, 0.1, 3)),

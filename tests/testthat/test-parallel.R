@@ -1,5 +1,5 @@
-# Tensors and jitted functions in other processes. Whatever hangs is ended by a time limit, so that a deadlock is a
-# failure and not a suite that stands still.
+# Tensors and jitted functions in other processes. Whatever hangs is ended by a time limit, so that a deadlock
+# is a failure and not a suite that stands still.
 
 test_that("a forked process computes with tensors and jitted functions of its parent", {
   skip_on_os("windows") # there is no fork

@@ -91,7 +91,8 @@ test_that("variables of the global environment count", {
 })
 
 test_that("variables that the function does not use do not count", {
-  # Arguments, of it and of functions inside it, hide what is outside; names of parts and of packages are no variables.
+  # Arguments, of it and of functions inside it, hide what is outside; names of parts and of packages are no
+  # variables.
   z <- other <- new.env()
   parts <- function(f) anvil:::static_parts(list(f, "s"))
   expect_type(parts(function(z, p = z) p$other + base::other + (function(other) other)(p@other)), "list")

@@ -6,7 +6,8 @@ plain <- function(x) {
   if (length(dim(a)) == 1L) as.vector(a) else a
 }
 
-# One subscript of each kind for a dimension of this size: `r` is base R's, `call` is ours, `drops` whether it disappears.
+# One subscript of each kind for a dimension of this size: `r` is base R's, `call` is ours, `drops` whether it
+# disappears.
 random_subscript <- function(size) {
   kinds <- c("missing", if (size) c("number", "double", "range", "unit", "down", "list", "vector"), "negative", "mask", "empty")
   kind <- sample(kinds, 1L)

@@ -1,7 +1,7 @@
 # What XLA makes of exported programs: the same as anvil. Needs a Python with JAX, which ANVIL_PYTHON names.
 #
-# Integers, booleans and random bits have to be equal. Floats may differ in the last places, where XLA has another exp() or
-# adds in another order; `ulps` says by how many units, and the comment beside it why.
+# Integers, booleans and random bits have to be equal. Floats may differ in the last places, where XLA has
+# another exp() or adds in another order; `ulps` says by how many units, and the comment beside it why.
 
 f32 <- function(...) nv_tensor(..., dtype = "f32")
 wave <- function(..., dtype = "f32") nv_tensor(array(sin(seq_len(prod(...))), c(...)), dtype = dtype)
@@ -16,8 +16,8 @@ test_that("XLA and anvil agree on the programs of the examples", {
   metropolis <- run_example("metropolis.R")$env
   process <- run_example("gaussian-process.R")$env
   titanic <- run_example("titanic.R")$env
-  # Conjugate gradients stop at a relative residual of 1e-12, maybe one step earlier or later; what that is for the solution
-  # says the condition of the matrix.
+  # Conjugate gradients stop at a relative residual of 1e-12, maybe one step earlier or later; what that is
+  # for the solution says the condition of the matrix.
   solved <- 1e-12 * kappa(as_array(process$covariance(process$w, process$x)), exact = TRUE) / epsilon[["f64"]]
   layers <- function() mlp$initial(c(10L, 40L, 1L), nv_rng_state(1))
   expect_same_in_xla(python, list(

@@ -1,7 +1,8 @@
-//! The audit of promotion: what ops convert on the user's behalf while someone asks, with the place in the user's code.
+//! The audit of promotion: what ops convert on the user's behalf while someone asks, with the place in the
+//! user's code.
 //!
-//! An audit is open for an [extent](crate::extent); audits nest. While one is open every op notes its conversions, eager
-//! ones too: a constant that a traced function makes is part of what it computes.
+//! An audit is open for an [extent](crate::extent); audits nest. While one is open every op notes its
+//! conversions, eager ones too: a constant that a traced function makes is part of what it computes.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
@@ -80,11 +81,13 @@ pub fn note(conversions: Vec<Conversion>, place: Option<&str>, scope: &Scope) ->
     Ok(())
 }
 
-/// The conversions but for the first `from`, ten strings for each: call, file, line, all operands, the position of the one
-/// that was converted, its dtype, the one it is stored in, the new one, the rule, the class.
+/// The conversions but for the first `from`, ten strings for each: call, file, line, all operands, the
+/// position of the one that was converted, its dtype, the one it is stored in, the new one, the rule, the
+/// class.
 pub fn entries(from: SEXP, scope: &Scope) -> Outcome {
     let from = ints(from).first().map_or(0, |&n| n.max(0) as usize);
-    let fields = LOG.with_borrow(|log| log.entries.iter().skip(from).flat_map(Entry::fields).collect::<Vec<_>>());
+    let fields =
+        LOG.with_borrow(|log| log.entries.iter().skip(from).flat_map(Entry::fields).collect::<Vec<_>>());
     r_strings(&fields, scope)
 }
 

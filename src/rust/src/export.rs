@@ -10,33 +10,46 @@ use anvil_core::hlo::{self, Mesh, Options, Sharding};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Layout, View};
 
-/// Writes a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`, `split` the
-/// dimension of each input that is cut, 0 for none. Gives `list(text, constants, types of the inputs, types of the
-/// outputs, result)`: the tensors that became arguments, and what the function returned, for its structure.
+/// Writes a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`,
+/// `split` the dimension of each input that is cut, 0 for none. Gives `list(text, constants, types of the
+/// inputs, types of the outputs, result)`: the tensors that became arguments, and what the function returned,
+/// for its structure.
 pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants and its result.
     let held = unsafe { R_ExternalPtrProtected(graph) };
     let (captured, result) = (element(held, 0), element(held, 1));
-    let records: Vec<Record> = (0..len(captured)).map(|i| Record::read(element(captured, i))).collect::<Result<_>>()?;
+    let records: Vec<Record> =
+        (0..len(captured)).map(|i| Record::read(element(captured, i))).collect::<Result<_>>()?;
     let bytes: Vec<Bytes> = records.iter().map(Record::bytes).collect::<Outcome<_>>()?;
     let shapes: Vec<Shape> = records.iter().map(Record::shape).collect();
     let layouts: Vec<Layout> = shapes.iter().map(Layout::dense).collect();
     let views: Vec<View> = (0..records.len())
-        .map(|i| View { dtype: records[i].dtype, shape: &shapes[i], layout: &layouts[i], data: bytes[i].as_slice() })
+        .map(|i| View {
+            dtype: records[i].dtype,
+            shape: &shapes[i],
+            layout: &layouts[i],
+            data: bytes[i].as_slice(),
+        })
         .collect();
     let options = Options {
         inline_limit: limit_of(limit)?,
         donated: ints(donated).iter().map(|&flag| flag == 1).collect(),
         mesh: if mesh == nil() { None } else { Some(mesh_of(mesh)?) },
-        sharding: ints(split).iter().map(|&dim| usize::try_from(dim - 1).ok().map(|i| Sharding { axis: Axis(i) })).collect(),
+        sharding: ints(split)
+            .iter()
+            .map(|&dim| usize::try_from(dim - 1).ok().map(|i| Sharding { axis: Axis(i) }))
+            .collect(),
     };
     let module = hlo::export(&traced.graph, &views, &options)?;
-    let types = |values: &[Value]| -> Vec<String> { values.iter().map(|&v| traced.graph.aval(v).to_string()).collect() };
+    let types = |values: &[Value]| -> Vec<String> {
+        values.iter().map(|&v| traced.graph.aval(v).to_string()).collect()
+    };
     let text = r_string(&module.text, scope)?;
     let inputs = r_strings(&types(traced.graph.inputs()), scope)?;
     let outputs = r_strings(&types(traced.graph.outputs()), scope)?;
-    // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by the scope.
+    // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by
+    // the scope.
     let out = protected(|| unsafe {
         let out = Rf_protect(Rf_allocVector(VECSXP, 5));
         let constants = Rf_allocVector(VECSXP, module.arguments.len() as Length);

@@ -1,8 +1,9 @@
 //! Dynamic extents: what holds while a function of R runs, and ends with it, however it ends.
 //!
-//! An extent is a trace, rules of promotion, or an audit. `entrypoint.c` opens it, calls the function and ends it, in
-//! R_ExecWithCleanup(): R jumps out of that only by way of the end, and nothing that R could interrupt lies between the
-//! opening and it. `on.exit()` is no such promise: an interrupt may come before it is made, and while it is kept.
+//! An extent is a trace, rules of promotion, or an audit. `entrypoint.c` opens it, calls the function and
+//! ends it, in R_ExecWithCleanup(): R jumps out of that only by way of the end, and nothing that R could
+//! interrupt lies between the opening and it. `on.exit()` is no such promise: an interrupt may come before it
+//! is made, and while it is kept.
 
 use crate::{audit, rules, trace};
 

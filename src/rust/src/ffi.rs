@@ -1,7 +1,8 @@
 //! The part of R's C interface that anvil uses, and the few helpers of `entrypoint.c`.
 //!
-//! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can jump over the
-//! caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive that needs dropping.
+//! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can
+//! jump over the caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive
+//! that needs dropping.
 
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
@@ -110,7 +111,8 @@ extern "C" {
     /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;
 
-    /// A vector; `NULL` where R has no memory for it (entrypoint.c). Takes microseconds; may jump for other reasons.
+    /// A vector; `NULL` where R has no memory for it (entrypoint.c). Takes microseconds; may jump for other
+    /// reasons.
     pub fn anvil_try_vector(kind: c_int, len: Length) -> SEXP;
 
     /// Calls an internal function of the package on one object (entrypoint.c). May jump.
@@ -118,7 +120,10 @@ extern "C" {
 
     /// Runs `f(data)`; returns 1 if R tried to jump out of it, with the jump kept in `token` (entrypoint.c).
     pub fn anvil_protected(
-        f: unsafe extern "C" fn(*mut c_void) -> SEXP, data: *mut c_void, token: SEXP, out: *mut SEXP,
+        f: unsafe extern "C" fn(*mut c_void) -> SEXP,
+        data: *mut c_void,
+        token: SEXP,
+        out: *mut SEXP,
     ) -> c_int;
 }
 
@@ -159,8 +164,8 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
     }
 }
 
-/// The elements of an integer or logical vector: of `dim` and the like, which are never long or ALTREP vectors that could
-/// fail. Anything else has none.
+/// The elements of an integer or logical vector: of `dim` and the like, which are never long or ALTREP
+/// vectors that could fail. Anything else has none.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
     // R's address of an empty vector is no address.
     if !matches!(kind(x), INTSXP | LGLSXP) || len(x) == 0 {
@@ -191,14 +196,15 @@ pub fn pairs(list: SEXP) -> impl Iterator<Item = (SEXP, SEXP)> {
     })
 }
 
-/// An attribute of a vector or pointer, or `NULL`. For `names` and `class` of non-pairlists this does not allocate.
+/// An attribute of a vector or pointer, or `NULL`. For `names` and `class` of non-pairlists this does not
+/// allocate.
 pub fn attribute(x: SEXP, symbol: SEXP) -> SEXP {
     // SAFETY: `symbol` is a symbol; see above for the attributes that are asked for.
     unsafe { Rf_getAttrib(x, symbol) }
 }
 
-/// Text of a string element. R itself would jump for a string of encoding "bytes": its bytes beyond ASCII are shown as R
-/// prints them, `\xff`.
+/// Text of a string element. R itself would jump for a string of encoding "bytes": its bytes beyond ASCII are
+/// shown as R prints them, `\xff`.
 pub fn text(x: SEXP) -> String {
     // SAFETY: `x` is a CHARSXP; its bytes live as long as it does.
     let (encoding, bytes) = unsafe { (Rf_getCharCE(x), CStr::from_ptr(R_CHAR(x)).to_bytes()) };
@@ -206,13 +212,14 @@ pub fn text(x: SEXP) -> String {
     match (encoding, std::str::from_utf8(bytes)) {
         (CE_LATIN1, _) => latin1(),
         (CE_BYTES, _) => {
-            let shown = |&b: &u8| if b.is_ascii() { char::from(b).to_string() } else { format!("\\x{b:02x}") };
+            let shown =
+                |&b: &u8| if b.is_ascii() { char::from(b).to_string() } else { format!("\\x{b:02x}") };
             bytes.iter().map(shown).collect()
         }
         (_, Ok(text)) => text.into(),
         (CE_UTF8, Err(_)) => String::from_utf8_lossy(bytes).into_owned(),
-        // The encoding of a locale that is not UTF-8. R translates into memory that it frees at the end of the call.
-        // SAFETY: inside `protected`.
+        // The encoding of a locale that is not UTF-8. R translates into memory that it frees at the end of
+        // the call. SAFETY: inside `protected`.
         (_, Err(_)) => match crate::guard::protected(|| unsafe { Rf_translateCharUTF8(x) }) {
             // SAFETY: R gives a string of C.
             Ok(text) => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),

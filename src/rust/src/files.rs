@@ -45,8 +45,8 @@ unsafe fn r_path(path: &Path) -> SEXP {
     }
 }
 
-/// Where a path leads, links followed, and what is there: `c(path, kind)`, where the kind is "none", "file", "folder",
-/// "other" (a device, a pipe, a socket) or, where that cannot be said, the reason of the system.
+/// Where a path leads, links followed, and what is there: `c(path, kind)`, where the kind is "none", "file",
+/// "folder", "other" (a device, a pipe, a socket) or, where that cannot be said, the reason of the system.
 pub fn target(x: SEXP, scope: &Scope) -> Outcome {
     let mut at = path(x)?;
     let mut links = 0;

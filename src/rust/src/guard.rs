@@ -1,7 +1,8 @@
 //! The border between R and Rust. No Rust panic and no R jump crosses it.
 //!
-//! Every entry point is `guard(status, |scope| ...)`. It returns an R object and a status; `entrypoint.c` does what the
-//! status says once no Rust frame is left: return the object, signal it as a condition, continue a jump, or trace.
+//! Every entry point is `guard(status, |scope| ...)`. It returns an R object and a status; `entrypoint.c`
+//! does what the status says once no Rust frame is left: return the object, signal it as a condition,
+//! continue a jump, or trace.
 
 use crate::ffi::*;
 use crate::reserve;
@@ -42,8 +43,8 @@ impl From<Error> for Exit {
 /// Result of everything that talks to R.
 pub type Outcome<T = SEXP> = Result<T, Exit>;
 
-/// Keeps R objects alive until the entry point returns, as many as there are: R's own stack for them has 50,000 places,
-/// and R jumps when they are taken.
+/// Keeps R objects alive until the entry point returns, as many as there are: R's own stack for them has
+/// 50,000 places, and R jumps when they are taken.
 pub struct Scope {
     /// Number of objects that were kept before.
     base: usize,
@@ -56,7 +57,8 @@ struct Kept {
     size: Cell<usize>,
 }
 
-// SAFETY: only used on R's main thread; every small op comes here, which a thread's own variable would take longer.
+// SAFETY: only used on R's main thread; every small op comes here, which a thread's own variable would take
+// longer.
 unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept { list: Cell::new(std::ptr::null_mut()), top: Cell::new(0), size: Cell::new(0) };
@@ -157,12 +159,15 @@ fn from_panic(panic: Box<dyn Any + Send>) -> Error {
     if let Some(&OutOfMemory { bytes }) = panic.downcast_ref() {
         return Error::OutOfMemory { bytes };
     }
-    let text = panic.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| panic.downcast_ref::<String>().cloned());
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
     Error::Internal { detail: format!("a panic in Rust: {}", text.unwrap_or_else(|| "no message".into())) }
 }
 
-/// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames are left in the ordinary way.
-/// `calls` must own nothing that needs dropping: it may be left in the middle.
+/// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames are left in the ordinary
+/// way. `calls` must own nothing that needs dropping: it may be left in the middle.
 pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     struct Data<F, T> {
         calls: Option<F>,
@@ -197,8 +202,8 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     Ok(data.out.expect("the calls ran to their end"))
 }
 
-/// Makes the [`protected`] call that this is part of end in an error, for want of that many bytes: R would say so without
-/// a class.
+/// Makes the [`protected`] call that this is part of end in an error, for want of that many bytes: R would
+/// say so without a class.
 pub fn lack(bytes: usize) {
     LACKING.set(bytes.max(1));
 }
@@ -209,8 +214,8 @@ thread_local! {
     static TOKENS: RefCell<Vec<SEXP>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The token for calls at this depth of nesting (a finalizer that R runs may call us again). Tokens are large, so each is
-/// made once; one is free again when the jump that it keeps has gone on.
+/// The token for calls at this depth of nesting (a finalizer that R runs may call us again). Tokens are
+/// large, so each is made once; one is free again when the jump that it keeps has gone on.
 fn token(depth: usize) -> SEXP {
     if let Some(token) = TOKENS.with_borrow(|tokens| tokens.get(depth).copied()) {
         return token;
@@ -225,8 +230,8 @@ fn token(depth: usize) -> SEXP {
     token
 }
 
-/// How long something runs before R is asked whether the user wants to stop, and then from one time to the next. R looks at
-/// time limits every fifth time only.
+/// How long something runs before R is asked whether the user wants to stop, and then from one time to the
+/// next. R looks at time limits every fifth time only.
 const PERIOD: Duration = Duration::from_millis(20);
 
 thread_local! {
@@ -234,8 +239,8 @@ thread_local! {
     static REASON: RefCell<Option<Exit>> = const { RefCell::new(None) };
 }
 
-/// Runs what may take long: it is left when the user interrupts, or a time limit is over, which R tells in the same way.
-/// Every entry point runs so; what has to be put right when something is left asks for itself.
+/// Runs what may take long: it is left when the user interrupts, or a time limit is over, which R tells in
+/// the same way. Every entry point runs so; what has to be put right when something is left asks for itself.
 pub fn stoppable<T>(body: impl FnOnce() -> T) -> Outcome<T> {
     let watch = Watch { ask: is_interrupted, every: stop::EVERY, period: PERIOD };
     stop::watched(watch, body).ok_or_else(|| {
@@ -304,8 +309,8 @@ fn condition(error: &Error) -> Outcome {
     let message = error.to_string();
     let class = error.class();
     let fields = error.fields();
-    // SAFETY: inside `protected`; every object is protected before the next is made, and the borrowed values outlive
-    // the call because they belong to the caller.
+    // SAFETY: inside `protected`; every object is protected before the next is made, and the borrowed values
+    // outlive the call because they belong to the caller.
     protected(|| unsafe {
         let out = Rf_protect(Rf_allocVector(VECSXP, 3));
         let string = |text: &str| {

@@ -1,9 +1,9 @@
 //! Handles: external pointers of R to values of Rust.
 //!
-//! R code can put any external pointer in the place of one of ours: that of another package, under our class; one of
-//! another kind; one that was saved, whose address is gone. So each of ours has a symbol in its tag slot that says of which
-//! kind it is, and no address is read before the symbol has been. Pointers that R reads back keep the symbol and have no
-//! address.
+//! R code can put any external pointer in the place of one of ours: that of another package, under our class;
+//! one of another kind; one that was saved, whose address is gone. So each of ours has a symbol in its tag
+//! slot that says of which kind it is, and no address is read before the symbol has been. Pointers that R
+//! reads back keep the symbol and have no address.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -17,8 +17,8 @@ pub trait Held: 'static {
     const TAG: &'static CStr;
 }
 
-/// What comes before each value. It is the same in every build of this library, of which R can load one after the other
-/// in a process, each with handles of its own.
+/// What comes before each value. It is the same in every build of this library, of which R can load one after
+/// the other in a process, each with handles of its own.
 #[repr(C)]
 struct Head {
     /// An address in the library that made the value: another build may have another layout for it.
@@ -103,7 +103,8 @@ pub unsafe fn fill<T: Held>(x: SEXP, value: T) {
 /// # Safety
 /// `x` is a handle made here.
 unsafe extern "C" fn finalise(x: SEXP) {
-    // SAFETY: by the caller; the address is cleared, so that the value is freed once, by the library that made it.
+    // SAFETY: by the caller; the address is cleared, so that the value is freed once, by the library that
+    // made it.
     unsafe {
         let head = R_ExternalPtrAddr(x).cast::<Head>();
         R_ClearExternalPtr(x);
@@ -113,8 +114,8 @@ unsafe extern "C" fn finalise(x: SEXP) {
     }
 }
 
-/// Makes a handle of a value; `held` is what R keeps alive as long as the handle. R frees the value when nothing refers
-/// to the handle.
+/// Makes a handle of a value; `held` is what R keeps alive as long as the handle. R frees the value when
+/// nothing refers to the handle.
 pub fn new<T: Held>(value: T, held: SEXP, scope: &Scope) -> Outcome {
     // SAFETY: inside `protected`.
     let x = scope.keep(protected(|| unsafe { empty::<T>(held) })?);
@@ -123,8 +124,8 @@ pub fn new<T: Held>(value: T, held: SEXP, scope: &Scope) -> Outcome {
     Ok(x)
 }
 
-/// Puts a value into a handle with the tag of `T` that holds none of this library's: it was made in another session, or by
-/// another build.
+/// Puts a value into a handle with the tag of `T` that holds none of this library's: it was made in another
+/// session, or by another build.
 pub fn renew<T: Held>(x: SEXP, value: T) -> Outcome<()> {
     // SAFETY: inside `protected`. Finalizers are not saved; one from another build does the same.
     protected(|| unsafe { R_RegisterCFinalizerEx(x, Some(finalise), 0) })?;
@@ -133,14 +134,14 @@ pub fn renew<T: Held>(x: SEXP, value: T) -> Outcome<()> {
     Ok(())
 }
 
-/// The value behind a handle; `None` if it is no handle of a `T`, or from another session or build. The reference is good
-/// as long as the handle is alive, in practice for the length of the call that got it.
+/// The value behind a handle; `None` if it is no handle of a `T`, or from another session or build. The
+/// reference is good as long as the handle is alive, in practice for the length of the call that got it.
 pub fn get<'a, T: Held>(x: SEXP) -> Option<&'a T> {
     if !has_tag(x, T::TAG) {
         return None;
     }
-    // SAFETY: by its tag, the pointer was made by `empty` of some build, so its address is that of a head if there is one,
-    // with a `T` behind it if this build made it.
+    // SAFETY: by its tag, the pointer was made by `empty` of some build, so its address is that of a head if
+    // there is one, with a `T` behind it if this build made it.
     unsafe {
         let head = R_ExternalPtrAddr(x).cast::<Head>().as_ref()?;
         (head.maker == here()).then(|| &(*std::ptr::from_ref(head).cast::<Boxed<T>>()).value)

@@ -1,4 +1,5 @@
-//! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are read.
+//! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are
+//! read.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
@@ -101,7 +102,8 @@ pub fn dtype_name(x: SEXP) -> Outcome {
     Ok(value::name_of_dtype(dtype_argument(x)?))
 }
 
-/// A ranked type from an R value: a dtype object, a dtype's name, or one with `?`; `i?`, `f?`, `c?` are scalars.
+/// A ranked type from an R value: a dtype object, a dtype's name, or one with `?`; `i?`, `f?`, `c?` are
+/// scalars.
 fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
     match string(x) {
         Some(name) => promote::parse(&name),
@@ -109,7 +111,8 @@ fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
     }
 }
 
-/// `list(dtype, ambiguous)` of what two ranked types promote to. A type is ambiguous by its name or by its flag.
+/// `list(dtype, ambiguous)` of what two ranked types promote to. A type is ambiguous by its name or by its
+/// flag.
 pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope: &Scope) -> Outcome {
     let ranked = |x, [arg, flag]: [&str; 2], value| -> Result<Ranked> {
         let named = ranked_argument(arg, x)?;
@@ -195,8 +198,8 @@ pub fn handles(scope: &Scope) -> Outcome {
     integer(handle::live(), scope)
 }
 
-/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in a trace, at
-/// that place among its arguments.
+/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in
+/// a trace, at that place among its arguments.
 pub fn lift(x: SEXP, place: SEXP, scope: &Scope) -> Outcome {
     let Some((trace, handle)) = trace::innermost() else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());

@@ -1,17 +1,19 @@
 //! Jitted functions: a cache of programs by signature, and the warm call.
 //!
-//! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make the cache anew
-//! after the handle was loaded in another session), `entries` keeps alive what the programs refer to.
+//! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make the
+//! cache anew after the handle was loaded in another session), `entries` keeps alive what the programs refer
+//! to.
 
 use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
+use crate::mixer::Mixer;
+use crate::place;
 use crate::program::Program;
 use crate::rules;
 use crate::statics;
 use crate::trace;
-use crate::place;
 use crate::tree::{self, Flat, Leaf, Out};
 use crate::value;
 use anvil_core::apply::Applier;
@@ -22,14 +24,13 @@ use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
 use anvil_core::tensor::Aval;
 use std::cell::RefCell;
-use crate::mixer::Mixer;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules, classes of
-/// conversions to warn of; see R/jit.R.
+/// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules,
+/// classes of conversions to warn of; see R/jit.R.
 const SPEC: usize = 8;
 /// Position of the names in it.
 const NAMES: usize = 5;
@@ -64,8 +65,8 @@ struct JitFunction {
     /// Rules of promotion of its own.
     rules: Option<&'static Rules>,
     cache: RefCell<Cache>,
-    /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping while tracing
-    /// refers to them too, so this is noted before.
+    /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping
+    /// while tracing refers to them too, so this is noted before.
     own: RefCell<Vec<bool>>,
 }
 
@@ -73,8 +74,8 @@ impl Held for JitFunction {
     const TAG: &'static CStr = c"anvil_jit";
 }
 
-/// Compiled programs, the least recently used of which gives way when there are too many. What a call and a new entry
-/// cost does not depend on how many there are.
+/// Compiled programs, the least recently used of which gives way when there are too many. What a call and a
+/// new entry cost does not depend on how many there are.
 #[derive(Default)]
 struct Cache {
     size: usize,
@@ -156,8 +157,15 @@ impl JitFunction {
         }
     }
 
-    /// The arguments, flattened. What a program depends on of the static ones is that of `snapshot`, a list, or of now.
-    fn flatten(&self, arguments: &[(SEXP, SEXP)], handle: SEXP, snapshot: Option<SEXP>, scope: &Scope) -> Outcome<Flat> {
+    /// The arguments, flattened. What a program depends on of the static ones is that of `snapshot`, a list,
+    /// or of now.
+    fn flatten(
+        &self,
+        arguments: &[(SEXP, SEXP)],
+        handle: SEXP,
+        snapshot: Option<SEXP>,
+        scope: &Scope,
+    ) -> Outcome<Flat> {
         let mut flat = Flat::default();
         let rules = self.rules.map_or_else(rules::current, Ok)?;
         flat.words.push(std::ptr::from_ref(rules) as u64);
@@ -170,7 +178,11 @@ impl JitFunction {
                 *value = match snapshot {
                     Some(list) => element(list, known),
                     // SAFETY: `from_spec` has checked that there are as many names as formals.
-                    None => statics::parts(*value, || unsafe { STRING_ELT(names(handle), formal as Length) }, scope)?,
+                    None => statics::parts(
+                        *value,
+                        || unsafe { STRING_ELT(names(handle), formal as Length) },
+                        scope,
+                    )?,
                 };
             }
         }
@@ -193,7 +205,11 @@ impl JitFunction {
                     None => {
                         dots += 1;
                         // SAFETY: a tag is a symbol.
-                        if tag == nil() { format!("..{dots}") } else { text(unsafe { PRINTNAME(tag) }) }
+                        if tag == nil() {
+                            format!("..{dots}")
+                        } else {
+                            text(unsafe { PRINTNAME(tag) })
+                        }
                     }
                 };
                 place::find(x, &name, bad)
@@ -222,7 +238,11 @@ impl Cache {
 
     /// The slot of the next entry: a new one, or that of the one that was not used for longest.
     fn next_slot(&self) -> usize {
-        if self.slots.len() < self.size { self.slots.len() } else { self.ends[1] }
+        if self.slots.len() < self.size {
+            self.slots.len()
+        } else {
+            self.ends[1]
+        }
     }
 
     /// Puts an entry into [`next_slot`](Cache::next_slot), in the place of the one that is there.
@@ -370,7 +390,8 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     if trace::innermost().is_some() {
         return Err(Exit::Miss(args));
     }
-    let flat = function.flatten(&given, handle, None, scope).map_err(|exit| function.blame(handle, &given, exit))?;
+    let flat =
+        function.flatten(&given, handle, None, scope).map_err(|exit| function.blame(handle, &given, exit))?;
     if flat.traced {
         return Err(Exit::Miss(args));
     }
@@ -401,7 +422,11 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
             outputs.push(applier.materialise(operand)?);
             applier.conversions()
         };
-        if audit::is_open() { audit::note(conversions, Some("the result"), scope) } else { Ok(()) }
+        if audit::is_open() {
+            audit::note(conversions, Some("the result"), scope)
+        } else {
+            Ok(())
+        }
     });
     let out = made.map_err(|exit| place::named(exit, |bad| place::find(result, "the result", bad)))?;
     let (graph, outer) = trace.finish(outputs);
@@ -446,15 +471,16 @@ pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
     })
 }
 
-/// What a program for these arguments depends on of the static ones, as a list: asked for before the function is traced,
-/// which may change what they hold.
+/// What a program for these arguments depends on of the static ones, as a list: asked for before the function
+/// is traced, which may change what they hold.
 pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let flat = function.flatten(&function.given(arguments)?, handle, None, scope)?;
     tree::list_of(&flat.statics, scope)
 }
 
-/// Compiles a traced function for these arguments, keeps the program, and runs it. `statics` is what [`snapshot`] gave.
+/// Compiles a traced function for these arguments, keeps the program, and runs it. `statics` is what
+/// [`snapshot`] gave.
 pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let given = function.given(arguments)?;
@@ -462,7 +488,9 @@ pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope:
     let traced = traced(graph)?;
     let inputs: Vec<&Aval> = traced.graph.inputs().iter().map(|&v| traced.graph.aval(v)).collect();
     if inputs.len() != flat.leaves.len() {
-        return Err(Error::Internal { detail: "arguments changed while the function was traced".into() }.into());
+        return Err(
+            Error::Internal { detail: "arguments changed while the function was traced".into() }.into()
+        );
     }
     let donated: Vec<usize> = (0..flat.leaves.len())
         .filter(|&i| function.donate.get(flat.owners[i]).copied().unwrap_or(false))
@@ -509,7 +537,8 @@ pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope:
 pub fn info(handle: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let cache = function.cache.borrow();
-    let entries: Vec<(SEXP, f64)> = cache.in_order().iter().map(|e| (element(e.held, 0), e.hits as f64)).collect();
+    let entries: Vec<(SEXP, f64)> =
+        cache.in_order().iter().map(|e| (element(e.held, 0), e.hits as f64)).collect();
     let counts = [cache.size as f64, cache.hits as f64, cache.misses as f64];
     let doubles = |values: &mut dyn Iterator<Item = f64>, n: usize| {
         // SAFETY: called inside `protected`; as many are written as were allocated.

@@ -1,10 +1,10 @@
 //! Large results: vectors of R over blocks of memory that are used again.
 //!
-//! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand and may be
-//! written like those of any other vector; they are saved and copied as ordinary ones. An external pointer holds the block and
-//! gives it back when R has found that nothing refers to the vector. R does not see these bytes; so that it collects its
-//! garbage, some vectors also hold one that is never touched, whose bytes R counts for all of them: it takes addresses and
-//! no memory.
+//! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand
+//! and may be written like those of any other vector; they are saved and copied as ordinary ones. An external
+//! pointer holds the block and gives it back when R has found that nothing refers to the vector. R does not
+//! see these bytes; so that it collects its garbage, some vectors also hold one that is never touched, whose
+//! bytes R counts for all of them: it takes addresses and no memory.
 
 use crate::ffi::*;
 use crate::guard::lack;
@@ -15,31 +15,34 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// Bytes from which a result is in a block: those for which the C library may ask the system (`M_MMAP_THRESHOLD` of
-/// mallopt(3)), which hands out pages that were never touched, each at the price of a thousand additions.
+/// Bytes from which a result is in a block: those for which the C library may ask the system
+/// (`M_MMAP_THRESHOLD` of mallopt(3)), which hands out pages that were never touched, each at the price of a
+/// thousand additions.
 const LARGE: usize = 128 << 10;
 
-/// Of a block's bytes, R counts one in so many. A collection takes 1 to 2 ms, and R begins with one every 64 MiB: with all
-/// bytes counted, it would take longer than the results of some megabytes in between. The price is that a few times as much
-/// garbage may pile up.
+/// Of a block's bytes, R counts one in so many. A collection takes 1 to 2 ms, and R begins with one every 64
+/// MiB: with all bytes counted, it would take longer than the results of some megabytes in between. The price
+/// is that a few times as much garbage may pile up.
 const COUNTED: usize = 2;
 
-/// Bytes of results from one collection to the next after which R is told of more than there are. The larger its own heap
-/// has become, the longer R waits: garbage of several times what it was would pile up, in memory that was never touched.
+/// Bytes of results from one collection to the next after which R is told of more than there are. The larger
+/// its own heap has become, the longer R waits: garbage of several times what it was would pile up, in memory
+/// that was never touched.
 const CYCLE: usize = 512 << 20;
 
-/// How many times a byte is counted from then on; but no result as more than `LUMP` bytes for that: R would make room for
-/// what it takes for so large a vector, and collect more than what is young.
+/// How many times a byte is counted from then on; but no result as more than `LUMP` bytes for that: R would
+/// make room for what it takes for so large a vector, and collect more than what is young.
 const URGENT: usize = 4;
 
 /// See [`URGENT`].
 const LUMP: usize = 16 << 20;
 
-/// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result does.
+/// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result
+/// does.
 const TOLD: usize = 4 << 20;
 
-/// Bytes from which R is asked for a vector in a way that leaves it to us to say that there is no memory. Below, want of
-/// memory is R's own error, as for any other object of R.
+/// Bytes from which R is asked for a vector in a way that leaves it to us to say that there is no memory.
+/// Below, want of memory is R's own error, as for any other object of R.
 const DOUBTFUL: usize = 64 << 20;
 
 /// Bytes of results that R is yet to be told of.
@@ -65,8 +68,14 @@ extern "C" {
     fn R_make_altraw_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
     fn R_set_altrep_Length_method(class: Class, method: Option<unsafe extern "C" fn(SEXP) -> Length>);
     fn R_set_altrep_Inspect_method(class: Class, method: Option<Inspect>);
-    fn R_set_altvec_Dataptr_method(class: Class, method: Option<unsafe extern "C" fn(SEXP, c_int) -> *mut c_void>);
-    fn R_set_altvec_Dataptr_or_null_method(class: Class, method: Option<unsafe extern "C" fn(SEXP) -> *const c_void>);
+    fn R_set_altvec_Dataptr_method(
+        class: Class,
+        method: Option<unsafe extern "C" fn(SEXP, c_int) -> *mut c_void>,
+    );
+    fn R_set_altvec_Dataptr_or_null_method(
+        class: Class,
+        method: Option<unsafe extern "C" fn(SEXP) -> *const c_void>,
+    );
     fn R_new_altrep(class: Class, data1: SEXP, data2: SEXP) -> SEXP;
     fn R_altrep_data1(x: SEXP) -> SEXP;
     fn R_altrep_inherits(x: SEXP, class: Class) -> c_int;
@@ -75,8 +84,13 @@ extern "C" {
     fn R_RunPendingFinalizers();
 }
 
-type Inspect =
-    unsafe extern "C" fn(SEXP, c_int, c_int, c_int, Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>) -> c_int;
+type Inspect = unsafe extern "C" fn(
+    SEXP,
+    c_int,
+    c_int,
+    c_int,
+    Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
+) -> c_int;
 
 /// What a vector is over.
 struct Elements {
@@ -98,10 +112,11 @@ impl Drop for Elements {
 /// The classes of vectors of doubles, integers, complex numbers and bytes.
 static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
 
-/// Makes the classes, once in the life of the library, which is that of the process: see `stay()` in entrypoint.c.
+/// Makes the classes, once in the life of the library, which is that of the process: see `stay()` in
+/// entrypoint.c.
 ///
-/// R takes the methods away from the classes of a library that the user unloads, and vectors that are still there could no
-/// longer be read. These belong to none, like R's own.
+/// R takes the methods away from the classes of a library that the user unloads, and vectors that are still
+/// there could no longer be read. These belong to none, like R's own.
 ///
 /// # Safety
 /// Called by R when the library is loaded.
@@ -136,7 +151,8 @@ pub unsafe fn initialise() {
 /// # Safety
 /// `x` is a vector of one of the classes.
 unsafe fn held<'a>(x: SEXP) -> &'a Elements {
-    // SAFETY: by the caller: `new` gave the vector a handle, which lives as long as that, and R code sees no handle.
+    // SAFETY: by the caller: `new` gave the vector a handle, which lives as long as that, and R code sees no
+    // handle.
     unsafe { handle::known(R_altrep_data1(x)) }
 }
 
@@ -150,7 +166,8 @@ unsafe extern "C" fn length(x: SEXP) -> Length {
 /// # Safety
 /// As [`held`].
 unsafe extern "C" fn elements(x: SEXP, _writable: c_int) -> *mut c_void {
-    // SAFETY: by the caller. R asks to write only what nothing else refers to, and the block belongs to this vector alone.
+    // SAFETY: by the caller. R asks to write only what nothing else refers to, and the block belongs to this
+    // vector alone.
     unsafe { held(x).block.as_ptr().cast() }
 }
 
@@ -164,12 +181,20 @@ unsafe extern "C" fn elements_to_read(x: SEXP) -> *const c_void {
 /// # Safety
 /// As [`held`].
 unsafe extern "C" fn inspect(
-    x: SEXP, _pre: c_int, _deep: c_int, _pvec: c_int, _subtree: Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
+    x: SEXP,
+    _pre: c_int,
+    _deep: c_int,
+    _pvec: c_int,
+    _subtree: Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
 ) -> c_int {
     // SAFETY: by the caller; the format takes two numbers of this type.
     unsafe {
         let held = held(x);
-        Rprintf(c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(), held.len as f64, held.block.size() as f64);
+        Rprintf(
+            c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(),
+            held.len as f64,
+            held.block.size() as f64,
+        );
     }
     1
 }
@@ -190,7 +215,8 @@ pub fn is_large(x: SEXP) -> bool {
 /// A vector of doubles, integers, complex numbers or bytes. Its elements are not initialised.
 ///
 /// # Safety
-/// May jump, and runs R's finalizers: only inside [`protected`](crate::guard::protected). The caller protects the result.
+/// May jump, and runs R's finalizers: only inside [`protected`](crate::guard::protected). The caller protects
+/// the result.
 pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
     let (class, unit) = match kind {
         REALSXP => (0, 8),
@@ -227,7 +253,11 @@ pub unsafe fn ordinary_vector(kind: c_int, len: usize) -> SEXP {
             return Rf_allocVector(kind, len as Length);
         }
         let x = anvil_try_vector(kind, len as Length);
-        if x == nil() { without_memory(kind, bytes) } else { x }
+        if x == nil() {
+            without_memory(kind, bytes)
+        } else {
+            x
+        }
     }
 }
 
@@ -251,8 +281,8 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     let counted = urgent.max(bytes / COUNTED);
     let untold = UNTOLD.load(Relaxed).saturating_add(counted);
     let told = if untold >= TOLD { untold } else { 0 };
-    // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its garbage, whose blocks
-    // come back with the finalizers, which R would run later.
+    // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its
+    // garbage, whose blocks come back with the finalizers, which R would run later.
     let (weight, handle) = unsafe {
         let weight = Rf_protect(match told {
             0 => nil(),
@@ -281,7 +311,8 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
         unsafe { Rf_unprotect(2) };
         return None;
     };
-    // SAFETY: `handle` is made above, and holds the block from now on; it is protected until the vector has it.
+    // SAFETY: `handle` is made above, and holds the block from now on; it is protected until the vector has
+    // it.
     unsafe {
         handle::fill(handle, Elements { block, len });
         let x = R_new_altrep(class, handle, weight);

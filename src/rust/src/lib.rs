@@ -25,8 +25,9 @@
 //! | `files` | what is at a path, for functions that write |
 //! | `mixer` | the hash of signatures |
 //!
-//! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small op. extendr
-//! carries what is asked once (the tables) and the registration of all. `entrypoint.c` holds the C side of each.
+//! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small
+//! op. extendr carries what is asked once (the tables) and the registration of all. `entrypoint.c` holds the
+//! C side of each.
 
 // An `SEXP` is a pointer that Rust never looks behind; extendr declares its target without a C layout.
 #![allow(improper_ctypes, improper_ctypes_definitions)]
@@ -165,8 +166,9 @@ fn anvil_promotion_rules() -> Vec<&'static str> {
     promote::names().to_vec()
 }
 
-/// A system of promotion, which exists: all ranked types, what each pair promotes to as a matrix by columns (`-` for a
-/// refusal), and its diagram: the types that it has, with their kinds, and its edges as positions among them, from 1.
+/// A system of promotion, which exists: all ranked types, what each pair promotes to as a matrix by columns
+/// (`-` for a refusal), and its diagram: the types that it has, with their kinds, and its edges as positions
+/// among them, from 1.
 #[extendr]
 fn anvil_promotion(name: &str) -> List {
     let rules = promote::by_name(name).expect("R has checked the name");
@@ -176,7 +178,8 @@ fn anvil_promotion(name: &str) -> List {
     let position = |x: Ranked| nodes.iter().position(|&node| node == x).map_or(0, |i| i as i32 + 1);
     list!(
         types = types.iter().map(Ranked::to_string).collect::<Vec<_>>(),
-        joins = pairs.map(|(l, r)| rules.join(l, r).map_or("-".into(), |x| x.to_string())).collect::<Vec<_>>(),
+        joins =
+            pairs.map(|(l, r)| rules.join(l, r).map_or("-".into(), |x| x.to_string())).collect::<Vec<_>>(),
         nodes = nodes.iter().map(|&x| rules.label(x)).collect::<Vec<_>>(),
         kinds = nodes.iter().map(|x| x.dtype.kind().name()).collect::<Vec<_>>(),
         ambiguous = nodes.iter().map(|x| x.ambiguous).collect::<Vec<_>>(),
@@ -215,15 +218,16 @@ struct CallEntry {
     arguments: c_int,
 }
 
-/// Registers extendr's functions and those of the C table together: R keeps one table of `.Call` routines, and a second
-/// registration would replace the first.
+/// Registers extendr's functions and those of the C table together: R keeps one table of `.Call` routines,
+/// and a second registration would replace the first.
 ///
 /// # Safety
 /// Called by R when the library is loaded; `table` ends with a row without a name.
 #[no_mangle]
 unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: *const CallEntry) {
     let mut metadata = get_anvil_metadata();
-    // Those that extendr adds to write R code for its functions: nobody calls them, and with bad arguments they abort.
+    // Those that extendr adds to write R code for its functions: nobody calls them, and with bad arguments
+    // they abort.
     metadata.functions.retain(|f| f.r_name.starts_with("anvil_"));
     // SAFETY: by the caller; names are string literals of C.
     unsafe {

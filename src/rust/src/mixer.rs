@@ -1,9 +1,10 @@
-//! A fast hash for signatures: words of types and addresses of this process, which nobody can choose to collide.
+//! A fast hash for signatures: words of types and addresses of this process, which nobody can choose to
+//! collide.
 
 use std::hash::Hasher;
 
-/// Multiplies and rotates word by word. The constant is that of 2^64 divided by the golden ratio, made odd (Knuth, The Art
-/// of Computer Programming 3, 6.4).
+/// Multiplies and rotates word by word. The constant is that of 2^64 divided by the golden ratio, made odd
+/// (Knuth, The Art of Computer Programming 3, 6.4).
 #[derive(Default)]
 pub struct Mixer(u64);
 

@@ -1,8 +1,9 @@
 //! The door of the ops: `.External("anvil_op", name, operands..., attribute = ...)`.
 //!
-//! Untagged arguments are operands, and so are the elements of a list tagged `operands`; other tagged arguments are static
-//! parameters. With a tracer among the operands the op becomes nodes of the current trace; otherwise it runs at once, as
-//! a program of its own that is kept for the next call with the same types.
+//! Untagged arguments are operands, and so are the elements of a list tagged `operands`; other tagged
+//! arguments are static parameters. With a tracer among the operands the op becomes nodes of the current
+//! trace; otherwise it runs at once, as a program of its own that is kept for the next call with the same
+//! types.
 
 use crate::audit;
 use crate::ffi::*;
@@ -30,7 +31,8 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of eager programs that are kept; when there are more, all are dropped and made again as they are needed.
+/// Number of eager programs that are kept; when there are more, all are dropped and made again as they are
+/// needed.
 const MAX_PROGRAMS: usize = 4096;
 
 thread_local! {
@@ -81,7 +83,8 @@ impl Call {
         Ok(attrs)
     }
 
-    /// Parameters that are traced functions. What these use of the trace around them comes after the other operands.
+    /// Parameters that are traced functions. What these use of the trace around them comes after the other
+    /// operands.
     fn graphs(&self) -> impl Iterator<Item = SEXP> + '_ {
         self.attrs.iter().map(|&(_, x)| x).filter(|&x| jit::is_graph(x))
     }
@@ -90,8 +93,8 @@ impl Call {
         Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
-    /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a parameter has no
-    /// words.
+    /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a
+    /// parameter has no words.
     fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
         words.push(self.name as u64);
@@ -120,7 +123,8 @@ fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
     Ok(Some(cast::slice::<i32>(bytes.as_slice()).iter().map(number).collect()))
 }
 
-/// The words of a parameter: equal for equal parameters, and for no others. Says whether it is of a kind that has any.
+/// The words of a parameter: equal for equal parameters, and for no others. Says whether it is of a kind that
+/// has any.
 fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
     words.push((kind(x) as u64) << 56);
     if let Some(numbers) = numbers(x)? {
@@ -215,10 +219,14 @@ fn preserve(name: SEXP) -> Outcome<()> {
     Ok(())
 }
 
-/// Runs what `build` makes of leaves, as a program that is kept under `words`, if there are any. Their first may be the
-/// address of `kept`, an object of R.
+/// Runs what `build` makes of leaves, as a program that is kept under `words`, if there are any. Their first
+/// may be the address of `kept`, an object of R.
 pub fn eager(
-    leaves: &[Leaf], words: Option<Vec<u64>>, kept: SEXP, list: bool, scope: &Scope,
+    leaves: &[Leaf],
+    words: Option<Vec<u64>>,
+    kept: SEXP,
+    list: bool,
+    scope: &Scope,
     build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
 ) -> Outcome {
     let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
@@ -241,8 +249,9 @@ pub fn eager(
     program.run(leaves, scope)
 }
 
-/// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all, so that a
-/// tensor made while tracing is part of the program, or has a traced function, which is a part of that trace.
+/// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all,
+/// so that a tensor made while tracing is part of the program, or has a traced function, which is a part of
+/// that trace.
 fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
     if let Some(found) = trace::trace_of(&call.operands)? {
         return Ok(Some(found));
@@ -251,7 +260,10 @@ fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
 }
 
 fn compile(
-    leaves: &[Leaf], list: bool, scope: &Scope, build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
+    leaves: &[Leaf],
+    list: bool,
+    scope: &Scope,
+    build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
 ) -> Outcome<Program> {
     let mut builder = Builder::default();
     let mut operands = Vec::with_capacity(leaves.len());
@@ -264,11 +276,15 @@ fn compile(
             Leaf::Number(x, dtype) => {
                 let ranked: Ranked = literal_ranked(*dtype);
                 let shape = trace::number_argument(*x)?.1;
-                Operand { ranked, value: builder.input(Aval { dtype: *dtype, shape, ambiguous: ranked.ambiguous }) }
+                Operand {
+                    ranked,
+                    value: builder.input(Aval { dtype: *dtype, shape, ambiguous: ranked.ambiguous }),
+                }
             }
         });
     }
-    let (results, conversions) = applied(&mut builder, rules::current()?, |applier| build(applier, &operands))?;
+    let (results, conversions) =
+        applied(&mut builder, rules::current()?, |applier| build(applier, &operands))?;
     audit::note(conversions, None, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
@@ -278,7 +294,9 @@ fn compile(
 
 /// What `build` adds to a graph, and what was converted for it if someone asks.
 fn applied(
-    builder: &mut Builder, rules: &'static Rules, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
+    builder: &mut Builder,
+    rules: &'static Rules,
+    build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
     let mut applier = Applier::new(builder, rules);
     if audit::is_open() {
@@ -290,7 +308,11 @@ fn applied(
 
 /// Adds what `build` makes of operands to a trace.
 pub fn traced(
-    trace: &Trace, handle: SEXP, list: bool, scope: &Scope, build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
+    trace: &Trace,
+    handle: SEXP,
+    list: bool,
+    scope: &Scope,
+    build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome {
     let rules = rules::current()?;
     let (results, conversions) = applied(&mut trace.builder(), rules, build)?;

@@ -7,14 +7,16 @@ use crate::tree::{self, Leaf};
 use crate::value;
 use anvil_core::error::Error;
 
-/// An error about a leaf that `find` looks for, given what to look for, with its place in the place of its name. It is looked
-/// for only now, so that places cost nothing where all is well.
+/// An error about a leaf that `find` looks for, given what to look for, with its place in the place of its
+/// name. It is looked for only now, so that places cost nothing where all is well.
 pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
     match exit {
-        Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => Exit::Error(match find(&is_bad) {
-            Some(place) => e.for_argument(&place),
-            None => e,
-        }),
+        Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => {
+            Exit::Error(match find(&is_bad) {
+                Some(place) => e.for_argument(&place),
+                None => e,
+            })
+        }
         other => other,
     }
 }
@@ -59,5 +61,9 @@ pub fn step(list: SEXP, i: usize) -> String {
     let names = attribute(list, unsafe { R_NamesSymbol });
     // SAFETY: as above.
     let name = if names == nil() { String::new() } else { text(unsafe { STRING_ELT(names, i as Length) }) };
-    if name.is_empty() { format!("[[{}]]", i + 1) } else { format!("${name}") }
+    if name.is_empty() {
+        format!("[[{}]]", i + 1)
+    } else {
+        format!("${name}")
+    }
 }

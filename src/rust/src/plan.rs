@@ -5,16 +5,18 @@ use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::jit;
 use anvil_core::exec::{describe::Line, Executable};
 
-/// The plan of a traced function: `list(places, kinds, ops, numbers, scratch)`. `donated` is a flag for each input. `ops`
-/// are names with a comma between them. `numbers` has, line after line, elements, elements of a tile, whether a result is
-/// made in place, bytes read and written, estimated microseconds, pieces for threads. `scratch` is
-/// the bytes of temporary values.
+/// The plan of a traced function: `list(places, kinds, ops, numbers, scratch)`. `donated` is a flag for each
+/// input. `ops` are names with a comma between them. `numbers` has, line after line, elements, elements of a
+/// tile, whether a result is made in place, bytes read and written, estimated microseconds, pieces for
+/// threads. `scratch` is the bytes of temporary values.
 pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
-    let given: Vec<usize> = ints(donated).iter().enumerate().filter(|(_, &flag)| flag == 1).map(|(i, _)| i).collect();
+    let given: Vec<usize> =
+        ints(donated).iter().enumerate().filter(|(_, &flag)| flag == 1).map(|(i, _)| i).collect();
     let executable = Executable::compile(&traced.graph, &given)?;
     let lines = executable.lines();
-    let strings = |text: &dyn Fn(&Line) -> String| r_strings(&lines.iter().map(text).collect::<Vec<_>>(), scope);
+    let strings =
+        |text: &dyn Fn(&Line) -> String| r_strings(&lines.iter().map(text).collect::<Vec<_>>(), scope);
     let places = strings(&|line| line.place.clone())?;
     let kinds = strings(&|line| line.kind.clone())?;
     let ops = strings(&|line| line.ops.join(","))?;
@@ -27,8 +29,8 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
         .collect();
     let needs = executable.memory_plan();
     let scratch = [(needs.scratch + needs.regions) as f64];
-    // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by the scope, and
-    // each vector is as long as what is copied into it.
+    // SAFETY: inside `protected`; the list is protected while its elements are made, the strings are kept by
+    // the scope, and each vector is as long as what is copied into it.
     let out = protected(|| unsafe {
         let out = Rf_protect(Rf_allocVector(VECSXP, 5));
         for (slot, x) in [places, kinds, ops].into_iter().enumerate() {

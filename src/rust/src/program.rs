@@ -1,8 +1,8 @@
 //! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
 
 use crate::ffi::*;
-use crate::threads;
 use crate::guard::{protected, stoppable, Outcome, Scope};
+use crate::threads;
 use crate::tree::{Leaf, Out};
 use crate::value::{self, Bytes, Record};
 use anvil_core::exec::{Executable, Output};
@@ -24,22 +24,24 @@ impl Program {
     /// Runs the program; makes the result.
     ///
     /// # Errors
-    /// A jump if memory cannot be had or the user interrupts, and what the program raises; outputs are dropped then.
-    /// Donated inputs are as before unless the run had begun: from then on they are given away on every way out.
+    /// A jump if memory cannot be had or the user interrupts, and what the program raises; outputs are
+    /// dropped then. Donated inputs are as before unless the run had begun: from then on they are given away
+    /// on every way out.
     pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
         if self.executable.may_share() {
             threads::follow()?;
         }
         let donations = self.donations(leaves);
         let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
-        let constants: Vec<Record> = self.constants.iter().map(|&x| Record::read(x)).collect::<Result<_, _>>()?;
+        let constants: Vec<Record> =
+            self.constants.iter().map(|&x| Record::read(x)).collect::<Result<_, _>>()?;
         let constants: Vec<Bytes> = constants.iter().map(|r| r.bytes()).collect::<Outcome<_>>()?;
         let avals: Vec<_> = self.executable.outputs().collect();
         for aval in &avals {
             value::check_dims(&aval.shape)?;
         }
-        // All of the result is allocated before anything runs, and protected as one: a list of the records and the result.
-        // SAFETY: inside `protected`; each object is protected before the next is made.
+        // All of the result is allocated before anything runs, and protected as one: a list of the records
+        // and the result. SAFETY: inside `protected`; each object is protected before the next is made.
         let (records, result) = protected(|| unsafe {
             let list = Rf_protect(Rf_allocVector(VECSXP, avals.len() as Length));
             for (k, aval) in avals.iter().enumerate() {
@@ -57,9 +59,9 @@ impl Program {
         let records = scope.keep(records);
         let result = scope.keep(result);
         for (_, record) in donations.iter().flatten() {
-            // From here on its elements may be others: an error or an interrupt does not bring them back. The vector itself
-            // is that of a result.
-            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
+            // From here on its elements may be others: an error or an interrupt does not bring them back. The
+            // vector itself is that of a result. SAFETY: the record is a tensor's, and nothing but the
+            // caller's variable refers to it.
             unsafe { value::donate(record.object) };
         }
         self.compute(leaves, records, &donations, &inputs, &constants)?;
@@ -72,7 +74,11 @@ impl Program {
     }
 
     fn compute(
-        &self, leaves: &[Leaf], records: SEXP, donations: &[Option<(usize, Record)>], inputs: &[Bytes],
+        &self,
+        leaves: &[Leaf],
+        records: SEXP,
+        donations: &[Option<(usize, Record)>],
+        inputs: &[Bytes],
         constants: &[Bytes],
     ) -> Outcome<()> {
         let mut slices: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
@@ -81,8 +87,8 @@ impl Program {
             outputs.push(match donation {
                 Some((i, record)) => {
                     slices[*i] = None;
-                    // SAFETY: `donations` found that nothing but the caller's record refers to the vector; the result's
-                    // record does since, and neither is read before the program has run.
+                    // SAFETY: `donations` found that nothing but the caller's record refers to the vector;
+                    // the result's record does since, and neither is read before the program has run.
                     Output::Donated(unsafe { record.bytes_mut() }, *i)
                 }
                 None if self.passed_through(k, leaves).is_some() => Output::Unused,
@@ -111,8 +117,8 @@ impl Program {
         }
     }
 
-    /// For each output, the donated leaf whose vector it takes over in this call: nothing else may refer to it, and it
-    /// may not be given twice.
+    /// For each output, the donated leaf whose vector it takes over in this call: nothing else may refer to
+    /// it, and it may not be given twice.
     fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Record)>> {
         let planned = self.executable.donations();
         if planned.iter().all(Option::is_none) {

@@ -1,16 +1,17 @@
 //! Memory that is kept for when the system has no more.
 //!
-//! Rust ends the process when an allocation fails that was not asked for with care, and what is made of a user's program
-//! is asked for in a thousand places. So some memory is kept, never touched, which is given away when the system has no
-//! more; what runs is left when it looks next ([`anvil_core::stop`]), with an error, long before the reserve is used up.
-//! Single vectors that may be larger than the reserve are asked for with care.
+//! Rust ends the process when an allocation fails that was not asked for with care, and what is made of a
+//! user's program is asked for in a thousand places. So some memory is kept, never touched, which is given
+//! away when the system has no more; what runs is left when it looks next ([`anvil_core::stop`]), with an
+//! error, long before the reserve is used up. Single vectors that may be larger than the reserve are asked
+//! for with care.
 
 use anvil_core::stop;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Bytes that are kept: addresses, until they are given away. Tables of a program of a million nodes are smaller. Where the
-/// system has not as many, fewer will do for a while.
+/// Bytes that are kept: addresses, until they are given away. Tables of a program of a million nodes are
+/// smaller. Where the system has not as many, fewer will do for a while.
 const SIZES: [usize; 3] = [64 << 20, 16 << 20, 4 << 20];
 
 /// The reserve: its first word is its size.
@@ -20,7 +21,8 @@ fn layout(size: usize) -> Layout {
     Layout::from_size_align(size, 64).expect("a size that is far from the largest")
 }
 
-/// Takes the reserve, unless it is there: the system may have memory again. Every entry point does, before it allocates.
+/// Takes the reserve, unless it is there: the system may have memory again. Every entry point does, before it
+/// allocates.
 #[inline]
 pub fn refill() {
     if KEPT.load(Relaxed).is_null() {
@@ -72,7 +74,11 @@ struct Reserved;
 /// Asks the system, and once more when the reserve was given away.
 fn ask(bytes: usize, system: impl Fn() -> *mut u8) -> *mut u8 {
     let first = system();
-    if first.is_null() && give(bytes) { system() } else { first }
+    if first.is_null() && give(bytes) {
+        system()
+    } else {
+        first
+    }
 }
 
 // SAFETY: the system's allocator does it, with the same arguments, at most twice.

@@ -1,10 +1,11 @@
-//! The rules of promotion that hold now. In this order: those of the innermost function that chose some, be it for code
-//! that it calls (an [extent](crate::extent): `with_promotion_rules()`, a jitted function with rules of its own) or for the
-//! rest of itself (`local_promotion_rules()`); those of R's option `anvil.promotion_rules`; anvil's.
+//! The rules of promotion that hold now. In this order: those of the innermost function that chose some, be
+//! it for code that it calls (an [extent](crate::extent): `with_promotion_rules()`, a jitted function with
+//! rules of its own) or for the rest of itself (`local_promotion_rules()`); those of R's option
+//! `anvil.promotion_rules`; anvil's.
 //!
-//! Functions are known by the numbers of their frames on R's stack, which grow inwards. Rules for the rest of a function
-//! hold as long as its frame is on the stack, which R is asked whenever they are looked up. `on.exit()` gives the frame
-//! back earlier; but it can be interrupted, and be replaced by the user's own.
+//! Functions are known by the numbers of their frames on R's stack, which grow inwards. Rules for the rest of
+//! a function hold as long as its frame is on the stack, which R is asked whenever they are looked up.
+//! `on.exit()` gives the frame back earlier; but it can be interrupted, and be replaced by the user's own.
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome};
@@ -64,7 +65,11 @@ pub fn current() -> Outcome<&'static Rules> {
 /// # Errors
 /// [`Error::Arg`] for anything else.
 pub fn argument(x: SEXP) -> Outcome<&'static Rules> {
-    if x == nil() { current() } else { Ok(named(x)?) }
+    if x == nil() {
+        current()
+    } else {
+        Ok(named(x)?)
+    }
 }
 
 fn named(x: SEXP) -> Result<&'static Rules> {
@@ -94,7 +99,8 @@ pub fn close_to(depth: usize) {
     EXTENTS.with_borrow_mut(|all| all.truncate(depth));
 }
 
-/// Chooses rules for the rest of the function whose frame has this number on the stack, in place of those it had.
+/// Chooses rules for the rest of the function whose frame has this number on the stack, in place of those it
+/// had.
 ///
 /// # Errors
 /// Those of [`argument`].
@@ -159,5 +165,7 @@ fn is_on_the_stack(choice: &Choice) -> Outcome<bool> {
 
 fn frame_number(x: SEXP) -> Outcome<i32> {
     let is_number = kind(x) == INTSXP && len(x) == 1;
-    is_number.then(|| ints(x)[0]).ok_or_else(|| Exit::Error(Error::Internal { detail: "no number of a frame".into() }))
+    is_number
+        .then(|| ints(x)[0])
+        .ok_or_else(|| Exit::Error(Error::Internal { detail: "no number of a frame".into() }))
 }

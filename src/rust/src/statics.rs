@@ -1,20 +1,21 @@
 //! Static arguments: what of them a program depends on, and whether it is the same in a later call.
 //!
-//! A vector or a list of vectors is all that it depends on, and R never changes one that something else refers to; nor do
-//! the functions of packages change. Of other values R/static.R takes the parts, down to the variables that functions use: these may have other values in a later
-//! call, when the function is the same object.
+//! A vector or a list of vectors is all that it depends on, and R never changes one that something else
+//! refers to; nor do the functions of packages change. Of other values R/static.R takes the parts, down to
+//! the variables that functions use: these may have other values in a later call, when the function is the
+//! same object.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::tree;
 use std::os::raw::c_int;
 
-/// Flags of `identical()`: numbers by their bits, missing ones and NaN too, so that `0` is not `-0`; the references of
-/// pointers, not what they hold. Bytecode and source references do not count.
+/// Flags of `identical()`: numbers by their bits, missing ones and NaN too, so that `0` is not `-0`; the
+/// references of pointers, not what they hold. Bytecode and source references do not count.
 const BY_BITS: c_int = 1 | 2 | 16 | 64;
 
-/// What a program depends on of a static argument: the value itself, or what R/static.R makes of it. `name` gives the
-/// argument's.
+/// What a program depends on of a static argument: the value itself, or what R/static.R makes of it. `name`
+/// gives the argument's.
 ///
 /// # Errors
 /// A jump with a condition of class `anvil_error_static` for what cannot be compared, such as an environment.
@@ -52,12 +53,13 @@ fn is_of_package(x: SEXP) -> Outcome<bool> {
             return Ok(false);
         }
         let srcref = Rf_install(c"srcref".as_ptr());
-        Ok(pairs(attributes).all(|(tag, _)| tag == srcref) && protected(|| R_IsNamespaceEnv(environment) != 0)?)
+        Ok(pairs(attributes).all(|(tag, _)| tag == srcref)
+            && protected(|| R_IsNamespaceEnv(environment) != 0)?)
     }
 }
 
-/// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. Of what is nested
-/// too deep R/static.R says so.
+/// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. Of
+/// what is nested too deep R/static.R says so.
 fn is_bare(x: SEXP, depth: usize) -> bool {
     let is_list = match kind(x) {
         NILSXP | SYMSXP | BUILTINSXP | SPECIALSXP => return true,
@@ -156,7 +158,8 @@ impl Code {
     }
 
     fn call(&mut self, call: SEXP) {
-        // SAFETY: a call has a function; beyond the end of a pairlist there is `NULL`, whose parts are `NULL`.
+        // SAFETY: a call has a function; beyond the end of a pairlist there is `NULL`, whose parts are
+        // `NULL`.
         let (head, first, second) = unsafe { (CAR(call), CAR(CDR(call)), CAR(CDR(CDR(call)))) };
         self.form.push(CALL);
         if kind(head) != SYMSXP {
@@ -193,9 +196,9 @@ impl Code {
     }
 }
 
-/// A piece of code, a call or a list of calls: `list(list(form, leaves), objects, variables, functions)`. Two pieces are
-/// the same, whatever their source references, if the first of these are identical and so are the objects, which may be
-/// anything; the others are names of what the code uses of its surroundings.
+/// A piece of code, a call or a list of calls: `list(list(form, leaves), objects, variables, functions)`. Two
+/// pieces are the same, whatever their source references, if the first of these are identical and so are the
+/// objects, which may be anything; the others are names of what the code uses of its surroundings.
 pub fn code(x: SEXP, scope: &Scope) -> Outcome {
     let found = Code::of(x);
     let names = |symbols: &[SEXP]| -> Vec<String> {

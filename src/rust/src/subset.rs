@@ -1,8 +1,8 @@
 //! `x[...]` and `x[...] <- value`: what R's subscripts are, on their way to [`anvil_core::apply::subset`].
 //!
-//! R hands over the expressions of its `...` and the frame that holds them: whether a subscript is left out, and whether
-//! it is written `a:b`, is to be seen there only. An eager call gets its positions as an operand, so that one program
-//! serves `x[1, ]`, `x[2, ]` and all others.
+//! R hands over the expressions of its `...` and the frame that holds them: whether a subscript is left out,
+//! and whether it is written `a:b`, is to be seen there only. An eager call gets its positions as an operand,
+//! so that one program serves `x[1, ]`, `x[2, ]` and all others.
 
 use crate::audit;
 use crate::ffi::*;
@@ -12,7 +12,9 @@ use crate::rules;
 use crate::trace;
 use crate::tree::Leaf;
 use crate::value::{self, Record};
-use anvil_core::apply::subset::{check_count, select, select_mask, select_range, Numbers, Selection, Start, Subscript};
+use anvil_core::apply::subset::{
+    check_count, select, select_mask, select_range, Numbers, Selection, Start, Subscript,
+};
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
@@ -119,7 +121,11 @@ impl Subscripts {
             // As in R, a variable that was left out where it was an argument leaves its subscript empty.
             let empty = is_missing(expression) || kind(expression) == SYMSXP && is_left_out(i, frame)?;
             // SAFETY: a constant of R.
-            values.push(if empty { unsafe { R_MissingArg } } else { evaluated(expression, i, frame, scope)? });
+            values.push(if empty {
+                unsafe { R_MissingArg }
+            } else {
+                evaluated(expression, i, frame, scope)?
+            });
         }
         if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
             let mask = value::bytes(values[0], 4)?;
@@ -141,7 +147,8 @@ impl Subscripts {
                 false => choose(x, is_range(expression), axis, size)?,
             };
             if one && !chosen.is_one()? {
-                let (expected, hint) = ("one number or 0-d tensor".into(), "`x[...]` takes several elements.".into());
+                let (expected, hint) =
+                    ("one number or 0-d tensor".into(), "`x[...]` takes several elements.".into());
                 let got = if is_missing(x) { "empty".into() } else { value::describe(x) };
                 return Err(Error::Subscript { axis, expected, got, hint }.into());
             }
@@ -164,7 +171,12 @@ impl Subscripts {
     }
 
     fn apply(
-        &self, applier: &mut Applier, x: Operand, new: Option<Operand>, subscripts: &[Subscript], drop: bool,
+        &self,
+        applier: &mut Applier,
+        x: Operand,
+        new: Option<Operand>,
+        subscripts: &[Subscript],
+        drop: bool,
     ) -> Outcome<Vec<Value>> {
         Ok(match new {
             Some(new) => applier.subset_assign(x, subscripts, self.flat, new)?,
@@ -174,7 +186,13 @@ impl Subscripts {
 
     /// As part of a program: what is known now is static.
     fn traced(
-        &self, x: SEXP, new: Option<SEXP>, drop: bool, trace: &trace::Trace, handle: SEXP, scope: &Scope,
+        &self,
+        x: SEXP,
+        new: Option<SEXP>,
+        drop: bool,
+        trace: &trace::Trace,
+        handle: SEXP,
+        scope: &Scope,
     ) -> Outcome {
         let operand = |x: SEXP| trace::operand(trace, x, scope);
         let mut subscripts = Vec::with_capacity(self.chosen.len());
@@ -186,7 +204,9 @@ impl Subscripts {
                 &Chosen::Known(Selection::Range { start, size, step }) => {
                     Subscript::Range { start: Start::Known(start), size, step }
                 }
-                Chosen::Known(Selection::Positions(at)) => Subscript::Positions(operand(vector(at, scope)?)?.value),
+                Chosen::Known(Selection::Positions(at)) => {
+                    Subscript::Positions(operand(vector(at, scope)?)?.value)
+                }
             });
         }
         let (x, new) = (operand(x)?, new.map(operand).transpose()?);
@@ -202,7 +222,12 @@ impl Subscripts {
         static SUBSET: &str = "subset";
         let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
-        words.extend([SUBSET.as_ptr() as u64, std::ptr::from_ref(rules) as u64, flags, self.chosen.len() as u64]);
+        words.extend([
+            SUBSET.as_ptr() as u64,
+            std::ptr::from_ref(rules) as u64,
+            flags,
+            self.chosen.len() as u64,
+        ]);
         let mut starts = Vec::new();
         for chosen in &self.chosen {
             match chosen {
@@ -217,7 +242,8 @@ impl Subscripts {
                 }
                 &Chosen::Known(Selection::Range { start, size, step }) => {
                     words.push(3);
-                    let at: Vec<i32> = (0..size as isize).map(|i| (start as isize + i * step) as i32).collect();
+                    let at: Vec<i32> =
+                        (0..size as isize).map(|i| (start as isize + i * step) as i32).collect();
                     leaves.push(leaf(vector(&at, scope)?)?);
                 }
                 Chosen::Known(Selection::Positions(at)) => {
@@ -264,7 +290,8 @@ impl Subscripts {
 /// Whether element number `i` of the frame's `...` is missing, or a variable that is.
 fn is_left_out(i: usize, frame: SEXP) -> Outcome<bool> {
     let name = element_name(i);
-    // SAFETY: inside `protected`, the call that is made protected; the frame is the one of the function that called.
+    // SAFETY: inside `protected`, the call that is made protected; the frame is the one of the function that
+    // called.
     let answer = protected(|| unsafe {
         let ask = Rf_protect(Rf_lang2(Rf_install(c"missing".as_ptr()), Rf_install(name.as_ptr())));
         let answer = Rf_eval(ask, frame);
@@ -295,8 +322,8 @@ fn is_integer(expression: SEXP) -> bool {
     kind(expression) == INTSXP && len(expression) == 1
 }
 
-/// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the arguments of `[` as
-/// soon as some package has S4 methods for it, since tensors have the S4 bit there.
+/// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the
+/// arguments of `[` as soon as some package has S4 methods for it, since tensors have the S4 bit there.
 fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
     // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
     let call = protected(|| unsafe {
@@ -313,7 +340,9 @@ fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec
     // Behind the function and the tensor come the subscripts.
     for (tag, x) in pairs(call).skip(2) {
         // SAFETY: symbols have names.
-        let named = |name: &std::ffi::CStr| tag != nil() && unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) } == name;
+        let named = |name: &std::ffi::CStr| {
+            tag != nil() && unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) } == name
+        };
         // SAFETY: a constant of R.
         if x == unsafe { R_DotsSymbol } {
             return Ok(expressions);
@@ -347,7 +376,11 @@ fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
     if dims == *shape {
         return Ok(true);
     }
-    wrong(Axis(0), format!("a logical array of shape {dims}"), &format!("A mask of all elements has shape {shape}."))
+    wrong(
+        Axis(0),
+        format!("a logical array of shape {dims}"),
+        &format!("A mask of all elements has shape {shape}."),
+    )
 }
 
 /// What a value that is not missing selects; `range` says whether it is written as one.
@@ -369,7 +402,9 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
         INTSXP => {
             // `a:b` in R is not in memory until somebody asks for its elements.
             let ends = compact_ends(x).filter(|_| rank == 0);
-            if let Some(selection) = ends.and_then(|[first, last]| select_range(first.into(), last.into(), size)) {
+            if let Some(selection) =
+                ends.and_then(|[first, last]| select_range(first.into(), last.into(), size))
+            {
                 return Ok(Chosen::Known(selection));
             }
             let bytes = value::bytes(x, 4)?;
@@ -393,14 +428,19 @@ static COMPACT: OnceLock<usize> = OnceLock::new();
 /// # Errors
 /// A jump if memory cannot be had.
 pub fn initialise() -> Outcome<()> {
-    // SAFETY: inside `protected`; what is made is protected while more is. The class of an ALTREP vector is its tag.
+    // SAFETY: inside `protected`; what is made is protected while more is. The class of an ALTREP vector is
+    // its tag.
     let class = protected(|| unsafe {
         let first = Rf_protect(Rf_ScalarInteger(1));
         let last = Rf_protect(Rf_ScalarInteger(1000));
         let call = Rf_protect(Rf_lang3(Rf_install(c":".as_ptr()), first, last));
         let sequence = Rf_eval(call, R_BaseEnv);
         Rf_unprotect(3);
-        if ALTREP(sequence) != 0 { TAG(sequence) as usize } else { 0 }
+        if ALTREP(sequence) != 0 {
+            TAG(sequence) as usize
+        } else {
+            0
+        }
     })?;
     if class != 0 {
         // R keeps classes for ever.
@@ -414,7 +454,8 @@ fn compact_ends(x: SEXP) -> Option<[c_int; 2]> {
     let n = len(x);
     // SAFETY: an integer vector of so many elements, whose class makes them without allocating.
     unsafe {
-        let is_compact = n > 1 && ALTREP(x) != 0 && COMPACT.get().is_some_and(|&class| TAG(x) as usize == class);
+        let is_compact =
+            n > 1 && ALTREP(x) != 0 && COMPACT.get().is_some_and(|&class| TAG(x) as usize == class);
         is_compact.then(|| [INTEGER_ELT(x, 0), INTEGER_ELT(x, n as Length - 1)])
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
-use crate::large;
 use crate::info::{dtype_argument, flag_argument, shape_argument};
+use crate::large;
 use crate::value::{self, Record};
 use anvil_core::boundary::{
-    export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural, Filling, Loss, Natural, Source,
+    export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural,
+    Filling, Loss, Natural, Source,
 };
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::{Error, Result};
@@ -38,7 +39,8 @@ fn default_dtype(x: SEXP) -> Result<DType> {
             arg: "dtype".into(),
             expected: format!("given for {}", value::describe(x)),
             got: "NULL".into(),
-            hint: "Strings hold integers that R's numbers cannot: say of which dtype, such as \"i64\".".into(),
+            hint: "Strings hold integers that R's numbers cannot: say of which dtype, such as \"i64\"."
+                .into(),
         }),
     }
 }
@@ -109,7 +111,8 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
     extern "C" {
         static R_NaString: SEXP;
     }
-    // SAFETY: `i` is in range, by `Source::Strings`; the string lives as long as its vector, which is an argument.
+    // SAFETY: `i` is in range, by `Source::Strings`; the string lives as long as its vector, which is an
+    // argument.
     unsafe {
         let s = STRING_ELT(x, i as Length);
         if s == R_NaString {
@@ -119,9 +122,11 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
     }
 }
 
-/// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is copied.
+/// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is
+/// copied.
 fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
-    let same = kind(data) == value::storage(aval.dtype) && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
+    let same = kind(data) == value::storage(aval.dtype)
+        && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
     let ordered = matches!(filling, Filling::Column) || aval.shape.rank() < 2;
     if !same || !ordered || is_object(data) || len(data) != aval.shape.size() {
         return Ok(None);
@@ -169,11 +174,15 @@ fn has_missing(x: SEXP) -> Outcome<bool> {
 /// How many integers are `NA`.
 fn missing(bytes: &[u8]) -> usize {
     let parts = cast::slice::<i32>(bytes).chunks(stop::EVERY);
-    parts.inspect(|part| stop::work(part.len())).map(|part| part.iter().filter(|&&v| v == i32::MIN).count()).sum()
+    parts
+        .inspect(|part| stop::work(part.len()))
+        .map(|part| part.iter().filter(|&&v| v == i32::MIN).count())
+        .sum()
 }
 
-/// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot hold. Data that
-/// are the tensor's own vector have no `dim`: R puts it on a wrapper of the vector. Others have one unless 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
+/// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot
+/// hold. Data that are the tensor's own vector have no `dim`: R puts it on a wrapper of the vector. Others
+/// have one unless 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
 pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     if !value::is_tensor(x) {
         return Err(Error::arg("x", "a tensor", value::describe(x)).into());
@@ -221,8 +230,18 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         // SAFETY: a fresh vector of that type and length.
         unsafe {
             match to {
-                LGLSXP => export_logicals(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(LOGICAL(out), n)),
-                INTSXP => loss = export_integers(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(INTEGER(out), n)),
+                LGLSXP => export_logicals(
+                    record.dtype,
+                    bytes.as_slice(),
+                    std::slice::from_raw_parts_mut(LOGICAL(out), n),
+                ),
+                INTSXP => {
+                    loss = export_integers(
+                        record.dtype,
+                        bytes.as_slice(),
+                        std::slice::from_raw_parts_mut(INTEGER(out), n),
+                    )
+                }
                 CPLXSXP => {
                     let out = std::slice::from_raw_parts_mut(COMPLEX(out).cast(), n);
                     export_complex(record.dtype, bytes.as_slice(), out);
@@ -231,7 +250,13 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
                     let out = std::slice::from_raw_parts_mut(REAL(out).cast::<i64>(), n);
                     loss = export_integer64(record.dtype, bytes.as_slice(), out);
                 }
-                _ => loss = export_doubles(record.dtype, bytes.as_slice(), std::slice::from_raw_parts_mut(REAL(out), n)),
+                _ => {
+                    loss = export_doubles(
+                        record.dtype,
+                        bytes.as_slice(),
+                        std::slice::from_raw_parts_mut(REAL(out), n),
+                    )
+                }
             }
         }
     }
@@ -250,8 +275,8 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     Ok(scope.keep(result))
 }
 
-/// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice; negative is
-/// without limit.
+/// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice;
+/// negative is without limit.
 pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
     let record = Record::read(x)?;
     if kind(limits) != REALSXP || len(limits) != 3 {

@@ -28,14 +28,25 @@ fn number(x: SEXP) -> Option<usize> {
     if len_of_number(x) != 1 || is_object(x) {
         return None;
     }
-    // SAFETY: checked to be an integer or double vector of length 1, of R's own making: such have their elements at hand.
-    let value = unsafe { if kind(x) == INTSXP { f64::from(*INTEGER_RO(x)) } else { *REAL_RO(x) } };
+    // SAFETY: checked to be an integer or double vector of length 1, of R's own making: such have their
+    // elements at hand.
+    let value = unsafe {
+        if kind(x) == INTSXP {
+            f64::from(*INTEGER_RO(x))
+        } else {
+            *REAL_RO(x)
+        }
+    };
     // A negative number, `NA_integer_` too, is out of range like one that is too large.
     (value.fract() == 0.0 && value.abs() < 1e15).then_some(value.max(0.0) as usize)
 }
 
 fn len_of_number(x: SEXP) -> usize {
-    if matches!(kind(x), INTSXP | REALSXP) { len(x) } else { 0 }
+    if matches!(kind(x), INTSXP | REALSXP) {
+        len(x)
+    } else {
+        0
+    }
 }
 
 /// The number in force.

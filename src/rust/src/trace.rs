@@ -1,8 +1,8 @@
 //! Traces: graphs under construction, the tracers that stand for their values, and what they capture.
 //!
-//! There is one stack of open traces, and this module owns it. A trace is open for the [extent](crate::extent) of the
-//! function that is traced, so that nothing is left open. Tracers of a trace that has ended, or of another trace than
-//! the innermost, are refused.
+//! There is one stack of open traces, and this module owns it. A trace is open for the
+//! [extent](crate::extent) of the function that is traced, so that nothing is left open. Tracers of a trace
+//! that has ended, or of another trace than the innermost, are refused.
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
@@ -27,9 +27,11 @@ pub struct Trace {
     name: String,
     builder: RefCell<Builder>,
     open: Cell<bool>,
-    /// Whether it is part of the trace around it, whose values it may use: of a loop's body, of a function to derive.
+    /// Whether it is part of the trace around it, whose values it may use: of a loop's body, of a function to
+    /// derive.
     nested: bool,
-    /// Captured vectors of R by address; they are kept alive by the handle. A nested trace has none of its own.
+    /// Captured vectors of R by address; they are kept alive by the handle. A nested trace has none of its
+    /// own.
     captured: RefCell<HashMap<usize, Value>>,
     /// Values of the trace around it that it uses, each with the input that stands for it.
     outer: RefCell<Vec<(Value, Value)>>,
@@ -118,7 +120,8 @@ impl Trace {
 
 /// Brings a value from the trace at a depth of the stack to the innermost one.
 fn lift_from(depth: usize, mut value: Value) -> Value {
-    let traces: Vec<Rc<Trace>> = STACK.with_borrow(|stack| stack[depth..].iter().map(|(t, _)| t.clone()).collect());
+    let traces: Vec<Rc<Trace>> =
+        STACK.with_borrow(|stack| stack[depth..].iter().map(|(t, _)| t.clone()).collect());
     for pair in traces.windows(2) {
         value = pair[1].lift(&pair[0], value);
     }
@@ -130,8 +133,8 @@ fn lift_from(depth: usize, mut value: Value) -> Value {
 /// Tag of tracers.
 const TRACER: &CStr = c"anvil_tracer";
 
-/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the protected slot
-/// `list(dtype, shape, ambiguous, trace)`, the type as R reads it.
+/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the
+/// protected slot `list(dtype, shape, ambiguous, trace)`, the type as R reads it.
 pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
     value::check_dims(shape)?;
     let address = (operand.value.index() + 1) as *mut c_void;
@@ -165,7 +168,8 @@ fn leaked<T>(trace: &str, state: &str) -> Result<T> {
 /// # Errors
 /// [`Error::LeakedTracer`] if it is of another session: what was read back may be anything.
 fn parts(tracer: SEXP) -> Result<[SEXP; 4]> {
-    // SAFETY: `tracer` is an external pointer of ours, by its tag. One with an address was made in this session.
+    // SAFETY: `tracer` is an external pointer of ours, by its tag. One with an address was made in this
+    // session.
     let (address, held) = unsafe { (R_ExternalPtrAddr(tracer), R_ExternalPtrProtected(tracer)) };
     if address.is_null() {
         return leaked("another session", "ended");
@@ -199,7 +203,8 @@ fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
     }
 }
 
-/// What a tracer stands for in its own trace: the value with its type, and the depth of the trace in the stack.
+/// What a tracer stands for in its own trace: the value with its type, and the depth of the trace in the
+/// stack.
 pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;
     // SAFETY: an external pointer whose address is a number, see `tracer()`.
@@ -208,7 +213,8 @@ pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let found = builder.graph().values().nth(index.wrapping_sub(1));
     let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
     let [dtype, _, ambiguous] = type_of(tracer)?;
-    let dtype = value::dtype_of_name(dtype).ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
+    let dtype = value::dtype_of_name(dtype)
+        .ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
     // SAFETY: the flag made by `tracer()`.
     let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
     let aval = builder.graph().aval(value).clone();
@@ -258,7 +264,8 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
 pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
     value::number(x).ok_or_else(|| {
         let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP) && !is_object(x);
-        let hint = if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };
+        let hint =
+            if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };
         Error::Arg {
             arg: "operand".into(),
             expected: "a tensor, or an R number, logical or array".into(),
@@ -278,8 +285,8 @@ pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
     Ok(record)
 }
 
-/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of R. Constants
-/// belong to the trace that is no part of another.
+/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of
+/// R. Constants belong to the trace that is no part of another.
 fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
     let aval = record.aval();
     if aval.shape.rank() == 0 {
@@ -290,7 +297,9 @@ fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
     }
     let depth = STACK.with_borrow(|stack| stack.iter().rposition(|(t, _)| !t.nested)).unwrap_or(0);
     let found = STACK.with_borrow(|stack| stack.get(depth).cloned());
-    let Some((root, handle)) = found else { return Err(Error::Internal { detail: "no trace is open".into() }.into()) };
+    let Some((root, handle)) = found else {
+        return Err(Error::Internal { detail: "no trace is open".into() }.into());
+    };
     let key = record.data as usize;
     let known = root.captured.borrow().get(&key).copied();
     let known = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval);
@@ -328,8 +337,8 @@ pub fn opened(handle: SEXP) -> Outcome<Rc<Trace>> {
         .ok_or_else(|| Exit::Error(Error::Internal { detail: "the trace is not open".into() }))
 }
 
-/// A new input of a trace, as a tracer. An R number keeps its digits: promotion sees an ambiguous value of the default
-/// width, the program gets the double.
+/// A new input of a trace, as a tracer. An R number keeps its digits: promotion sees an ambiguous value of
+/// the default width, the program gets the double.
 pub fn input(trace: &Trace, handle: SEXP, aval: Aval, ranked: Ranked, scope: &Scope) -> Outcome {
     let shape = aval.shape.clone();
     let value = trace.builder().input(aval);

@@ -38,8 +38,9 @@ fn tracers(trace: &Trace, handle: SEXP, values: &[Value], out: &Out, scope: &Sco
     protected(|| unsafe { out.build(&|i| made[i]) }).map(|x| scope.keep(x))
 }
 
-/// `list(value, gradients)` of a function that was traced in a nested trace. `leaves` are its inputs, as values of the
-/// trace around it; `gradients` those of its outputs as a list, or `NULL` for a 1 for the first output alone.
+/// `list(value, gradients)` of a function that was traced in a nested trace. `leaves` are its inputs, as
+/// values of the trace around it; `gradients` those of its outputs as a list, or `NULL` for a 1 for the first
+/// output alone.
 pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let (trace, handle) = innermost()?;
@@ -105,7 +106,8 @@ pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, scope: &Scope) -> Outcome {
     node(&trace, handle, op, &operands, scope)
 }
 
-/// A loop along the first dimension of `xs`; `init` and `xs` are flat lists, `options` are length, reverse, checkpoint.
+/// A loop along the first dimension of `xs`; `init` and `xs` are flat lists, `options` are length, reverse,
+/// checkpoint.
 pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let state = values(&trace, init, scope)?;
@@ -124,8 +126,8 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
     node(&trace, handle, Op::Scan(op), &operands, scope)
 }
 
-/// A function with a derivative of the user's. `graphs` are those of the function, of the way forward and of the way back;
-/// `targets` the positions, from 1, of the arguments that the last gives gradients of.
+/// A function with a derivative of the user's. `graphs` are those of the function, of the way forward and of
+/// the way back; `targets` the positions, from 1, of the arguments that the last gives gradients of.
 pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = values(&trace, arguments, scope)?;

@@ -1,7 +1,8 @@
-//! Nested lists: the arguments of a jitted function flattened to leaves with a signature, and results put back.
+//! Nested lists: the arguments of a jitted function flattened to leaves with a signature, and results put
+//! back.
 //!
-//! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves is that of a
-//! walk depth first. All that walks nested lists is here, with one limit for their depth.
+//! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves
+//! is that of a walk depth first. All that walks nested lists is here, with one limit for their depth.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
@@ -107,8 +108,8 @@ impl Flat {
             self.words.extend([STATIC, kind(x) as u64]);
             self.statics.push(x);
         } else {
-            // The caller's variable, the promise of the argument and the argument list refer to it: three, compiled or not.
-            // SAFETY: reads the header.
+            // The caller's variable, the promise of the argument and the argument list refer to it: three,
+            // compiled or not. SAFETY: reads the header.
             let own = unsafe { anvil_references(x) } <= 3;
             self.walk(owner, x, own, 0)?;
         }
@@ -132,8 +133,8 @@ impl Flat {
             }
             for i in 0..len(x) {
                 if names != nil() {
-                    // SAFETY: as many names as elements. A string's address is its identity while it is alive; those of a
-                    // cached program are kept alive with it.
+                    // SAFETY: as many names as elements. A string's address is its identity while it is
+                    // alive; those of a cached program are kept alive with it.
                     self.words.push(unsafe { STRING_ELT(names, i as Length) } as u64);
                 }
                 let child = element(x, i);
@@ -164,14 +165,24 @@ fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
 pub fn of_argument(error: Error) -> Error {
     match error {
         Error::Arg { got, hint, .. } => {
-            let hint = if hint.is_empty() { "Name the argument in `static = ` if it is not data.".into() } else { hint };
-            Error::Arg { arg: "argument".into(), expected: "a tensor, an R number, logical or array, or a list of these".into(), got, hint }
+            let hint = if hint.is_empty() {
+                "Name the argument in `static = ` if it is not data.".into()
+            } else {
+                hint
+            };
+            Error::Arg {
+                arg: "argument".into(),
+                expected: "a tensor, an R number, logical or array, or a list of these".into(),
+                got,
+                hint,
+            }
         }
         other => other,
     }
 }
 
-/// The arguments with every leaf replaced by a tracer of a new input; statics and absent ones stay as they are.
+/// The arguments with every leaf replaced by a tracer of a new input; statics and absent ones stay as they
+/// are.
 pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: &Scope) -> Outcome {
     if x == nil() {
         return Ok(x);
@@ -228,7 +239,12 @@ impl Out {
         Out::at(x, 0, &mut 0, leaf)
     }
 
-    fn at(x: SEXP, depth: usize, count: &mut usize, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
+    fn at(
+        x: SEXP,
+        depth: usize,
+        count: &mut usize,
+        leaf: &mut dyn FnMut(SEXP) -> Outcome<()>,
+    ) -> Outcome<Out> {
         if x == nil() {
             return Ok(Out::Null);
         }
@@ -278,8 +294,14 @@ enum Met {
     Empty(SEXP),
 }
 
-/// Calls `see(what, place)` for all that is in a nested list; the place is a text only if that of `x` is given.
-fn visit(x: SEXP, place: Option<&str>, depth: usize, see: &mut dyn FnMut(Met, Option<&str>)) -> Result<(), Error> {
+/// Calls `see(what, place)` for all that is in a nested list; the place is a text only if that of `x` is
+/// given.
+fn visit(
+    x: SEXP,
+    place: Option<&str>,
+    depth: usize,
+    see: &mut dyn FnMut(Met, Option<&str>),
+) -> Result<(), Error> {
     if x == nil() || is_node(x) && len(x) == 0 {
         see(Met::Empty(x), place);
         return Ok(());
@@ -320,8 +342,8 @@ pub fn leaves(x: SEXP, scope: &Scope) -> Outcome {
     list_of(&items, scope)
 }
 
-/// `list(items, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its place below `root`:
-/// `p$w`, or `p[[2]]` without a name.
+/// `list(items, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its place
+/// below `root`: `p$w`, or `p[[2]]` without a name.
 pub fn places(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
     let (mut items, mut places) = (Vec::new(), Vec::new());
     visit(x, Some(&string(root).unwrap_or_default()), 0, &mut |met, place| {

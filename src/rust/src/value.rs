@@ -1,9 +1,9 @@
 //! Values of R as the engine sees them: tensor records, tracers, R numbers; and new records for results.
 //!
-//! A tensor is `list(data, dtype, shape, ambiguous)` of class `c("AnvilTensor", "AnvilValue")` over an ordinary R vector
-//! in column-major order: REALSXP for f64, INTSXP for i32, CPLXSXP for c128, RAWSXP for the
-//! rest. R owns the memory; Rust borrows it for
-//! the length of a call, while the record is an argument of that call.
+//! A tensor is `list(data, dtype, shape, ambiguous)` of class `c("AnvilTensor", "AnvilValue")` over an
+//! ordinary R vector in column-major order: REALSXP for f64, INTSXP for i32, CPLXSXP for c128, RAWSXP for the
+//! rest. R owns the memory; Rust borrows it for the length of a call, while the record is an argument of that
+//! call.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome};
@@ -76,7 +76,11 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         let strings = |texts: &[&CStr]| {
             let x = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
             for (i, t) in texts.iter().enumerate() {
-                SET_STRING_ELT(x, i as Length, Rf_mkCharLenCE(t.as_ptr(), t.to_bytes().len() as c_int, CE_UTF8));
+                SET_STRING_ELT(
+                    x,
+                    i as Length,
+                    Rf_mkCharLenCE(t.as_ptr(), t.to_bytes().len() as c_int, CE_UTF8),
+                );
             }
             fixed(x);
             Rf_unprotect(1);
@@ -109,7 +113,8 @@ pub fn initialise(s4: bool) -> Outcome<()> {
             Rf_unprotect(1);
         }
         Rf_unprotect(1);
-        let symbols = [c"operands", c"anvil.promotion_rules", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
+        let symbols =
+            [c"operands", c"anvil.promotion_rules", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
         (all, class, tracer_class, symbols)
     })?;
     let (all, class, tracer_class, [operands, rules, threads]) = made;
@@ -253,8 +258,8 @@ impl Record {
     /// Reads a record with its data.
     ///
     /// # Errors
-    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that they no
-    /// longer belong together.
+    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that
+    /// they no longer belong together.
     pub fn read(object: SEXP) -> Result<Record> {
         let record = Record::header(object)?;
         let (dtype, data) = (record.dtype, record.data);
@@ -292,10 +297,14 @@ impl Record {
         bytes(self.data, align_of(self.dtype))
     }
 
-    /// Whether nothing but the record refers to its vector, which is an ordinary or a large one, aligned for its elements.
+    /// Whether nothing but the record refers to its vector, which is an ordinary or a large one, aligned for
+    /// its elements.
     pub fn is_exclusive(&self) -> bool {
-        // SAFETY: reads the header; a vector that is not an ALTREP one, or is one of ours, has its elements at hand.
-        let plain = unsafe { anvil_references(self.data) <= 1 && (ALTREP(self.data) == 0 || large::is_large(self.data)) };
+        // SAFETY: reads the header; a vector that is not an ALTREP one, or is one of ours, has its elements
+        // at hand.
+        let plain = unsafe {
+            anvil_references(self.data) <= 1 && (ALTREP(self.data) == 0 || large::is_large(self.data))
+        };
         // SAFETY: as above.
         plain && unsafe { pointer(self.data) }.align_offset(align_of(self.dtype)) == 0
     }
@@ -303,7 +312,8 @@ impl Record {
     /// Its bytes, for writing.
     ///
     /// # Safety
-    /// [`Record::is_exclusive`] held when the call began, and nobody else reads or writes the vector meanwhile.
+    /// [`Record::is_exclusive`] held when the call began, and nobody else reads or writes the vector
+    /// meanwhile.
     pub unsafe fn bytes_mut<'a>(&self) -> &'a mut [u8] {
         let n = byte_len(self.data);
         if n == 0 {
@@ -357,8 +367,8 @@ fn byte_len(x: SEXP) -> usize {
     len(x) * unit
 }
 
-/// The elements. They may be written if the vector is not an ALTREP one, or is a large one of ours; another, such as a
-/// wrapper, is expanded for reading and not copied.
+/// The elements. They may be written if the vector is not an ALTREP one, or is a large one of ours; another,
+/// such as a wrapper, is expanded for reading and not copied.
 ///
 /// # Safety
 /// `x` is a logical, integer, double, complex or raw vector; may jump if it is an ALTREP one.
@@ -413,8 +423,9 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
     Ok(Bytes::Owned(copy))
 }
 
-/// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and its shape.
-/// A vector of length 1 without dimensions is a scalar. `None` for anything else, longer vectors included.
+/// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and
+/// its shape. A vector of length 1 without dimensions is a scalar. `None` for anything else, longer vectors
+/// included.
 pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     let dtype = match kind(x) {
         REALSXP => DType::F64,
@@ -435,7 +446,11 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
 pub fn number_dims<'a>(x: SEXP) -> &'a [c_int] {
     // SAFETY: reads an attribute.
     let dim = attribute(x, unsafe { R_DimSymbol });
-    if dim == nil() { &[] } else { ints(dim) }
+    if dim == nil() {
+        &[]
+    } else {
+        ints(dim)
+    }
 }
 
 /// The elements of a [`number`]; logicals are narrowed to one byte.
@@ -448,10 +463,13 @@ pub fn number_bytes<'a>(x: SEXP, dtype: DType) -> Outcome<Bytes<'a>> {
         return Ok(raw);
     }
     let values = cast::slice::<i32>(raw.as_slice());
-    let missing: Vec<usize> = values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
+    let missing: Vec<usize> =
+        values.iter().enumerate().filter(|(_, &v)| v == i32::MIN).map(|(i, _)| i + 1).collect();
     if !missing.is_empty() {
         let positions = missing[..missing.len().min(5)].to_vec();
-        return Err(Error::MissingValue { arg: "operand".into(), dtype, count: missing.len(), positions }.into());
+        return Err(
+            Error::MissingValue { arg: "operand".into(), dtype, count: missing.len(), positions }.into()
+        );
     }
     if dtype.kind() != Kind::Boolean {
         return Ok(raw);
@@ -502,7 +520,9 @@ pub fn describe(x: SEXP) -> String {
 pub unsafe fn new_record(aval: &Aval) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
-        let record = Rf_protect(Rf_shallow_duplicate(globals().templates[aval.dtype as usize][aval.ambiguous as usize].0));
+        let record = Rf_protect(Rf_shallow_duplicate(
+            globals().templates[aval.dtype as usize][aval.ambiguous as usize].0,
+        ));
         SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
         let kind = storage(aval.dtype);
         let unit = if kind == RAWSXP { aval.dtype.bytes() } else { 1 };
@@ -520,7 +540,9 @@ pub unsafe fn new_record(aval: &Aval) -> SEXP {
 pub unsafe fn record_around(aval: &Aval, data: SEXP) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
-        let record = Rf_protect(Rf_shallow_duplicate(globals().templates[aval.dtype as usize][aval.ambiguous as usize].0));
+        let record = Rf_protect(Rf_shallow_duplicate(
+            globals().templates[aval.dtype as usize][aval.ambiguous as usize].0,
+        ));
         SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
         SET_VECTOR_ELT(record, DATA as Length, data);
         Rf_unprotect(1);
@@ -533,8 +555,8 @@ pub unsafe fn record_around(aval: &Aval, data: SEXP) -> SEXP {
 /// # Safety
 /// May jump: only inside [`protected`]. The caller protects the result.
 pub unsafe fn new_shape(shape: &Shape) -> SEXP {
-    // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot occur:
-    // `check_dims` refuses them before.
+    // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot
+    // occur: `check_dims` refuses them before.
     unsafe {
         let x = Rf_allocVector(INTSXP, shape.rank() as Length);
         let out = INTEGER(x);
@@ -572,7 +594,8 @@ pub unsafe fn new_bytes<'a>(record: SEXP) -> &'a mut [u8] {
 /// # Safety
 /// `record` is a tensor record.
 pub unsafe fn donate(record: SEXP) {
-    // SAFETY: by the caller; this changes the record in place, which nothing else refers to (checked by the caller).
+    // SAFETY: by the caller; this changes the record in place, which nothing else refers to (checked by the
+    // caller).
     unsafe { SET_VECTOR_ELT(record, DATA as Length, nil()) };
 }
 
@@ -585,6 +608,10 @@ pub unsafe fn mark_tracer(x: SEXP) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
         Rf_setAttrib(x, R_ClassSymbol, globals.tracer_class.0);
-        if globals.s4 { Rf_asS4(x, 1, 0) } else { x }
+        if globals.s4 {
+            Rf_asS4(x, 1, 0)
+        } else {
+            x
+        }
     }
 }

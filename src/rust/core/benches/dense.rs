@@ -1,12 +1,15 @@
-//! What reductions, copies in another order and products of matrices cost. `cargo bench --bench dense` prints milliseconds
-//! per run and how fast the operands are read; a word after `--` chooses the rows whose names contain it.
+//! What reductions, copies in another order and products of matrices cost. `cargo bench --bench dense` prints
+//! milliseconds per run and how fast the operands are read; a word after `--` chooses the rows whose names
+//! contain it.
 
 mod common;
 
 use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
-use anvil_core::ops::{Builder, Convert, Compare, BroadcastInDim, DotGeneral, Graph, Op, Reduction, Transpose};
+use anvil_core::ops::{
+    BroadcastInDim, Builder, Compare, Convert, DotGeneral, Graph, Op, Reduction, Transpose,
+};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 
@@ -65,7 +68,9 @@ fn main() {
         }
         let graph = make();
         let bytes: usize = graph.inputs().iter().map(|&v| graph.aval(v).bytes()).sum();
-        let [fastest, median] = <[f64; 2]>::from(common::time(&graph, |_, i| (i * 37 % 1000) as f64 / 10.0 - 49.0)).map(|ns| ns / 1e6);
+        let [fastest, median] =
+            <[f64; 2]>::from(common::time(&graph, |_, i| (i * 37 % 1000) as f64 / 10.0 - 49.0))
+                .map(|ns| ns / 1e6);
         println!("{name:<40}{fastest:>10.4} ms ({median:.4}){:>8.1} GB/s", bytes as f64 / fastest / 1e6);
     };
     let square = [4096, 4096];
@@ -94,13 +99,17 @@ fn main() {
         show(format!("matmul t(x) y {d} 512"), &|| product(dtype, &[512, 512], true, Some(&[512, 512])));
         for (m, k, n) in [(32, 40, 40), (128, 784, 256), (128, 256, 10)] {
             show(format!("matmul {d} {m}x{k} {k}x{n}"), &|| product(dtype, &[m, k], false, Some(&[k, n])));
-            show(format!("matmul t(x) y {d} {k}x{m} {m}x{n}"), &|| product(dtype, &[m, k], true, Some(&[m, n])));
+            show(format!("matmul t(x) y {d} {k}x{m} {m}x{n}"), &|| {
+                product(dtype, &[m, k], true, Some(&[m, n]))
+            });
         }
         show(format!("x'x {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], true, None));
         show(format!("x'x {d} 1e5x100"), &|| product(dtype, &[100_000, 100], true, None));
         show(format!("matvec {d} 4096^2"), &|| product(dtype, &square, false, Some(&[4096, 1])));
         show(format!("matvec {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], false, Some(&[20, 1])));
-        show(format!("matvec t(x) {d} 1e6x20"), &|| product(dtype, &[1_000_000, 20], true, Some(&[1_000_000, 1])));
+        show(format!("matvec t(x) {d} 1e6x20"), &|| {
+            product(dtype, &[1_000_000, 20], true, Some(&[1_000_000, 1]))
+        });
         show(format!("vecmat {d} 4096^2"), &|| product(dtype, &[1, 4096], false, Some(&square)));
     }
     for dtype in [I8, I32, I64] {

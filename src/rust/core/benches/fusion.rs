@@ -1,6 +1,6 @@
-//! What groups of elementwise nodes cost: chains, reductions and loops at several sizes. `cargo bench --bench fusion`
-//! prints nanoseconds per run, with one thread and with all (`ANVIL_NUM_THREADS` is read when the first large program
-//! runs, so each is a process of its own).
+//! What groups of elementwise nodes cost: chains, reductions and loops at several sizes. `cargo bench --bench
+//! fusion` prints nanoseconds per run, with one thread and with all (`ANVIL_NUM_THREADS` is read when the
+//! first large program runs, so each is a process of its own).
 
 mod common;
 
@@ -259,7 +259,10 @@ fn scalar_loop(d: DType, n: usize) -> Graph {
 
 /// Nanoseconds of the fastest of several runs, and of the median.
 fn time(graph: &Graph) -> (f64, f64) {
-    common::time(graph, |aval, i| if aval.shape.rank() == 0 { 0.0 } else { 0.5 + (i * 37 % 1000) as f64 / 500.0 })
+    common::time(
+        graph,
+        |aval, i| if aval.shape.rank() == 0 { 0.0 } else { 0.5 + (i * 37 % 1000) as f64 / 500.0 },
+    )
 }
 
 /// A program of about this many nodes, and the milliseconds that its compilation takes.
@@ -305,7 +308,8 @@ fn main() {
     let wanted = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
     println!("compile 1,000 nodes: {:.2} ms", compile_time(1000));
     println!("{:<20}{:>6}{:>14}{:>14}{:>14}   ns per run, fastest (median)", "", "", "1e3", "1e5", "1e7");
-    for (name, make) in PROGRAMS.iter().filter(|(name, _)| wanted.as_ref().map_or(true, |w| name.contains(w))) {
+    for (name, make) in PROGRAMS.iter().filter(|(name, _)| wanted.as_ref().map_or(true, |w| name.contains(w)))
+    {
         for dtype in [DType::F32, DType::F64] {
             print!("{name:<20}{:>6}", dtype.name());
             for n in [1_000, 100_000, 10_000_000] {
@@ -317,6 +321,11 @@ fn main() {
     }
     for dtype in [DType::F32, DType::F64] {
         let (fastest, median) = time(&scalar_loop(dtype, 10_000));
-        println!("scalar loop, {}: {:.0} ({:.0}) ns per repetition", dtype.name(), fastest / 1e4, median / 1e4);
+        println!(
+            "scalar loop, {}: {:.0} ({:.0}) ns per repetition",
+            dtype.name(),
+            fastest / 1e4,
+            median / 1e4
+        );
     }
 }

@@ -1,12 +1,14 @@
-//! What a repetition of a loop costs: counting, scalars, gradient descent on few numbers, logistic regression.
-//! `cargo bench --bench loops` prints nanoseconds per repetition, the fastest run and the median.
+//! What a repetition of a loop costs: counting, scalars, gradient descent on few numbers, logistic
+//! regression. `cargo bench --bench loops` prints nanoseconds per repetition, the fastest run and the median.
 
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Op, Reduction, Region, Ternary, Unary, While};
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Op, Reduction, Region, Ternary, Unary, While,
+};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -37,7 +39,11 @@ impl Program {
     /// An op of two values, of which the second may be 0-d.
     fn op(&mut self, op: Binary, x: Value, y: Value) -> Value {
         let shape = self.0.graph().aval(x).shape.clone();
-        let y = if self.0.graph().aval(y).shape == shape { y } else { self.apply(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[y]) };
+        let y = if self.0.graph().aval(y).shape == shape {
+            y
+        } else {
+            self.apply(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[y])
+        };
         self.apply(Op::Binary(op), &[x, y])
     }
 
@@ -51,8 +57,15 @@ impl Program {
     }
 }
 
-/// A loop of `times` repetitions: its state begins with a counter; `rest` are the sizes of what else the body reads.
-fn looped(d: DType, times: usize, state: &[&[usize]], rest: &[&[usize]], body: impl FnOnce(&mut Program, &[Value], &[Value]) -> Vec<Value>) -> Graph {
+/// A loop of `times` repetitions: its state begins with a counter; `rest` are the sizes of what else the body
+/// reads.
+fn looped(
+    d: DType,
+    times: usize,
+    state: &[&[usize]],
+    rest: &[&[usize]],
+    body: impl FnOnce(&mut Program, &[Value], &[Value]) -> Vec<Value>,
+) -> Graph {
     let cond = Program::region(d, |p| {
         let inputs: Vec<Value> = state.iter().map(|s| p.input(s)).collect();
         let limit = p.number(times as f64);

@@ -1,5 +1,5 @@
-//! What an element of each function costs: 2^20 elements in tiles of 1,024, on one thread, with the level of instructions in
-//! use and with those of the system's library, one element after the other.
+//! What an element of each function costs: 2^20 elements in tiles of 1,024, on one thread, with the level of
+//! instructions in use and with those of the system's library, one element after the other.
 
 use anvil_core::kernels::math::{self, Computed, Kernel1, Kernel2, Level};
 use std::hint::black_box;
@@ -11,12 +11,11 @@ const ROUNDS: usize = 7;
 
 /// Nanoseconds per element in the fastest of some rounds.
 fn time(mut run: impl FnMut(usize)) -> f64 {
-    let rounds = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            (0..TILES).for_each(&mut run);
-            start.elapsed().as_secs_f64() * 1e9 / (TILE * TILES) as f64
-        });
+    let rounds = (0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        (0..TILES).for_each(&mut run);
+        start.elapsed().as_secs_f64() * 1e9 / (TILE * TILES) as f64
+    });
     rounds.fold(f64::INFINITY, f64::min)
 }
 
@@ -36,9 +35,12 @@ fn numbers<F: Computed>(range: (f64, f64)) -> Vec<F> {
 fn one<F: Computed>(kernel: &Kernel1, system: fn(F) -> F, range: (f64, f64), levels: &[Level]) -> String {
     let (x, mut out) = (numbers::<F>(range), vec![F::default(); TILE]);
     let tile = |i: usize| &x[i % KEPT * TILE..][..TILE];
-    let mut text = format!("{:9.2}", time(|i| {
-        black_box(&mut out).iter_mut().zip(tile(i)).for_each(|(out, &x)| *out = system(x));
-    }));
+    let mut text = format!(
+        "{:9.2}",
+        time(|i| {
+            black_box(&mut out).iter_mut().zip(tile(i)).for_each(|(out, &x)| *out = system(x));
+        })
+    );
     for &level in levels {
         text += &format!("{:9.2}", time(|i| F::map_at(level, kernel, tile(i), black_box(&mut out))));
     }
@@ -49,9 +51,12 @@ fn two<F: Computed>(kernel: &Kernel2, system: fn(F, F) -> F, range: (f64, f64), 
     let (x, y, mut out) = (numbers::<F>(range), numbers::<F>((-2.0, 2.0)), vec![F::default(); TILE]);
     let tile = |x: &'_ [F], i: usize| -> Vec<F> { x[i % KEPT * TILE..][..TILE].to_vec() };
     let (x, y) = (tile(&x, 0), tile(&y, 3));
-    let mut text = format!("{:9.2}", time(|_| {
-        black_box(&mut out).iter_mut().zip(&x).zip(&y).for_each(|((out, &x), &y)| *out = system(x, y));
-    }));
+    let mut text = format!(
+        "{:9.2}",
+        time(|_| {
+            black_box(&mut out).iter_mut().zip(&x).zip(&y).for_each(|((out, &x), &y)| *out = system(x, y));
+        })
+    );
     for &level in levels {
         text += &format!("{:9.2}", time(|_| F::map2_at(level, kernel, &x, &y, black_box(&mut out))));
     }
@@ -64,7 +69,10 @@ fn main() {
     println!("ns per element      f32{names}{:>14}{names}", "f64");
     macro_rules! row {
         ($name:literal, $kernel:ident, $f32:expr, $f64:expr, $range:expr) => {
-            let (single, double) = (one::<f32>(&math::$kernel, $f32, $range, &levels), one::<f64>(&math::$kernel, $f64, $range, &levels));
+            let (single, double) = (
+                one::<f32>(&math::$kernel, $f32, $range, &levels),
+                one::<f64>(&math::$kernel, $f64, $range, &levels),
+            );
             println!("{:<14}{single}     {double}", $name);
         };
     }
@@ -102,7 +110,10 @@ fn main() {
     row!("cbrt", CBRT, f32::cbrt, f64::cbrt, wide);
     macro_rules! pair {
         ($name:literal, $kernel:ident, $f32:expr, $f64:expr, $range:expr) => {
-            let (single, double) = (two::<f32>(&math::$kernel, $f32, $range, &levels), two::<f64>(&math::$kernel, $f64, $range, &levels));
+            let (single, double) = (
+                two::<f32>(&math::$kernel, $f32, $range, &levels),
+                two::<f64>(&math::$kernel, $f64, $range, &levels),
+            );
             println!("{:<14}{single}     {double}", $name);
         };
     }

@@ -1,5 +1,5 @@
-//! What promotion costs while a function is traced: 1,000 additions of mixed dtypes go into a graph, and the 1,000
-//! promotions among them are timed alone. `make bench` runs this; the target is a share under 1 %.
+//! What promotion costs while a function is traced: 1,000 additions of mixed dtypes go into a graph, and the
+//! 1,000 promotions among them are timed alone. `make bench` runs this; the target is a share under 1 %.
 
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::dtype::promote::rules;
@@ -43,7 +43,11 @@ fn main() {
             })
             .collect();
         for pair in inputs.windows(2) {
-            black_box(Applier::new(&mut builder, rules()).apply("add", pair, &Attrs::new()).expect("numbers add up"));
+            black_box(
+                Applier::new(&mut builder, rules())
+                    .apply("add", pair, &Attrs::new())
+                    .expect("numbers add up"),
+            );
         }
     });
     let promoted = median(|| {

@@ -1,8 +1,8 @@
 //! Everything that can go wrong below the R boundary: one enum, every variant with fields.
 //!
-//! The text of a variant is what the user reads: one sentence with what was expected and what came, then lines that
-//! start with `x` (what was found) or `i` (what to do). `class()` and `fields()` become the class and the fields of the
-//! R condition. Knows dtypes and shapes, nothing of graphs or R.
+//! The text of a variant is what the user reads: one sentence with what was expected and what came, then
+//! lines that start with `x` (what was found) or `i` (what to do). `class()` and `fields()` become the class
+//! and the fields of the R condition. Knows dtypes and shapes, nothing of graphs or R.
 
 use crate::dtype::promote::advice;
 use crate::dtype::{DType, Ranked};
@@ -170,9 +170,11 @@ impl Error {
         match self {
             Arg { .. } => "anvil_error_arg",
             MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => "anvil_error_value",
-            UnknownDtype { .. } | UnsupportedDtype { .. } | DtypeMismatch { .. } | Bitcast { .. } | ComplexToReal { .. } => {
-                "anvil_error_dtype"
-            }
+            UnknownDtype { .. }
+            | UnsupportedDtype { .. }
+            | DtypeMismatch { .. }
+            | Bitcast { .. }
+            | ComplexToReal { .. } => "anvil_error_dtype",
             AssignDtype { .. } => "anvil_error_dtype",
             AssignShape { .. } | Window { .. } => "anvil_error_shape",
             IndexOutOfBounds { .. } | SubscriptCount { .. } | Subscript { .. } => "anvil_error_index",
@@ -210,7 +212,12 @@ impl Error {
                 vec![("arg", text(arg)), ("expected", text(expected)), ("got", text(got))]
             }
             MissingValue { arg, dtype, count, positions } => {
-                vec![("arg", text(arg)), ("dtype", text(dtype)), ("count", number(*count)), ("positions", numbers(positions))]
+                vec![
+                    ("arg", text(arg)),
+                    ("dtype", text(dtype)),
+                    ("count", number(*count)),
+                    ("positions", numbers(positions)),
+                ]
             }
             Unrepresentable { dtype, count, positions, first, .. } => {
                 vec![
@@ -234,7 +241,9 @@ impl Error {
             }
             DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
             NoGradient { op, why } => vec![("op", text(op)), ("reason", text(why))],
-            Promotion { lhs, rhs, rules } => vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))],
+            Promotion { lhs, rhs, rules } => {
+                vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))]
+            }
             ComplexToReal { from, to } => vec![("from", text(from)), ("to", text(to))],
             Bitcast { from, to, shape: s, reason } => {
                 vec![("from", text(from)), ("to", text(to)), ("shape", shape(s)), ("reason", text(reason))]

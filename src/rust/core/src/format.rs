@@ -1,13 +1,15 @@
 //! Text of a tensor, as `print()` and `format()` show it.
 //!
-//! A tensor prints as matrices over its last two dimensions: the leading indices name a slice, wide matrices are cut
-//! into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are printed are read,
-//! except that the notation of a float or complex slice is chosen from all of its values. Knows shapes and numbers, not
-//! where the elements live: the caller hands in a function from position to value.
+//! A tensor prints as matrices over its last two dimensions: the leading indices name a slice, wide matrices
+//! are cut into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are
+//! printed are read, except that the notation of a float or complex slice is chosen from all of its values.
+//! Knows shapes and numbers, not where the elements live: the caller hands in a function from position to
+//! value.
 //!
 //! # Sources
-//! The layout is that of the printer of pjrt, on which users' eyes and snapshots rely; where it misprints (sign of the
-//! scale, tokens of `10.0000`, `-0`, a truncation line that names no option of ours) this module does not follow it.
+//! The layout is that of the printer of pjrt, on which users' eyes and snapshots rely; where it misprints
+//! (sign of the scale, tokens of `10.0000`, `-0`, a truncation line that names no option of ours) this module
+//! does not follow it.
 
 use crate::dtype::Ranked;
 use crate::error::{Error, Result};
@@ -65,9 +67,9 @@ pub fn limit(option: &str, value: i64) -> Result<Option<usize>> {
 
 /// The lines between header and footer; none for a tensor without elements.
 ///
-/// `at` gives the element at a position of the dense column-major layout of `shape`. A 0-d tensor prints as `[1, 1]`,
-/// a 1-d one of shape `[n]` as `[n, 1]`. Cost: reads each printed element twice, and each element of a printed float
-/// or complex slice once more.
+/// `at` gives the element at a position of the dense column-major layout of `shape`. A 0-d tensor prints as
+/// `[1, 1]`, a 1-d one of shape `[n]` as `[n, 1]`. Cost: reads each printed element twice, and each element
+/// of a printed float or complex slice once more.
 ///
 /// # Examples
 /// ```
@@ -117,7 +119,8 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
     lines
 }
 
-/// Last line of a printed tensor, such as `[ CPUf32?{2,3} ]`. Without a `platform`, as inside a program: `[ f32{3} ]`.
+/// Last line of a printed tensor, such as `[ CPUf32?{2,3} ]`. Without a `platform`, as inside a program: `[
+/// f32{3} ]`.
 pub fn footer(platform: &str, dtype: Ranked, shape: &Shape) -> String {
     format!("[ {}{dtype}{{{}}} ]", platform.to_uppercase(), join(shape, ","))
 }
@@ -136,13 +139,13 @@ enum Notation {
     Fixed,
     /// `1.2346e+02`.
     Scientific,
-    /// `1.2346`, under a line that names the power of ten that all share. Not for complex numbers, whose two parts
-    /// would rarely share one.
+    /// `1.2346`, under a line that names the power of ten that all share. Not for complex numbers, whose two
+    /// parts would rarely share one.
     Scaled(i32),
 }
 
-/// Writes the windows of one slice while the budget of rows lasts; returns the first column that was not reached.
-/// Every window prints the same `shown` rows, so that the columns of a row can be read together.
+/// Writes the windows of one slice while the budget of rows lasts; returns the first column that was not
+/// reached. Every window prints the same `shown` rows, so that the columns of a row can be read together.
 fn slice_lines(
     lines: &mut Vec<String>,
     (rows, shown, columns): (usize, usize, usize),
@@ -227,15 +230,16 @@ fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize) -> Number)
     }
 }
 
-/// The power of ten of a number as it is printed, after rounding: that of 9.99999e-8 is -7. So the tokens of a scaled
-/// slice lie between 1.0000 and 9.9999 whatever the rounding of the data.
+/// The power of ten of a number as it is printed, after rounding: that of 9.99999e-8 is -7. So the tokens of
+/// a scaled slice lie between 1.0000 and 9.9999 whatever the rounding of the data.
 fn exponent(x: f64) -> i32 {
     let text = format!("{x:.4e}");
     let (_, exponent) = text.split_once('e').expect("scientific notation has an exponent");
     exponent.parse().expect("the exponent of a finite number")
 }
 
-/// One element as text, without padding: a number, or the real part; and the sign and size of the imaginary part.
+/// One element as text, without padding: a number, or the real part; and the sign and size of the imaginary
+/// part.
 struct Token(String, Option<(char, String)>);
 
 /// Characters of the widest tokens.

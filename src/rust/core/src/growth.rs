@@ -1,7 +1,9 @@
-//! Growing with care: vectors, maps and texts that grow with what the user writes. Where memory cannot be had they panic with
-//! [`OutOfMemory`], of which the caller at the border makes an error; those of the standard library would end the process.
+//! Growing with care: vectors, maps and texts that grow with what the user writes. Where memory cannot be had
+//! they panic with [`OutOfMemory`], of which the caller at the border makes an error; those of the standard
+//! library would end the process.
 //!
-//! Small ones need no care: what allocates for everything keeps a reserve for them (see [`stop`](crate::stop::run_short)).
+//! Small ones need no care: what allocates for everything keeps a reserve for them (see
+//! [`stop`](crate::stop::run_short)).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -98,7 +100,10 @@ mod tests {
     fn what_cannot_be_had_is_a_panic_that_says_so() {
         let (mut vector, mut map) = (vec![1u64, 2], HashMap::from([(1, 2)]));
         let caught = catch_unwind(AssertUnwindSafe(|| reserve(&mut vector, usize::MAX / 16)));
-        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&OutOfMemory { bytes: (usize::MAX / 16 + 2).saturating_mul(8) }));
+        assert_eq!(
+            caught.unwrap_err().downcast_ref(),
+            Some(&OutOfMemory { bytes: (usize::MAX / 16 + 2).saturating_mul(8) })
+        );
         push(&mut vector, 3);
         reserve_entry(&mut map);
         assert_eq!((vector, map[&1]), (vec![1, 2, 3], 2));

@@ -1,7 +1,8 @@
 //! Shapes, dimension numbers and strides.
 //!
-//! Sizes are in elements, strides are in elements and may be zero (broadcast). The canonical layout is column-major, as
-//! in R. Every size computation is checked once, in [`Shape::try_new`]; a `Shape` is addressable for as long as it lives.
+//! Sizes are in elements, strides are in elements and may be zero (broadcast). The canonical layout is
+//! column-major, as in R. Every size computation is checked once, in [`Shape::try_new`]; a `Shape` is
+//! addressable for as long as it lives.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -61,7 +62,8 @@ impl Shape {
         Shape(self.0.iter().enumerate().filter(|(i, _)| !axes.contains(&Axis(*i))).map(|(_, &d)| d).collect())
     }
 
-    /// The shape that both broadcast to by the right-aligned rule of NumPy: sizes are equal, or one of them is 1.
+    /// The shape that both broadcast to by the right-aligned rule of NumPy: sizes are equal, or one of them
+    /// is 1.
     ///
     /// # Errors
     /// [`Error::Broadcast`] for the first dimension that disagrees.

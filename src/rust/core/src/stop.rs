@@ -1,13 +1,14 @@
 //! Stopping: what takes long says how much it has done, and is left when somebody wants it to end.
 //!
-//! Whoever may stop what runs on a thread watches it ([`watched`]): R's thread asks R whether the user interrupts or a time
-//! limit is over. Loops call [`work`] at least once for some ten thousand elements, which is a subtraction but for every
-//! [`EVERY`] elements or so. Then the clock is read, and somebody asked when the time has come. A yes leaves all that
-//! runs by unwinding, as a failed allocation does: nothing below [`watched`] has to pass on an answer, and what is left
-//! half done is dropped. Helpers of the pool ask nobody; they look at a flag that the thread they work for sets.
+//! Whoever may stop what runs on a thread watches it ([`watched`]): R's thread asks R whether the user
+//! interrupts or a time limit is over. Loops call [`work`] at least once for some ten thousand elements,
+//! which is a subtraction but for every [`EVERY`] elements or so. Then the clock is read, and somebody asked
+//! when the time has come. A yes leaves all that runs by unwinding, as a failed allocation does: nothing
+//! below [`watched`] has to pass on an answer, and what is left half done is dropped. Helpers of the pool ask
+//! nobody; they look at a flag that the thread they work for sets.
 //!
-//! Where memory runs short, what runs is left in the same way, with [`OutOfMemory`]: whoever allocates for everything tells
-//! it here ([`run_short`]), as an allocator must not unwind.
+//! Where memory runs short, what runs is left in the same way, with [`OutOfMemory`]: whoever allocates for
+//! everything tells it here ([`run_short`]), as an allocator must not unwind.
 //!
 //! Nothing is left where nobody watches, and no bit of a result depends on who does.
 
@@ -17,7 +18,8 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Elements from one look at the clock to the next, of about a nanosecond each; of what takes longer, one counts as several.
+/// Elements from one look at the clock to the next, of about a nanosecond each; of what takes longer, one
+/// counts as several.
 pub const EVERY: usize = 1 << 14;
 
 /// Whom to ask, and how often.
@@ -61,7 +63,8 @@ struct Stopped;
 /// Bytes that the system did not have, if that is what whoever looks next shall leave for.
 static SHORT: AtomicUsize = AtomicUsize::new(0);
 
-/// Has what runs left when it looks next: the system has not had so many bytes, and what was kept for that case is in use.
+/// Has what runs left when it looks next: the system has not had so many bytes, and what was kept for that
+/// case is in use.
 pub fn run_short(bytes: usize) {
     SHORT.store(bytes.max(1), Relaxed);
 }

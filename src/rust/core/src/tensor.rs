@@ -41,7 +41,8 @@ impl fmt::Display for Aval {
     }
 }
 
-/// One element of any dtype, compared and hashed by its bits, so that NaN equals itself and -0 differs from 0.
+/// One element of any dtype, compared and hashed by its bits, so that NaN equals itself and -0 differs from
+/// 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Literal {
     dtype: DType,
@@ -87,13 +88,20 @@ impl fmt::Display for Literal {
     /// The value as R would print it: `1`, `0.1`, `TRUE`, `NaN`, `-Inf`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.dtype {
-            DType::I1 => if self.get::<Bool>().get() { "TRUE".into() } else { "FALSE".into() },
+            DType::I1 => {
+                if self.get::<Bool>().get() {
+                    "TRUE".into()
+                } else {
+                    "FALSE".into()
+                }
+            }
             DType::UI64 => self.get::<u64>().to_string(),
             DType::F32 => self.get::<f32>().to_string(),
             d if d.is_complex() => {
                 let z = self.get::<Complex<f64>>();
                 // As R prints it: 1+2i.
-                let text = format!("{}{}{}i", z.re, if z.im.is_sign_negative() { "-" } else { "+" }, z.im.abs());
+                let text =
+                    format!("{}{}{}i", z.re, if z.im.is_sign_negative() { "-" } else { "+" }, z.im.abs());
                 text.replace("inf", "Inf")
             }
             d if d.is_float() => self.get::<f64>().to_string(),
@@ -128,7 +136,8 @@ impl Layout {
         (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
     }
 
-    /// Sizes and strides of some dimensions, those joined that lie in one line; those of one element are left out.
+    /// Sizes and strides of some dimensions, those joined that lie in one line; those of one element are left
+    /// out.
     pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
         let mut lines: Vec<(usize, isize)> = Vec::new();
         for (size, stride) in axes.map(|i| (shape[i], self.strides[i])).filter(|&(size, _)| size != 1) {

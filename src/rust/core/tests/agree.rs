@@ -1,5 +1,5 @@
-//! Every elementwise op, on every dtype, at lengths around a tile, in every layout: the planned program and the reference
-//! give the same bits.
+//! Every elementwise op, on every dtype, at lengths around a tile, in every layout: the planned program and
+//! the reference give the same bits.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -71,8 +71,9 @@ fn elementwise_ops_agree_in_every_layout() {
         for &dtype in DType::ALL {
             for shape in SIZES.map(Shape::from) {
                 for layouts in 0..PLACES.len().pow(arity as u32) {
-                    let places: Vec<Place> =
-                        (0..arity).map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % PLACES.len()]).collect();
+                    let places: Vec<Place> = (0..arity)
+                        .map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % PLACES.len()])
+                        .collect();
                     let mut b = Builder::default();
                     let first = if op == Op::Ternary(Ternary::Select) { DType::I1 } else { dtype };
                     let types = std::iter::once(first).chain(std::iter::repeat(dtype));
@@ -94,8 +95,9 @@ fn elementwise_ops_agree_in_every_layout() {
             }
         }
         let accepts = |d: &DType| accepted.contains(&(op.name(), *d));
-        // A conversion to a real dtype loses nothing on purpose, complex numbers have parts of 32 or 64 bits, and what a
-        // part of a real number is, and the absolute value of a complex one, `apply` says in other ops.
+        // A conversion to a real dtype loses nothing on purpose, complex numbers have parts of 32 or 64 bits,
+        // and what a part of a real number is, and the absolute value of a complex one, `apply` says in other
+        // ops.
         let narrows = |d: &DType| match op {
             Op::Convert(to) => d.is_complex() && !to.dtype.is_complex(),
             Op::Complex(_) => d.bits() == 16,

@@ -1,4 +1,5 @@
-//! Branches and loops beside what random programs cover (`programs.rs`): stopped, run inside themselves, badly made.
+//! Branches and loops beside what random programs cover (`programs.rs`): stopped, run inside themselves,
+//! badly made.
 
 mod common;
 
@@ -6,7 +7,9 @@ use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::fold::Fold;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Reduction, Region, Scan, While};
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Reduction, Region, Scan, While,
+};
 use anvil_core::shape::Axis;
 use anvil_core::tensor::{Aval, Literal};
 use common::{aligned, asking, disagreement};
@@ -64,7 +67,8 @@ fn run(program: &Executable, xs: &[f32]) -> (Vec<f32>, f32) {
     let (mut sums, mut last) = (aligned(&vec![0xA5; 4 * xs.len()]), aligned(&[0xA5; 4]));
     let outputs = vec![Output::Fresh(sums.as_mut_slice()), Output::Fresh(last.as_mut_slice())];
     program.run(&[Some(input.as_slice())], &[], outputs);
-    let floats = |x: &[u8]| x.chunks(4).map(|e| f32::from_ne_bytes(e.try_into().unwrap())).collect::<Vec<_>>();
+    let floats =
+        |x: &[u8]| x.chunks(4).map(|e| f32::from_ne_bytes(e.try_into().unwrap())).collect::<Vec<_>>();
     (floats(sums.as_slice()), floats(last.as_slice())[0])
 }
 
@@ -158,7 +162,8 @@ fn ops_refuse_what_does_not_fit_their_regions() {
     assert!(refused(scan(0, 1, 1), &[x]));
     assert!(refused(scan(2, 0, 3), &[x, x]));
     assert!(refused(scan(1, 0, 3), &[]));
-    let cond = region(&[scalar.clone()], |b, x| vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]);
+    let cond =
+        region(&[scalar.clone()], |b, x| vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]);
     let repeat = |cond: Region| Op::While(While { cond, body: same(), carried: 1 });
     assert!(!refused(repeat(cond.clone()), &[x]));
     assert!(refused(repeat(cond.clone()), &[xs]));
@@ -188,7 +193,8 @@ fn choice(n: usize, long: bool) -> Graph {
 
 #[test]
 fn a_choice_of_little_work_is_no_branch() {
-    for (n, long, branches) in [(3, false, false), (0, false, false), (3, true, true), (100_000, false, true)] {
+    for (n, long, branches) in [(3, false, false), (0, false, false), (3, true, true), (100_000, false, true)]
+    {
         let graph = choice(n, long);
         let optimised = Executable::compile(&graph, &[]).unwrap();
         let is_branch = optimised.graph().nodes().iter().any(|node| matches!(node.op, Op::If(_)));

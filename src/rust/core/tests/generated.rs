@@ -1,5 +1,5 @@
-//! Files that are made from the table of ops. A stale file is written anew, and the test fails once to say so; with
-//! `ANVIL_REGENERATE` set it does not fail.
+//! Files that are made from the table of ops. A stale file is written anew, and the test fails once to say
+//! so; with `ANVIL_REGENERATE` set it does not fail.
 
 use anvil_core::dtype::DType;
 use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
@@ -16,9 +16,12 @@ fn generated_r_functions_are_up_to_date() {
     let part = Part::ALL.iter().map(|op| op.row());
     let same = "A tensor of the operand's shape, dtype and ambiguity.";
     let boolean = "A tensor of the operand's shape and of dtype `i1`.";
-    let common = "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
-    let flags = "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
-    let parts = "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+    let common =
+        "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
+    let flags =
+        "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
+    let parts =
+        "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
 #'   `f64` for `c128`; a real operand's own.";
     let fresh = [
         write("ops-unary.R", &functions(unary, same)),
@@ -29,13 +32,17 @@ fn generated_r_functions_are_up_to_date() {
         write("ops-generics.R", &methods()),
     ];
     let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
-    assert!(forgiven || fresh.iter().all(|&f| f), "files in R/ were out of date and are rewritten: run again");
+    assert!(
+        forgiven || fresh.iter().all(|&f| f),
+        "files in R/ were out of date and are rewritten: run again"
+    );
 }
 
 /// Brings a file to this content; says whether it had it.
 fn write(file: &str, body: &str) -> bool {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R").join(file);
-    let head = "# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.\n";
+    let head =
+        "# Generated from the rows in src/rust/core/src/ops/ by `make generate`. Do not edit by hand.\n";
     let want = format!("{head}{body}");
     let fresh = fs::read_to_string(&path).unwrap_or_default() == want;
     if !fresh {
@@ -72,7 +79,10 @@ fn function(out: &mut String, row: &Row, result: &str) {
         accepts += "; integers and booleans are promoted to an ambiguous `f32`";
     }
     let what = if row.operands.len() == 1 { "A tensor or traced value" } else { "Tensors or traced values" };
-    line(&format!(" @param {} {what} {accepts}. R numbers, logicals and arrays do as well.", row.operands.join(",")));
+    line(&format!(
+        " @param {} {what} {accepts}. R numbers, logicals and arrays do as well.",
+        row.operands.join(",")
+    ));
     if promotes {
         line("   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.");
     }
@@ -99,7 +109,8 @@ fn function(out: &mut String, row: &Row, result: &str) {
     line(" @examples");
     line(&format!(" {}({})", row.function, example(row.example)));
     line(" @export");
-    writeln!(out, "{} <- function({formals}) .External(anvil_op, \"{}\", {formals})", row.function, row.name).unwrap();
+    writeln!(out, "{} <- function({formals}) .External(anvil_op, \"{}\", {formals})", row.function, row.name)
+        .unwrap();
 }
 
 fn head(line: &mut impl FnMut(&str), title: &str, details: &[&str]) {

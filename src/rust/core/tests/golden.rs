@@ -1,7 +1,9 @@
-//! Results of ops against those of XLA, NumPy and mpmath in `tests/testdata/ops/`, written by `make.py` there.
+//! Results of ops against those of XLA, NumPy and mpmath in `tests/testdata/ops/`, written by `make.py`
+//! there.
 //!
-//! Integers, booleans, comparisons, conversions and correctly rounded float ops must agree in every bit (NaN is NaN);
-//! functions within the distances that their rows state; what differs on purpose is in [`DIFFERENCES`].
+//! Integers, booleans, comparisons, conversions and correctly rounded float ops must agree in every bit (NaN
+//! is NaN); functions within the distances that their rows state; what differs on purpose is in
+//! [`DIFFERENCES`].
 
 mod common;
 
@@ -193,7 +195,9 @@ fn results(cases: &[&Case]) -> Vec<u64> {
     let attrs = Attrs::new()
         .with("dtype", Attr::Text(first.result_dtype().name().into()))
         .with("ambiguous", Attr::Logical(false));
-    let result = Applier::new(&mut b, rules()).apply(&first.op, &operands, &attrs).unwrap_or_else(|e| panic!("{}: {e}", first.op));
+    let result = Applier::new(&mut b, rules())
+        .apply(&first.op, &operands, &attrs)
+        .unwrap_or_else(|e| panic!("{}: {e}", first.op));
     let graph = b.finish(result);
     assert_eq!(graph.aval(graph.outputs()[0]).dtype, first.result_dtype(), "{} {}", first.op, first.dtype);
     let inputs: Vec<_> = (0..operands.len())

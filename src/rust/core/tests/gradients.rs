@@ -1,5 +1,6 @@
-//! Every derivative rule against central differences in f64, first and second order: elementwise ops, reductions, layout
-//! and products. Slices are in `gradients_slices.rs`, branches and loops in `gradients_control.rs`.
+//! Every derivative rule against central differences in f64, first and second order: elementwise ops,
+//! reductions, layout and products. Slices are in `gradients_slices.rs`, branches and loops in
+//! `gradients_control.rs`.
 
 mod common;
 #[path = "common/gradients.rs"]
@@ -42,7 +43,8 @@ fn elementwise_rules_agree_with_differences() {
     let mut seen = 0;
     for row in rows().filter(|row| row.accepts.contains(DType::F64)) {
         let elementwise = row.generated || row.function == "nv_round";
-        let compares = ["eq", "ne", "lt", "le", "gt", "ge"].contains(&row.name) || row.name.starts_with("is_");
+        let compares =
+            ["eq", "ne", "lt", "le", "gt", "ge"].contains(&row.name) || row.name.starts_with("is_");
         // What it is for is to differ from the differences.
         if !elementwise || compares || row.name == "stop_gradient" {
             continue;
@@ -87,7 +89,8 @@ fn elementwise_rules_on_complex_numbers_agree_with_differences() {
         seen += 1;
         let count = row.operands.len();
         let program = |b: &mut Builder, x: &[Value]| {
-            let z: Vec<Value> = (0..count).map(|i| op(b, "complex", &x[2 * i..2 * i + 2], &Attrs::new())).collect();
+            let z: Vec<Value> =
+                (0..count).map(|i| op(b, "complex", &x[2 * i..2 * i + 2], &Attrs::new())).collect();
             let y = op(b, row.name, &z, &Attrs::new());
             if !b.graph().aval(y).dtype.is_complex() {
                 return y;
@@ -110,7 +113,12 @@ fn rules_of_structured_ops_agree_with_differences() {
     let around = [[-1.5, 1.5]];
     let (matrix, cube): (Shape, Shape) = ([2, 3].into(), [2, 3, 2].into());
     for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares"] {
-        for (dims, drop) in [(Attr::Null, true), (numbers(&[2]), true), (numbers(&[3, 1]), false), (Attr::Numbers(vec![]), true)] {
+        for (dims, drop) in [
+            (Attr::Null, true),
+            (numbers(&[2]), true),
+            (numbers(&[3, 1]), false),
+            (Attr::Numbers(vec![]), true),
+        ] {
             let attrs = attrs().with("dims", dims).with("drop", Attr::Logical(drop));
             check(fold, &|b, x| op(b, fold, x, &attrs), &[cube.clone()], &around, rng);
         }
@@ -128,7 +136,8 @@ fn rules_of_structured_ops_agree_with_differences() {
     check("matmul", &|b, x| op(b, "matmul", x, &Attrs::new()), &[[2, 3].into(), [3, 4].into()], &around, rng);
     // Batches and contracted dimensions out of order.
     let pair = |l: &[usize], r: &[usize]| Attr::List(vec![numbers(l), numbers(r)]);
-    let general = attrs().with("contracting_dims", pair(&[4, 1], &[1, 3])).with("batching_dims", pair(&[3], &[2]));
+    let general =
+        attrs().with("contracting_dims", pair(&[4, 1], &[1, 3])).with("batching_dims", pair(&[3], &[2]));
     let shapes = [[2, 4, 3, 5].into(), [5, 3, 2, 2].into()];
     check("dot_general", &|b, x| op(b, "dot_general", x, &general), &shapes, &around, rng);
     let drop = attrs().with("dims", numbers(&[1])).with("drop", Attr::Logical(true));
@@ -136,7 +145,11 @@ fn rules_of_structured_ops_agree_with_differences() {
     let sample = drop.clone().with("correction", numbers(&[1]));
     check("var", &|b, x| op(b, "var", x, &sample), &[matrix.clone()], &around, rng);
     let clamp = |b: &mut Builder, x: &[Value]| op(b, "clamp", x, &Attrs::new());
-    for domains in [[[0.1, 0.2], [0.3, 0.6], [0.7, 0.9]], [[0.1, 0.2], [-0.6, 0.0], [0.7, 0.9]], [[0.1, 0.2], [1.0, 2.0], [0.7, 0.9]]] {
+    for domains in [
+        [[0.1, 0.2], [0.3, 0.6], [0.7, 0.9]],
+        [[0.1, 0.2], [-0.6, 0.0], [0.7, 0.9]],
+        [[0.1, 0.2], [1.0, 2.0], [0.7, 0.9]],
+    ] {
         check("clamp", &clamp, &[matrix.clone(), matrix.clone(), matrix.clone()], &domains, rng);
     }
     let choose = |b: &mut Builder, x: &[Value]| {
@@ -226,7 +239,12 @@ fn what_a_select_does_not_take_has_no_say() {
 fn integers_in_the_middle_have_no_gradient() {
     let mut b = Builder::default();
     let x = inputs(&mut b, &[Shape::scalar()])[0];
-    let whole = op(&mut b, "convert", &[x], &Attrs::new().with("dtype", Attr::Text("i32".into())).with("ambiguous", Attr::Logical(false)));
+    let whole = op(
+        &mut b,
+        "convert",
+        &[x],
+        &Attrs::new().with("dtype", Attr::Text("i32".into())).with("ambiguous", Attr::Logical(false)),
+    );
     let y = op(&mut b, "mul", &[whole, x], &Attrs::new());
     let gradients = gradient(&b.finish(vec![y]), &[Shape::scalar()]).unwrap();
     assert_eq!(run(&gradients, &[vec![2.5]]), [[2.0]]);

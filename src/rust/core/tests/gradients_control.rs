@@ -1,4 +1,5 @@
-//! Derivatives of branches and of loops along a dimension, against central differences, first and second order.
+//! Derivatives of branches and of loops along a dimension, against central differences, first and second
+//! order.
 
 mod common;
 #[path = "common/gradients.rs"]
@@ -38,7 +39,12 @@ fn region(types: &[Aval], f: impl FnOnce(&mut Builder, &[Value]) -> Vec<Value>) 
 }
 
 fn to_float(b: &mut Builder, x: Value) -> Value {
-    op(b, "convert", &[x], &Attrs::new().with("dtype", Attr::Text("f64".into())).with("ambiguous", Attr::Logical(false)))
+    op(
+        b,
+        "convert",
+        &[x],
+        &Attrs::new().with("dtype", Attr::Text("f64".into())).with("ambiguous", Attr::Logical(false)),
+    )
 }
 
 /// `x > 0 ? sin(x y) : x exp(y) z`, in branches that use different values, one of them another one inside.
@@ -68,7 +74,11 @@ fn branches(b: &mut Builder, x: &[Value]) -> Value {
 fn branches_agree_with_differences() {
     let rng = &mut Rng::new(1);
     let shapes = [Shape::scalar(), Shape::scalar(), Shape::scalar()];
-    for domains in [[[0.2, 0.4], [0.6, 0.9], [0.5, 1.0]], [[0.6, 0.9], [0.2, 0.4], [0.5, 1.0]], [[-0.9, -0.2], [0.2, 0.4], [0.5, 1.0]]] {
+    for domains in [
+        [[0.2, 0.4], [0.6, 0.9], [0.5, 1.0]],
+        [[0.6, 0.9], [0.2, 0.4], [0.5, 1.0]],
+        [[-0.9, -0.2], [0.2, 0.4], [0.5, 1.0]],
+    ] {
         check("if", &branches, &shapes, &domains, rng);
     }
 }
@@ -96,8 +106,8 @@ struct Way {
     checkpoint: bool,
 }
 
-/// A loop whose state is (vector, counter, number), which goes along a vector and a matrix of integers, uses a captured
-/// matrix, and stacks a float and an integer. Inputs: state vector, state number, `xs`, captured.
+/// A loop whose state is (vector, counter, number), which goes along a vector and a matrix of integers, uses
+/// a captured matrix, and stacks a float and an integer. Inputs: state vector, state number, `xs`, captured.
 fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
     let integer = Aval::known(DType::I32, Shape::scalar());
     let types = [float(&[2]), integer.clone(), float(&[]), float(&[2]), integer, float(&[2, 2])];
@@ -105,7 +115,9 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
         let [h, count, s, slice, k, w] = x else { unreachable!() };
         let product = plain(b, "mul", &[*w, *w]);
         let in_shape = |b: &mut Builder, x: Value, shape: &[usize]| {
-            let attrs = Attrs::new().with("shape", gradients::numbers(shape)).with("order", Attr::Text("column".into()));
+            let attrs = Attrs::new()
+                .with("shape", gradients::numbers(shape))
+                .with("order", Attr::Text("column".into()));
             op(b, "reshape", &[x], &attrs)
         };
         let column = in_shape(b, *h, &[2, 1]);
@@ -128,7 +140,14 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
     let zero = b.literal(Literal::new(0i32), false);
     let whole: Vec<i32> = (0..way.length as i32).map(|i| i % 3 + 1).collect();
     let ks = gradients::integers(b, &whole, &[way.length]);
-    let op = Scan { body, carried: 3, sliced: 2, length: way.length, reverse: way.reverse, checkpoint: way.checkpoint };
+    let op = Scan {
+        body,
+        carried: 3,
+        sliced: 2,
+        length: way.length,
+        reverse: way.reverse,
+        checkpoint: way.checkpoint,
+    };
     b.node(Op::Scan(op), &[x[0], zero, x[1], x[2], ks, x[3]]).unwrap()
 }
 
@@ -138,7 +157,8 @@ fn loop_shapes(length: usize) -> [Shape; 4] {
 
 /// One number of the results with these numbers.
 fn joined(b: &mut Builder, results: &[Value], which: &[usize]) -> Value {
-    let parts: Vec<Value> = which.iter().map(|&i| inner(b, results[i], &mut Rng::new(i as u64 + 5))).collect();
+    let parts: Vec<Value> =
+        which.iter().map(|&i| inner(b, results[i], &mut Rng::new(i as u64 + 5))).collect();
     parts.into_iter().reduce(|x, y| plain(b, "add", &[x, y])).unwrap()
 }
 
@@ -163,7 +183,8 @@ fn loops_agree_with_differences() {
 #[test]
 fn what_is_computed_again_is_bit_for_bit_what_was_stored() {
     let shapes = loop_shapes(5);
-    let x: Vec<Vec<f64>> = shapes.iter().map(|s| (0..s.size()).map(|i| 0.3 + i as f64 / 7.0).collect()).collect();
+    let x: Vec<Vec<f64>> =
+        shapes.iter().map(|s| (0..s.size()).map(|i| 0.3 + i as f64 / 7.0).collect()).collect();
     let graphs = [false, true].map(|checkpoint| {
         let way = Way { length: 5, reverse: false, checkpoint };
         let program = |b: &mut Builder, x: &[Value]| {
@@ -206,8 +227,12 @@ fn loops_store_only_what_their_derivative_reads() {
         let gradients = tape.pull(&mut b, &[Some(one)], &[0]).unwrap();
         b.finish(gradients)
     };
-    let loops: Vec<usize> =
-        by_state.nodes().iter().filter(|node| matches!(node.op, Op::Scan(_))).map(|node| node.results.len()).collect();
+    let loops: Vec<usize> = by_state
+        .nodes()
+        .iter()
+        .filter(|node| matches!(node.op, Op::Scan(_)))
+        .map(|node| node.results.len())
+        .collect();
     // Forwards the state and its history; backwards the gradient of the state alone.
     assert_eq!(loops, [2, 1]);
 }
@@ -254,7 +279,13 @@ fn branches_in_loops_agree_with_differences() {
     };
     // Away from the places where a condition changes: the slices are positive, and larger than the state.
     let domains = [[0.05, 0.1], [0.6, 0.9], [0.1, 0.2], [0.05, 0.1]];
-    check("if in scan", &program, &[Shape::scalar(), [3].into(), Shape::scalar(), Shape::scalar()], &domains, rng);
+    check(
+        "if in scan",
+        &program,
+        &[Shape::scalar(), [3].into(), Shape::scalar(), Shape::scalar()],
+        &domains,
+        rng,
+    );
 }
 
 /// `x` doubled as long as it is below 10.
@@ -272,7 +303,8 @@ fn loops_with_a_condition_say_what_to_use_instead() {
     let shapes = [Shape::scalar()];
     let error = gradient(&scalar(&|b, x| doubled(b, x[0]), &shapes, 1), &shapes).unwrap_err().to_string();
     assert!(error.contains("nv_while") && error.contains("nv_for") && error.contains("nv_scan"), "{error}");
-    // They are no obstacle where nothing is derived through them: behind what has no gradient, or beside the result.
+    // They are no obstacle where nothing is derived through them: behind what has no gradient, or beside the
+    // result.
     for stopped in ["stop_gradient", "floor"] {
         let program = |b: &mut Builder, x: &[Value]| {
             let still = plain(b, stopped, &[x[0]]);

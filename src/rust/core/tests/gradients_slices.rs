@@ -1,5 +1,5 @@
-//! Derivative rules of the ops that read and write parts of a value, against central differences, first and second order;
-//! and a count of the ops that some test derives.
+//! Derivative rules of the ops that read and write parts of a value, against central differences, first and
+//! second order; and a count of the ops that some test derives.
 
 mod common;
 #[path = "common/gradients.rs"]
@@ -30,7 +30,9 @@ fn concatenate_and_reverse() {
     let join = |b: &mut Builder, x: &[Value]| op(b, "concatenate", x, &attrs(&[("dimension", &[2])]));
     check("concatenate", &join, &[[2, 3].into(), [2, 0].into(), [2, 1].into()], &AROUND, rng);
     // The same value twice gets both parts.
-    let twice = |b: &mut Builder, x: &[Value]| op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("dimension", &[1])]));
+    let twice = |b: &mut Builder, x: &[Value]| {
+        op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("dimension", &[1])]))
+    };
     check("concatenate twice", &twice, &[[2, 2].into(), [1, 2].into()], &AROUND, rng);
     let turn = |b: &mut Builder, x: &[Value]| op(b, "reverse", x, &attrs(&[("dims", &[3, 1])]));
     check("reverse", &turn, &[[2, 3, 2].into()], &AROUND, rng);
@@ -39,7 +41,8 @@ fn concatenate_and_reverse() {
 #[test]
 fn static_slices() {
     let rng = &mut Rng::new(2);
-    // First, last and stride along each of two dimensions: whole, part, with steps that end before the limit, empty.
+    // First, last and stride along each of two dimensions: whole, part, with steps that end before the limit,
+    // empty.
     for (start, limit, strides) in [
         ([1, 1], [7, 3], [1, 1]),
         ([2, 3], [5, 3], [1, 1]),
@@ -82,7 +85,8 @@ fn pads() {
         // More is cut away than there is of one dimension; the other grows.
         ([-3, 2], [0, 0], [0, 0]),
     ] {
-        let attrs = Attrs::new().with("edge_padding_low", signed(&low)).with("edge_padding_high", signed(&high));
+        let attrs =
+            Attrs::new().with("edge_padding_low", signed(&low)).with("edge_padding_high", signed(&high));
         let attrs = attrs.with("interior_padding", signed(&interior));
         for shape in [Shape::from([3, 4]), [3, 0].into()] {
             if shape[1] == 0 && high[1] < 0 {
@@ -98,8 +102,13 @@ fn rows_of(b: &mut Builder, x: Value, at: &[i32]) -> Value {
     let columns = b.graph().aval(x).shape[1];
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
-        ("offset_dims", &[2]), ("collapsed_slice_dims", &[1]), ("operand_batching_dims", &[]),
-        ("start_indices_batching_dims", &[]), ("start_index_map", &[1]), ("index_vector_dim", &[2]), ("slice_sizes", &[1, columns]),
+        ("offset_dims", &[2]),
+        ("collapsed_slice_dims", &[1]),
+        ("operand_batching_dims", &[]),
+        ("start_indices_batching_dims", &[]),
+        ("start_index_map", &[1]),
+        ("index_vector_dim", &[2]),
+        ("slice_sizes", &[1, columns]),
     ]);
     op(b, "gather", &[x, indices], &attrs.with("indices_are_sorted", Attr::Logical(false)))
 }
@@ -115,8 +124,13 @@ fn gathers() {
     let windows = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 2, 4, 9, 0, 1, 2, 3, 9, 2], &[5, 2]);
         let attrs = attrs(&[
-            ("offset_dims", &[1, 3]), ("collapsed_slice_dims", &[]), ("operand_batching_dims", &[]),
-            ("start_indices_batching_dims", &[]), ("start_index_map", &[1, 2]), ("index_vector_dim", &[2]), ("slice_sizes", &[2, 2]),
+            ("offset_dims", &[1, 3]),
+            ("collapsed_slice_dims", &[]),
+            ("operand_batching_dims", &[]),
+            ("start_indices_batching_dims", &[]),
+            ("start_index_map", &[1, 2]),
+            ("index_vector_dim", &[2]),
+            ("slice_sizes", &[2, 2]),
         ]);
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
     };
@@ -125,8 +139,13 @@ fn gathers() {
     let batched = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 3, 3, 2, 9, 0], &[2, 3]);
         let attrs = attrs(&[
-            ("offset_dims", &[]), ("collapsed_slice_dims", &[2]), ("operand_batching_dims", &[1]),
-            ("start_indices_batching_dims", &[1]), ("start_index_map", &[2]), ("index_vector_dim", &[3]), ("slice_sizes", &[1, 1]),
+            ("offset_dims", &[]),
+            ("collapsed_slice_dims", &[2]),
+            ("operand_batching_dims", &[1]),
+            ("start_indices_batching_dims", &[1]),
+            ("start_index_map", &[2]),
+            ("index_vector_dim", &[3]),
+            ("slice_sizes", &[1, 1]),
         ]);
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
     };
@@ -141,11 +160,16 @@ fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) ->
 fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr) -> Value {
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
-        ("update_window_dims", &[2]), ("inserted_window_dims", &[1]), ("input_batching_dims", &[]),
-        ("scatter_indices_batching_dims", &[]), ("scatter_dims_to_operand_dims", &[1]), ("index_vector_dim", &[2]),
+        ("update_window_dims", &[2]),
+        ("inserted_window_dims", &[1]),
+        ("input_batching_dims", &[]),
+        ("scatter_indices_batching_dims", &[]),
+        ("scatter_dims_to_operand_dims", &[1]),
+        ("index_vector_dim", &[2]),
     ]);
     let attrs = attrs.with("update_computation", how);
-    let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
+    let attrs =
+        attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
     op(b, "scatter", &[x, indices, update], &attrs)
 }
 
@@ -163,11 +187,17 @@ fn scatters() {
         let windows = |b: &mut Builder, x: &[Value]| {
             let at = integers(b, &[1, 2, 3, 4, 1, 1, 2, 1], &[4, 2]);
             let attrs = attrs(&[
-                ("update_window_dims", &[1, 3]), ("inserted_window_dims", &[]), ("input_batching_dims", &[]),
-                ("scatter_indices_batching_dims", &[]), ("scatter_dims_to_operand_dims", &[1, 2]), ("index_vector_dim", &[2]),
+                ("update_window_dims", &[1, 3]),
+                ("inserted_window_dims", &[]),
+                ("input_batching_dims", &[]),
+                ("scatter_indices_batching_dims", &[]),
+                ("scatter_dims_to_operand_dims", &[1, 2]),
+                ("index_vector_dim", &[2]),
             ]);
             let attrs = attrs.with("update_computation", Attr::Text(how.into()));
-            let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
+            let attrs = attrs
+                .with("indices_are_sorted", Attr::Logical(false))
+                .with("unique_indices", Attr::Logical(false));
             op(b, "scatter", &[x[0], at, x[1]], &attrs)
         };
         check(how, &windows, &[[4, 3].into(), [2, 4, 2].into()], &AROUND, rng);
@@ -180,23 +210,37 @@ fn scatters_by_mul_at_zeros() {
     let shapes = [[3, 2].into(), [5, 2].into()];
     let program = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[2, 1, 2, 7, 2], x[1], "mul");
     // Zeros in the input, in one update of a place, in two, in all; in a window that is dropped.
-    for (in_x, in_update) in [(&[1][..], &[][..]), (&[], &[0]), (&[1], &[0, 2]), (&[], &[0, 2, 4, 9]), (&[], &[3, 8]), (&[], &[1, 6])] {
-        let point: Vec<Vec<f64>> = [(6, in_x), (10, in_update)].iter().map(|(n, zeros)| {
-            (0..*n).map(|i| if zeros.contains(&i) { 0.0 } else { gradients::uniform(rng, [0.5, 1.5]) }).collect()
-        }).collect();
+    for (in_x, in_update) in [
+        (&[1][..], &[][..]),
+        (&[], &[0]),
+        (&[1], &[0, 2]),
+        (&[], &[0, 2, 4, 9]),
+        (&[], &[3, 8]),
+        (&[], &[1, 6]),
+    ] {
+        let point: Vec<Vec<f64>> = [(6, in_x), (10, in_update)]
+            .iter()
+            .map(|(n, zeros)| {
+                (0..*n)
+                    .map(|i| if zeros.contains(&i) { 0.0 } else { gradients::uniform(rng, [0.5, 1.5]) })
+                    .collect()
+            })
+            .collect();
         gradients::agrees("scatter by mul at 0", &scalar(&program, &shapes, 3), &shapes, &point, rng);
     }
     // By hand: x = (2, 0), updates 3, 0 for the first, 5, 0 for the second element.
     let shapes = [[2, 1].into(), [4, 1].into()];
     let at = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[1, 1, 2, 2], x[1], "mul");
-    let got = run(&gradient(&ones(&at, &shapes), &shapes).unwrap(), &[vec![2.0, 0.0], vec![3.0, 0.0, 5.0, 0.0]]);
+    let got =
+        run(&gradient(&ones(&at, &shapes), &shapes).unwrap(), &[vec![2.0, 0.0], vec![3.0, 0.0, 5.0, 0.0]]);
     assert_eq!(got, [vec![0.0, 0.0], vec![0.0, 6.0, 0.0, 0.0]]);
 }
 
 #[test]
 fn scatters_by_min_and_max_share_among_ties() {
     let shapes = [[3, 1].into(), [5, 1].into()];
-    // The first element ties with two updates, two updates of the second tie above it, the third is met by no window.
+    // The first element ties with two updates, two updates of the second tie above it, the third is met by no
+    // window.
     let point = [vec![4.0, 1.0, 2.0], vec![4.0, 2.0, 4.0, 2.0, 9.0]];
     for (how, sign) in [("max", 1.0), ("min", -1.0)] {
         let program = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], &[1, 2, 1, 2, 8], x[1], how);
@@ -238,11 +282,21 @@ fn products_with_zeros_to_second_order() {
             let attrs = Attrs::new().with("dims", dims).with("drop", Attr::Logical(true));
             let program = |b: &mut Builder, x: &[Value]| {
                 // x - floor(x) * mask is smooth, since the floor of what is in [0.2, 0.8] is 0.
-                let flat = op(b, "reshape", &[x[0]], &Attrs::new().with("shape", numbers(&[6])).with("order", Attr::Text("column".into())));
+                let flat = op(
+                    b,
+                    "reshape",
+                    &[x[0]],
+                    &Attrs::new().with("shape", numbers(&[6])).with("order", Attr::Text("column".into())),
+                );
                 let at: Vec<f64> = (1..=6).map(|i| if zeros.contains(&i) { 0.5 } else { 0.0 }).collect();
                 let shift = gradients::constant(b, &at, &[6].into());
                 let moved = op(b, "sub", &[flat, shift], &Attrs::new());
-                let x = op(b, "reshape", &[moved], &Attrs::new().with("shape", numbers(&[2, 3])).with("order", Attr::Text("column".into())));
+                let x = op(
+                    b,
+                    "reshape",
+                    &[moved],
+                    &Attrs::new().with("shape", numbers(&[2, 3])).with("order", Attr::Text("column".into())),
+                );
                 op(b, "reduce_prod", &[x], &attrs)
             };
             check("reduce_prod", &program, &[[2, 3].into()], &[[0.2, 0.8]], rng);
@@ -251,7 +305,13 @@ fn products_with_zeros_to_second_order() {
             let point = [vec![0.5; 6]];
             let first = scalar(&program, &shapes, 3);
             let gradients = gradients::agrees("reduce_prod at 0", &first, &shapes, &point, rng);
-            gradients::agrees("reduce_prod at 0, second order", &weighed(&gradients, &shapes, 4), &shapes, &point, rng);
+            gradients::agrees(
+                "reduce_prod at 0, second order",
+                &weighed(&gradients, &shapes, 4),
+                &shapes,
+                &point,
+                rng,
+            );
         }
     }
     // By hand: d2 (xyz) / dx dy = z, and the others are 0 where z is.
@@ -282,13 +342,38 @@ const DERIVED: [(&str, &[&str]); 3] = [
     (
         "rules_of_structured_ops_agree_with_differences (gradients.rs)",
         &[
-            "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares", "reshape", "transpose", "broadcast_in_dim",
-            "dot_general", "clamp", "select", "complex", "conj", "real", "imag", "magnitude", "arg", "convert",
+            "reduce_sum",
+            "reduce_prod",
+            "reduce_max",
+            "reduce_min",
+            "reduce_squares",
+            "reshape",
+            "transpose",
+            "broadcast_in_dim",
+            "dot_general",
+            "clamp",
+            "select",
+            "complex",
+            "conj",
+            "real",
+            "imag",
+            "magnitude",
+            "arg",
+            "convert",
         ],
     ),
     (
         "here",
-        &["concatenate", "reverse", "static_slice", "dynamic_slice", "dynamic_update_slice", "pad", "gather", "scatter"],
+        &[
+            "concatenate",
+            "reverse",
+            "static_slice",
+            "dynamic_slice",
+            "dynamic_update_slice",
+            "pad",
+            "gather",
+            "scatter",
+        ],
     ),
     ("gradients_control.rs", &["if", "scan"]),
 ];

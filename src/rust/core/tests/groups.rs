@@ -1,5 +1,5 @@
-//! Groups of elementwise nodes beside what random programs cover (`programs.rs`): what goes into one step, and that sizes,
-//! places and threads change no bit.
+//! Groups of elementwise nodes beside what random programs cover (`programs.rs`): what goes into one step,
+//! and that sizes, places and threads change no bit.
 
 mod common;
 
@@ -10,11 +10,11 @@ use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::tile::TILE;
-use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Concatenate, Convert, DotGeneral, Fill, Gather, Graph, Iota, Op, Reduction, Reshape, Reverse, RngBits, StaticSlice, Ternary,
-    Transpose, Unary,
-};
 use anvil_core::ops::layout::Order;
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, Concatenate, Convert, DotGeneral, Fill, Gather, Graph, Iota,
+    Op, Reduction, Reshape, Reverse, RngBits, StaticSlice, Ternary, Transpose, Unary,
+};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use common::{disagreement, random_tensor, Rng};
@@ -61,7 +61,8 @@ fn number(b: &mut Builder, dtype: DType, x: f64, sizes: &[usize]) -> Value {
 /// Holds a program to the reference, with every input given away and with none; gives the text of its plan.
 fn agrees(graph: &Graph, seed: u64) -> String {
     let mut rng = Rng::new(seed);
-    let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+    let inputs: Vec<AlignedBytes> =
+        graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
     let all: Vec<usize> = (0..inputs.len()).collect();
     for donated in [&all[..], &[]] {
         if let Some(what) = disagreement(graph, &inputs, &[], donated) {
@@ -82,7 +83,11 @@ const LENGTHS: [usize; 8] = [0, 1, 2, TILE - 1, TILE, TILE + 1, 3 * TILE + 5, 20
 fn a_chain_is_one_step_at_any_length() {
     for n in LENGTHS {
         let mut b = Builder::default();
-        let (x, w, c) = (input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n]));
+        let (x, w, c) = (
+            input(&mut b, DType::F32, &[n]),
+            input(&mut b, DType::F32, &[n]),
+            input(&mut b, DType::F32, &[n]),
+        );
         let y = binary(&mut b, Binary::mul, x, w);
         let y = binary(&mut b, Binary::add, y, c);
         let y = unary(&mut b, Unary::tanh, y);
@@ -116,11 +121,23 @@ fn broadcasts_transposes_and_slices_are_read_in_the_group() {
             broadcast(&mut b, r, &[rows, columns], &[1]),
             broadcast(&mut b, c, &[rows, columns], &[0]),
             transpose(&mut b, t),
-            b.node1(Op::StaticSlice(StaticSlice { start: vec![0, 0], limit: vec![rows, 2 * columns], stride: vec![1, 2] }), &[wide])
-                .unwrap(),
-            b.node1(Op::StaticSlice(StaticSlice { start: vec![0, columns], limit: vec![rows, 2 * columns], stride: vec![1, 1] }), &[
-                wide,
-            ])
+            b.node1(
+                Op::StaticSlice(StaticSlice {
+                    start: vec![0, 0],
+                    limit: vec![rows, 2 * columns],
+                    stride: vec![1, 2],
+                }),
+                &[wide],
+            )
+            .unwrap(),
+            b.node1(
+                Op::StaticSlice(StaticSlice {
+                    start: vec![0, columns],
+                    limit: vec![rows, 2 * columns],
+                    stride: vec![1, 1],
+                }),
+                &[wide],
+            )
             .unwrap(),
             broadcast(&mut b, s, &[rows, columns], &[]),
         ];
@@ -151,7 +168,13 @@ fn reductions_close_groups() {
             let mut b = Builder::default();
             let (x, y) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[n]));
             let z = binary(&mut b, Binary::mul, x, y);
-            let folds = if dtype.is_complex() { &all[..1] } else if dtype.is_float() { &all } else { &all[..3] };
+            let folds = if dtype.is_complex() {
+                &all[..1]
+            } else if dtype.is_float() {
+                &all
+            } else {
+                &all[..3]
+            };
             let mut outputs: Vec<Value> = folds.iter().map(|&fold| reduce(&mut b, fold, z, &[0])).collect();
             outputs.push(reduce(&mut b, Fold::Sum, x, &[0]));
             let text = agrees(&b.finish(outputs), n as u64);
@@ -162,12 +185,15 @@ fn reductions_close_groups() {
 
 #[test]
 fn reductions_of_columns_close_groups() {
-    for (rows, columns) in [(1, 5), (3, 1000), (TILE, 3), (TILE - 1, 4), (TILE + 1, 4), (5000, 7), (600, 300)] {
+    for (rows, columns) in [(1, 5), (3, 1000), (TILE, 3), (TILE - 1, 4), (TILE + 1, 4), (5000, 7), (600, 300)]
+    {
         let mut b = Builder::default();
-        let (x, y) = (input(&mut b, DType::F32, &[rows, columns]), input(&mut b, DType::F32, &[rows, columns]));
+        let (x, y) =
+            (input(&mut b, DType::F32, &[rows, columns]), input(&mut b, DType::F32, &[rows, columns]));
         let z = binary(&mut b, Binary::sub, x, y);
         let z = binary(&mut b, Binary::mul, z, z);
-        let mut outputs = [Fold::Sum, Fold::Max, Fold::Squares].map(|fold| reduce(&mut b, fold, z, &[0])).to_vec();
+        let mut outputs =
+            [Fold::Sum, Fold::Max, Fold::Squares].map(|fold| reduce(&mut b, fold, z, &[0])).to_vec();
         outputs.push(z);
         let text = agrees(&b.finish(outputs), rows as u64);
         assert_eq!(steps(&text), 1, "{text}");
@@ -254,8 +280,17 @@ fn softmax(b: &mut Builder, x: Value, sizes: &[usize]) -> Vec<Value> {
 }
 
 /// Segments shorter than the longest that is computed on as a whole, as long, and longer.
-const SEGMENTS: [(usize, usize); 9] =
-    [(1, 7), (2, 5), (7, 1), (300, 40), (TILE, 3), (TILE + 3, 5), (2, 4000), (1 << 14, 2), ((1 << 14) + 1, 2)];
+const SEGMENTS: [(usize, usize); 9] = [
+    (1, 7),
+    (2, 5),
+    (7, 1),
+    (300, 40),
+    (TILE, 3),
+    (TILE + 3, 5),
+    (2, 4000),
+    (1 << 14, 2),
+    ((1 << 14) + 1, 2),
+];
 
 fn is_row(segment: usize) -> bool {
     (2..=1 << 14).contains(&segment)
@@ -394,7 +429,8 @@ fn dtypes_mix() {
 fn counting_and_filling_need_no_memory() {
     let mut b = Builder::default();
     let x = input(&mut b, DType::F32, &[50, 60]);
-    let iota = Iota { axis: Axis(1), dtype: DType::F32, shape: shape(&[50, 60]), start: -3, ambiguous: false };
+    let iota =
+        Iota { axis: Axis(1), dtype: DType::F32, shape: shape(&[50, 60]), start: -3, ambiguous: false };
     let i = b.node1(Op::Iota(iota), &[]).unwrap();
     let fill = Fill { value: Literal::new(2.5f32), shape: shape(&[50, 60]), ambiguous: false };
     let f = b.node1(Op::Fill(fill), &[]).unwrap();
@@ -455,7 +491,12 @@ fn inputs_that_are_given_away_are_written_over() {
         agrees(&graph, n as u64);
         let executable = Executable::compile(&graph, &[0, 1]).unwrap();
         assert_eq!(executable.donations(), [Some(0), Some(1)]);
-        assert_eq!((executable.scratch_bytes(), steps(&executable.describe())), (0, 1), "{}", executable.describe());
+        assert_eq!(
+            (executable.scratch_bytes(), steps(&executable.describe())),
+            (0, 1),
+            "{}",
+            executable.describe()
+        );
     }
     // Read in another order too, or by a reduction of other tiles: then not.
     let mut b = Builder::default();
@@ -540,8 +581,19 @@ fn squares_are_products() {
 fn pairs_of_arithmetic_agree_with_single_steps() {
     let steps = [Binary::add, Binary::sub, Binary::mul];
     let dtypes = [
-        DType::F32, DType::F64, DType::F16, DType::C64, DType::I8, DType::UI8, DType::I16, DType::UI16, DType::I32,
-        DType::UI32, DType::I64, DType::UI64, DType::I1,
+        DType::F32,
+        DType::F64,
+        DType::F16,
+        DType::C64,
+        DType::I8,
+        DType::UI8,
+        DType::I16,
+        DType::UI16,
+        DType::I32,
+        DType::UI32,
+        DType::I64,
+        DType::UI64,
+        DType::I1,
     ];
     for dtype in dtypes {
         for n in [1, 7, TILE + 5] {
@@ -578,7 +630,12 @@ fn random_bits_do_not_part_the_group_of_those_who_read_them() {
     let mut state = input(&mut b, DType::UI64, &[2]);
     let mut total = input(&mut b, DType::UI64, &[3]);
     for _ in 0..4 {
-        let op = RngBits { algorithm: Algorithm::ThreeFry, dtype: DType::UI64, shape: shape(&[3]), with_state: true };
+        let op = RngBits {
+            algorithm: Algorithm::ThreeFry,
+            dtype: DType::UI64,
+            shape: shape(&[3]),
+            with_state: true,
+        };
         let drawn = b.node(Op::RngBits(op), &[state]).unwrap();
         let doubled = binary(&mut b, Binary::mul, drawn[1], total);
         (state, total) = (drawn[0], binary(&mut b, Binary::add, doubled, total));
@@ -589,7 +646,8 @@ fn random_bits_do_not_part_the_group_of_those_who_read_them() {
 
 #[test]
 fn large_results_that_leave_the_program_are_whole() {
-    // More than 2 MiB each: they are stored past the caches, in pieces that threads share, unless a later step reads them.
+    // More than 2 MiB each: they are stored past the caches, in pieces that threads share, unless a later
+    // step reads them.
     let n = 700_001;
     let mut b = Builder::default();
     let [x, y] = [0; 2].map(|_| input(&mut b, DType::F32, &[n]));
@@ -610,9 +668,26 @@ fn product(b: &mut Builder, x: Value, i: usize, y: Value, j: usize) -> Value {
 
 #[test]
 fn products_with_vectors_are_part_of_groups() {
-    let sizes = [(1, 1), (5, 1), (1, 5), (20, 20), (7, 3), (TILE, 20), (TILE + 1, 1), (3000, 63), (3000, 64), (2500, 128), (40_003, 20)];
+    let sizes = [
+        (1, 1),
+        (5, 1),
+        (1, 5),
+        (20, 20),
+        (7, 3),
+        (TILE, 20),
+        (TILE + 1, 1),
+        (3000, 63),
+        (3000, 64),
+        (2500, 128),
+        (40_003, 20),
+    ];
     for (seed, (n, p)) in sizes.into_iter().enumerate() {
-        for (dtype, turned, column) in [(DType::F32, false, false), (DType::F64, true, false), (DType::F32, true, true), (DType::F64, false, true)] {
+        for (dtype, turned, column) in [
+            (DType::F32, false, false),
+            (DType::F64, true, false),
+            (DType::F32, true, true),
+            (DType::F64, false, true),
+        ] {
             let mut b = Builder::default();
             let given = input(&mut b, dtype, &if turned { [p, n] } else { [n, p] });
             let x = if turned { transpose(&mut b, given) } else { given };
@@ -628,7 +703,8 @@ fn products_with_vectors_are_part_of_groups() {
             let loss = reduce(&mut b, Fold::Sum, rest, &all);
             let text = agrees(&b.finish(vec![slope, loss, squares]), seed as u64);
             let groups = text.lines().filter(|line| line.contains("group of")).count();
-            // Matrices of 128 columns of doubles, and what a row is longer than a column is made of, are steps of their own.
+            // Matrices of 128 columns of doubles, and what a row is longer than a column is made of, are
+            // steps of their own.
             let narrow = TILE * p * dtype.bytes() <= 1 << 19 && n > p;
             assert!(!narrow || (steps(&text), groups) == (1, 1), "{n} {p} {dtype}\n{text}");
         }
@@ -639,7 +715,11 @@ fn products_with_vectors_are_part_of_groups() {
 fn products_read_what_is_in_memory() {
     for (n, p) in [(30, 30), (2000, 40), (2000, 1)] {
         let mut b = Builder::default();
-        let (x, w, y) = (input(&mut b, DType::F64, &[n, p]), input(&mut b, DType::F64, &[p]), input(&mut b, DType::F64, &[n]));
+        let (x, w, y) = (
+            input(&mut b, DType::F64, &[n, p]),
+            input(&mut b, DType::F64, &[p]),
+            input(&mut b, DType::F64, &[n]),
+        );
         // A vector and a matrix that groups make, of as many elements as what is made of them.
         let w = unary(&mut b, Unary::tanh, w);
         let square = binary(&mut b, Binary::mul, x, x);
@@ -666,15 +746,22 @@ fn products_read_what_is_in_memory() {
 #[test]
 fn random_bits_are_made_where_they_are_read() {
     for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
-        for sizes in [&[1][..], &[7], &[16], &[17], &[3 * TILE + 5], &[33, 70], &[70_001, 3], &[2, 3, 901], &[0]] {
-            for (dtype, float) in [(DType::I32, DType::F32), (DType::I64, DType::F64), (DType::UI8, DType::F32)] {
+        for sizes in
+            [&[1][..], &[7], &[16], &[17], &[3 * TILE + 5], &[33, 70], &[70_001, 3], &[2, 3, 901], &[0]]
+        {
+            for (dtype, float) in
+                [(DType::I32, DType::F32), (DType::I64, DType::F64), (DType::UI8, DType::F32)]
+            {
                 let mut b = Builder::default();
                 // A state that is a view, of which a group makes another.
                 let states = input(&mut b, DType::UI64, &[3, 2]);
                 let section = StaticSlice { start: vec![1, 0], limit: vec![2, 2], stride: vec![1, 1] };
                 let state = b.node1(Op::StaticSlice(section), &[states]).unwrap();
-                let state = b.node1(Op::Reshape(Reshape { shape: shape(&[2]), order: Order::Column }), &[state]).unwrap();
-                let op = |with_state| Op::RngBits(RngBits { algorithm, dtype, shape: shape(sizes), with_state });
+                let state = b
+                    .node1(Op::Reshape(Reshape { shape: shape(&[2]), order: Order::Column }), &[state])
+                    .unwrap();
+                let op =
+                    |with_state| Op::RngBits(RngBits { algorithm, dtype, shape: shape(sizes), with_state });
                 let drawn = b.node(op(true), &[state]).unwrap();
                 let numbers = convert(&mut b, float, drawn[1]);
                 let one = unary(&mut b, Unary::sin, numbers);
@@ -726,11 +813,23 @@ fn what_is_joined_end_to_end_is_made_there() {
 
 #[test]
 fn what_is_computed_of_a_product_is_part_of_its_step() {
-    let sizes = [(2, 1, 2), (3, 5, 7), (40, 32, 40), (33, 300, 31), (128, 70, 300), (700, 9, 260), (1500, 40, 500), (5000, 30, 9)];
+    let sizes = [
+        (2, 1, 2),
+        (3, 5, 7),
+        (40, 32, 40),
+        (33, 300, 31),
+        (128, 70, 300),
+        (700, 9, 260),
+        (1500, 40, 500),
+        (5000, 30, 9),
+    ];
     for (seed, (m, k, n)) in sizes.into_iter().enumerate() {
-        for (dtype, turned) in [(DType::F32, false), (DType::F64, true), (DType::F32, true), (DType::F64, false)] {
+        for (dtype, turned) in
+            [(DType::F32, false), (DType::F64, true), (DType::F32, true), (DType::F64, false)]
+        {
             let mut b = Builder::default();
-            let (x, w) = (input(&mut b, dtype, &if turned { [k, m] } else { [m, k] }), input(&mut b, dtype, &[k, n]));
+            let (x, w) =
+                (input(&mut b, dtype, &if turned { [k, m] } else { [m, k] }), input(&mut b, dtype, &[k, n]));
             let (bias, other) = (input(&mut b, dtype, &[n]), input(&mut b, dtype, &[m, n]));
             let xw = product(&mut b, x, usize::from(!turned), w, 0);
             let bias = broadcast(&mut b, bias, &[m, n], &[1]);
@@ -760,7 +859,11 @@ fn a_product_may_be_read_as_a_whole_and_folded() {
         let again = product(&mut b, turned, 1, xy, 0);
         let less = binary(&mut b, Binary::sub, again, exp);
         let squares = binary(&mut b, Binary::mul, less, less);
-        let (sum, columns, rows) = (reduce(&mut b, Fold::Sum, squares, &[0, 1]), reduce(&mut b, Fold::Sum, less, &[0]), reduce(&mut b, Fold::Sum, xy, &[1]));
+        let (sum, columns, rows) = (
+            reduce(&mut b, Fold::Sum, squares, &[0, 1]),
+            reduce(&mut b, Fold::Sum, less, &[0]),
+            reduce(&mut b, Fold::Sum, xy, &[1]),
+        );
         agrees(&b.finish(vec![sum, columns, rows, again]), n as u64);
     }
 }
@@ -768,10 +871,16 @@ fn a_product_may_be_read_as_a_whole_and_folded() {
 #[test]
 fn elements_are_picked_where_they_are_read() {
     for n in [1, 2, 255, 257, 2 * TILE + 3, 70_001] {
-        for (dtype, index) in [(DType::F32, DType::I32), (DType::F64, DType::I8), (DType::I1, DType::I64), (DType::C64, DType::UI64)] {
+        for (dtype, index) in [
+            (DType::F32, DType::I32),
+            (DType::F64, DType::I8),
+            (DType::I1, DType::I64),
+            (DType::C64, DType::UI64),
+        ] {
             let mut b = Builder::default();
             let (x, i) = (input(&mut b, dtype, &[n]), input(&mut b, index, &[n, 1]));
-            // What is picked from is in another unit, has the size of what is picked, and a layout of its own.
+            // What is picked from is in another unit, has the size of what is picked, and a layout of its
+            // own.
             let table = if dtype == DType::F32 { unary(&mut b, Unary::exp, x) } else { x };
             let table = b.node1(Op::Reverse(Reverse { axes: vec![Axis(0)] }), &[table]).unwrap();
             let one = number(&mut b, index, 1.0, &[n, 1]);

@@ -12,8 +12,8 @@ use anvil_core::exec::reference;
 use anvil_core::hlo::{export, legalize, Mesh, Options, Sharding};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::{
-    rows, Binary, BroadcastInDim, Builder, Compare, Convert, Graph, If, Op, Print, Scan, Spelled, Spelling, Transpose, Unary,
-    While,
+    rows, Binary, BroadcastInDim, Builder, Compare, Convert, Graph, If, Op, Print, Scan, Spelled, Spelling,
+    Transpose, Unary, While,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Layout, Literal, View};
@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 /// Random tensors for the inputs of a graph, and for its constants.
 fn tensors(rng: &mut Rng, graph: &Graph) -> [Vec<AlignedBytes>; 2] {
-    [graph.inputs(), graph.constants()].map(|values| values.iter().map(|&v| random_tensor(rng, graph.aval(v))).collect())
+    [graph.inputs(), graph.constants()]
+        .map(|values| values.iter().map(|&v| random_tensor(rng, graph.aval(v))).collect())
 }
 
 fn slices(tensors: &[AlignedBytes]) -> Vec<&[u8]> {
@@ -32,8 +33,8 @@ fn slices(tensors: &[AlignedBytes]) -> Vec<&[u8]> {
 
 // ---- compositions --------------------------------------------------------------------------------------------------
 
-/// Distances that compositions may have from their ops, in units in the last place of f32 and f64: those that are no
-/// rounding of the same number. All others give the same bits.
+/// Distances that compositions may have from their ops, in units in the last place of f32 and f64: those that
+/// are no rounding of the same number. All others give the same bits.
 const ULP: &[(&str, f64)] = &[
     ("acosh", 1.0),
     ("asin", 1.0),
@@ -62,7 +63,9 @@ fn floats(dtype: DType, bytes: &[u8]) -> Vec<f64> {
     match dtype {
         DType::BF16 => bytes.chunks(2).map(|x| half::bf16::from_le_bytes([x[0], x[1]]).into()).collect(),
         DType::F16 => bytes.chunks(2).map(|x| half::f16::from_le_bytes([x[0], x[1]]).into()).collect(),
-        DType::F32 => bytes.chunks(4).map(|x| f32::from_le_bytes(x.try_into().expect("4 bytes")).into()).collect(),
+        DType::F32 => {
+            bytes.chunks(4).map(|x| f32::from_le_bytes(x.try_into().expect("4 bytes")).into()).collect()
+        }
         _ => bytes.chunks(8).map(|x| f64::from_le_bytes(x.try_into().expect("8 bytes"))).collect(),
     }
 }
@@ -79,8 +82,9 @@ fn ulp(dtype: DType, size: f64) -> f64 {
     2f64.powi(size.log2().floor() as i32 + 1 - digits)
 }
 
-/// How two results differ by more than `bound` units in the last place: of the absolute value for complex numbers, and of
-/// 1 or more where `zeros` says that functions have zeros which no digits of the operand tell.
+/// How two results differ by more than `bound` units in the last place: of the absolute value for complex
+/// numbers, and of 1 or more where `zeros` says that functions have zeros which no digits of the operand
+/// tell.
 fn difference(aval: &Aval, got: &[u8], want: &[u8], bound: f64, zeros: &[bool]) -> Option<String> {
     let part = aval.dtype.part();
     if bound == 0.0 || !part.is_float() {
@@ -95,7 +99,8 @@ fn difference(aval: &Aval, got: &[u8], want: &[u8], bound: f64, zeros: &[bool]) 
         let unsigned = w.iter().any(|x| x.is_nan());
         for (&g, &w) in g.iter().zip(w) {
             let (g, w) = if unsigned && w.is_infinite() { (g.abs(), w.abs()) } else { (g, w) };
-            let same = g == w && (g != 0.0 || g.is_sign_negative() == w.is_sign_negative()) || g.is_nan() && w.is_nan();
+            let same = g == w && (g != 0.0 || g.is_sign_negative() == w.is_sign_negative())
+                || g.is_nan() && w.is_nan();
             if !same && ((g - w).abs() > bound * ulp(part, size) || g.is_nan() != w.is_nan() || g == w) {
                 return Some(format!("element {i}: {g:e} is not {w:e}"));
             }
@@ -122,7 +127,10 @@ fn compositions_mean_what_their_ops_mean() {
             let bound = ULP.iter().find(|(name, _)| *name == program.row).map_or(0.0, |(_, bound)| *bound);
             let gamma = ["lgamma", "digamma"].contains(&program.row);
             let zeros: Vec<bool> = if gamma {
-                floats(program.graph.aval(program.graph.inputs()[0]).dtype, inputs[0]).iter().map(|&x| x < 0.0).collect()
+                floats(program.graph.aval(program.graph.inputs()[0]).dtype, inputs[0])
+                    .iter()
+                    .map(|&x| x < 0.0)
+                    .collect()
             } else {
                 vec![]
             };
@@ -134,7 +142,12 @@ fn compositions_mean_what_their_ops_mean() {
             }
         }
     }
-    assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.into_iter().collect::<Vec<_>>().join("\n"));
+    assert!(
+        found.is_empty(),
+        "{} differ:\n{}",
+        found.len(),
+        found.into_iter().collect::<Vec<_>>().join("\n")
+    );
     for name in ["scan", "rng_bits", "mod", "log2", "is_nan", "gather", "scatter", "bitcast_convert"] {
         assert!(composed.contains(name), "{name} in {composed:?}");
     }
@@ -161,7 +174,8 @@ fn every_row_is_spelled_composed_or_has_a_reason() {
     }
     let print = Op::Print(Print { label: "x".into(), ambiguous: false, number: 0 });
     seen.insert(print.row().name);
-    missing.extend(reason(print.spelled(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
+    missing
+        .extend(reason(print.spelled(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
     missing.dedup();
     assert_eq!(missing, MISSING);
     // Every row was looked at.
@@ -220,19 +234,23 @@ module @anvil {
 #[test]
 fn branches_and_loops_are_regions() {
     let f = known(DType::F64, &[]);
-    let region = |types: &[Aval], body: &dyn Fn(&mut Builder, &[anvil_core::graph::Value]) -> Vec<anvil_core::graph::Value>| {
-        let mut b = Builder::default();
-        let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
-        let outputs = body(&mut b, &inputs);
-        Arc::new(b.finish(outputs))
-    };
+    let region =
+        |types: &[Aval],
+         body: &dyn Fn(&mut Builder, &[anvil_core::graph::Value]) -> Vec<anvil_core::graph::Value>| {
+            let mut b = Builder::default();
+            let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
+            let outputs = body(&mut b, &inputs);
+            Arc::new(b.finish(outputs))
+        };
     let exp = region(std::slice::from_ref(&f), &|b, x| vec![b.node1(Op::Unary(Unary::exp), x).unwrap()]);
     let number = region(&[], &|b, _| vec![b.literal(Literal::new(0.1f64), false)]);
     let mut b = Builder::default();
     let (pred, x) = (b.input(known(DType::I1, &[])), b.input(f.clone()));
     let y = b.node1(Op::If(If { branches: [exp, number] }), &[pred, x]).unwrap();
     let cond = region(&[f.clone(), f.clone()], &|b, x| vec![b.node1(Op::Compare(Compare::lt), x).unwrap()]);
-    let body = region(std::slice::from_ref(&f), &|b, x| vec![b.node1(Op::Binary(Binary::add), &[x[0], x[0]]).unwrap()]);
+    let body = region(std::slice::from_ref(&f), &|b, x| {
+        vec![b.node1(Op::Binary(Binary::add), &[x[0], x[0]]).unwrap()]
+    });
     let z = b.node1(Op::While(While { cond, body, carried: 1 }), &[y, x]).unwrap();
     let want = "\
 module @anvil {
@@ -297,9 +315,18 @@ fn constants_are_exact() {
     let i32s = |x: &[i32]| x.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<u8>>();
     assert_eq!(line(DType::F32, &[], &f32s(&[0.1])), "dense<0x3DCCCCCD> : tensor<f32>");
     assert_eq!(line(DType::F32, &[], &f32s(&[-0.0])), "dense<-0.000000e+00> : tensor<f32>");
-    assert_eq!(line(DType::F32, &[], &f32s(&[f32::from_bits(0x7FC0_0123)])), "dense<0x7FC00123> : tensor<f32>");
-    assert_eq!(line(DType::F32, &[2], &f32s(&[1.5, f32::INFINITY])), "dense<[1.500000e+00, 0x7F800000]> : tensor<2xf32>");
-    assert_eq!(line(DType::C64, &[], &f32s(&[1.0, -2.0])), "dense<(1.000000e+00, -2.000000e+00)> : tensor<complex<f32>>");
+    assert_eq!(
+        line(DType::F32, &[], &f32s(&[f32::from_bits(0x7FC0_0123)])),
+        "dense<0x7FC00123> : tensor<f32>"
+    );
+    assert_eq!(
+        line(DType::F32, &[2], &f32s(&[1.5, f32::INFINITY])),
+        "dense<[1.500000e+00, 0x7F800000]> : tensor<2xf32>"
+    );
+    assert_eq!(
+        line(DType::C64, &[], &f32s(&[1.0, -2.0])),
+        "dense<(1.000000e+00, -2.000000e+00)> : tensor<complex<f32>>"
+    );
     // Column-major here, row-major there.
     assert_eq!(line(DType::I32, &[2, 2], &i32s(&[1, 2, 3, 4])), "dense<[[1, 3], [2, 4]]> : tensor<2x2xi32>");
     assert_eq!(line(DType::I32, &[2, 2], &i32s(&[7; 4])), "dense<7> : tensor<2x2xi32>");

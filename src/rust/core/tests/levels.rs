@@ -1,5 +1,5 @@
-//! The same bits at every level of the processor's instructions and for any number of threads. Both are chosen once in a
-//! process, so each choice is a process of its own, which prints what its programs gave.
+//! The same bits at every level of the processor's instructions and for any number of threads. Both are
+//! chosen once in a process, so each choice is a process of its own, which prints what its programs gave.
 
 mod common;
 #[allow(dead_code)]
@@ -29,25 +29,39 @@ const THREADS: [&str; 3] = ["1", "2", "5"];
 
 /// Shapes of many tiles, of which no size is a multiple of a vector.
 fn large() -> Vec<Shape> {
-    [&[][..], &[613, 347], &[347], &[613], &[212_711], &[347, 613]].map(|s| Shape::try_new(s.to_vec()).unwrap()).to_vec()
+    [&[][..], &[613, 347], &[347], &[613], &[212_711], &[347, 613]]
+        .map(|s| Shape::try_new(s.to_vec()).unwrap())
+        .to_vec()
 }
 
 /// A random program with its inputs and constants.
 fn program(seed: u64) -> (Graph, Vec<AlignedBytes>) {
     let all: Vec<(&str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
-    let mut writer = if seed % LARGE == 0 { Writer::on(seed, Rng::new(seed), large()) } else { Writer::new(seed) };
+    let mut writer =
+        if seed % LARGE == 0 { Writer::on(seed, Rng::new(seed), large()) } else { Writer::new(seed) };
     let names: Vec<(&str, usize)> = if seed % LARGE == 0 {
         // No products of everything with everything, which would be larger than memory.
         const GROWING: [&str; 11] = [
-            "dot_general", "gather", "scatter", "pad", "concatenate", "broadcast_in_dim", "dynamic_slice", "dynamic_update_slice",
-            "fill", "iota", "print",
+            "dot_general",
+            "gather",
+            "scatter",
+            "pad",
+            "concatenate",
+            "broadcast_in_dim",
+            "dynamic_slice",
+            "dynamic_update_slice",
+            "fill",
+            "iota",
+            "print",
         ];
         all.into_iter().filter(|(name, _)| !GROWING.contains(name)).collect()
     } else {
         all
     };
-    let names: Vec<(&str, usize)> =
-        names.into_iter().filter(|(name, _)| !["if", "while", "scan", "custom_gradient", "print"].contains(name)).collect();
+    let names: Vec<(&str, usize)> = names
+        .into_iter()
+        .filter(|(name, _)| !["if", "while", "scan", "custom_gradient", "print"].contains(name))
+        .collect();
     for _ in 0..2 + writer.rng.below(if seed % LARGE == 0 { 12 } else { 30 }) {
         writer.step(&names);
     }
@@ -84,7 +98,8 @@ fn run(seed: u64) -> u64 {
     let data: Vec<&[u8]> = data.iter().map(AlignedBytes::as_slice).collect();
     let (inputs, constants) = data.split_at(graph.inputs().len());
     let inputs: Vec<Option<&[u8]>> = inputs.iter().copied().map(Some).collect();
-    let mut outputs: Vec<AlignedBytes> = executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+    let mut outputs: Vec<AlignedBytes> =
+        executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
     let buffers = outputs.iter_mut().map(|bytes| Output::Fresh(bytes.as_mut_slice())).collect();
     executable.run(&inputs, constants, buffers);
     let mut hasher = DefaultHasher::new();
@@ -128,7 +143,8 @@ fn a_level_that_no_processor_has_is_an_error() {
 #[test]
 fn levels_and_threads_change_no_bit() {
     let levels = Level::ALL.iter().filter(|level| level.is_here());
-    let choices: Vec<(&str, &str)> = levels.flat_map(|level| THREADS.map(|threads| (level.name(), threads))).collect();
+    let choices: Vec<(&str, &str)> =
+        levels.flat_map(|level| THREADS.map(|threads| (level.name(), threads))).collect();
     let mut first: Option<BTreeMap<u64, String>> = None;
     for (level, threads) in choices {
         let out = Command::new(std::env::current_exe().unwrap())
@@ -137,13 +153,23 @@ fn levels_and_threads_change_no_bit() {
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&out.stdout);
-        assert!(out.status.success(), "{level}, {threads} threads: {text}{}", String::from_utf8_lossy(&out.stderr));
+        assert!(
+            out.status.success(),
+            "{level}, {threads} threads: {text}{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
         let lines = text.lines().filter_map(|line| line.strip_prefix("program ")?.split_once(' '));
-        let prints: BTreeMap<u64, String> = lines.map(|(seed, print)| (seed.parse().unwrap(), print.to_string())).collect();
+        let prints: BTreeMap<u64, String> =
+            lines.map(|(seed, print)| (seed.parse().unwrap(), print.to_string())).collect();
         assert_eq!(prints.len() as u64, programs(), "{level}, {threads} threads");
         let first = first.get_or_insert_with(|| prints.clone());
         for (seed, print) in &prints {
-            assert_eq!(&first[seed], print, "seed {seed} at level {level} with {threads} threads\n{}", program(*seed).0);
+            assert_eq!(
+                &first[seed],
+                print,
+                "seed {seed} at level {level} with {threads} threads\n{}",
+                program(*seed).0
+            );
         }
     }
 }

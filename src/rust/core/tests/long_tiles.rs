@@ -24,14 +24,22 @@ fn every_elementwise_op_reads_tiles_of_whole_rows() {
             let x = b.input(Aval::known(dtype, Shape::from([3 * TILE + 5])));
             let operands = vec![Operand::of(&b, x); row.operands.len()];
             // Ops that need parameters, or other operands than these, are none.
-            let Ok(made) = Applier::new(&mut b, rules()).apply(row.name, &operands, &Attrs::default()) else { continue };
+            let Ok(made) = Applier::new(&mut b, rules()).apply(row.name, &operands, &Attrs::default()) else {
+                continue;
+            };
             // What is computed of a sum makes a tile of what is summed.
             let floats = b.node1(Op::Convert(Convert { dtype: DType::F32, ambiguous: false }), &[x]).unwrap();
-            let sum = b.node1(Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true }), &[floats]).unwrap();
+            let sum = b
+                .node1(
+                    Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true }),
+                    &[floats],
+                )
+                .unwrap();
             let sum = b.node1(Op::Unary(Unary::negate), &[sum]).unwrap();
             let graph = b.finish([made, vec![sum]].concat());
             let mut rng = Rng::new(1);
-            let inputs: Vec<AlignedBytes> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+            let inputs: Vec<AlignedBytes> =
+                graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
             if let Some(what) = disagreement(&graph, &inputs, &[], &[]) {
                 panic!("{} of {dtype}: {what}", row.name);
             }

@@ -51,7 +51,8 @@ fn peaks(graph: &Graph, seed: u64) -> ([usize; 2], usize) {
         let bytes = executable.outputs().zip(&made).map(|(aval, &made)| if made { aval.bytes() } else { 0 });
         let mut outputs: Vec<Vec<u8>> = bytes.map(|n| vec![0; n]).collect();
         let outputs = outputs.iter_mut().zip(&made);
-        let outputs = outputs.map(|(x, &made)| if made { Output::Fresh(x) } else { Output::Unused }).collect();
+        let outputs =
+            outputs.map(|(x, &made)| if made { Output::Fresh(x) } else { Output::Unused }).collect();
         executable.run(&inputs, &[], outputs);
         MOST.load(SeqCst) - before + given
     });
@@ -61,7 +62,8 @@ fn peaks(graph: &Graph, seed: u64) -> ([usize; 2], usize) {
 /// One test, since it counts what the process allocates.
 #[test]
 fn the_peak_is_within_a_tenth_of_the_plan() {
-    // A product copies what is not dense, which no plan tells. Each thread takes a few hundred kilobytes for the blocks of a product.
+    // A product copies what is not dense, which no plan tells. Each thread takes a few hundred kilobytes for
+    // the blocks of a product.
     want(Some(2)).unwrap();
     for seed in 0..15 {
         let graph = program(&mut Rng::new(seed), 8, 700, false);

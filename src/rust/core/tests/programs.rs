@@ -1,5 +1,5 @@
-//! Random programs, written as a user would write them: optimised and planned they give the same bits as the reference
-//! gives on the graph that was traced, with and without donated inputs.
+//! Random programs, written as a user would write them: optimised and planned they give the same bits as the
+//! reference gives on the graph that was traced, with and without donated inputs.
 
 mod common;
 mod writer;
@@ -83,7 +83,8 @@ fn random_programs_agree_with_the_reference() {
             }
         }
         let nodes = writer.b.graph().nodes();
-        by_function += nodes.iter().filter(|node| node.op.name() == "scatter" && node.op.has_regions()).count();
+        by_function +=
+            nodes.iter().filter(|node| node.op.name() == "scatter" && node.op.has_regions()).count();
         let outputs = writer.outputs();
         donations += assert_agrees(seed, writer, outputs);
         programs += 1;

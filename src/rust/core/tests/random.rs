@@ -1,5 +1,5 @@
-//! Random bits against those of XLA in `tests/testdata/random/bits.csv`, written by `make.py` there, and what is made of
-//! them.
+//! Random bits against those of XLA in `tests/testdata/random/bits.csv`, written by `make.py` there, and what
+//! is made of them.
 
 mod common;
 
@@ -83,9 +83,8 @@ fn bits_are_those_of_xla() {
 fn no_uniform_number_is_0_or_1_and_no_normal_one_is_infinite() {
     for (dtype, digits, top) in [("f16", 11, 0x3BFF), ("bf16", 8, 0x3F7F)] {
         let bytes = &draw("runif", [7, 0], &attrs(dtype, &[100_000]))[1];
-        let (low, high) = cast::slice::<u16>(bytes)
-            .iter()
-            .fold((u16::MAX, 0), |(low, high), &x| (low.min(x), high.max(x)));
+        let (low, high) =
+            cast::slice::<u16>(bytes).iter().fold((u16::MAX, 0), |(low, high), &x| (low.min(x), high.max(x)));
         // All of 2^digits numbers are likely to be met; the lowest stands for 0.
         let lowest = 0.5f32.powi(digits + 1);
         let lowest = if dtype == "f16" {

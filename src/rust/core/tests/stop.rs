@@ -1,5 +1,5 @@
-//! Everything that may take long reports its work in small parts, and is left soon after it was told to stop. Work is
-//! counted, not timed.
+//! Everything that may take long reports its work in small parts, and is left soon after it was told to stop.
+//! Work is counted, not timed.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -62,7 +62,8 @@ fn check(name: &str, graph: &Graph, findings: &mut Vec<String>) {
     let program = Executable::compile(graph, &[]).unwrap();
     let inputs: Vec<AlignedBytes> =
         graph.inputs().iter().map(|&v| AlignedBytes::zeroed(graph.aval(v).bytes())).collect();
-    let mut outputs: Vec<AlignedBytes> = program.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+    let mut outputs: Vec<AlignedBytes> =
+        program.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
     let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
     let outputs = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
     findings.extend(unstopped(|| program.run(&inputs, &[], outputs)).map(|what| format!("{name}: {what}")));
@@ -119,10 +120,19 @@ fn kernels_that_move_elements_are_left() {
     let sum = region.node1(Op::Binary(Binary::add), &[x, y]).unwrap();
     let region = Arc::new(region.finish(vec![sum]));
     let scatter = |windows: &Windows, update| {
-        Op::Scatter(Scatter { windows: windows.clone(), update, indices_are_sorted: false, unique_indices: false })
+        Op::Scatter(Scatter {
+            windows: windows.clone(),
+            update,
+            indices_are_sorted: false,
+            unique_indices: false,
+        })
     };
     let gather = |windows: &Windows, slice_sizes: &[usize]| {
-        Op::Gather(Gather { windows: windows.clone(), slice_sizes: slice_sizes.to_vec(), indices_are_sorted: false })
+        Op::Gather(Gather {
+            windows: windows.clone(),
+            slice_sizes: slice_sizes.to_vec(),
+            indices_are_sorted: false,
+        })
     };
     let places = aval(i32, &[N, 1]);
     let lines = aval(i32, &[1024, 1]);
@@ -141,12 +151,14 @@ fn kernels_that_move_elements_are_left() {
         ),
         (Op::Reshape(Reshape { shape: [2048, 512].into(), order: Order::Row }), vec![matrix.clone()]),
         (Op::BitcastConvert(BitcastConvert { dtype: DType::UI8 }), vec![aval(f32, &[N])]),
+        (Op::Iota(Iota { axis: Axis(0), dtype: i32, shape: [N].into(), start: 0, ambiguous: false }), vec![]),
         (
-            Op::Iota(Iota { axis: Axis(0), dtype: i32, shape: [N].into(), start: 0, ambiguous: false }),
-            vec![],
-        ),
-        (
-            Op::RngBits(RngBits { algorithm: Algorithm::ThreeFry, dtype: DType::UI64, shape: [N].into(), with_state: true }),
+            Op::RngBits(RngBits {
+                algorithm: Algorithm::ThreeFry,
+                dtype: DType::UI64,
+                shape: [N].into(),
+                with_state: true,
+            }),
             vec![aval(DType::UI64, &[2])],
         ),
         (gather(&windows, &[1]), vec![aval(f32, &[N]), places.clone()]),
@@ -157,7 +169,10 @@ fn kernels_that_move_elements_are_left() {
         ),
     ];
     for update in [Update::Replace, Update::With(Binary::add), Update::By(region)] {
-        cases.push((scatter(&windows, update.clone()), vec![aval(f32, &[N]), places.clone(), aval(f32, &[N])]));
+        cases.push((
+            scatter(&windows, update.clone()),
+            vec![aval(f32, &[N]), places.clone(), aval(f32, &[N])],
+        ));
         cases.push((scatter(&rows, update), vec![matrix.clone(), lines.clone(), matrix.clone()]));
     }
     for (op, types) in cases {
@@ -172,11 +187,18 @@ fn reductions_are_left() {
     let mut findings = Vec::new();
     for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Squares, Fold::Any, Fold::All] {
         let dtype = if matches!(fold, Fold::Any | Fold::All) { DType::I1 } else { DType::F32 };
-        for (axes, sizes) in
-            [(&[0][..], &[1 << 23][..]), (&[0], &[2048, 4096]), (&[1], &[2048, 4096]), (&[0, 2], &[64, 512, 256])]
-        {
+        for (axes, sizes) in [
+            (&[0][..], &[1 << 23][..]),
+            (&[0], &[2048, 4096]),
+            (&[1], &[2048, 4096]),
+            (&[0, 2], &[64, 512, 256]),
+        ] {
             let op = Op::Reduction(Reduction { fold, axes: dims(axes), drop: true });
-            check(&format!("{fold:?} along {axes:?}"), &one(op, &[aval(dtype, sizes)]).unwrap(), &mut findings);
+            check(
+                &format!("{fold:?} along {axes:?}"),
+                &one(op, &[aval(dtype, sizes)]).unwrap(),
+                &mut findings,
+            );
         }
     }
     // Of what is nowhere in memory.
@@ -198,7 +220,11 @@ fn products_are_left() {
     let mut findings = Vec::new();
     let dot = |l: &[usize], r: &[usize], batch: bool| {
         let batching = if batch { [dims(&[2]), dims(&[2])] } else { [vec![], vec![]] };
-        (Op::DotGeneral(DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching }), l.to_vec(), r.to_vec())
+        (
+            Op::DotGeneral(DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching }),
+            l.to_vec(),
+            r.to_vec(),
+        )
     };
     for dtype in [DType::F32, DType::F64, DType::C64, DType::BF16, DType::I32] {
         let mut cases = vec![
@@ -238,7 +264,8 @@ fn chain(nodes: usize) -> Graph {
 fn work_on_large_graphs_is_left() {
     let graph = chain(20_000);
     let mut findings = Vec::new();
-    let mut none_of = |name: &str, what: Option<String>| findings.extend(what.map(|what| format!("{name}: {what}")));
+    let mut none_of =
+        |name: &str, what: Option<String>| findings.extend(what.map(|what| format!("{name}: {what}")));
     none_of("build", unstopped(|| chain(20_000)));
     none_of("verify", unstopped(|| graph.verify()));
     none_of("optimise", unstopped(|| passes::optimise(&graph)));
@@ -246,11 +273,14 @@ fn work_on_large_graphs_is_left() {
     none_of("print", unstopped(|| graph.to_string()));
     none_of("legalize", unstopped(|| hlo::legalize(&graph)));
     none_of("export", unstopped(|| hlo::export(&graph, &[], &hlo::Options::default())));
-    none_of("record", unstopped(|| {
-        let mut b = Builder::default();
-        let x = b.input(aval(DType::F32, &[2]));
-        Tape::record(&mut b, &graph, &[x], &[0]).map(|_| ())
-    }));
+    none_of(
+        "record",
+        unstopped(|| {
+            let mut b = Builder::default();
+            let x = b.input(aval(DType::F32, &[2]));
+            Tape::record(&mut b, &graph, &[x], &[0]).map(|_| ())
+        }),
+    );
     let mut b = Builder::default();
     let x = b.input(aval(DType::F32, &[2]));
     let tape = Tape::record(&mut b, &graph, &[x], &[0]).unwrap();
@@ -262,7 +292,8 @@ fn work_on_large_graphs_is_left() {
 #[test]
 fn conversions_and_texts_are_left() {
     let mut findings = Vec::new();
-    let mut none_of = |name: &str, what: Option<String>| findings.extend(what.map(|what| format!("{name}: {what}")));
+    let mut none_of =
+        |name: &str, what: Option<String>| findings.extend(what.map(|what| format!("{name}: {what}")));
     let (x, shape) = (vec![1.0; N], Shape::from([1024, 1024]));
     let mut out = aligned(&vec![0; 4 * N]);
     for filling in [Filling::Column, Filling::Row] {
@@ -273,6 +304,9 @@ fn conversions_and_texts_are_left() {
     none_of("export", unstopped(|| export_doubles(DType::F32, out.as_slice(), &mut doubles)));
     let limits = Limits { max_rows: None, max_width: None, max_rows_slice: None };
     none_of("print", unstopped(|| data_lines(&shape, |i| Number::Float(i as f64), &limits)));
-    none_of("print one of", unstopped(|| data_lines(&shape, |i| Number::Float(i as f64), &Limits::default())));
+    none_of(
+        "print one of",
+        unstopped(|| data_lines(&shape, |i| Number::Float(i as f64), &Limits::default())),
+    );
     none(findings);
 }

@@ -41,7 +41,9 @@ fn every_op_means_what_it_means_to_xla() {
             let byte = |i: usize| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("two digits");
             let got: Vec<u8> = (0..hex.len() / 2).map(byte).collect();
             compared += 1;
-            if let Some(what) = difference(op, &operands, (aval, want), &got, k, bound(op, aval.dtype.is_complex()), &mut 0.0) {
+            if let Some(what) =
+                difference(op, &operands, (aval, want), &got, k, bound(op, aval.dtype.is_complex()), &mut 0.0)
+            {
                 wrong.push(format!("{}, result {}: {what}", program.name, k + 1));
             }
         }

@@ -10,8 +10,8 @@ use std::time::Instant;
 /// Elements of an input that differ; the rest repeats them. A prime, so that lines of a matrix differ too.
 const DIFFERENT: usize = 1009;
 
-/// Nanoseconds of the fastest of several runs of a program, and of the median. `value` is an element of an input, by its
-/// number.
+/// Nanoseconds of the fastest of several runs of a program, and of the median. `value` is an element of an
+/// input, by its number.
 pub fn time(graph: &Graph, value: impl Fn(&Aval, usize) -> f64) -> (f64, f64) {
     let executable = Executable::compile(graph, &[]).unwrap();
     let fill = |&v: &Value| {

@@ -1,5 +1,5 @@
-//! What promotion did on the user's behalf: one [`Conversion`] for each operand that an op converted, and what the
-//! conversion may cost ([`Loss`]).
+//! What promotion did on the user's behalf: one [`Conversion`] for each operand that an op converted, and
+//! what the conversion may cost ([`Loss`]).
 
 use crate::dtype::{DType, Ranked};
 use crate::tensor::Literal;
@@ -7,8 +7,8 @@ use num_complex::Complex;
 
 /// What a conversion may do to a value, the harmless first.
 ///
-/// It is judged by the dtypes, or by the value where that is known while tracing: `x + 1L` on an `i8` is lossless,
-/// `x + 300L` wraps.
+/// It is judged by the dtypes, or by the value where that is known while tracing: `x + 1L` on an `i8` is
+/// lossless, `x + 300L` wraps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Loss {
     /// Every value is kept.
@@ -55,7 +55,8 @@ impl Loss {
             (Some((low, high)), Some((least, most))) if low < least || high > most => Loss::Wraps,
             (Some(_), Some(_)) => Loss::Lossless,
             (None, Some(_)) => Loss::Rounds,
-            // A signed integer's magnitude has a digit less than its width, but for the smallest, a power of two.
+            // A signed integer's magnitude has a digit less than its width, but for the smallest, a power of
+            // two.
             (Some((low, high)), None) => {
                 let digits = part.bits() as u32 - u32::from(low < 0);
                 match digits <= digits_of(target) {
@@ -130,7 +131,11 @@ fn is_finite(x: &Literal) -> bool {
 
 /// A boolean or integer as a number.
 fn whole(x: &Literal) -> i128 {
-    if x.dtype() == DType::UI64 { x.get::<u64>().into() } else { x.get::<i64>().into() }
+    if x.dtype() == DType::UI64 {
+        x.get::<u64>().into()
+    } else {
+        x.get::<i64>().into()
+    }
 }
 
 /// Whether two numbers of different dtypes are the same; NaN is NaN.
@@ -156,7 +161,8 @@ mod tests {
         if bits <= 16 {
             return (0..1u32 << bits).map(|x| Literal::from_bytes(dtype, &x.to_le_bytes())).collect();
         }
-        let telling = [0.0, 1.0, -1.0, 255.0, 256.0, 257.0, -129.0, 65504.0, 65520.0, 16777217.0, 1e10, 0.1, 1e30];
+        let telling =
+            [0.0, 1.0, -1.0, 255.0, 256.0, 257.0, -129.0, 65504.0, 65520.0, 16777217.0, 1e10, 0.1, 1e30];
         let numbers = telling.map(|x| Literal::new(x).convert(dtype));
         dispatch!(dtype, T => numbers.into_iter().chain([Literal::new(T::LOWEST), Literal::new(T::HIGHEST)]).collect())
     }
@@ -170,7 +176,11 @@ mod tests {
     fn what_is_called_lossless_keeps_every_value() {
         for (from, to) in real_pairs() {
             let kept = |x: &Literal| {
-                let back = if to.is_complex() && !from.is_complex() { x.convert(to).convert(to.part()) } else { x.convert(to) };
+                let back = if to.is_complex() && !from.is_complex() {
+                    x.convert(to).convert(to.part())
+                } else {
+                    x.convert(to)
+                };
                 is_same(x, &back)
             };
             let all = values(from).iter().all(kept);
@@ -194,7 +204,9 @@ mod tests {
 
     #[test]
     fn every_class_has_the_conversions_that_a_user_expects() {
-        let class = |from: &str, to: &str| Loss::of_types(DType::parse(from).unwrap(), DType::parse(to).unwrap()).name();
+        let class = |from: &str, to: &str| {
+            Loss::of_types(DType::parse(from).unwrap(), DType::parse(to).unwrap()).name()
+        };
         for (from, to, expected) in [
             ("i32", "f32", "rounds"),
             ("f64", "f32", "rounds"),

@@ -1,5 +1,5 @@
-//! From a call as the user wrote it to nodes of a graph: the one place where promotion and the broadcasting of scalars
-//! become explicit. After it, every stage sees equal dtypes and equal shapes.
+//! From a call as the user wrote it to nodes of a graph: the one place where promotion and the broadcasting
+//! of scalars become explicit. After it, every stage sees equal dtypes and equal shapes.
 //!
 //! Eager calls and traced calls go through here alike; whoever calls decides what graph it is.
 
@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Operand {
     /// The value.
     pub value: Value,
-    /// Its dtype as promotion sees it. That of an R number is ambiguous and may be narrower than the value, which keeps
-    /// all digits until it meets the dtype that it is promoted to.
+    /// Its dtype as promotion sees it. That of an R number is ambiguous and may be narrower than the value,
+    /// which keeps all digits until it meets the dtype that it is promoted to.
     pub ranked: Ranked,
 }
 
@@ -98,11 +98,12 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Applies the op (or the short composition) called `name` to operands as the user gave them; returns its results.
+    /// Applies the op (or the short composition) called `name` to operands as the user gave them; returns its
+    /// results.
     ///
     /// # Errors
-    /// Unknown dtypes, dtypes that the op does not take or the rules do not bring together, shapes that do not fit,
-    /// parameters out of range: see [`Error`]. The builder may hold unused nodes then.
+    /// Unknown dtypes, dtypes that the op does not take or the rules do not bring together, shapes that do
+    /// not fit, parameters out of range: see [`Error`]. The builder may hold unused nodes then.
     pub fn apply(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         if let Some(result) = self.part(name, operands)? {
             return Ok(vec![result]);
@@ -116,7 +117,9 @@ impl<'a> Applier<'a> {
             let shape = self.shape(x);
             let axes = attrs.axes("dims", &format!("nv_{name}"), &shape)?;
             let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
-            return self.builder.node(Op::Reduction(Reduction { fold, axes, drop: attrs.flag("drop")? }), &[x]);
+            return self
+                .builder
+                .node(Op::Reduction(Reduction { fold, axes, drop: attrs.flag("drop")? }), &[x]);
         }
         if let Some(results) = self.slice(name, operands, attrs)? {
             return Ok(results);
@@ -215,7 +218,8 @@ impl<'a> Applier<'a> {
             "transpose" => {
                 let all = (0..shape.rank()).rev().map(Axis).collect();
                 let permutation = attrs.axes("permutation", "nv_transpose", &shape)?.unwrap_or(all);
-                if permutation.iter().enumerate().all(|(i, a)| a.0 == i) && permutation.len() == shape.rank() {
+                if permutation.iter().enumerate().all(|(i, a)| a.0 == i) && permutation.len() == shape.rank()
+                {
                     return Ok(x);
                 }
                 Op::Transpose(Transpose { permutation })
@@ -274,7 +278,8 @@ impl<'a> Applier<'a> {
         self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
     }
 
-    /// The sum of the squared deviations from the mean over the number of elements less the correction, in floats.
+    /// The sum of the squared deviations from the mean over the number of elements less the correction, in
+    /// floats.
     fn var(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let correction = attrs.size("correction")?;
         let got = self.join(operands)?.dtype;
@@ -293,7 +298,12 @@ impl<'a> Applier<'a> {
 
     /// A reduction, divided by what is made of the number of elements.
     fn per_element(
-        &mut self, name: &str, accepts: Class, operands: &[Operand], attrs: &Attrs, divisor: impl Fn(f64) -> f64,
+        &mut self,
+        name: &str,
+        accepts: Class,
+        operands: &[Operand],
+        attrs: &Attrs,
+        divisor: impl Fn(f64) -> f64,
     ) -> Result<Vec<Value>> {
         let x = self.promote(operands, Some(accepts))?[0];
         // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
@@ -305,7 +315,8 @@ impl<'a> Applier<'a> {
         // Without results there is nothing to divide.
         let count = size(x).checked_div(size(sum)).unwrap_or(0);
         let aval = self.aval(sum).clone();
-        let count = self.builder.literal(Literal::new(divisor(count as f64)).convert(aval.dtype), aval.ambiguous);
+        let count =
+            self.builder.literal(Literal::new(divisor(count as f64)).convert(aval.dtype), aval.ambiguous);
         let count = self.broadcast(count, &aval.shape)?;
         let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
         Ok(vec![self.cast(mean, own)?])

@@ -1,4 +1,5 @@
-//! Operands on their way to a common dtype. Every implicit conversion is made here, and noted if someone asks.
+//! Operands on their way to a common dtype. Every implicit conversion is made here, and noted if someone
+//! asks.
 
 use super::conversion::{Conversion, Loss};
 use super::{Applier, Operand};
@@ -20,10 +21,14 @@ pub fn literal_ranked(stored: DType) -> Ranked {
 }
 
 impl Applier<'_> {
-    /// Brings one of the operands to a dtype, if it is not there; the flag counts only if it is not, or for a literal,
-    /// which is what it is promoted to. `rule` says why it is another one.
+    /// Brings one of the operands to a dtype, if it is not there; the flag counts only if it is not, or for a
+    /// literal, which is what it is promoted to. `rule` says why it is another one.
     pub(super) fn convert(
-        &mut self, operands: &[Operand], i: usize, to: Ranked, rule: impl Fn() -> String,
+        &mut self,
+        operands: &[Operand],
+        i: usize,
+        to: Ranked,
+        rule: impl Fn() -> String,
     ) -> Result<Value> {
         let operand = operands[i];
         let stored = self.aval(operand.value).dtype;
@@ -100,12 +105,16 @@ impl Applier<'_> {
 
     /// Brings all operands to one dtype.
     pub(super) fn convert_all(
-        &mut self, operands: &[Operand], to: Ranked, rule: impl Fn() -> String,
+        &mut self,
+        operands: &[Operand],
+        to: Ranked,
+        rule: impl Fn() -> String,
     ) -> Result<Vec<Value>> {
         (0..operands.len()).map(|i| self.convert(operands, i, to, &rule)).collect()
     }
 
-    /// Brings operands to a common dtype: the join of theirs, and of `f32?` where the op computes on floats alone.
+    /// Brings operands to a common dtype: the join of theirs, and of `f32?` where the op computes on floats
+    /// alone.
     pub(super) fn promote(&mut self, operands: &[Operand], accepts: Option<Class>) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         let rules = self.rules;

@@ -1,4 +1,5 @@
-//! Random numbers of random bits. What is drawn from a state is fixed by these compositions and by nothing else.
+//! Random numbers of random bits. What is drawn from a state is fixed by these compositions and by nothing
+//! else.
 
 use super::{arity, Applier, Operand};
 use crate::dtype::{DType, Ranked, FLOAT, INTEGER, NUMERIC};
@@ -14,7 +15,12 @@ use crate::tensor::Literal;
 
 impl Applier<'_> {
     /// Draws from a state: the next state, then what was drawn. `None` if `name` draws nothing.
-    pub(super) fn random(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Option<Vec<Value>>> {
+    pub(super) fn random(
+        &mut self,
+        name: &str,
+        operands: &[Operand],
+        attrs: &Attrs,
+    ) -> Result<Option<Vec<Value>>> {
         Ok(Some(match name {
             "rng_state" => vec![self.state_of(attrs.integer("seed")?)?],
             "rng_bits" => {
@@ -23,7 +29,8 @@ impl Applier<'_> {
                 let algorithm = algorithm.unwrap_or(Algorithm::ThreeFry);
                 let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
                 let state = self.state("nv_rng_bits", operands, 1)?;
-                self.builder.node(Op::RngBits(RngBits { algorithm, dtype, shape, with_state: true }), &[state])?
+                self.builder
+                    .node(Op::RngBits(RngBits { algorithm, dtype, shape, with_state: true }), &[state])?
             }
             "split_state" => self.split(operands, attrs)?,
             "runif" => self.uniform(operands, attrs)?,
@@ -43,7 +50,9 @@ impl Applier<'_> {
         let mut halves = Vec::with_capacity(2);
         for half in [bits & 0xFFFF, bits >> 16] {
             let value = Literal::new(u64::from(half));
-            halves.push(self.builder.node1(Op::Fill(Fill { value, shape: [1].into(), ambiguous: false }), &[])?);
+            halves.push(
+                self.builder.node1(Op::Fill(Fill { value, shape: [1].into(), ambiguous: false }), &[])?,
+            );
         }
         self.builder.node1(Op::Concatenate(Concatenate { axis: Axis(0) }), &halves)
     }
@@ -88,13 +97,15 @@ impl Applier<'_> {
         self.cast(x.value, Ranked { dtype, ambiguous: false })
     }
 
-    /// The next state, and multiples of a power of two in [0, 1), each as likely as any other: those that a number of
-    /// `digits` binary digits can be, made of the highest bits. `digits` 52 is for f64, fewer are for f32.
+    /// The next state, and multiples of a power of two in [0, 1), each as likely as any other: those that a
+    /// number of `digits` binary digits can be, made of the highest bits. `digits` 52 is for f64, fewer are
+    /// for f32.
     fn unit(&mut self, state: Value, digits: u32, shape: &Shape) -> Result<[Value; 2]> {
         let (bits, float) = if digits == 52 { (DType::I64, DType::F64) } else { (DType::I32, DType::F32) };
         let [next, mut x] = self.bits(state, bits, shape)?;
         if digits == 52 {
-            // The highest bit is not used: XLA and JAX shift it out into the exponent, where it makes no difference.
+            // The highest bit is not used: XLA and JAX shift it out into the exponent, where it makes no
+            // difference.
             x = self.with_number(Binary::shift_left, x, 1.0)?;
         }
         let unused = (bits.bits() as u32 - digits) as f64;
@@ -135,8 +146,8 @@ impl Applier<'_> {
                 let scaled = self.with_scalar(Binary::mul, u, range)?;
                 let scaled = self.with_scalar(Binary::add, scaled, from)?;
                 let scaled = self.cast(scaled, to)?;
-                // Where the dtype is coarse at the bounds, the sum may be rounded up to the upper one, which is not of the
-                // range: it is the lower one then.
+                // Where the dtype is coarse at the bounds, the sum may be rounded up to the upper one, which
+                // is not of the range: it is the lower one then.
                 let [lower, upper] = [lower, upper].map(|bound| self.broadcast(bound, &shape));
                 let inside = self.builder.node1(Op::Compare(Compare::lt), &[scaled, upper?])?;
                 self.builder.node1(Op::Ternary(Ternary::Select), &[inside, scaled, lower?])?
@@ -146,7 +157,8 @@ impl Applier<'_> {
         Ok(vec![next, u])
     }
 
-    /// Normal numbers by the method of Box and Muller, standard or of the mean and the deviation that follow the state.
+    /// Normal numbers by the method of Box and Muller, standard or of the mean and the deviation that follow
+    /// the state.
     fn normal(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rnorm";
         let (dtype, shape) = (float(attrs)?, attrs.shape("shape")?);
@@ -165,7 +177,8 @@ impl Applier<'_> {
         let cut = StaticSlice { start: vec![0], limit: vec![size / 2], stride: vec![1] };
         let halves = [(Unary::sin, None), (Unary::cos, (size % 2 == 1).then_some(cut))];
         let [first, second] = halves.map(|(side, cut)| {
-            let cut = |b: &mut Builder, x| cut.clone().map_or(Ok(x), |cut| b.node1(Op::StaticSlice(cut), &[x]));
+            let cut =
+                |b: &mut Builder, x| cut.clone().map_or(Ok(x), |cut| b.node1(Op::StaticSlice(cut), &[x]));
             let (radius, angle) = (cut(self.builder, radius)?, cut(self.builder, angle)?);
             let side = self.builder.node1(Op::Unary(side), &[angle])?;
             self.builder.node1(Op::Binary(Binary::mul), &[radius, side])
@@ -184,7 +197,8 @@ impl Applier<'_> {
         Ok(vec![next, self.cast(z, Ranked { dtype, ambiguous: false })?])
     }
 
-    /// Numbers of successes in `n` trials whose probability follows the state, a uniform number for each trial.
+    /// Numbers of successes in `n` trials whose probability follows the state, a uniform number for each
+    /// trial.
     fn binomial(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rbinom";
         let (dtype, shape) = (numeric(attrs)?, attrs.shape("shape")?);
@@ -205,7 +219,8 @@ impl Applier<'_> {
         Ok(vec![next, self.cast(sum, Ranked { dtype, ambiguous: false })?])
     }
 
-    /// Whole numbers from 1 to `n`: the remainders of 64 bits. None is more likely than another by more than 2^-64.
+    /// Whole numbers from 1 to `n`: the remainders of 64 bits. None is more likely than another by more than
+    /// 2^-64.
     fn sample_int(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
         if !INTEGER.contains(dtype) {

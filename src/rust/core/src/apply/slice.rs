@@ -1,5 +1,5 @@
-//! Slices, padding, gather and scatter as the user calls them: dimension numbers and positions count from 1 and become
-//! what StableHLO wants.
+//! Slices, padding, gather and scatter as the user calls them: dimension numbers and positions count from 1
+//! and become what StableHLO wants.
 
 use super::{arity, Applier, Operand};
 use crate::dtype::promote::common_dtype;
@@ -15,7 +15,12 @@ use std::sync::Arc;
 
 impl Applier<'_> {
     /// The op of this family that is called so, if there is one.
-    pub(super) fn slice(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Option<Vec<Value>>> {
+    pub(super) fn slice(
+        &mut self,
+        name: &str,
+        operands: &[Operand],
+        attrs: &Attrs,
+    ) -> Result<Option<Vec<Value>>> {
         let function = format!("nv_{name}");
         let of = |x: &Applier, i: usize| x.shape(operands[i].value);
         Ok(Some(match name {
@@ -39,7 +44,9 @@ impl Applier<'_> {
                 self.builder.node(Op::DynamicSlice(DynamicSlice { sizes }), &values)?
             }
             "dynamic_update_slice" => {
-                let [x, update, starts @ ..] = operands else { return arity(&function, operands, 2).map(|()| None) };
+                let [x, update, starts @ ..] = operands else {
+                    return arity(&function, operands, 2).map(|()| None);
+                };
                 let x = self.materialise(*x)?;
                 let mut values = vec![x, self.assigned(*update, x)?];
                 values.extend(self.starts(starts, &function)?);
@@ -61,7 +68,8 @@ impl Applier<'_> {
                 let names = ["offset_dims", "collapsed_slice_dims", "operand_batching_dims"];
                 let windows = windows(attrs, names, ["start_indices_batching_dims", "start_index_map"])?;
                 let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
-                let op = Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? };
+                let op =
+                    Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? };
                 let x = self.materialise(operands[0])?;
                 let indices = self.positions(operands[1], &function, "start_indices")?;
                 self.builder.node(Op::Gather(op), &[x, indices])?
@@ -89,7 +97,8 @@ impl Applier<'_> {
         }))
     }
 
-    /// Positions that the user counts from 1, in i32 or i64, counted from 0. What is below 1 becomes -1 and never wraps.
+    /// Positions that the user counts from 1, in i32 or i64, counted from 0. What is below 1 becomes -1 and
+    /// never wraps.
     pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str) -> Result<Value> {
         let dtype = x.ranked.dtype;
         if !dtype.is_integer() {
@@ -100,7 +109,13 @@ impl Applier<'_> {
                 _ => "Convert it with `nv_convert(x, \"i32\")`.",
             };
             let (op, accepts) = (function.into(), "integers as indices".into());
-            return Err(Error::UnsupportedDtype { op, operand: what.into(), accepts, got: dtype, hint: hint.into() });
+            return Err(Error::UnsupportedDtype {
+                op,
+                operand: what.into(),
+                accepts,
+                got: dtype,
+                hint: hint.into(),
+            });
         }
         let mut value = self.materialise(x)?;
         let wide = dtype.bounds().is_some_and(|(_, high)| high > i128::from(i32::MAX));
@@ -124,7 +139,8 @@ impl Applier<'_> {
 
     /// Start indices, one for each dimension, in one dtype.
     fn starts(&mut self, starts: &[Operand], function: &str) -> Result<Vec<Value>> {
-        let values = starts.iter().enumerate().map(|(i, &x)| self.positions(x, function, &format!("start {}", i + 1)));
+        let values =
+            starts.iter().enumerate().map(|(i, &x)| self.positions(x, function, &format!("start {}", i + 1)));
         let values = values.collect::<Result<Vec<_>>>()?;
         self.one_width(values)
     }
@@ -141,9 +157,9 @@ impl Applier<'_> {
         let to = self.aval(x).ranked();
         let target = Ranked { ambiguous: false, ..to };
         match common_dtype(value.ranked, target, self.rules) {
-            Ok(common) if common.dtype == to.dtype => {
-                self.convert(&[value], 0, to, || format!("a value takes the dtype of what it is assigned to, {}", to.dtype))
-            }
+            Ok(common) if common.dtype == to.dtype => self.convert(&[value], 0, to, || {
+                format!("a value takes the dtype of what it is assigned to, {}", to.dtype)
+            }),
             _ => Err(Error::AssignDtype { value: value.ranked.dtype, to: to.dtype }),
         }
     }
@@ -171,10 +187,20 @@ fn dims(attrs: &Attrs, name: &str) -> Result<Vec<Axis>> {
     Ok(whole(attrs, name, 1)?.into_iter().map(|n| Axis(n - 1)).collect())
 }
 
-fn windows(attrs: &Attrs, [window, dropped, batching]: [&str; 3], [index_batching, map]: [&str; 2]) -> Result<Windows> {
+fn windows(
+    attrs: &Attrs,
+    [window, dropped, batching]: [&str; 3],
+    [index_batching, map]: [&str; 2],
+) -> Result<Windows> {
     let index_vector_dim = match dims(attrs, "index_vector_dim")?.as_slice() {
         [one] => *one,
-        many => return Err(Error::arg("index_vector_dim", "one dimension number", format!("{} numbers", many.len()))),
+        many => {
+            return Err(Error::arg(
+                "index_vector_dim",
+                "one dimension number",
+                format!("{} numbers", many.len()),
+            ))
+        }
     };
     Ok(Windows {
         window_dims: dims(attrs, window)?,

@@ -1,9 +1,10 @@
 //! `x[...]` and `x[...] <- value`: subscripts of all kinds, composed of as few ops as will do.
 //!
-//! A subscript comes in two steps. [`select`] looks at what R has (numbers, a mask) and says which positions of one
-//! dimension are meant. [`Applier::subset`] and [`Applier::subset_assign`] then turn one [`Subscript`] for each dimension
-//! into nodes. What is known while tracing becomes static slices, which cost nothing; an index that the running program
-//! computes becomes a dynamic slice; several positions become a gather or scatter.
+//! A subscript comes in two steps. [`select`] looks at what R has (numbers, a mask) and says which positions
+//! of one dimension are meant. [`Applier::subset`] and [`Applier::subset_assign`] then turn one [`Subscript`]
+//! for each dimension into nodes. What is known while tracing becomes static slices, which cost nothing; an
+//! index that the running program computes becomes a dynamic slice; several positions become a gather or
+//! scatter.
 
 use super::{Applier, Operand};
 use crate::error::{Error, Result};
@@ -66,7 +67,11 @@ fn wrong<T>(axis: Axis, expected: &str, got: impl Into<String>, hint: &str) -> R
 /// Positions are i32, as sizes are in R; only the elements of a whole tensor may be more.
 fn check_size(size: usize) -> Result<()> {
     let fits = i32::try_from(size).is_ok();
-    if fits { Ok(()) } else { Err(Error::TooLarge { shape: format!("({size})") }) }
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::TooLarge { shape: format!("({size})") })
+    }
 }
 
 /// Checks that there are no more subscripts than dimensions.
@@ -84,8 +89,8 @@ pub fn check_count(got: usize, shape: &Shape) -> Result<()> {
     Err(Error::SubscriptCount { got, shape: shape.clone(), hint: hint.into() })
 }
 
-/// The positions that numbers select: those that they are, or if they are negative all others. One number selects a
-/// position unless `keeps`, then a range of one.
+/// The positions that numbers select: those that they are, or if they are negative all others. One number
+/// selects a position unless `keeps`, then a range of one.
 ///
 /// # Errors
 /// [`Error::Subscript`] for missing values, fractions, zeros and mixed signs; [`Error::IndexOutOfBounds`].
@@ -98,21 +103,37 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
     let whole = |i: usize| -> Result<i64> {
         let x = numbers.get(i);
         if x.is_nan() {
-            return wrong(axis, "whole numbers", "NA", "Tensors hold no `NA`: replace missing indices first.");
+            return wrong(
+                axis,
+                "whole numbers",
+                "NA",
+                "Tensors hold no `NA`: replace missing indices first.",
+            );
         }
         if x.abs() > size as f64 {
             return Err(Error::IndexOutOfBounds { index: number(x), axis, size });
         }
         if x.fract() != 0.0 {
-            return wrong(axis, "whole numbers", number(x), "Round it, such as with `trunc()`, if that is meant.");
+            return wrong(
+                axis,
+                "whole numbers",
+                number(x),
+                "Round it, such as with `trunc()`, if that is meant.",
+            );
         }
         if x == 0.0 {
-            return wrong(axis, "numbers other than 0", "0", "Indices count from 1. Leave zeros out: `i[i != 0]`.");
+            return wrong(
+                axis,
+                "numbers other than 0",
+                "0",
+                "Indices count from 1. Leave zeros out: `i[i != 0]`.",
+            );
         }
         Ok(x as i64)
     };
     let first = whole(0)?;
-    let mixed = || wrong(axis, "all positive or all negative", "a mixture", "Negative numbers leave positions out.");
+    let mixed =
+        || wrong(axis, "all positive or all negative", "a mixture", "Negative numbers leave positions out.");
     if first < 0 {
         let mut kept = vec![true; size];
         for i in 0..n {
@@ -158,8 +179,8 @@ fn plain(numbers: Numbers, size: usize) -> Option<Vec<i32>> {
     }
 }
 
-/// The positions from one number to another, as `first:last` is in R. `None` if one of both is no position: [`select`] has
-/// the words for it.
+/// The positions from one number to another, as `first:last` is in R. `None` if one of both is no position:
+/// [`select`] has the words for it.
 pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
     let all = 1..=i64::try_from(size).ok().filter(|_| check_size(size).is_ok())?;
     let is_one = all.contains(&first) && all.contains(&last);
@@ -182,7 +203,12 @@ pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
         return wrong(axis, &expected, format!("of length {}", mask.len()), hint);
     }
     if mask.contains(&i32::MIN) {
-        return wrong(axis, "TRUE and FALSE", "NA", "Tensors hold no `NA`: use `mask & !is.na(mask)`, or `which(mask)`.");
+        return wrong(
+            axis,
+            "TRUE and FALSE",
+            "NA",
+            "Tensors hold no `NA`: use `mask & !is.na(mask)`, or `which(mask)`.",
+        );
     }
     Ok(progression(positions_of(mask.iter().map(|&x| x != 0))))
 }
@@ -200,7 +226,11 @@ fn progression(positions: Vec<i32>) -> Selection {
         _ => 1,
     };
     let even = step != 0 && positions.windows(2).all(|pair| pair[1] - pair[0] == step);
-    if even { Selection::Range { start, size, step: step as isize } } else { Selection::Positions(positions) }
+    if even {
+        Selection::Range { start, size, step: step as isize }
+    } else {
+        Selection::Positions(positions)
+    }
 }
 
 /// Where something starts.
@@ -212,7 +242,8 @@ pub enum Start {
     Given(Value),
 }
 
-/// What is selected along one dimension. Positions count from 0 and are within bounds, but for those of tensors.
+/// What is selected along one dimension. Positions count from 0 and are within bounds, but for those of
+/// tensors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Subscript {
     /// Everything.
@@ -246,12 +277,19 @@ enum Part {
 }
 
 impl Applier<'_> {
-    /// The elements that subscripts select; `drop` says whether dimensions disappear. With `flat` there is one subscript,
-    /// for all elements in R's order.
+    /// The elements that subscripts select; `drop` says whether dimensions disappear. With `flat` there is
+    /// one subscript, for all elements in R's order.
     ///
     /// # Errors
-    /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are no indices.
-    pub fn subset(&mut self, x: Operand, subscripts: &[Subscript], flat: bool, drop: bool) -> Result<Vec<Value>> {
+    /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are
+    /// no indices.
+    pub fn subset(
+        &mut self,
+        x: Operand,
+        subscripts: &[Subscript],
+        flat: bool,
+        drop: bool,
+    ) -> Result<Vec<Value>> {
         let x = self.materialise(x)?;
         let mut x = if flat { self.flattened(x)? } else { x };
         let (parts, drops) = self.parts(x, subscripts, true)?;
@@ -294,8 +332,8 @@ impl Applier<'_> {
             operands.extend(self.one_width(starts)?);
             x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
         }
-        // What leaves least comes first, so that the others have less to read; of equals the last dimension, whose
-        // elements are the largest blocks.
+        // What leaves least comes first, so that the others have less to read; of equals the last dimension,
+        // whose elements are the largest blocks.
         let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
         let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
         many.sort_by(|(a, (i, _)), (b, (j, _))| a.total_cmp(b).then(j.cmp(i)));
@@ -316,12 +354,17 @@ impl Applier<'_> {
         Ok(vec![x])
     }
 
-    /// `x` with other values for the elements that subscripts select. `flat` as in [`subset`](Applier::subset).
+    /// `x` with other values for the elements that subscripts select. `flat` as in
+    /// [`subset`](Applier::subset).
     ///
     /// # Errors
     /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
     pub fn subset_assign(
-        &mut self, x: Operand, subscripts: &[Subscript], flat: bool, value: Operand,
+        &mut self,
+        x: Operand,
+        subscripts: &[Subscript],
+        flat: bool,
+        value: Operand,
     ) -> Result<Vec<Value>> {
         let whole = self.materialise(x)?;
         let value = self.assigned(value, whole)?;
@@ -343,12 +386,20 @@ impl Applier<'_> {
         let all = |(part, &size): (&Part, &usize)| matches!(part, Part::Known { start: 0, size: n, step: 1 } if *n == size);
         let out = if parts.iter().zip(shape.iter()).all(all) {
             self.cast(value, to)?
-        } else if parts.iter().all(|part| matches!(part, Part::Known { step: 1 | -1, .. } | Part::Window { safe: true, .. })) {
+        } else if parts
+            .iter()
+            .all(|part| matches!(part, Part::Known { step: 1 | -1, .. } | Part::Window { safe: true, .. }))
+        {
             let value = self.reshaped(value, full)?;
             self.replace_window(x, &parts, value)?
         } else {
             let (windows, indices) = self.scattered(&parts, &drops)?;
-            let op = Scatter { windows, update: Update::Replace, indices_are_sorted: false, unique_indices: false };
+            let op = Scatter {
+                windows,
+                update: Update::Replace,
+                indices_are_sorted: false,
+                unique_indices: false,
+            };
             self.builder.node1(Op::Scatter(op), &[x, indices, value])?
         };
         let shape = self.shape(whole);
@@ -377,7 +428,8 @@ impl Applier<'_> {
         Ok((parts, drops))
     }
 
-    /// The part that a tensor stands for. Reads are moved to the nearest position, so one that is known is static.
+    /// The part that a tensor stands for. Reads are moved to the nearest position, so one that is known is
+    /// static.
     fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Part, bool)> {
         let shape = self.shape(index.value);
         if shape.rank() > 1 {
@@ -433,7 +485,8 @@ impl Applier<'_> {
             Part::Known { start, size, step } => {
                 // Of a range backwards, whose values are reversed, the lowest.
                 let lowest = if step < 0 { start + 1 - size } else { start };
-                let literal = i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
+                let literal =
+                    i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
                 self.builder.literal(literal, false)
             }
             Part::Many(_) => unreachable!("many positions start nowhere"),
@@ -453,8 +506,8 @@ impl Applier<'_> {
         self.builder.node1(Op::DynamicUpdateSlice(DynamicUpdateSlice), &operands)
     }
 
-    /// Windows and indices of a scatter: ranges in a row are part of each window, several positions make several windows,
-    /// one for each combination.
+    /// Windows and indices of a scatter: ranges in a row are part of each window, several positions make
+    /// several windows, one for each combination.
     fn scattered(&mut self, parts: &[Part], drops: &[bool]) -> Result<(Windows, Value)> {
         let mut windows = Windows {
             window_dims: vec![],
@@ -490,8 +543,8 @@ impl Applier<'_> {
         Ok((windows, indices))
     }
 
-    /// Index vectors for all combinations of positions, along a last dimension: one element of each vector for each of
-    /// these values, which are 1-d and go along the dimension that they come with, or 0-d.
+    /// Index vectors for all combinations of positions, along a last dimension: one element of each vector
+    /// for each of these values, which are 1-d and go along the dimension that they come with, or 0-d.
     fn combinations(&mut self, values: Vec<(Value, Option<usize>)>, mut sizes: Vec<usize>) -> Result<Value> {
         let axis = Axis(sizes.len());
         sizes.push(1);
@@ -509,8 +562,9 @@ impl Applier<'_> {
         }
     }
 
-    /// Whether one gather at all combinations of positions costs less than one after the other along each dimension, in
-    /// this order. To find the place of a combination takes about as long as to move this many elements in between.
+    /// Whether one gather at all combinations of positions costs less than one after the other along each
+    /// dimension, in this order. To find the place of a combination takes about as long as to move this many
+    /// elements in between.
     fn picks_at_once(&self, x: Value, many: &[(usize, Value)]) -> bool {
         const ELEMENTS: f64 = 12.0;
         let mut sizes: Vec<f64> = self.aval(x).shape.iter().map(|&n| n as f64).collect();
@@ -632,7 +686,12 @@ mod tests {
     #[test]
     fn many_numbers_select_what_each_does() {
         let size = 100;
-        for numbers in [(1..=100).collect::<Vec<i32>>(), vec![7; 50], (1..=50).rev().map(|i| 2 * i).collect(), vec![3, 99, 1]] {
+        for numbers in [
+            (1..=100).collect::<Vec<i32>>(),
+            vec![7; 50],
+            (1..=50).rev().map(|i| 2 * i).collect(),
+            vec![3, 99, 1],
+        ] {
             let doubles: Vec<f64> = numbers.iter().map(|&x| x.into()).collect();
             let want = progression(numbers.iter().map(|x| x - 1).collect());
             assert_eq!(select(Numbers::Integers(&numbers), false, Axis(0), size).unwrap(), want);
@@ -647,12 +706,17 @@ mod tests {
 
     #[test]
     fn a_range_selects_what_its_numbers_do() {
-        for (first, last) in [(1, 5), (5, 1), (2, 3), (4, 4), (0, 3), (-1, 2), (3, 6), (-3, -1), (i64::from(i32::MIN), 1)] {
+        for (first, last) in
+            [(1, 5), (5, 1), (2, 3), (4, 4), (0, 3), (-1, 2), (3, 6), (-3, -1), (i64::from(i32::MIN), 1)]
+        {
             let step = if last < first { -1 } else { 1 };
-            let numbers: Vec<f64> = (0..=first.abs_diff(last).min(10)).map(|i| (first + step * i as i64) as f64).collect();
+            let numbers: Vec<f64> =
+                (0..=first.abs_diff(last).min(10)).map(|i| (first + step * i as i64) as f64).collect();
             let one_by_one = select(Numbers::Doubles(&numbers), true, Axis(0), 5);
             match select_range(first, last, 5) {
-                Some(selection) => assert_eq!(one_by_one.unwrap(), if first == last { range(3, 1, 1) } else { selection }),
+                Some(selection) => {
+                    assert_eq!(one_by_one.unwrap(), if first == last { range(3, 1, 1) } else { selection })
+                }
                 None => assert!(first < 0 || one_by_one.is_err()),
             }
         }
@@ -717,7 +781,8 @@ mod tests {
         );
         let shift = ["broadcast_in_dim", "max", "broadcast_in_dim", "sub"];
         assert_eq!(ops(|b| vec![index(b, [3].into())], false), [&shift[..], &["gather"]].concat());
-        // Writes at known positions replace a window; those of tensors may be out of bounds, so they are scattered.
+        // Writes at known positions replace a window; those of tensors may be out of bounds, so they are
+        // scattered.
         let window = ["broadcast_in_dim", "reshape", "dynamic_update_slice"];
         assert_eq!(ops(|_| vec![at(1)], true), window);
         assert_eq!(ops(|_| vec![at(1), back(-1)], true).last(), Some(&"dynamic_update_slice"));

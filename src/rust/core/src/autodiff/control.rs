@@ -24,13 +24,22 @@ fn marked(marks: &[bool]) -> Vec<usize> {
 }
 
 /// The gradients that are there, zeros for the others.
-fn filled(b: &mut Builder, gradients: &[Option<Value>], types: &[Aval], which: &[usize]) -> Result<Vec<Value>> {
+fn filled(
+    b: &mut Builder,
+    gradients: &[Option<Value>],
+    types: &[Aval],
+    which: &[usize],
+) -> Result<Vec<Value>> {
     which.iter().map(|&i| gradients[i].map_or_else(|| zeros(b, &types[i]), Ok)).collect()
 }
 
 /// Gradients of a branch's operands: again a branch, that computes what was taken anew and derives it.
 pub(super) fn pull_if(
-    b: &mut Builder, op: &If, operands: &[Value], gradients: &[Option<Value>], wanted: &[bool],
+    b: &mut Builder,
+    op: &If,
+    operands: &[Value],
+    gradients: &[Option<Value>],
+    wanted: &[bool],
 ) -> Result<Vec<Option<Value>>> {
     let types: Vec<Aval> = operands[1..].iter().map(|&v| b.graph().aval(v).clone()).collect();
     let outputs = output_types(&op.branches[0]);
@@ -71,7 +80,8 @@ pub(super) fn pull_if(
     Ok(out)
 }
 
-/// A part of a graph as one of its own: from values that are taken as given to others, with all that prints if `effects`.
+/// A part of a graph as one of its own: from values that are taken as given to others, with all that prints
+/// if `effects`.
 fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Result<Graph> {
     let mut b = Builder::default();
     let mut made: HashMap<Value, Value> = HashMap::new();
@@ -82,7 +92,9 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Resu
     let mut needed = vec![false; graph.values().count()];
     let mut stack: Vec<Value> = wanted.to_vec();
     if effects {
-        stack.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
+        stack.extend(
+            graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()),
+        );
     }
     while let Some(v) = stack.pop() {
         if !made.contains_key(&v) && !std::mem::replace(&mut needed[v.index()], true) {
@@ -111,7 +123,15 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Resu
 
 /// Whether a result holds nothing that the operands do not hold.
 fn is_move(op: &Op) -> bool {
-    matches!(op, Op::BroadcastInDim(_) | Op::Reshape(_) | Op::Transpose(_) | Op::Reverse(_) | Op::Fill(_) | Op::Iota(_))
+    matches!(
+        op,
+        Op::BroadcastInDim(_)
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Reverse(_)
+            | Op::Fill(_)
+            | Op::Iota(_)
+    )
 }
 
 /// How a scan is derived: what its body keeps at each step, and the loop that runs back.
@@ -122,8 +142,8 @@ pub(super) struct ScanRule {
     rest: Vec<usize>,
     /// Outputs beside the state that have gradients.
     stacked: Vec<usize>,
-    /// The loop that runs back. State: gradients of the state, then those of the other operands so far. Slices: gradients
-    /// of the stacked results, what was kept, the slices of the loop itself.
+    /// The loop that runs back. State: gradients of the state, then those of the other operands so far.
+    /// Slices: gradients of the stacked results, what was kept, the slices of the loop itself.
     back: Scan,
     /// What the loop kept, stacked.
     kept: Vec<Value>,
@@ -133,7 +153,10 @@ pub(super) struct ScanRule {
 impl ScanRule {
     /// Puts the loop into `b` so that it keeps what its derivative needs; gives its results and the rule.
     pub(super) fn record(
-        b: &mut Builder, op: &Scan, operands: &[Value], wanted: &[bool],
+        b: &mut Builder,
+        op: &Scan,
+        operands: &[Value],
+        wanted: &[bool],
     ) -> Result<(Vec<Value>, ScanRule)> {
         let body = &op.body;
         let (types, outputs) = (input_types(body), output_types(body));
@@ -169,14 +192,16 @@ impl ScanRule {
         let results = [&pulled[..state.len()], &to_rest, &to_along].concat();
         let both = both.finish(results.clone());
 
-        // Values of the body that its derivative reads. With checkpoints it reads the state alone and computes the others.
+        // Values of the body that its derivative reads. With checkpoints it reads the state alone and
+        // computes the others.
         let own = |v: &Value| v.index() < mark;
         let of_state = |v: &Value| inputs[..carried].contains(v);
         let mut kept: Vec<Value> = if op.checkpoint {
             inputs[..carried].to_vec()
         } else {
             // From the results back: rules may have made nodes that nothing uses.
-            let (mut read, mut seen, mut kept) = (results.clone(), vec![false; both.values().count()], vec![]);
+            let (mut read, mut seen, mut kept) =
+                (results.clone(), vec![false; both.values().count()], vec![]);
             while let Some(v) = read.pop() {
                 if std::mem::replace(&mut seen[v.index()], true) {
                     continue;
@@ -184,8 +209,13 @@ impl ScanRule {
                 match both.def(v) {
                     Def::Result(node, _) => {
                         let node = &both.nodes()[node];
-                        // What is only moved is no more than what it was made of, and costs nothing to make again.
-                        if own(&v) && !is_move(&node.op) { kept.push(v) } else { read.extend(&node.operands) }
+                        // What is only moved is no more than what it was made of, and costs nothing to make
+                        // again.
+                        if own(&v) && !is_move(&node.op) {
+                            kept.push(v)
+                        } else {
+                            read.extend(&node.operands)
+                        }
                     }
                     Def::Input(_) if of_state(&v) => kept.push(v),
                     _ => {}
@@ -198,7 +228,9 @@ impl ScanRule {
 
         let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), true)?;
         let slices = &inputs[carried..carried + sliced];
-        let given = [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]].concat();
+        let given =
+            [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]]
+                .concat();
         let back = Scan {
             body: Arc::new(part(&both, &given, &results, false)?),
             carried: state.len() + rest.len(),
@@ -214,7 +246,11 @@ impl ScanRule {
 
     /// Gradients of the operands.
     pub(super) fn pull(
-        &self, b: &mut Builder, operands: &[Value], results: &[Value], gradients: &[Option<Value>],
+        &self,
+        b: &mut Builder,
+        operands: &[Value],
+        results: &[Value],
+        gradients: &[Option<Value>],
     ) -> Result<Vec<Option<Value>>> {
         let type_of = |b: &Builder, v: Value| b.graph().aval(v).clone();
         let types: Vec<Aval> = results.iter().map(|&v| type_of(b, v)).collect();

@@ -1,8 +1,8 @@
 //! Reverse-mode derivatives: a program becomes nodes of a graph, and then so do the gradients of its inputs.
 //!
-//! The rules are those of the ops ([`Op::pull`](crate::ops::Op::pull)). What they make are nodes like any other, so that
-//! the gradient of a gradient needs nothing more. Only nodes between the inputs that are asked for and the outputs are
-//! looked at: an op without a rule is no obstacle elsewhere.
+//! The rules are those of the ops ([`Op::pull`](crate::ops::Op::pull)). What they make are nodes like any
+//! other, so that the gradient of a gradient needs nothing more. Only nodes between the inputs that are asked
+//! for and the outputs are looked at: an op without a rule is no obstacle elsewhere.
 
 mod control;
 mod depends;
@@ -35,12 +35,18 @@ pub fn is_differentiable(dtype: DType) -> bool {
 }
 
 impl<'g> Tape<'g> {
-    /// Copies the nodes of a graph without constants into `builder`, with these values in place of its inputs; `wrt` are
-    /// the numbers of the inputs to derive by.
+    /// Copies the nodes of a graph without constants into `builder`, with these values in place of its
+    /// inputs; `wrt` are the numbers of the inputs to derive by.
     ///
     /// # Errors
-    /// Those of [`Builder::node`]: none if the values have the types of the inputs. Those of the rules for loops.
-    pub fn record(builder: &mut Builder, graph: &'g Graph, inputs: &[Value], wrt: &[usize]) -> Result<Tape<'g>> {
+    /// Those of [`Builder::node`]: none if the values have the types of the inputs. Those of the rules for
+    /// loops.
+    pub fn record(
+        builder: &mut Builder,
+        graph: &'g Graph,
+        inputs: &[Value],
+        wrt: &[usize],
+    ) -> Result<Tape<'g>> {
         let count = graph.values().count();
         let mut marks = vec![false; graph.inputs().len()];
         wrt.iter().for_each(|&i| marks[i] = true);
@@ -68,7 +74,8 @@ impl<'g> Tape<'g> {
                                 results
                             }
                             Op::Custom(op) if wanted.contains(&true) => {
-                                let mut all = builder.inline(&op.forward, &op.operands(&op.forward, &operands))?;
+                                let mut all =
+                                    builder.inline(&op.forward, &op.operands(&op.forward, &operands))?;
                                 residuals.insert(number, all.split_off(node.results.len()));
                                 all
                             }
@@ -87,12 +94,17 @@ impl<'g> Tape<'g> {
         self.graph.outputs().iter().map(|v| self.values[v.index()]).collect()
     }
 
-    /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for gradients of the
-    /// outputs (`None` is 0). They have the types of the inputs.
+    /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for
+    /// gradients of the outputs (`None` is 0). They have the types of the inputs.
     ///
     /// # Errors
     /// [`Error::NoGradient`](crate::error::Error::NoGradient) if an op on the way has no rule.
-    pub fn pull(&self, builder: &mut Builder, gradients: &[Option<Value>], wrt: &[usize]) -> Result<Vec<Value>> {
+    pub fn pull(
+        &self,
+        builder: &mut Builder,
+        gradients: &[Option<Value>],
+        wrt: &[usize],
+    ) -> Result<Vec<Value>> {
         let (count, depends) = (self.values.len(), &self.depends);
         let mut sums: Vec<Option<Value>> = table(None, count);
         for (v, g) in self.graph.outputs().iter().zip(gradients) {
@@ -136,9 +148,8 @@ impl<'g> Tape<'g> {
                 let aval = self.graph.aval(input);
                 match sums[input.index()] {
                     Some(g) if builder.graph().aval(g).ambiguous == aval.ambiguous => Ok(g),
-                    Some(g) => {
-                        builder.node1(Op::Convert(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }), &[g])
-                    }
+                    Some(g) => builder
+                        .node1(Op::Convert(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }), &[g]),
                     None => zeros(builder, aval),
                 }
             })
@@ -149,7 +160,12 @@ impl<'g> Tape<'g> {
 impl Tape<'_> {
     /// Gradients as the user's function gives them.
     fn pull_custom(
-        &self, builder: &mut Builder, op: &Custom, number: usize, operands: &[Value], gradients: &[Option<Value>],
+        &self,
+        builder: &mut Builder,
+        op: &Custom,
+        number: usize,
+        operands: &[Value],
+        gradients: &[Option<Value>],
     ) -> Result<Vec<Option<Value>>> {
         let mut inputs = self.residuals.get(&number).cloned().unwrap_or_default();
         for (v, g) in self.graph.nodes()[number].results.iter().zip(gradients) {

@@ -6,8 +6,8 @@ use crate::stop;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// The R vector that a tensor of some dtype becomes unless another one is asked for: the narrowest type that holds all
-/// its values, up to doubles and pairs of them.
+/// The R vector that a tensor of some dtype becomes unless another one is asked for: the narrowest type that
+/// holds all its values, up to doubles and pairs of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Natural {
     /// A logical vector.
@@ -49,11 +49,11 @@ impl Loss {
     }
 }
 
-/// Any dtype as doubles. Narrower floats widen exactly, NaN keeps its payload in f64, booleans are 0 and 1. Only
-/// integers of more than 53 bits can be `rounded`. `bytes` may be unaligned.
+/// Any dtype as doubles. Narrower floats widen exactly, NaN keeps its payload in f64, booleans are 0 and 1.
+/// Only integers of more than 53 bits can be `rounded`. `bytes` may be unaligned.
 ///
-/// Of complex numbers this function and the next ones give the real part, which they do not count as a loss: the R glue
-/// refuses complex tensors before it calls any of them.
+/// Of complex numbers this function and the next ones give the real part, which they do not count as a loss:
+/// the R glue refuses complex tensors before it calls any of them.
 ///
 /// # Panics
 /// If `bytes` does not hold as many elements as `out`; so do all functions here.
@@ -69,8 +69,9 @@ pub fn export_doubles(dtype: DType, bytes: &[u8], out: &mut [f64]) -> Loss {
     })
 }
 
-/// Any dtype as integers of 32 bits, with the rules of `as.integer()`: floats lose their fraction, NaN is `NA`, what is
-/// out of range is `NA` and counted. `na` counts the smallest i32, which R takes for `NA`. `bytes` may be unaligned.
+/// Any dtype as integers of 32 bits, with the rules of `as.integer()`: floats lose their fraction, NaN is
+/// `NA`, what is out of range is `NA` and counted. `na` counts the smallest i32, which R takes for `NA`.
+/// `bytes` may be unaligned.
 pub fn export_integers(dtype: DType, bytes: &[u8], out: &mut [i32]) -> Loss {
     dispatch!(dtype, T => {
         let mut loss = Loss::default();
@@ -85,8 +86,8 @@ pub fn export_integers(dtype: DType, bytes: &[u8], out: &mut [i32]) -> Loss {
     })
 }
 
-/// Any dtype as logicals, with the rules of `as.logical()`: what is not zero is `TRUE`, NaN is `NA`. Nothing counts as
-/// lost. `bytes` may be unaligned.
+/// Any dtype as logicals, with the rules of `as.logical()`: what is not zero is `TRUE`, NaN is `NA`. Nothing
+/// counts as lost. `bytes` may be unaligned.
 pub fn export_logicals(dtype: DType, bytes: &[u8], out: &mut [i32]) {
     dispatch!(dtype, T => {
         each::<T, i32>(bytes, out, |x| match x.is_missing() {
@@ -96,8 +97,8 @@ pub fn export_logicals(dtype: DType, bytes: &[u8], out: &mut [i32]) {
     })
 }
 
-/// Any dtype as the 64-bit integers of package bit64, with the rules of [`export_integers`]: `na` counts the smallest
-/// i64, `out_of_range` (for integers) the ui64 from 2^63 on. `bytes` may be unaligned.
+/// Any dtype as the 64-bit integers of package bit64, with the rules of [`export_integers`]: `na` counts the
+/// smallest i64, `out_of_range` (for integers) the ui64 from 2^63 on. `bytes` may be unaligned.
 pub fn export_integer64(dtype: DType, bytes: &[u8], out: &mut [i64]) -> Loss {
     dispatch!(dtype, T => {
         let mut loss = Loss::default();
@@ -112,8 +113,8 @@ pub fn export_integer64(dtype: DType, bytes: &[u8], out: &mut [i64]) -> Loss {
     })
 }
 
-/// Any dtype as complex numbers: c128 bit for bit, c64 widened exactly; the rest as in [`export_doubles`], with an
-/// imaginary part of 0. `bytes` may be unaligned.
+/// Any dtype as complex numbers: c128 bit for bit, c64 widened exactly; the rest as in [`export_doubles`],
+/// with an imaginary part of 0. `bytes` may be unaligned.
 pub fn export_complex(dtype: DType, bytes: &[u8], out: &mut [Complex<f64>]) -> Loss {
     dispatch!(dtype, T => {
         let mut loss = Loss::default();

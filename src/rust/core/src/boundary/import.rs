@@ -14,8 +14,8 @@ const LISTED: usize = 5;
 /// Characters of a user's string that an error repeats.
 const QUOTED: usize = 40;
 
-/// Data as R holds it. `NA` is [`NA_INTEGER`] among integers and logicals, [`NA_INTEGER64`] among 64-bit integers, and
-/// `None` among strings.
+/// Data as R holds it. `NA` is [`NA_INTEGER`] among integers and logicals, [`NA_INTEGER64`] among 64-bit
+/// integers, and `None` among strings.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     /// A double vector.
@@ -62,21 +62,22 @@ pub enum Filling {
     Row,
 }
 
-/// Converts data to the elements of a tensor of this dtype and shape, dense and column-major in `out`. Data of length 1
-/// is repeated.
+/// Converts data to the elements of a tensor of this dtype and shape, dense and column-major in `out`. Data
+/// of length 1 is repeated.
 ///
-/// Numbers round to the nearest float, beyond its range to an infinity; NaN keeps its payload in f64, so `NA_real_`
-/// comes back as such. Complex dtypes take both parts by the rules of floats (c128 bit for bit, so `NA_complex_` comes
-/// back), and real data with an imaginary part of 0. For all other dtypes values must be there exactly: whole, and in
-/// range (0 and 1 for i1). Strings are decimal integers for integer dtypes, of any number of digits; numbers, `Inf` and
-/// `NaN` for floats; `TRUE` and `FALSE` for i1. `NA` that is neither a double nor complex is refused by floats and
-/// complex dtypes too, where it would turn into a number that R no longer knows as missing.
+/// Numbers round to the nearest float, beyond its range to an infinity; NaN keeps its payload in f64, so
+/// `NA_real_` comes back as such. Complex dtypes take both parts by the rules of floats (c128 bit for bit, so
+/// `NA_complex_` comes back), and real data with an imaginary part of 0. For all other dtypes values must be
+/// there exactly: whole, and in range (0 and 1 for i1). Strings are decimal integers for integer dtypes, of
+/// any number of digits; numbers, `Inf` and `NaN` for floats; `TRUE` and `FALSE` for i1. `NA` that is neither
+/// a double nor complex is refused by floats and complex dtypes too, where it would turn into a number that R
+/// no longer knows as missing.
 ///
 /// # Errors
-/// [`Error::Arg`] for complex data and a dtype that is not, for strings and a complex dtype, and for strings that are no
-/// numbers; [`Error::DataLength`] if lengths disagree; [`Error::MissingValue`] for `NA` (and NaN, unless a float or
-/// complex dtype takes it); [`Error::Unrepresentable`] for values that the dtype does not have. `out` is unspecified
-/// then.
+/// [`Error::Arg`] for complex data and a dtype that is not, for strings and a complex dtype, and for strings
+/// that are no numbers; [`Error::DataLength`] if lengths disagree; [`Error::MissingValue`] for `NA` (and NaN,
+/// unless a float or complex dtype takes it); [`Error::Unrepresentable`] for values that the dtype does not
+/// have. `out` is unspecified then.
 ///
 /// # Panics
 /// If `out` is not aligned, or has not the bytes of the tensor.
@@ -90,8 +91,8 @@ pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, ou
     dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
 }
 
-/// Refuses what no value could make right: an imaginary part that would be lost, and the many spellings of complex
-/// numbers as text, which R knows how to read.
+/// Refuses what no value could make right: an imaginary part that would be lost, and the many spellings of
+/// complex numbers as text, which R knows how to read.
 fn check_kinds(source: &Source, dtype: DType) -> Result<()> {
     let (expected, got, hint) = match source {
         Source::Complexes(_) if !dtype.is_complex() => (
@@ -231,7 +232,8 @@ impl Refused {
         }
     }
 
-    /// One error at a time: what is no number at all comes first, then what is missing, then what does not fit.
+    /// One error at a time: what is no number at all comes first, then what is missing, then what does not
+    /// fit.
     fn into_error(self, source: &Source, dtype: DType) -> Error {
         let [missing, unrepresentable, not_numbers] = self.all;
         let positions = |places: &Places| places.first.iter().map(|&i| i + 1).collect::<Vec<_>>();
@@ -363,7 +365,8 @@ mod tests {
                 for x in [lowest as f64, -0.0, 0.0, 1.0] {
                     assert_eq!(try_one(x).unwrap(), [<T as Element>::from_f64(x)], "{x} into {dtype}");
                 }
-                // The largest 64-bit integers are no doubles: the next one above is out of range, the next below is not.
+                // The largest 64-bit integers are no doubles: the next one above is out of range, the next
+                // below is not.
                 let top = if dtype.bits() == 64 { next_down(highest as f64) } else { highest as f64 };
                 assert_eq!(try_one(top).unwrap()[0].convert::<f64>(), top, "{dtype}");
                 let above = if dtype.bits() == 64 { highest as f64 } else { (highest + 1) as f64 };

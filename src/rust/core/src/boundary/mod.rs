@@ -1,15 +1,16 @@
 //! Between R's vectors and the bytes of a tensor, without R: plain slices on both sides.
 //!
-//! Nothing is lost in silence. A value that the dtype cannot hold is an error on the way in ([`import`]), and is counted
-//! on the way out ([`Loss`]), for the caller to warn of. Tensors are dense and column-major on both sides, as R's arrays
-//! are. Knows nothing of graphs or ops.
+//! Nothing is lost in silence. A value that the dtype cannot hold is an error on the way in ([`import`]), and
+//! is counted on the way out ([`Loss`]), for the caller to warn of. Tensors are dense and column-major on
+//! both sides, as R's arrays are. Knows nothing of graphs or ops.
 
 mod export;
 mod import;
 mod target;
 
 pub use export::{
-    export_complex, export_doubles, export_integer64, export_integers, export_logicals, natural, Loss, Natural,
+    export_complex, export_doubles, export_integer64, export_integers, export_logicals, natural, Loss,
+    Natural,
 };
 pub use import::{import, Filling, Source};
 

@@ -1,5 +1,5 @@
-//! What an element type takes of a number of R, and how it rounds. One element at a time; vectors are the business of
-//! `import`.
+//! What an element type takes of a number of R, and how it rounds. One element at a time; vectors are the
+//! business of `import`.
 
 use crate::dtype::{Bool, Element};
 use half::{bf16, f16};
@@ -37,8 +37,8 @@ macro_rules! integers {
                 if x.is_nan() {
                     return Err(Refusal::Missing);
                 }
-                // `as` truncates and saturates, which shows on the way back; but the largest 64-bit integers go back to
-                // the next power of two, which is out of range itself.
+                // `as` truncates and saturates, which shows on the way back; but the largest 64-bit integers
+                // go back to the next power of two, which is out of range itself.
                 let y = x as $type;
                 let in_range = <$type>::BITS <= 32 || x < <$type>::MAX as f64;
                 if y as f64 == x && in_range {
@@ -92,8 +92,8 @@ macro_rules! halves {
                 Ok(<$type as Element>::from_f64(x))
             }
 
-            // By way of f64, there being no parser of 16-bit floats: rounds twice only what is halfway between two of
-            // them up to its 17th digit.
+            // By way of f64, there being no parser of 16-bit floats: rounds twice only what is halfway
+            // between two of them up to its 17th digit.
             fn from_text(x: &str) -> Result<$type, Refusal> {
                 f64::from_text(x).and_then(Target::from_double)
             }
@@ -156,7 +156,8 @@ mod tests {
         x.iter().map(|&x| T::from_double(x).unwrap()).collect()
     }
 
-    /// Every finite value of a 16-bit float from 0 up, and what follows the largest if the exponent had no end.
+    /// Every finite value of a 16-bit float from 0 up, and what follows the largest if the exponent had no
+    /// end.
     fn steps<T: Target>() -> Vec<f64> {
         let all = (0..=u16::MAX >> 1).map(|bits| T::from_bytes(&bits.to_ne_bytes()).convert::<f64>());
         let mut steps: Vec<f64> = all.take_while(|x| x.is_finite()).collect();

@@ -1,4 +1,5 @@
-//! The Rust side of a dtype: traits that element types implement, so that a kernel is written once for all of them.
+//! The Rust side of a dtype: traits that element types implement, so that a kernel is written once for all of
+//! them.
 
 use super::DType;
 use half::{bf16, f16};
@@ -13,7 +14,8 @@ pub trait HasDType {
     const DTYPE: DType;
 }
 
-/// A boolean as tensors store it: one byte, 0 is false. Any other byte reads as true, so no bit pattern is invalid.
+/// A boolean as tensors store it: one byte, 0 is false. Any other byte reads as true, so no bit pattern is
+/// invalid.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub struct Bool(u8);
@@ -50,9 +52,9 @@ impl Debug for Bool {
 
 /// An element of a tensor. Plain bytes: every bit pattern is a value.
 ///
-/// The `as_*` and `from_*` methods are the conversion rules of `nv_convert()`: float to integer truncates toward zero,
-/// saturates, and turns NaN into 0; integer to narrower integer wraps; anything non-zero (NaN included) is TRUE;
-/// numbers round to the nearest float, ties to even.
+/// The `as_*` and `from_*` methods are the conversion rules of `nv_convert()`: float to integer truncates
+/// toward zero, saturates, and turns NaN into 0; integer to narrower integer wraps; anything non-zero (NaN
+/// included) is TRUE; numbers round to the nearest float, ties to even.
 pub trait Element: HasDType + Copy + PartialEq + Debug + Default + Send + Sync + 'static {
     /// Converts to any other element type by the rules above.
     fn convert<T: Element>(self) -> T;
@@ -70,7 +72,8 @@ pub trait Element: HasDType + Copy + PartialEq + Debug + Default + Send + Sync +
     fn from_c128(x: Complex<f64>) -> Self {
         Self::from_f64(x.re)
     }
-    /// Whether it is less; FALSE is less than TRUE. Complex numbers have no order, NaN is in none: always false.
+    /// Whether it is less; FALSE is less than TRUE. Complex numbers have no order, NaN is in none: always
+    /// false.
     fn lt(self, y: Self) -> bool;
     /// Whether it is less or equal; as [`Element::lt`].
     fn le(self, y: Self) -> bool;
@@ -119,7 +122,8 @@ impl Element for Bool {
     const HIGHEST: Bool = Bool::TRUE;
 }
 
-// `as` is exactly the rule here: int -> int wraps, float -> int saturates with NaN -> 0, int -> float rounds to even.
+// `as` is exactly the rule here: int -> int wraps, float -> int saturates with NaN -> 0, int -> float rounds
+// to even.
 macro_rules! number {
     ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr;)+) => {$(
         impl Element for $type {
@@ -166,10 +170,10 @@ number! {
     f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
 }
 
-/// Rounds to an f32 from which a 16-bit float rounds as from the double itself: a result that is not exact ends in an odd
-/// bit, so that it is neither a number of 16 bits nor halfway between two. `half`'s own conversion of doubles drops their
-/// low bits, or goes by the nearest f32 (depending on the processor), and either makes halfway cases of numbers that are
-/// not.
+/// Rounds to an f32 from which a 16-bit float rounds as from the double itself: a result that is not exact
+/// ends in an odd bit, so that it is neither a number of 16 bits nor halfway between two. `half`'s own
+/// conversion of doubles drops their low bits, or goes by the nearest f32 (depending on the processor), and
+/// either makes halfway cases of numbers that are not.
 pub(crate) fn odd(x: f64) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
@@ -424,8 +428,8 @@ int! {
     u64, u64, i64, false;
 }
 
-/// A float of any width. Those of 16 bits have no arithmetic: ops compute on them in f32 and round each result once, and
-/// without these methods none can round twice.
+/// A float of any width. Those of 16 bits have no arithmetic: ops compute on them in f32 and round each
+/// result once, and without these methods none can round twice.
 pub trait Real: Element + PartialOrd {
     /// What sums and products of many are accumulated in.
     type Wide: Float;

@@ -1,7 +1,7 @@
 //! Element types: their names, kinds, widths, and the Rust type that holds an element of each.
 //!
-//! One row of `dtypes!` per dtype; everything else (names, parsing, classes, dispatch from a run-time dtype to a
-//! compile-time type) is derived from it. Knows nothing of tensors.
+//! One row of `dtypes!` per dtype; everything else (names, parsing, classes, dispatch from a run-time dtype
+//! to a compile-time type) is derived from it. Knows nothing of tensors.
 
 mod element;
 pub mod promote;

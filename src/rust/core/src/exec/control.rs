@@ -1,5 +1,5 @@
-//! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is read while the
-//! other is written; nothing is allocated while a loop runs.
+//! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is
+//! read while the other is written; nothing is allocated while a loop runs.
 
 use super::run::{Executable, Output, Scratch};
 use super::scatter::Combiner;
@@ -57,7 +57,8 @@ impl Control {
     /// Those of [`Executable::compile`].
     pub fn compile(op: &Op) -> Result<Option<Control>> {
         let program = |region: &Region| Executable::region(region).map(Box::new);
-        let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
+        let types =
+            |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
         Ok(match op {
             Op::If(op) => Some(Control::If([*program(&op.branches[0])?, *program(&op.branches[1])?])),
             Op::While(op) => {
@@ -125,14 +126,17 @@ impl Control {
             Control::If(branches) => {
                 let first = branches[0].graph().inputs().len();
                 let holds = operands[0][0] != 0;
-                let (branch, inputs) =
-                    if holds { (&branches[0], &operands[1..1 + first]) } else { (&branches[1], &operands[1 + first..]) };
+                let (branch, inputs) = if holds {
+                    (&branches[0], &operands[1..1 + first])
+                } else {
+                    (&branches[1], &operands[1 + first..])
+                };
                 let results = results.iter_mut().map(|out| Output::Fresh(out.data));
                 branch.run_each(inputs.iter().copied(), results)
             }
-            Control::While(cond, body, carried) => {
-                carried.with(results.len(), |buffers| repeat_while([cond, body], carried, buffers, operands, results))
-            }
+            Control::While(cond, body, carried) => carried.with(results.len(), |buffers| {
+                repeat_while([cond, body], carried, buffers, operands, results)
+            }),
             Control::Scan(body, op, carried) => {
                 carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results))
             }
@@ -154,7 +158,9 @@ impl Carried {
     }
 
     fn allocate(&self, length: usize) -> Buffers {
-        let zeroed = |types: &[Aval], n: usize| types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect();
+        let zeroed = |types: &[Aval], n: usize| {
+            types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect()
+        };
         let [state, read, written] = &self.types;
         Buffers {
             state: [zeroed(state, 1), zeroed(state, 1)],
@@ -165,8 +171,8 @@ impl Carried {
         }
     }
 
-    /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of R, gets some of
-    /// its own.
+    /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of
+    /// R, gets some of its own.
     fn with(&self, length: usize, run: impl FnOnce(&mut Buffers)) {
         match self.buffers.try_borrow_mut() {
             Ok(mut buffers) => run(&mut buffers),
@@ -175,8 +181,8 @@ impl Carried {
     }
 }
 
-/// The body of a loop, then its condition for what the body made, as the last output: what both compute of numbers is
-/// computed together. Inputs: the state, what else the body reads, what else the condition reads.
+/// The body of a loop, then its condition for what the body made, as the last output: what both compute of
+/// numbers is computed together. Inputs: the state, what else the body reads, what else the condition reads.
 fn tested(op: &While) -> Result<Graph> {
     let mut b = Builder::default();
     let enter = |b: &mut Builder, region: &Region, from: usize| -> Vec<Value> {
@@ -194,14 +200,19 @@ struct Numbers {
     scratch: Scratch,
 }
 
-/// Sets the state to what it is at first, and puts it into memory with scratch memory of `registers` bytes of registers.
+/// Sets the state to what it is at first, and puts it into memory with scratch memory of `registers` bytes of
+/// registers.
 fn enter<'a>(
-    memory: &mut Memory<'a>, state: &'a mut [Vec<AlignedBytes>; 2], scratch: &'a mut AlignedBytes, registers: usize,
+    memory: &mut Memory<'a>,
+    state: &'a mut [Vec<AlignedBytes>; 2],
+    scratch: &'a mut AlignedBytes,
+    registers: usize,
     init: &[&[u8]],
 ) -> Numbers {
     let [first, second] = state;
     first.iter_mut().zip(init).for_each(|(buffer, bytes)| stop::copy(bytes, buffer.as_mut_slice()));
-    let state = [first, second].map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
+    let state = [first, second]
+        .map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
     let buffer = memory.add_write(scratch.as_mut_slice());
     Numbers { state, scratch: Scratch { buffer, taken: registers } }
 }
@@ -230,38 +241,49 @@ fn leave(memory: &Memory, state: &[usize], results: &mut [ViewMut]) {
 }
 
 fn repeat_while(
-    [cond, body]: [&Executable; 2], carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]],
+    [cond, body]: [&Executable; 2],
+    carried: &Carried,
+    buffers: &mut Buffers,
+    operands: &[&[u8]],
     results: &mut [ViewMut],
 ) {
     let n = results.len();
     let (init, rest) = operands.split_at(n);
     let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
     let Buffers { state, scratch, .. } = buffers;
-    with_arena(cond, |cond_arena| with_arena(body, |body_arena| {
-        let mut go_on = [0];
-        let mut memory = Memory::with_capacity(2 * n + rest.len() + 6);
-        let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
-        let test = memory.add_write(&mut go_on);
-        let (of_cond, of_body) = (own(&mut memory, cond, cond_arena), own(&mut memory, body, body_arena));
-        let (for_cond, for_body) = (add_reads(&mut memory, for_cond), add_reads(&mut memory, for_body));
-        // One after the other, from one state to the other and back.
-        let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
-            let repeated = [&of_body, &state[from][..], &for_body, &for_cond, &state[to], &[test]].concat();
-            body.repeated(&mut memory, repeated, &mut scratch)
-        });
-        let first = [&of_cond, &state[0][..], &for_cond, &[test]].concat();
-        cond.repeated(&mut memory, first, &mut scratch).run(&mut memory);
-        let mut turn = 0;
-        while memory.bytes(test)[0] != 0 {
-            turns[turn].run(&mut memory);
-            turn = 1 - turn;
-        }
-        leave(&memory, &state[turn], results);
-    }))
+    with_arena(cond, |cond_arena| {
+        with_arena(body, |body_arena| {
+            let mut go_on = [0];
+            let mut memory = Memory::with_capacity(2 * n + rest.len() + 6);
+            let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
+            let test = memory.add_write(&mut go_on);
+            let (of_cond, of_body) = (own(&mut memory, cond, cond_arena), own(&mut memory, body, body_arena));
+            let (for_cond, for_body) = (add_reads(&mut memory, for_cond), add_reads(&mut memory, for_body));
+            // One after the other, from one state to the other and back.
+            let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
+                let repeated =
+                    [&of_body, &state[from][..], &for_body, &for_cond, &state[to], &[test]].concat();
+                body.repeated(&mut memory, repeated, &mut scratch)
+            });
+            let first = [&of_cond, &state[0][..], &for_cond, &[test]].concat();
+            cond.repeated(&mut memory, first, &mut scratch).run(&mut memory);
+            let mut turn = 0;
+            while memory.bytes(test)[0] != 0 {
+                turns[turn].run(&mut memory);
+                turn = 1 - turn;
+            }
+            leave(&memory, &state[turn], results);
+        })
+    })
 }
 
 fn scan(
-    body: &Executable, op: &Scan, carried: &Carried, buffers: &mut Buffers, operands: &[&[u8]], results: &mut [ViewMut],
+    body: &Executable,
+    op: &Scan,
+    carried: &Carried,
+    buffers: &mut Buffers,
+    operands: &[&[u8]],
+    results: &mut [ViewMut],
 ) {
     let (init, rest) = operands.split_at(op.carried);
     let (sliced, rest) = rest.split_at(op.sliced);
@@ -269,7 +291,8 @@ fn scan(
     let [_, read_types, written_types] = &carried.types;
     let Buffers { state, read, written, scratch, stacked } = buffers;
     with_arena(body, |arena| {
-        let mut memory = Memory::with_capacity(2 * op.carried + sliced.len() + rest.len() + written.len() + 3);
+        let mut memory =
+            Memory::with_capacity(2 * op.carried + sliced.len() + rest.len() + written.len() + 3);
         let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
         let of_body = own(&mut memory, body, arena);
         let read: Vec<usize> = read.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect();
@@ -286,7 +309,8 @@ fn scan(
             }
             turns[step % 2].run(&mut memory);
             for ((aval, all), &buffer) in written_types.iter().zip(stacked.iter_mut()).zip(&written) {
-                all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()].copy_from_slice(memory.bytes(buffer));
+                all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]
+                    .copy_from_slice(memory.bytes(buffer));
             }
         }
         leave(&memory, &state[op.length % 2], last);

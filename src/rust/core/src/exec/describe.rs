@@ -1,7 +1,7 @@
-//! What a plan does, for people: its steps, what is computed together, how many bytes move, about how long it takes, and
-//! the memory that it needs.
+//! What a plan does, for people: its steps, what is computed together, how many bytes move, about how long it
+//! takes, and the memory that it needs.
 
-use super::plan::{Action, Plan, Place, Step, ARENA};
+use super::plan::{Action, Place, Plan, Step, ARENA};
 use super::run::Executable;
 use super::tile::Load;
 use crate::graph::Operation;
@@ -9,7 +9,8 @@ use crate::kernels::memory::Span;
 use crate::ops::Op;
 use crate::tensor::Aval;
 
-/// Picoseconds for a byte that is read or written by an op that runs alone: 12 GB/s, what one core moves from and to memory.
+/// Picoseconds for a byte that is read or written by an op that runs alone: 12 GB/s, what one core moves from
+/// and to memory.
 const BYTE: usize = 80;
 
 /// Picoseconds for a multiplication with an addition of a dense product, in doubles: one core at 40 GFLOP/s.
@@ -20,7 +21,8 @@ const PRODUCT: usize = 50;
 pub struct Line {
     /// Where it is: `2`, or `2.body.1` for the first step of the body of a loop that is step 2.
     pub place: String,
-    /// What it is: `group`, `copy`, the op's name for one that runs alone, or `program` for the part of a branch or loop.
+    /// What it is: `group`, `copy`, the op's name for one that runs alone, or `program` for the part of a
+    /// branch or loop.
     pub kind: String,
     /// Names of the ops, in order.
     pub ops: Vec<&'static str>,
@@ -34,7 +36,8 @@ pub struct Line {
     pub read: usize,
     /// Bytes written to memory.
     pub written: usize,
-    /// Estimated time in picoseconds on one core; of a loop that of one repetition, of a branch that of its slower side.
+    /// Estimated time in picoseconds on one core; of a loop that of one repetition, of a branch that of its
+    /// slower side.
     pub picoseconds: usize,
     /// Number of pieces that threads share, at most; 1 for what stays on one core.
     pub pieces: usize,
@@ -54,9 +57,14 @@ impl Executable {
         let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let own = || lines.iter().filter(|line| !line.place.contains('.'));
         let steps = if own().count() == 1 { "1 step".into() } else { format!("{} steps", own().count()) };
-        let (read, written) = own().fold((0, 0), |(read, written), line| (read + line.read, written + line.written));
+        let (read, written) =
+            own().fold((0, 0), |(read, written), line| (read + line.read, written + line.written));
         let scratch = amount(self.held_bytes());
-        text += &format!("{steps}, {} read, {} written, {scratch} of scratch memory\n", amount(read), amount(written));
+        text += &format!(
+            "{steps}, {} read, {} written, {scratch} of scratch memory\n",
+            amount(read),
+            amount(written)
+        );
         text
     }
 }
@@ -103,7 +111,15 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
             let inside = format!("{place}.{name}");
             let first = lines.len();
             let header = Line { place: inside.clone(), kind: "program".into(), ..lines[at].clone() };
-            lines.push(Line { ops: vec![], elements: 0, tile: 0, read: 0, written: 0, in_place: false, ..header });
+            lines.push(Line {
+                ops: vec![],
+                elements: 0,
+                tile: 0,
+                read: 0,
+                written: 0,
+                in_place: false,
+                ..header
+            });
             write(program.plan(), &format!("{inside}."), lines);
             let own = |line: &&Line| line.place.matches('.').count() == inside.matches('.').count() + 1;
             let sum: usize = lines[first + 1..].iter().filter(own).map(|line| line.picoseconds).sum();
@@ -125,12 +141,25 @@ fn line(step: &Step, place: String) -> Line {
     };
     let read = step.operands.iter().enumerate().map(operand).sum();
     let written = step.results.iter().map(|(_, span)| span.range.len()).sum();
-    let size = |values: &mut dyn Iterator<Item = &Aval>| values.map(|aval| aval.shape.size()).max().unwrap_or(0);
-    let elements = size(&mut step.results.iter().map(|(aval, _)| aval)).max(size(&mut step.operands.iter().map(|(aval, _)| aval)));
+    let size =
+        |values: &mut dyn Iterator<Item = &Aval>| values.map(|aval| aval.shape.size()).max().unwrap_or(0);
+    let elements = size(&mut step.results.iter().map(|(aval, _)| aval))
+        .max(size(&mut step.operands.iter().map(|(aval, _)| aval)));
     let lies = |span: &Span| step.operands.iter().any(|(_, place)| place.span == *span);
     let in_place = step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
     let moved = BYTE * (read + written);
-    let one = Line { place, kind: String::new(), ops: vec![], elements, tile: 0, in_place, read, written, picoseconds: moved, pieces: 1 };
+    let one = Line {
+        place,
+        kind: String::new(),
+        ops: vec![],
+        elements,
+        tile: 0,
+        in_place,
+        read,
+        written,
+        picoseconds: moved,
+        pieces: 1,
+    };
     match &step.action {
         Action::Copy => Line { kind: "copy".into(), ..one },
         // What it carries is copied once; its programs are added to this.

@@ -1,28 +1,31 @@
 //! Which nodes are computed together.
 //!
-//! A *unit* is what is done at one time: a node by itself, or a group of elementwise nodes on equally many elements, which
-//! go tile by tile from the inputs of the group to its outputs. What is used in its group alone is never in memory.
+//! A *unit* is what is done at one time: a node by itself, or a group of elementwise nodes on equally many
+//! elements, which go tile by tile from the inputs of the group to its outputs. What is used in its group
+//! alone is never in memory.
 //!
-//! Units stand in an order of execution from the start. A node goes to a unit in which, or before which, all is made that
-//! it reads; so no order can become circular. A second walk, backwards, moves a node to the group of those who read it if
-//! its first place only meant that its result had to be kept.
+//! Units stand in an order of execution from the start. A node goes to a unit in which, or before which, all
+//! is made that it reads; so no order can become circular. A second walk, backwards, moves a node to the
+//! group of those who read it if its first place only meant that its result had to be kept.
 //!
-//! A reduction of elements that lie side by side is part of a group: it folds the tiles as they are made, in the order and
-//! with the partial results that it has alone. If its segments are short enough for a tile to be whole ones (`rows`), then
-//! what they are folded into is in a register too: it can be computed on there, an element for each segment, and be
-//! repeated for the elements of the segments, in the same group. So a softmax or a variance is read and written once.
+//! A reduction of elements that lie side by side is part of a group: it folds the tiles as they are made, in
+//! the order and with the partial results that it has alone. If its segments are short enough for a tile to
+//! be whole ones (`rows`), then what they are folded into is in a register too: it can be computed on there,
+//! an element for each segment, and be repeated for the elements of the segments, in the same group. So a
+//! softmax or a variance is read and written once.
 //!
-//! So is a product of a matrix and a vector if the matrix is narrow: its elements are made from the rows of a matrix in
-//! memory, a tile at a time, or a vector that the group makes is multiplied with them, tile by tile. What computes
-//! `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in the cache.
+//! So is a product of a matrix and a vector if the matrix is narrow: its elements are made from the rows of a
+//! matrix in memory, a tile at a time, or a vector that the group makes is multiplied with them, tile by
+//! tile. What computes `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in the cache.
 //!
-//! A product of matrices begins a group: what is computed of its elements is computed while they are in the cache.
+//! A product of matrices begins a group: what is computed of its elements is computed while they are in the
+//! cache.
 //!
-//! Random bits are made from a state in memory, a tile at a time, too; and elements of a vector in memory are picked for
-//! indices that the group makes.
+//! Random bits are made from a state in memory, a tile at a time, too; and elements of a vector in memory are
+//! picked for indices that the group makes.
 //!
-//! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting, is made in
-//! each group that reads it, and by itself if anything else does.
+//! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting,
+//! is made in each group that reads it, and by itself if anything else does.
 
 use super::views::Views;
 use crate::dtype::DType;
@@ -45,18 +48,20 @@ const MAX_NODES: usize = 400;
 /// Groups that are tried for a node, the last first.
 const TRIES: usize = 4;
 
-/// How many units back a node may go to join a group of large values: what it makes is in memory from then on.
+/// How many units back a node may go to join a group of large values: what it makes is in memory from then
+/// on.
 const NEAR: usize = 4;
 
-/// Elements of a segment, at most, for tiles to be whole segments: beyond this they leave the second-level cache.
+/// Elements of a segment, at most, for tiles to be whole segments: beyond this they leave the second-level
+/// cache.
 const MAX_ROW: usize = 1 << 14;
 
-/// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are in the cache
-/// anyway when it comes to them.
+/// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are
+/// in the cache anyway when it comes to them.
 const ACROSS: usize = 1 << 16;
 
-/// Bytes of the rows of a matrix that a tile is made from, at most: they stay in the second-level cache until a second
-/// product reads them.
+/// Bytes of the rows of a matrix that a tile is made from, at most: they stay in the second-level cache until
+/// a second product reads them.
 const NARROW: usize = 1 << 19;
 
 /// What is done at one time.
@@ -97,7 +102,8 @@ pub struct Units {
     pub units: Vec<Unit>,
     /// For each value, the unit that makes it, if it is the result of a node of one.
     pub made: Vec<Option<usize>>,
-    /// For each root, whether it must be in memory: it is an output, or read outside of the group that makes it.
+    /// For each root, whether it must be in memory: it is an output, or read outside of the group that makes
+    /// it.
     pub kept: Vec<bool>,
 }
 
@@ -116,9 +122,11 @@ pub(super) enum Role {
     Across(usize, usize),
     /// Each element, of this many, from all of its operands, which are in memory.
     Whole(usize),
-    /// Each element, of this many, from that in its place of the second operand, and from all of the first, in memory.
+    /// Each element, of this many, from that in its place of the second operand, and from all of the first,
+    /// in memory.
     Pick(usize),
-    /// Few elements from all of a matrix in memory, the operand with that number, and of a vector of so many elements.
+    /// Few elements from all of a matrix in memory, the operand with that number, and of a vector of so many
+    /// elements.
     Columns(usize, usize),
     /// All elements at a time, a matrix of so many in columns of so many, from matrices in memory.
     Product(usize, usize),
@@ -168,19 +176,29 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
                 _ => Role::Alone,
             },
         },
-        op if !node.operands.is_empty() && op.is_elementwise(&dtypes(graph, &node.operands)) && size(result) > 0 => {
+        op if !node.operands.is_empty()
+            && op.is_elementwise(&dtypes(graph, &node.operands))
+            && size(result) > 0 =>
+        {
             Role::Element(size(result))
         }
-        Op::Gather(op) if size(result) > 0 && op.is_pick(&graph.aval(node.operands[0]).shape) => Role::Pick(size(result)),
+        Op::Gather(op) if size(result) > 0 && op.is_pick(&graph.aval(node.operands[0]).shape) => {
+            Role::Pick(size(result))
+        }
         Op::RngBits(_) if size(result) > 0 => Role::Whole(size(result)),
         Op::DotGeneral(op) => match by_vector(graph, views, op, &node.operands) {
-            Some(ByVector { rows, k, dtype, dense, .. }) if dense && rows >= k && TILE * k * dtype.bytes() <= NARROW => {
+            Some(ByVector { rows, k, dtype, dense, .. })
+                if dense && rows >= k && TILE * k * dtype.bytes() <= NARROW =>
+            {
                 Role::Whole(rows)
             }
-            Some(ByVector { rows, k, dtype, matrix, .. }) if rows < k && TILE * rows * dtype.bytes() <= NARROW => {
+            Some(ByVector { rows, k, dtype, matrix, .. })
+                if rows < k && TILE * rows * dtype.bytes() <= NARROW =>
+            {
                 Role::Columns(k, matrix)
             }
-            None => by_blocks(graph, views, op, &node.operands).map_or(Role::Alone, |p| Role::Product(size(result), p.rows)),
+            None => by_blocks(graph, views, op, &node.operands)
+                .map_or(Role::Alone, |p| Role::Product(size(result), p.rows)),
             _ => Role::Alone,
         },
         _ => Role::Alone,
@@ -188,7 +206,12 @@ pub(super) fn role(graph: &Graph, views: &Views, node: usize) -> Role {
 }
 
 /// A product as one of which blocks of columns can be made.
-pub(super) fn by_blocks(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByBlocks> {
+pub(super) fn by_blocks(
+    graph: &Graph,
+    views: &Views,
+    op: &DotGeneral,
+    operands: &[Value],
+) -> Option<ByBlocks> {
     let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
     op.by_blocks(graph.aval(operands[0]).dtype, sides(graph, operands, &layouts))
 }
@@ -199,7 +222,12 @@ fn sides<'g>(graph: &'g Graph, operands: &[Value], layouts: &'g [Layout; 2]) -> 
 }
 
 /// A product as one of a matrix and a vector.
-pub(super) fn by_vector(graph: &Graph, views: &Views, op: &DotGeneral, operands: &[Value]) -> Option<ByVector> {
+pub(super) fn by_vector(
+    graph: &Graph,
+    views: &Views,
+    op: &DotGeneral,
+    operands: &[Value],
+) -> Option<ByVector> {
     let layouts = [0, 1].map(|i| views.layout(graph, operands[i]));
     // Of two vectors, the matrix is one that no group makes.
     let given = |i: usize| !matches!(graph.def(views.root(operands[i])), Def::Result(..));
@@ -245,9 +273,9 @@ fn maker(graph: &Graph, value: Value) -> Option<usize> {
     }
 }
 
-/// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone and makes few
-/// elements comes as soon as it can, so that it does not part those before from those after it. What has an effect keeps
-/// its place.
+/// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone
+/// and makes few elements comes as soon as it can, so that it does not part those before from those after it.
+/// What has an effect keeps its place.
 fn order(graph: &Graph, roles: &[Role]) -> Vec<usize> {
     let nodes = graph.nodes();
     let early = |number: usize| match roles[number] {
@@ -353,24 +381,29 @@ impl Planner<'_> {
         (self.graph.aval(root).shape.size() * segment == group.len).then_some(segment)
     }
 
-    /// Whether an operand of a node on `len` elements is what the segments of a group of as many were folded into, each
-    /// repeated for its elements.
+    /// Whether an operand of a node on `len` elements is what the segments of a group of as many were folded
+    /// into, each repeated for its elements.
     fn is_repeated(&self, operand: Value, len: usize) -> bool {
-        let segment = self.row(self.views.root(operand)).filter(|_| self.graph.aval(operand).shape.size() == len);
+        let segment =
+            self.row(self.views.root(operand)).filter(|_| self.graph.aval(operand).shape.size() == len);
         segment.is_some_and(|segment| self.views.repeats(self.graph, operand, segment))
     }
 
-    /// The group that folds segments into what this node computes on, an element for each segment, if the node can be done
-    /// there.
+    /// The group that folds segments into what this node computes on, an element for each segment, if the
+    /// node can be done there.
     fn row_of(&self, node: usize) -> Option<usize> {
         let operands = &self.graph.nodes()[node].operands;
         let there = |&v: &Value| {
             let root = self.views.root(v);
-            self.row(root).filter(|_| self.views.is_whole(v)).and(self.maker(root)).map(|maker| self.unit_of[maker])
+            self.row(root)
+                .filter(|_| self.views.is_whole(v))
+                .and(self.maker(root))
+                .map(|maker| self.unit_of[maker])
         };
         let unit = operands.iter().filter_map(there).max()?;
         let in_time = |v: &Value| there(v) == Some(unit) || self.available(*v, 0) <= unit;
-        let near = self.drafts[unit].group.is_some_and(|group| group.len <= TILE) || unit + NEAR >= self.drafts.len();
+        let near = self.drafts[unit].group.is_some_and(|group| group.len <= TILE)
+            || unit + NEAR >= self.drafts.len();
         (near && operands.iter().all(in_time) && self.fits(node, unit, None)).then_some(unit)
     }
 
@@ -387,7 +420,9 @@ impl Planner<'_> {
             Role::Fold(len, segment) => (len, Some(segment)),
             Role::Across(len, rows) => return self.put_across(node, len, rows),
             Role::Columns(len, matrix) => return self.put_columns(node, len, matrix),
-            Role::Product(len, rows) => return self.open(node, Some(Group { product: Some(rows), ..Group::of(len) })),
+            Role::Product(len, rows) => {
+                return self.open(node, Some(Group { product: Some(rows), ..Group::of(len) }))
+            }
         };
         let role = self.roles[node];
         let whole = role.reads_whole(0);
@@ -395,17 +430,27 @@ impl Planner<'_> {
             return self.join(node, unit, None);
         }
         let operands = &self.graph.nodes()[node].operands;
-        let available = |(i, &v): (usize, &Value)| if role.reads_whole(i) { self.in_memory(v) } else { self.available(v, len) };
+        let available = |(i, &v): (usize, &Value)| {
+            if role.reads_whole(i) {
+                self.in_memory(v)
+            } else {
+                self.available(v, len)
+            }
+        };
         let first = operands.iter().enumerate().map(available).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
         let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
-        // The group that makes an operand, else one that reads the same; small ones are put together to save steps.
+        // The group that makes an operand, else one that reads the same; small ones are put together to save
+        // steps.
         let near = |unit: &usize| {
-            let shares = |&v: &Value| self.is_in(v, *unit) || self.drafts[*unit].reads.contains(&self.views.root(v));
+            let shares =
+                |&v: &Value| self.is_in(v, *unit) || self.drafts[*unit].reads.contains(&self.views.root(v));
             len <= TILE || (unit + NEAR >= self.drafts.len() && (whole || operands.iter().any(shares)))
         };
-        let alike = |unit: &usize| self.drafts.get(*unit).and_then(|d| d.group).is_some_and(|group| group.len == len);
-        let made_by = Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
+        let alike =
+            |unit: &usize| self.drafts.get(*unit).and_then(|d| d.group).is_some_and(|group| group.len == len);
+        let made_by =
+            Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
         let fits = |unit: &usize| self.fits(node, *unit, segment);
         match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
             Some(unit) => self.join(node, unit, segment),
@@ -413,14 +458,15 @@ impl Planner<'_> {
         }
     }
 
-    /// Puts a reduction over the last dimensions into the group that makes its operand, which is then not read from memory for
-    /// it; an operand that no group makes is read faster by itself.
+    /// Puts a reduction over the last dimensions into the group that makes its operand, which is then not
+    /// read from memory for it; an operand that no group makes is read faster by itself.
     fn put_across(&mut self, node: usize, len: usize, rows: usize) {
         let operand = self.graph.nodes()[node].operands[0];
         let unit = self.available(operand, len);
         let group = self.drafts.get(unit).and_then(|draft| draft.group);
         let free = |group: &Group| group.segment.is_none() && group.product.is_none();
-        let fits = group.is_some_and(|group| free(&group) && group.across.map_or(true, |other| other == rows));
+        let fits =
+            group.is_some_and(|group| free(&group) && group.across.map_or(true, |other| other == rows));
         if !fits || !self.is_in(operand, unit) || !self.fits(node, unit, None) {
             return self.open(node, None);
         }
@@ -428,13 +474,15 @@ impl Planner<'_> {
         self.drafts[unit].group = group.map(|group| Group { across: Some(rows), ..group });
     }
 
-    /// Puts a product of a matrix with a vector that a group makes into this group, if the matrix is in memory before.
+    /// Puts a product of a matrix with a vector that a group makes into this group, if the matrix is in
+    /// memory before.
     fn put_columns(&mut self, node: usize, len: usize, matrix: usize) {
         let operands = &self.graph.nodes()[node].operands;
         let (matrix, vector) = (operands[matrix], operands[1 - matrix]);
         let unit = self.available(vector, len);
         let group = self.drafts.get(unit).and_then(|draft| draft.group);
-        let in_time = self.in_memory(matrix) <= unit && self.is_in(vector, unit) && self.views.is_whole(vector);
+        let in_time =
+            self.in_memory(matrix) <= unit && self.is_in(vector, unit) && self.views.is_whole(vector);
         if group.map_or(true, |group| group.len != len) || !in_time || !self.fits(node, unit, Some(len)) {
             return self.open(node, None);
         }
@@ -458,8 +506,12 @@ impl Planner<'_> {
     fn fits(&self, node: usize, unit: usize, segment: Option<usize>) -> bool {
         let draft = &self.drafts[unit];
         let Some(group) = draft.group else { return false };
-        let same = segment.is_none() || (group.across.is_none() && group.product.is_none() && group.segment.map_or(true, |other| segment == Some(other)));
-        same && draft.nodes.len() < MAX_NODES && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
+        let same = segment.is_none()
+            || (group.across.is_none()
+                && group.product.is_none()
+                && group.segment.map_or(true, |other| segment == Some(other)));
+        same && draft.nodes.len() < MAX_NODES
+            && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
     }
 
     fn open(&mut self, node: usize, group: Option<Group>) {
@@ -489,14 +541,17 @@ impl Planner<'_> {
         self.readers = vec![vec![]; self.unit_of.len()];
         for (number, node) in self.graph.nodes().iter().enumerate() {
             for &v in &node.operands {
-                if let (Some(maker), false) = (self.maker(self.views.root(v)), self.roles[number] == Role::View) {
+                if let (Some(maker), false) =
+                    (self.maker(self.views.root(v)), self.roles[number] == Role::View)
+                {
                     self.readers[maker].push(number);
                 }
             }
         }
     }
 
-    /// Moves a node to the first group that reads it, if nothing in its own does and its operands are in memory anyway.
+    /// Moves a node to the first group that reads it, if nothing in its own does and its operands are in
+    /// memory anyway.
     fn sink(&mut self, node: usize) {
         let (Role::Element(len), from) = (self.roles[node], self.unit_of[node]) else { return };
         let result = self.graph.nodes()[node].results[0];
@@ -510,11 +565,15 @@ impl Planner<'_> {
         }
         let nodes = self.graph.nodes();
         let whole = |&&reader: &&usize| {
-            let reads = nodes[reader].operands.iter().enumerate().filter(|(_, &v)| self.views.root(v) == result);
-            let in_place = |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.roles[reader].reads_whole(i);
+            let reads =
+                nodes[reader].operands.iter().enumerate().filter(|(_, &v)| self.views.root(v) == result);
+            let in_place =
+                |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.roles[reader].reads_whole(i);
             self.unit_of[reader] != to || reads.into_iter().all(in_place)
         };
-        let product = |v: Value| self.maker(self.views.root(v)).is_some_and(|n| matches!(self.roles[n], Role::Product(..)));
+        let product = |v: Value| {
+            self.maker(self.views.root(v)).is_some_and(|n| matches!(self.roles[n], Role::Product(..)))
+        };
         let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v) || product(*v);
         if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
             return;

@@ -35,12 +35,12 @@ pub(super) fn regions(plan: &Plan) -> usize {
     plan.steps.iter().map(own).sum()
 }
 
-/// The steps, and the bytes of the arena that hold something while each runs: what it reads, what it makes, and what a later
-/// one reads.
+/// The steps, and the bytes of the arena that hold something while each runs: what it reads, what it makes,
+/// and what a later one reads.
 pub(super) fn steps(plan: &Plan) -> Vec<(String, usize)> {
     let count = plan.steps.len();
-    // For each place that is written, the first and the last step that use it. A place is used again after its last
-    // reader, so each write begins another life.
+    // For each place that is written, the first and the last step that use it. A place is used again after
+    // its last reader, so each write begins another life.
     let mut lives: Vec<(Range<usize>, usize, usize)> = Vec::new();
     let mut current: HashMap<(usize, usize), usize> = HashMap::new();
     for (number, step) in plan.steps.iter().enumerate() {

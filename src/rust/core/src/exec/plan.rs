@@ -1,18 +1,19 @@
 //! Where every value lives and what is computed when: a graph becomes a list of steps over a few buffers.
 //!
-//! * Elementwise nodes are done in groups ([`super::group`]), each a step; any other node is a step by itself.
-//! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the other's
-//!   place and costs no step.
+//! * Elementwise nodes are done in groups ([`super::group`]), each a step; any other node is a step by
+//!   itself.
+//! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the
+//!   other's place and costs no step.
 //! * A value that only its own group reads is nowhere.
 //! * A value that is an output is made in the output's buffer.
 //! * Values that are joined end to end are made where they are to be, and joining them is no step.
 //! * All others share one arena; a place is free again after the last step that reads it.
-//! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that each op
-//!   rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and a sum, f32 could stay;
-//!   nothing here does so. `tests/halves.rs` holds programs to it.)
-//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last read, of
-//!   one that the group makes that reads it last, element by element in its place, or of one that is copied there at the
-//!   end.
+//! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that
+//!   each op rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and
+//!   a sum, f32 could stay; nothing here does so. `tests/halves.rs` holds programs to it.)
+//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last
+//!   read, of one that the group makes that reads it last, element by element in its place, or of one that is
+//!   copied there at the end.
 
 use super::control::Control;
 use super::group::{partition, Group, Unit, Units};
@@ -136,8 +137,8 @@ impl Arena {
     }
 }
 
-/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says that outputs
-/// leave the engine, which those of a branch or a loop's body do not.
+/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says
+/// that outputs leave the engine, which those of a branch or a loop's body do not.
 ///
 /// # Errors
 /// Those of [`Control::compile`].
@@ -164,7 +165,8 @@ struct Planner<'a> {
     homes: Vec<Option<usize>>,
     /// Roots that are made where an operand of their group is: the operand, byte for byte.
     in_place: HashMap<Value, Value>,
-    /// Roots that are made as part of another, which has no step: the other, and the byte at which they begin in it.
+    /// Roots that are made as part of another, which has no step: the other, and the byte at which they begin
+    /// in it.
     parts: HashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
@@ -175,7 +177,12 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(graph: &'a Graph) -> Planner<'a> {
         let count = graph.values().count();
-        let plan = Plan { steps: vec![], arena: 0, literals: AlignedBytes::default(), donations: vec![None; graph.outputs().len()] };
+        let plan = Plan {
+            steps: vec![],
+            arena: 0,
+            literals: AlignedBytes::default(),
+            donations: vec![None; graph.outputs().len()],
+        };
         let views = Views::of(graph);
         let units = partition(graph, &views);
         let (places, homes, last_use) = (table(None, count), table(None, count), table(0, count));
@@ -189,14 +196,18 @@ impl<'a> Planner<'a> {
 
     fn place(&self, value: Value) -> Place {
         let span = self.places[self.views.root(value).index()].clone();
-        Place { span: span.expect("values are placed before they are read"), layout: self.views.layout(self.graph, value) }
+        Place {
+            span: span.expect("values are placed before they are read"),
+            layout: self.views.layout(self.graph, value),
+        }
     }
 
     /// For each root, the output in whose buffer it is made; pairs outputs with donated inputs.
     fn find_homes(&mut self, donated: &[usize]) {
         self.place_sources();
         self.find_last_uses();
-        // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is it too.
+        // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is
+        // it too.
         for (k, &v) in self.graph.outputs().iter().enumerate().rev() {
             let root = self.views.root(v);
             if matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v) {
@@ -210,18 +221,22 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by side, each is
-    /// made by a step, and nothing else says where.
+    /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by
+    /// side, each is made by a step, and nothing else says where.
     fn join(&mut self, unit: usize) {
         let Unit { nodes, group: None } = &self.units.units[unit] else { return };
-        let Node { op: Op::Concatenate(op), operands, results, .. } = &self.graph.nodes()[nodes[0]] else { return };
+        let Node { op: Op::Concatenate(op), operands, results, .. } = &self.graph.nodes()[nodes[0]] else {
+            return;
+        };
         let (whole, mut at, mut parts) = (results[0], 0, HashMap::new());
         let side_by_side = self.graph.aval(whole).shape.iter().skip(op.axis.0 + 1).all(|&size| size == 1);
         let given = self.homes[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
         for &v in operands {
             let root = self.views.root(v);
             let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
-            let placed = self.homes[root.index()].is_some() || self.parts.contains_key(&root) || self.in_place.contains_key(&root);
+            let placed = self.homes[root.index()].is_some()
+                || self.parts.contains_key(&root)
+                || self.in_place.contains_key(&root);
             if !made || placed || parts.insert(root, (whole, at)).is_some() {
                 return;
             }
@@ -236,7 +251,9 @@ impl<'a> Planner<'a> {
 
     /// Whether a node is done when its operands are made.
     fn is_done(&self, node: &Node<Op>) -> bool {
-        let part = |v: &Value| self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied();
+        let part = |v: &Value| {
+            self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied()
+        };
         matches!(node.op, Op::Concatenate(_)) && node.operands.first().is_some_and(part)
     }
 
@@ -257,13 +274,17 @@ impl<'a> Planner<'a> {
             }
             self.release(number, &unit.nodes);
         }
-        // Outputs that were not made in place: views, inputs, constants, literals, and values that are output twice.
+        // Outputs that were not made in place: views, inputs, constants, literals, and values that are output
+        // twice.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
             if self.homes[self.views.root(v).index()] != Some(k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v))];
-                push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval, span)] });
+                push(
+                    &mut self.plan.steps,
+                    Step { action: Action::Copy, operands, results: vec![(aval, span)] },
+                );
             }
         }
         self.plan.arena = self.arena.size;
@@ -304,8 +325,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pairs donated inputs with outputs of their dtype and size. An output that is made while the input is still read is
-    /// made in the arena and copied at the end: it costs a copy, and saves memory.
+    /// Pairs donated inputs with outputs of their dtype and size. An output that is made while the input is
+    /// still read is made in the arena and copied at the end: it costs a copy, and saves memory.
     fn donate(&mut self, donated: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
@@ -315,7 +336,8 @@ impl<'a> Planner<'a> {
             if self.graph.outputs().iter().any(reads) {
                 continue;
             }
-            let is_read = |unit: &Unit| unit.nodes.iter().any(|&n| self.graph.nodes()[n].operands.iter().any(reads));
+            let is_read =
+                |unit: &Unit| unit.nodes.iter().any(|&n| self.graph.nodes()[n].operands.iter().any(reads));
             let unread = !self.units.units.iter().any(is_read);
             let free_after = self.last_use[value.index()];
             let outputs = self.graph.outputs();
@@ -325,7 +347,8 @@ impl<'a> Planner<'a> {
             let late = |k: usize| !unread && self.units.made[root(k).index()] == Some(free_after);
             let direct = |k: usize| {
                 let made = self.units.made[root(k).index()];
-                let after = unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
+                let after =
+                    unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
                 self.homes[root(k).index()] == Some(k) && after
             };
             let fits = |&k: &usize| {
@@ -347,19 +370,27 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether a group that makes `result` reads `operand`, of as many bytes, just where it makes it: element by element,
-    /// each in its place.
+    /// Whether a group that makes `result` reads `operand`, of as many bytes, just where it makes it: element
+    /// by element, each in its place.
     fn meets(&self, result: Value, operand: Value) -> bool {
-        let Some(unit) = self.units.made[result.index()].map(|unit| &self.units.units[unit]) else { return false };
+        let Some(unit) = self.units.made[result.index()].map(|unit| &self.units.units[unit]) else {
+            return false;
+        };
         let Some(group) = unit.group else { return false };
         let (made, read) = (self.graph.aval(result), self.graph.aval(operand));
-        if made.shape.size() != group.len || read.shape.size() != group.len || made.dtype.bytes() != read.dtype.bytes() {
+        if made.shape.size() != group.len
+            || read.shape.size() != group.len
+            || made.dtype.bytes() != read.dtype.bytes()
+        {
             return false;
         }
         unit.nodes.iter().map(|&n| &self.graph.nodes()[n]).all(|node| {
-            // A reduction of segments of one element has as many results, and other tiles; products, draws and
-            // gathers read more than a tile.
-            let (folds, whole) = (matches!(node.op, Op::Reduction(_)), matches!(node.op, Op::DotGeneral(_) | Op::RngBits(_) | Op::Gather(_)));
+            // A reduction of segments of one element has as many results, and other tiles; products, draws
+            // and gathers read more than a tile.
+            let (folds, whole) = (
+                matches!(node.op, Op::Reduction(_)),
+                matches!(node.op, Op::DotGeneral(_) | Op::RngBits(_) | Op::Gather(_)),
+            );
             let in_place = |&v: &Value| self.views.root(v) != operand || (self.views.is_whole(v) && !whole);
             !((folds || whole) && node.results[0] == result) && node.operands.iter().all(in_place)
         })
@@ -392,7 +423,8 @@ impl<'a> Planner<'a> {
         let node = &self.graph.nodes()[number];
         let mut operands: Vec<(Aval, Place)> =
             node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v))).collect();
-        let results = node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
+        let results =
+            node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
         let control = Control::compile(&node.op)?;
         let mut copies = Vec::new();
         if control.is_some() {
@@ -419,7 +451,8 @@ impl<'a> Planner<'a> {
                 None => self.place_result(root),
             }
         }
-        let wanted: Vec<Kept> = kept.iter().map(|&root| Kept { root, when: self.stored(root, group) }).collect();
+        let wanted: Vec<Kept> =
+            kept.iter().map(|&root| Kept { root, when: self.stored(root, group) }).collect();
         let Compiled { program, operands, partials } =
             compile(self.graph, &self.views, nodes, group, &wanted, &|v| self.place(v));
         let mut results: Vec<(Aval, Span)> =
@@ -434,8 +467,8 @@ impl<'a> Planner<'a> {
         push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
-    /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache leaves it
-    /// before anybody reads it.
+    /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache
+    /// leaves it before anybody reads it.
     fn stored(&self, root: Value, group: Group) -> Stored {
         const FAR: usize = 2 << 20;
         let aval = self.graph.aval(root);
@@ -443,54 +476,82 @@ impl<'a> Planner<'a> {
             return Stored::Late;
         }
         let (whole, _) = self.parts.get(&root).copied().unwrap_or((root, 0));
-        let far = self.leaves && self.homes[whole.index()].is_some() && aval.bytes() >= FAR && aval.shape.size() == group.len;
+        let far = self.leaves
+            && self.homes[whole.index()].is_some()
+            && aval.bytes() >= FAR
+            && aval.shape.size() == group.len;
         let made = self.units.made[root.index()];
         let is_read = |(number, unit): (usize, &Unit)| {
             let mut nodes = unit.nodes.iter().map(|&n| &self.graph.nodes()[n]);
-            // A reduction of segments of one element has as many results, which have a kernel of their own, as products have.
-            let fold = |node: &Node<Op>| matches!(node.op, Op::Reduction(_) | Op::DotGeneral(_)) && node.results[0] == root;
-            let reads = |node: &Node<Op>| !self.is_done(node) && node.operands.iter().any(|&v| self.views.root(v) == root);
+            // A reduction of segments of one element has as many results, which have a kernel of their own,
+            // as products have.
+            let fold = |node: &Node<Op>| {
+                matches!(node.op, Op::Reduction(_) | Op::DotGeneral(_)) && node.results[0] == root
+            };
+            let reads = |node: &Node<Op>| {
+                !self.is_done(node) && node.operands.iter().any(|&v| self.views.root(v) == root)
+            };
             nodes.any(|node| fold(node) || (made != Some(number) && reads(node)))
         };
-        if far && !self.units.units.iter().enumerate().any(is_read) { Stored::Past } else { Stored::Made }
+        if far && !self.units.units.iter().enumerate().any(is_read) {
+            Stored::Past
+        } else {
+            Stored::Made
+        }
     }
 
-    /// A value in the arena that a group reads for the last time, in whose place it may make this one. Small ones are in the
-    /// cache anyway.
+    /// A value in the arena that a group reads for the last time, in whose place it may make this one. Small
+    /// ones are in the cache anyway.
     fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
         const WORTH_IT: usize = 1 << 18;
         let placed = self.homes[result.index()].is_some() || self.parts.contains_key(&result);
         if placed || self.graph.aval(result).bytes() < WORTH_IT {
             return None;
         }
-        let operands = nodes.iter().flat_map(|&n| &self.graph.nodes()[n].operands).map(|&v| self.views.root(v));
+        let operands =
+            nodes.iter().flat_map(|&n| &self.graph.nodes()[n].operands).map(|&v| self.views.root(v));
         let mut candidates = operands.filter(|root| {
             let in_arena = self.places[root.index()].as_ref().is_some_and(|span| span.buffer == ARENA);
             let own = self.units.made[root.index()] == Some(unit);
-            let dies = self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !self.parts.contains_key(root);
+            let dies = self.last_use[root.index()] == unit
+                && self.homes[root.index()].is_none()
+                && !self.parts.contains_key(root);
             // What is a part of it may be read in other places.
             let joined = self.parts.values().any(|(whole, _)| whole == root);
-            in_arena && dies && !own && !joined && self.meets(result, *root) && !self.in_place.values().any(|v| v == root)
+            in_arena
+                && dies
+                && !own
+                && !joined
+                && self.meets(result, *root)
+                && !self.in_place.values().any(|v| v == root)
         });
         candidates.next()
     }
 
     /// Copies a view into the arena; notes the bytes that it takes there.
     fn make_dense(&mut self, (aval, place): &mut (Aval, Place), copies: &mut Vec<(usize, usize)>) {
-        if place.layout.is_dense(&aval.shape) && place.layout.offset == 0 && place.span.range.len() == aval.bytes() {
+        if place.layout.is_dense(&aval.shape)
+            && place.layout.offset == 0
+            && place.span.range.len() == aval.bytes()
+        {
             return;
         }
         let span = self.take(aval.bytes());
         copies.push((span.range.start, aval.bytes()));
         let operands = vec![(aval.clone(), place.clone())];
-        push(&mut self.plan.steps, Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] });
+        push(
+            &mut self.plan.steps,
+            Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] },
+        );
         *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 
     fn release(&mut self, unit: usize, nodes: &[usize]) {
         let nodes = nodes.iter().map(|&n| &self.graph.nodes()[n]);
-        let mut roots: Vec<Value> =
-            nodes.flat_map(|node| node.operands.iter().chain(&node.results)).map(|&v| self.views.root(v)).collect();
+        let mut roots: Vec<Value> = nodes
+            .flat_map(|node| node.operands.iter().chain(&node.results))
+            .map(|&v| self.views.root(v))
+            .collect();
         // With its last part a value may be left that they are parts of.
         let mut next = 0;
         while let Some(root) = roots.get(next) {
@@ -501,7 +562,11 @@ impl<'a> Planner<'a> {
         roots.dedup();
         for root in roots {
             let kept = self.in_place.values().any(|&v| v == root);
-            if self.last_use[root.index()] == unit && self.homes[root.index()].is_none() && !kept && !self.parts.contains_key(&root) {
+            if self.last_use[root.index()] == unit
+                && self.homes[root.index()].is_none()
+                && !kept
+                && !self.parts.contains_key(&root)
+            {
                 let Some(span) = &self.places[root.index()] else { continue };
                 if span.buffer == ARENA {
                     self.arena.release(span.range.start, span.range.len());

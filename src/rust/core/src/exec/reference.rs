@@ -1,4 +1,5 @@
-//! The reference: every value in a dense buffer of its own, every node by its op's `eval`. What all else is held against.
+//! The reference: every value in a dense buffer of its own, every node by its op's `eval`. What all else is
+//! held against.
 
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
@@ -26,7 +27,8 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec
     for node in graph.nodes() {
         let mut made: Vec<AlignedBytes> =
             node.results.iter().map(|v| std::mem::take(&mut buffers[v.index()])).collect();
-        let layouts: Vec<Layout> = node.operands.iter().map(|&v| Layout::dense(&graph.aval(v).shape)).collect();
+        let layouts: Vec<Layout> =
+            node.operands.iter().map(|&v| Layout::dense(&graph.aval(v).shape)).collect();
         let view = |(&v, layout): (&Value, _)| {
             let aval = graph.aval(v);
             View { dtype: aval.dtype, shape: &aval.shape, layout, data: buffers[v.index()].as_slice() }
@@ -54,7 +56,11 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
     let made: Vec<Vec<u8>> = match op {
         Op::If(op) => {
             let (first, second) = data[1..].split_at(op.branches[0].inputs().len());
-            if data[0][0] != 0 { run(&op.branches[0], first) } else { run(&op.branches[1], second) }
+            if data[0][0] != 0 {
+                run(&op.branches[0], first)
+            } else {
+                run(&op.branches[1], second)
+            }
         }
         Op::Custom(op) => run(&op.call, &op.operands(&op.call, &data)),
         Op::While(op) => {
@@ -77,7 +83,8 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             let (init, rest) = data.split_at(op.carried);
             let (along, rest) = rest.split_at(op.sliced);
             let mut state: Vec<Vec<u8>> = init.iter().map(|x| x.to_vec()).collect();
-            let mut stacked: Vec<Vec<u8>> = results[op.carried..].iter().map(|x| vec![0; x.data.len()]).collect();
+            let mut stacked: Vec<Vec<u8>> =
+                results[op.carried..].iter().map(|x| vec![0; x.data.len()]).collect();
             for step in 0..op.length {
                 let at = if op.reverse { op.length - 1 - step } else { step };
                 let mut inputs = state.clone();
@@ -88,7 +95,9 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
                 }
                 inputs.extend(rest.iter().map(|x| x.to_vec()));
                 let mut outputs = run(&op.body, &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
-                for ((y, all), out) in outputs.drain(op.carried..).zip(&mut stacked).zip(&results[op.carried..]) {
+                for ((y, all), out) in
+                    outputs.drain(op.carried..).zip(&mut stacked).zip(&results[op.carried..])
+                {
                     let size = out.dtype.bytes();
                     for (i, element) in y.chunks(size).enumerate() {
                         let to = (i * op.length + at) * size;

@@ -37,10 +37,12 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be reused.
+    /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
+    /// reused.
     ///
     /// # Errors
-    /// Those of [`Level::check`]. [`crate::error::Error::Internal`] if the graph is not well formed, which is a bug.
+    /// Those of [`Level::check`]. [`crate::error::Error::Internal`] if the graph is not well formed, which is
+    /// a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
         Executable::new(graph, donated, true)
     }
@@ -93,7 +95,11 @@ impl Executable {
         let bytes = |v: &Value| graph.aval(*v).bytes();
         let own = |(&v, donation): (&Value, &Option<usize>)| {
             let is_made = donation.is_none() && !matches!(graph.def(v), Def::Input(_));
-            if is_made { bytes(&v) } else { 0 }
+            if is_made {
+                bytes(&v)
+            } else {
+                0
+            }
         };
         MemoryPlan {
             inputs: graph.inputs().iter().map(bytes).sum(),
@@ -105,8 +111,8 @@ impl Executable {
         }
     }
 
-    /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand elements, or
-    /// repeats something.
+    /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand
+    /// elements, or repeats something.
     pub fn may_share(&self) -> bool {
         self.may_share
     }
@@ -116,17 +122,20 @@ impl Executable {
         self.graph.outputs().iter().map(|&v| self.graph.aval(v))
     }
 
-    /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says; an input
-    /// whose buffer is passed as an output is `None`. It may be left as [`stop`] says, with outputs that are unspecified.
+    /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says;
+    /// an input whose buffer is passed as an output is `None`. It may be left as [`stop`] says, with outputs
+    /// that are unspecified.
     pub fn run(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[]));
         self.run_each(inputs.chain(constants.iter().copied()), outputs.into_iter())
     }
 
-    /// As [`run`](Executable::run), without lists to be made for it: the body of a loop is run often. Inputs that were
-    /// given away are empty; constants follow the inputs.
+    /// As [`run`](Executable::run), without lists to be made for it: the body of a loop is run often. Inputs
+    /// that were given away are empty; constants follow the inputs.
     pub(super) fn run_each<'a>(
-        &self, inputs: impl Iterator<Item = &'a [u8]>, outputs: impl Iterator<Item = Output<'a>>,
+        &self,
+        inputs: impl Iterator<Item = &'a [u8]>,
+        outputs: impl Iterator<Item = Output<'a>>,
     ) {
         let mut arena = self.arena.try_borrow_mut().ok();
         // A program that calls itself would find its arena taken: it gets one for the occasion.
@@ -177,13 +186,14 @@ fn may_share(step: &Step) -> bool {
     }
 }
 
-/// What a step reports before it is done: the elements that it makes. Of many, its kernels report their parts.
+/// What a step reports before it is done: the elements that it makes. Of many, its kernels report their
+/// parts.
 fn work(step: &Step) -> usize {
     step.results.iter().map(|(aval, _)| aval.shape.size()).sum::<usize>().min(stop::EVERY)
 }
 
-/// A program whose values stay where they are while it runs again and again: the body of a loop. What can be looked up or
-/// checked once is.
+/// A program whose values stay where they are while it runs again and again: the body of a loop. What can be
+/// looked up or checked once is.
 pub(super) struct Repeated<'e, 'a> {
     steps: Vec<Prepared<'e, 'a>>,
     /// Elements that all steps make, if they are so few that they are reported once for all.
@@ -208,7 +218,8 @@ enum How<'e, 'a> {
     Other,
 }
 
-/// Scratch memory of repeated programs: a buffer, and the bytes of it that are taken, first by registers, which all share.
+/// Scratch memory of repeated programs: a buffer, and the bytes of it that are taken, first by registers,
+/// which all share.
 pub(super) struct Scratch {
     pub buffer: usize,
     pub taken: usize,
@@ -241,9 +252,13 @@ impl Executable {
         self.plan.literals.as_slice()
     }
 
-    /// Prepares it to be run often. `names` are the numbers of its buffers in the memory: arena, literals, inputs, outputs.
+    /// Prepares it to be run often. `names` are the numbers of its buffers in the memory: arena, literals,
+    /// inputs, outputs.
     pub(super) fn repeated<'e, 'a>(
-        &'e self, memory: &mut Memory<'a>, names: Vec<usize>, scratch: &mut Scratch,
+        &'e self,
+        memory: &mut Memory<'a>,
+        names: Vec<usize>,
+        scratch: &mut Scratch,
     ) -> Repeated<'e, 'a> {
         let prepare = |step: &'e Step| {
             let how = match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
@@ -252,12 +267,17 @@ impl Executable {
                     How::Tiles(program.bind(step, memory, &names, [&registers, &constants]), program)
                 }
                 (Action::Copy, [(aval, from)], [(_, to)])
-                    if from.layout.is_dense(&aval.shape) && from.layout.offset == 0 && from.span.range.len() == to.range.len() =>
+                    if from.layout.is_dense(&aval.shape)
+                        && from.layout.offset == 0
+                        && from.span.range.len() == to.range.len() =>
                 {
                     How::Move(bond(step, memory, &names))
                 }
-                (Action::Apply(op), operands, results) if matches!((operands.len(), results.len()), (1..=3, 1) | (1, 2)) => {
-                    let types: Vec<_> = operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
+                (Action::Apply(op), operands, results)
+                    if matches!((operands.len(), results.len()), (1..=3, 1) | (1, 2)) =>
+                {
+                    let types: Vec<_> =
+                        operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
                     How::Ready(bond(step, memory, &names), op.prepared(&types))
                 }
                 _ => How::Other,
@@ -275,11 +295,20 @@ impl Executable {
 
 /// Binds a step to memory.
 fn bond<'a>(step: &Step, memory: &Memory<'a>, names: &[usize]) -> Bond<'a> {
-    memory.bond(step.operands.iter().map(|(_, place)| &place.span), step.results.iter().map(|(_, span)| span), names)
+    memory.bond(
+        step.operands.iter().map(|(_, place)| &place.span),
+        step.results.iter().map(|(_, span)| span),
+        names,
+    )
 }
 
 /// Does a step that has as many operands and results.
-fn ready<'a, const R: usize, const W: usize>(step: &Step, bond: &Bond<'a>, memory: &mut Memory<'a>, run: &ops::Ready) {
+fn ready<'a, const R: usize, const W: usize>(
+    step: &Step,
+    bond: &Bond<'a>,
+    memory: &mut Memory<'a>,
+    run: &ops::Ready,
+) {
     let (reads, writes) = bond.slices::<R, W>(memory);
     let operands: [View; R] = std::array::from_fn(|i| {
         let (aval, place) = &step.operands[i];

@@ -1,9 +1,9 @@
 //! Scatters by a function: its graph is run on the elements and updates of many places at once.
 //!
-//! Updates that meet different elements do not know of each other, so that a block of them is cut into rounds: the first
-//! update of each place, the second, and so on. Each place sees its updates in their order. A graph of elementwise ops is
-//! compiled for vectors of some lengths, and a round runs on the shortest that holds it; any other graph is run on one
-//! element after the other.
+//! Updates that meet different elements do not know of each other, so that a block of them is cut into
+//! rounds: the first update of each place, the second, and so on. Each place sees its updates in their order.
+//! A graph of elementwise ops is compiled for vectors of some lengths, and a round runs on the shortest that
+//! holds it; any other graph is run on one element after the other.
 
 use super::run::{Executable, Output};
 use crate::dtype::Element;
@@ -118,20 +118,29 @@ impl Combiner {
             }
             for round in ends[..=rounds].windows(2) {
                 let members = &sorted[round[0] as usize..round[1] as usize];
-                let fits = LENGTHS.iter().zip(&self.many).find(|(n, _)| members.len() > 1 && **n >= members.len());
+                let fits =
+                    LENGTHS.iter().zip(&self.many).find(|(n, _)| members.len() > 1 && **n >= members.len());
                 let (length, program) = fits.map_or((1, &self.one), |(&n, program)| (n, program));
                 run(program, length, members);
             }
         }
     }
 
-    /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same element.
+    /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same
+    /// element.
     fn apply<T: Element>(
-        &self, program: &Executable, length: usize, members: &[Meeting], elements: &[T], data: &mut [T],
-        captured: &[View], [old, new, made]: &mut [AlignedBytes; 3],
+        &self,
+        program: &Executable,
+        length: usize,
+        members: &[Meeting],
+        elements: &[T],
+        data: &mut [T],
+        captured: &[View],
+        [old, new, made]: &mut [AlignedBytes; 3],
     ) {
         // What is beyond the members is left from another round; it is computed, and not used.
-        let (olds, news) = (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
+        let (olds, news) =
+            (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
         for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(news)) {
             (*old, *new) = (data[meeting.place], elements[meeting.number]);
         }
@@ -161,8 +170,8 @@ fn buffers(element: &Aval) -> [AlignedBytes; 3] {
     [(); 3].map(|()| AlignedBytes::zeroed(TILE * element.dtype.bytes()))
 }
 
-/// A graph of elementwise ops on 0-d values, as one on vectors of `n`; the inputs after the first two stay 0-d. `None` for
-/// any other graph.
+/// A graph of elementwise ops on 0-d values, as one on vectors of `n`; the inputs after the first two stay
+/// 0-d. `None` for any other graph.
 fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
     let mut b = Builder::default();
     let shape = Shape::from([n]);
@@ -190,8 +199,15 @@ fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
                 let node = &graph.nodes()[node];
                 let operands: Vec<Value> = node.operands.iter().map(|v| wide[v.index()]).collect();
                 match &node.op {
-                    Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_)
-                    | Op::Ternary(_) | Op::Convert(_) | Op::BitcastConvert(_) => b.node1(node.op.clone(), &operands)?,
+                    Op::Unary(_)
+                    | Op::Predicate(_)
+                    | Op::Binary(_)
+                    | Op::Compare(_)
+                    | Op::Part(_)
+                    | Op::Complex(_)
+                    | Op::Ternary(_)
+                    | Op::Convert(_)
+                    | Op::BitcastConvert(_) => b.node1(node.op.clone(), &operands)?,
                     Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) => operands[0],
                     _ => return Ok(None),
                 }

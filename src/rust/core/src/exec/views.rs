@@ -1,5 +1,5 @@
-//! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's buffer, with a
-//! layout of their own, and cost nothing.
+//! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's
+//! buffer, with a layout of their own, and cost nothing.
 
 use crate::graph::{Value, NODE};
 use crate::growth::table;
@@ -35,7 +35,8 @@ impl Views {
             views.whole[result.index()] = layout.offset == 0
                 && layout.is_dense(&to.shape)
                 && to.shape.size() == graph.aval(root).shape.size();
-            let repeats = layout.strides.iter().zip(to.shape.iter()).all(|(&stride, &size)| stride == 0 || size == 1);
+            let repeats =
+                layout.strides.iter().zip(to.shape.iter()).all(|(&stride, &size)| stride == 0 || size == 1);
             views.one[result.index()] = views.one[root.index()] || repeats;
             views.layouts[result.index()] = Some(layout);
         }
@@ -64,18 +65,24 @@ impl Views {
 
     /// Whether it is all of its root, in order, with each element repeated `segment` times side by side.
     pub fn repeats(&self, graph: &Graph, value: Value, segment: usize) -> bool {
-        let (Some(layout), shape) = (&self.layouts[value.index()], &graph.aval(value).shape) else { return false };
+        let (Some(layout), shape) = (&self.layouts[value.index()], &graph.aval(value).shape) else {
+            return false;
+        };
         let (mut seen, mut root) = (1, 1);
-        let in_place = shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1).all(|(&size, &stride)| {
-            let within = seen < segment;
-            let wanted = if within { 0 } else { root };
-            seen *= size;
-            root *= if within { 1 } else { size as isize };
-            // No dimension reaches beyond the segment that begins in it.
-            stride == wanted && (!within || seen <= segment)
-        });
+        let in_place =
+            shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1).all(|(&size, &stride)| {
+                let within = seen < segment;
+                let wanted = if within { 0 } else { root };
+                seen *= size;
+                root *= if within { 1 } else { size as isize };
+                // No dimension reaches beyond the segment that begins in it.
+                stride == wanted && (!within || seen <= segment)
+            });
         let whole = self.root(value);
-        in_place && layout.offset == 0 && root as usize == graph.aval(whole).shape.size() && seen == segment * root as usize
+        in_place
+            && layout.offset == 0
+            && root as usize == graph.aval(whole).shape.size()
+            && seen == segment * root as usize
     }
 
     /// Its layout in the buffer of its root.

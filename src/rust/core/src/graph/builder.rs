@@ -20,7 +20,8 @@ pub struct Builder<O> {
 
 impl<O: Operation> Default for Builder<O> {
     fn default() -> Self {
-        let graph = Graph { values: vec![], nodes: vec![], inputs: vec![], constants: vec![], outputs: vec![] };
+        let graph =
+            Graph { values: vec![], nodes: vec![], inputs: vec![], constants: vec![], outputs: vec![] };
         Builder { graph, nodes: HashMap::new(), literals: HashMap::new() }
     }
 }
@@ -92,7 +93,8 @@ impl<O: Operation> Builder<O> {
     /// Copies the nodes of a graph without constants, with these values for its inputs; gives its outputs.
     ///
     /// # Errors
-    /// As [`Builder::node`]: none if the values have the types of the inputs. [`Error::Internal`] for a constant.
+    /// As [`Builder::node`]: none if the values have the types of the inputs. [`Error::Internal`] for a
+    /// constant.
     pub fn inline(&mut self, graph: &Graph<O>, inputs: &[Value]) -> Result<Vec<Value>> {
         let mut values: Vec<Value> = Vec::new();
         reserve(&mut values, graph.values.len());

@@ -1,8 +1,8 @@
 //! Graphs: typed values and the ops that make them, in the order of their making.
 //!
-//! A graph is generic over its ops, which sit one layer higher: an op may hold a graph (the body of a loop), and a graph
-//! holds ops. What a graph must know of an op is the trait [`Operation`]. Every transformation (passes, derivatives,
-//! batching, lowering) is a function on graphs.
+//! A graph is generic over its ops, which sit one layer higher: an op may hold a graph (the body of a loop),
+//! and a graph holds ops. What a graph must know of an op is the trait [`Operation`]. Every transformation
+//! (passes, derivatives, batching, lowering) is a function on graphs.
 
 mod builder;
 mod text;
@@ -16,7 +16,8 @@ use crate::tensor::{Aval, Literal};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// What a graph asks of its ops. Equal ops on equal operands are the same value: static parameters are part of the op.
+/// What a graph asks of its ops. Equal ops on equal operands are the same value: static parameters are part
+/// of the op.
 pub trait Operation: Clone + Eq + Hash + Debug {
     /// The name, as in the graph's text.
     fn name(&self) -> &'static str;

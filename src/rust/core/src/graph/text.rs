@@ -35,20 +35,22 @@ impl<O: Operation> Graph<O> {
         }
     }
 
-    /// The lines of all nodes. Regions are written below their node, as functions are: what they are, their inputs, their
-    /// nodes, what they give. Names in a region are its own.
+    /// The lines of all nodes. Regions are written below their node, as functions are: what they are, their
+    /// inputs, their nodes, what they give. Names in a region are its own.
     fn lines(&self, names: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         for node in &self.nodes {
             stop::work(4 * super::NODE);
-            let attributes: Vec<String> = node.op.attributes().iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            let attributes: Vec<String> =
+                node.op.attributes().iter().map(|(k, v)| format!("{k} = {v}")).collect();
             let attributes =
                 if attributes.is_empty() { String::new() } else { format!(" [{}] ", attributes.join(", ")) };
             let operands: Vec<&str> = node.operands.iter().map(|v| names[v.index()].as_str()).collect();
             let results = match node.results.as_slice() {
                 &[one] => self.typed(names, one),
                 many => {
-                    let join = |g: &dyn Fn(&Value) -> String| many.iter().map(g).collect::<Vec<_>>().join(", ");
+                    let join =
+                        |g: &dyn Fn(&Value) -> String| many.iter().map(g).collect::<Vec<_>>().join(", ");
                     let aval = |v: &Value| -> String { Aval::to_string(self.aval(*v)) };
                     format!("({}): ({})", join(&|v| names[v.index()].clone()), join(&aval))
                 }

@@ -48,7 +48,11 @@ impl<O: Operation> Graph<O> {
                 return Some(format!("node {number} ({name}) reads a value that is made later"));
             }
             for (what, region) in node.op.regions() {
-                let broken = if region.constants.is_empty() { region.broken() } else { Some("it has constants".into()) };
+                let broken = if region.constants.is_empty() {
+                    region.broken()
+                } else {
+                    Some("it has constants".into())
+                };
                 if let Some(broken) = broken {
                     return Some(format!("node {number} ({name}), its {what}: {broken}"));
                 }
@@ -58,7 +62,9 @@ impl<O: Operation> Graph<O> {
                 Err(e) => return Some(format!("node {number} ({name}) is not well typed: {e}")),
                 Ok(types) => {
                     if !types.iter().eq(node.results.iter().map(|&v| self.aval(v))) {
-                        return Some(format!("node {number} ({name}) has results of other types than its op infers"));
+                        return Some(format!(
+                            "node {number} ({name}) has results of other types than its op infers"
+                        ));
                     }
                 }
             }

@@ -77,7 +77,9 @@ fn little_endian(bytes: &[u8], width: usize) -> impl Iterator<Item = u8> + '_ {
 }
 
 fn nested(sizes: &[usize], elements: &[Literal], out: &mut Text) {
-    let Some((&first, rest)) = sizes.split_first() else { return elements.iter().take(1).for_each(|&x| out.append(&element(x))) };
+    let Some((&first, rest)) = sizes.split_first() else {
+        return elements.iter().take(1).for_each(|&x| out.append(&element(x)));
+    };
     let size = elements.len() / first.max(1);
     out.append("[");
     for i in 0..first {
@@ -95,7 +97,11 @@ fn literal(x: &View, at: usize) -> Literal {
     let size = x.dtype.bytes();
     let made = Literal::from_bytes(x.dtype, &x.data[at * size..(at + 1) * size]);
     // Any byte but 0 is true.
-    if x.dtype == DType::I1 { Literal::new(made.get::<Bool>()).convert(DType::I1) } else { made }
+    if x.dtype == DType::I1 {
+        Literal::new(made.get::<Bool>()).convert(DType::I1)
+    } else {
+        made
+    }
 }
 
 /// Places of the elements in memory, in row-major order.
@@ -129,7 +135,8 @@ impl Iterator for Places<'_> {
     }
 }
 
-/// One element: booleans and integers as such, floats in decimal if a few digits are the number itself, else by their bits.
+/// One element: booleans and integers as such, floats in decimal if a few digits are the number itself, else
+/// by their bits.
 pub fn element(x: Literal) -> String {
     match x.dtype() {
         DType::I1 => x.get::<Bool>().get().to_string(),

@@ -26,9 +26,14 @@ pub fn legalize(graph: &Graph) -> Result<Graph> {
     optimise(&b.finish(outputs))
 }
 
-/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that the graph is a
-/// composition of, with the dtype of its first operand: it is plain there.
-fn walk(b: &mut Builder, graph: &Graph, mut new: Vec<Option<Value>>, own: Option<(&Op, Option<DType>)>) -> Result<Vec<Value>> {
+/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that
+/// the graph is a composition of, with the dtype of its first operand: it is plain there.
+fn walk(
+    b: &mut Builder,
+    graph: &Graph,
+    mut new: Vec<Option<Value>>,
+    own: Option<(&Op, Option<DType>)>,
+) -> Result<Vec<Value>> {
     let known = |new: &[Option<Value>], v: &Value| {
         new[v.index()].ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
     };
@@ -68,7 +73,11 @@ fn emit(b: &mut Builder, op: &Op, operands: &[Value], plain: bool) -> Result<Vec
             (Op::BroadcastInDim(to), &[x]) => match b.graph().def(x) {
                 Def::Literal(value) => {
                     let fill = Fill { value, shape: to.shape.clone(), ambiguous: avals[0].ambiguous };
-                    if to.shape.rank() == 0 { Ok(vec![x]) } else { b.node(Op::Fill(fill), &[]) }
+                    if to.shape.rank() == 0 {
+                        Ok(vec![x])
+                    } else {
+                        b.node(Op::Fill(fill), &[])
+                    }
                 }
                 _ => b.node(op.clone(), operands),
             },
@@ -97,7 +106,12 @@ fn region(region: &Region) -> Result<Region> {
 }
 
 /// What an op is composed of, as a graph, and the values of its inputs. Numbers that are known stay so.
-fn composition(b: &Builder, op: &Op, operands: &[Value], avals: &[Aval]) -> Result<(Graph, Vec<Option<Value>>)> {
+fn composition(
+    b: &Builder,
+    op: &Op,
+    operands: &[Value],
+    avals: &[Aval],
+) -> Result<(Graph, Vec<Option<Value>>)> {
     let mut inner = Builder::default();
     let mut inputs = Vec::new();
     for (&v, aval) in operands.iter().zip(avals) {

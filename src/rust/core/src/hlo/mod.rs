@@ -1,9 +1,10 @@
 //! Programs as StableHLO: MLIR text that other compilers read.
 //!
-//! [`legalize`] replaces ops that have no op of StableHLO by compositions of ops that have one, graph to graph, so that the
-//! interpreter can run what is exported; then the text is a walk over the graph. Promotion is explicit in every graph, and
-//! derivatives, random bits and loops are ops like all others. Layout stays out of the text: values are in row-major
-//! order there, as StableHLO has them, whatever their strides are here.
+//! [`legalize`] replaces ops that have no op of StableHLO by compositions of ops that have one, graph to
+//! graph, so that the interpreter can run what is exported; then the text is a walk over the graph. Promotion
+//! is explicit in every graph, and derivatives, random bits and loops are ops like all others. Layout stays
+//! out of the text: values are in row-major order there, as StableHLO has them, whatever their strides are
+//! here.
 
 mod constants;
 mod legalize;
@@ -63,16 +64,17 @@ pub struct Module {
     pub arguments: Vec<usize>,
 }
 
-/// Writes a program. `constants` are the captured tensors, in the order of [`Graph::constants`], of any layout.
+/// Writes a program. `constants` are the captured tensors, in the order of [`Graph::constants`], of any
+/// layout.
 ///
-/// The function takes the inputs, then the constants that [`Module::arguments`] names, and returns the outputs, all
-/// row-major. A donated input that has the memory of an output says so (`tf.aliasing_output`); on a mesh, where it is not
-/// known what an output is cut into, it says that it may (`jax.buffer_donor`).
+/// The function takes the inputs, then the constants that [`Module::arguments`] names, and returns the
+/// outputs, all row-major. A donated input that has the memory of an output says so (`tf.aliasing_output`);
+/// on a mesh, where it is not known what an output is cut into, it says that it may (`jax.buffer_donor`).
 ///
 /// # Errors
-/// [`Error::Export`] for a program that prints; [`Error::Mesh`] if a size is no multiple of the number of devices;
-/// [`Error::AxisOutOfRange`] for a dimension that an input does not have; [`Error::Arg`] for a sharding without a mesh or
-/// a mesh without devices; [`Error::Internal`] if constants do not fit the graph.
+/// [`Error::Export`] for a program that prints; [`Error::Mesh`] if a size is no multiple of the number of
+/// devices; [`Error::AxisOutOfRange`] for a dimension that an input does not have; [`Error::Arg`] for a
+/// sharding without a mesh or a mesh without devices; [`Error::Internal`] if constants do not fit the graph.
 pub fn export(graph: &Graph, constants: &[View], options: &Options) -> Result<Module> {
     check_constants(graph, constants)?;
     let avals: Vec<&Aval> = graph.inputs().iter().map(|&v| graph.aval(v)).collect();
@@ -123,7 +125,9 @@ fn check_mesh(avals: &[&Aval], options: &Options) -> Result<()> {
     let sharded = |&i: &usize| options.sharding.get(i).copied().flatten().map(|s| (i, s.axis));
     let Some(mesh) = &options.mesh else {
         return match (0..avals.len()).find_map(|i| sharded(&i)) {
-            Some(_) => Err(Error::arg("mesh", "a device mesh, since an argument is cut along a dimension", "NULL")),
+            Some(_) => {
+                Err(Error::arg("mesh", "a device mesh, since an argument is cut along a dimension", "NULL"))
+            }
             None => Ok(()),
         };
     };
@@ -155,12 +159,17 @@ fn argument_attributes(rank: usize, input: usize, alias: Option<usize>, options:
         let cut = options.sharding.get(input).copied().flatten().map(|s| s.axis.0);
         attributes.push(sharding_attribute(rank, cut, mesh));
     }
-    if attributes.is_empty() { String::new() } else { format!(" {{{}}}", attributes.join(", ")) }
+    if attributes.is_empty() {
+        String::new()
+    } else {
+        format!(" {{{}}}", attributes.join(", "))
+    }
 }
 
 /// Where the parts of a value are, in Shardy's terms.
 fn sharding_attribute(rank: usize, cut: Option<usize>, mesh: &Mesh) -> String {
-    let dim = |i: usize| if cut == Some(i) { format!("{{{}}}", quoted(&mesh.name)) } else { "{}".to_string() };
+    let dim =
+        |i: usize| if cut == Some(i) { format!("{{{}}}", quoted(&mesh.name)) } else { "{}".to_string() };
     let dims: Vec<String> = (0..rank).map(dim).collect();
     format!("sdy.sharding = #sdy.sharding<@mesh, [{}]>", dims.join(", "))
 }

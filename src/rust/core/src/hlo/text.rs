@@ -53,7 +53,11 @@ impl Writer {
     /// # Errors
     /// [`Error::Internal`] for an op that is not legal.
     pub fn function(
-        &mut self, graph: &Graph, constants: &[View], attributes: &[String], options: &Options,
+        &mut self,
+        graph: &Graph,
+        constants: &[View],
+        attributes: &[String],
+        options: &Options,
     ) -> Result<(String, Vec<usize>)> {
         let mut names: Names = table(None, graph.values().count());
         let mut arguments = Vec::new();
@@ -63,7 +67,12 @@ impl Writer {
             names[v.index()] = Some(name);
         }
         let mut is_read = table(false, graph.values().count());
-        graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs()).for_each(|v| is_read[v.index()] = true);
+        graph
+            .nodes()
+            .iter()
+            .flat_map(|node| &node.operands)
+            .chain(graph.outputs())
+            .for_each(|v| is_read[v.index()] = true);
         let (mut inline, mut passed) = (Vec::new(), Vec::new());
         for (i, &v) in graph.constants().iter().enumerate().filter(|(_, v)| is_read[v.index()]) {
             let aval = graph.aval(v);
@@ -71,7 +80,8 @@ impl Writer {
                 Some(text) => inline.push((v, text)),
                 None => {
                     let name = format!("%arg{}", arguments.len());
-                    let whole = options.mesh.as_ref().map(|mesh| sharding_attribute(aval.shape.rank(), None, mesh));
+                    let whole =
+                        options.mesh.as_ref().map(|mesh| sharding_attribute(aval.shape.rank(), None, mesh));
                     let attribute = whole.map_or_else(String::new, |text| format!(" {{{text}}}"));
                     arguments.push(format!("{name}: {}{attribute}", type_of(aval)));
                     names[v.index()] = Some(name);
@@ -131,7 +141,9 @@ impl Writer {
                 names[v.index()] = Some(self.constant(&splat(literal, graph.aval(v))));
             }
         }
-        names[v.index()].clone().ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
+        names[v.index()]
+            .clone()
+            .ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
     }
 
     /// Names the results of a node; what stands left of the equals sign.
@@ -252,7 +264,10 @@ impl Writer {
         let init = self.constant(&splat(fold.identity(aval.dtype, empty), &scalar));
         let signed = signature(&[type_of(aval), type_of(&scalar)], &[result.to_string()]);
         let dims = axes(&fold.axes);
-        format!("stablehlo.reduce({x} init: {init}) applies {} across dimensions = {dims} : {signed}", fold.spelling())
+        format!(
+            "stablehlo.reduce({x} init: {init}) applies {} across dimensions = {dims} : {signed}",
+            fold.spelling()
+        )
     }
 
     /// A region whose inputs have these names.
@@ -269,7 +284,14 @@ impl Writer {
         Ok(())
     }
 
-    fn branches(&mut self, graph: &Graph, node: &Node<Op>, branch: &If, x: &[String], names: &mut Names) -> Result<()> {
+    fn branches(
+        &mut self,
+        graph: &Graph,
+        node: &Node<Op>,
+        branch: &If,
+        x: &[String],
+        names: &mut Names,
+    ) -> Result<()> {
         let left = self.results(node, names);
         let (yes, no) = x[1..].split_at(branch.branches[0].inputs().len());
         let results: Vec<String> = node.results.iter().map(|&v| type_of(graph.aval(v))).collect();
@@ -281,13 +303,21 @@ impl Writer {
         Ok(())
     }
 
-    fn repeated(&mut self, graph: &Graph, node: &Node<Op>, op: &While, x: &[String], names: &mut Names) -> Result<()> {
+    fn repeated(
+        &mut self,
+        graph: &Graph,
+        node: &Node<Op>,
+        op: &While,
+        x: &[String],
+        names: &mut Names,
+    ) -> Result<()> {
         let left = self.results(node, names);
         let (init, rest) = x.split_at(op.carried);
         let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
         let state: Vec<String> = (0..op.carried).map(|i| format!("%s{}", self.states + i)).collect();
         self.states += op.carried;
-        let pairs: Vec<String> = state.iter().zip(init).map(|(name, value)| format!("{name} = {value}")).collect();
+        let pairs: Vec<String> =
+            state.iter().zip(init).map(|(name, value)| format!("{name} = {value}")).collect();
         let types: Vec<String> = node.results.iter().map(|&v| type_of(graph.aval(v))).collect();
         self.line(&format!("{left} = stablehlo.while({}) : {}", join(&pairs, ", "), join(&types, ", ")));
         self.line("cond {");
@@ -299,7 +329,12 @@ impl Writer {
     }
 
     fn scatter(
-        &mut self, op: &Scatter, node: &Node<Op>, x: &[String], (dtype, types): (DType, &[String]), names: &mut Names,
+        &mut self,
+        op: &Scatter,
+        node: &Node<Op>,
+        x: &[String],
+        (dtype, types): (DType, &[String]),
+        names: &mut Names,
     ) -> Result<()> {
         let left = self.results(node, names);
         let dims = windows(&op.windows, SCATTER_NAMES);
@@ -328,8 +363,11 @@ impl Writer {
                 let name = format!("%{}", self.values);
                 self.values += 1;
                 // As the row spells the sum of booleans, which is one op.
-                let combine = if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
-                let Spelled::Plain(spelled) = Op::Binary(combine).spelled(&[Aval::known(dtype, Default::default())]) else {
+                let combine =
+                    if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
+                let Spelled::Plain(spelled) =
+                    Op::Binary(combine).spelled(&[Aval::known(dtype, Default::default())])
+                else {
                     let detail = format!("a scatter cannot apply `{}`", combine.row().name);
                     return Err(Error::Internal { detail });
                 };

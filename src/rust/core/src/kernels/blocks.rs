@@ -1,9 +1,9 @@
 //! Memory for large results, which is used again.
 //!
-//! Pages that a process has not touched before cost many times what is computed in them, so that memory that is given back
-//! is kept for the next result, of whatever size: blocks are cut from large chunks, each from the lowest place where it
-//! fits, and neighbours that are free are one again. What is kept is within a share of the machine's memory. Blocks begin
-//! at a cache line; the system is asked to back chunks by huge pages.
+//! Pages that a process has not touched before cost many times what is computed in them, so that memory that
+//! is given back is kept for the next result, of whatever size: blocks are cut from large chunks, each from
+//! the lowest place where it fits, and neighbours that are free are one again. What is kept is within a share
+//! of the machine's memory. Blocks begin at a cache line; the system is asked to back chunks by huge pages.
 
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::BTreeMap;
@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Memory of a machine that does not say how much it has.
 const UNKNOWN: usize = 4 << 30;
 
-/// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when dropped.
+/// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when
+/// dropped.
 #[derive(Debug)]
 pub struct Block {
     start: *mut u8,
@@ -70,7 +71,8 @@ pub(super) fn advise(start: *mut u8, size: usize) {
     unsafe { tell(start, size, MADV_HUGEPAGE) };
 }
 
-/// Gives the huge pages that lie in these bytes to the system, which hands out new ones when they are touched.
+/// Gives the huge pages that lie in these bytes to the system, which hands out new ones when they are
+/// touched.
 ///
 /// # Safety
 /// Nobody reads the bytes before they are written.
@@ -80,8 +82,8 @@ unsafe fn give(start: *mut u8, size: usize) {
     unsafe { tell(start, size, MADV_DONTNEED) };
 }
 
-/// Tells the system about the huge pages that lie in these bytes. That it does not listen, where there are none, is no
-/// error.
+/// Tells the system about the huge pages that lie in these bytes. That it does not listen, where there are
+/// none, is no error.
 ///
 /// # Safety
 /// They are the caller's, and so is what the advice does.
@@ -204,7 +206,8 @@ fn with_store<T>(f: impl FnOnce(&mut Store) -> T) -> T {
 impl Store {
     /// A block from the chunks that are there.
     fn take(&mut self, size: usize) -> Option<Block> {
-        let (chunk, block) = self.chunks.iter_mut().find_map(|chunk| chunk.take(size).map(|block| (chunk, block)))?;
+        let (chunk, block) =
+            self.chunks.iter_mut().find_map(|chunk| chunk.take(size).map(|block| (chunk, block)))?;
         chunk.used = Instant::now();
         self.kept = self.kept.saturating_sub(size);
         Some(block)
@@ -216,12 +219,14 @@ impl Store {
         if size > memory() {
             return None;
         }
-        let chunk = Chunk::new(size.next_multiple_of(HUGE).max(CHUNK)).or_else(|| Chunk::new(size.next_multiple_of(HUGE)))?;
+        let chunk = Chunk::new(size.next_multiple_of(HUGE).max(CHUNK))
+            .or_else(|| Chunk::new(size.next_multiple_of(HUGE)))?;
         self.chunks.push(chunk);
         self.take(size)
     }
 
-    /// Keeps the bytes of a block; if they are more than `limit` with what is kept, the system gets all that are free.
+    /// Keeps the bytes of a block; if they are more than `limit` with what is kept, the system gets all that
+    /// are free.
     fn put(&mut self, start: *mut u8, size: usize, limit: usize, now: Instant) {
         let Some(chunk) = self.chunks.iter_mut().find(|chunk| chunk.holds(start)) else { return };
         chunk.put(start, size);
@@ -232,7 +237,8 @@ impl Store {
             self.kept = 0;
             for chunk in &self.chunks {
                 for (&at, &len) in &chunk.free {
-                    // SAFETY: nobody has these bytes, and those who get them know nothing of what was in them.
+                    // SAFETY: nobody has these bytes, and those who get them know nothing of what was in
+                    // them.
                     unsafe { give(chunk.start.wrapping_add(at), len) };
                 }
             }
@@ -294,7 +300,9 @@ mod tests {
             } else {
                 let new = take(&mut store, (n % 100_000 + 1) * LINE);
                 let (start, end) = (new.0 as usize, new.0 as usize + new.1);
-                assert!(held.iter().all(|&(other, size)| end <= other as usize || other as usize + size <= start));
+                assert!(held
+                    .iter()
+                    .all(|&(other, size)| end <= other as usize || other as usize + size <= start));
                 held.push(new);
             }
         }

@@ -1,5 +1,5 @@
-//! Products of matrices that a tile program goes on with: the columns of a block of the result are made, then the tiles that
-//! they are made of are computed on, while they are in the cache.
+//! Products of matrices that a tile program goes on with: the columns of a block of the result are made, then
+//! the tiles that they are made of are computed on, while they are in the cache.
 
 use super::dot::{Block, Dot, Matrix};
 use super::frame::{Code, Extent, Instruction, Kernel, Tile, Window};
@@ -10,10 +10,12 @@ use crate::stop;
 use std::mem::size_of;
 use std::ops::Range;
 
-/// Columns of a block that threads share, at least: with fewer, kernels would copy the rows of an operand too often.
+/// Columns of a block that threads share, at least: with fewer, kernels would copy the rows of an operand too
+/// often.
 const COLUMNS: usize = 64;
 
-/// Columns of a block, at most, so that it is in the cache when the tiles are computed on; with more, nothing is won.
+/// Columns of a block, at most, so that it is in the cache when the tiles are computed on; with more, nothing
+/// is won.
 const MOST: usize = 256;
 
 /// Blocks for each thread, so that they end at about the same time.

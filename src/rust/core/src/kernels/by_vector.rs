@@ -1,5 +1,5 @@
-//! Products of a matrix and a vector as instructions of tile programs ([`super::matvec`]): the matrix is in memory, and of
-//! the vector or of the result there is a tile.
+//! Products of a matrix and a vector as instructions of tile programs ([`super::matvec`]): the matrix is in
+//! memory, and of the vector or of the result there is a tile.
 
 use super::dot::Matrix;
 use super::frame::{Extent, Kernel, Window};
@@ -9,8 +9,9 @@ use crate::dtype::Float;
 use std::mem::size_of;
 
 impl Kernel {
-    /// The products of the rows of a matrix that belong to the tile, of `k` elements each, with a vector that lies from
-    /// element `start` on. `lines` are the place of the first element of the matrix and the distances of rows and of columns.
+    /// The products of the rows of a matrix that belong to the tile, of `k` elements each, with a vector that
+    /// lies from element `start` on. `lines` are the place of the first element of the matrix and the
+    /// distances of rows and of columns.
     pub fn rows<F: Float>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
@@ -19,8 +20,9 @@ impl Kernel {
         Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<F>()))
     }
 
-    /// What the tile of a vector of `k` elements adds to its products with the `rows` rows of a matrix: for each tile so
-    /// many elements, which [`add_parts`] adds. A tile that is the whole vector makes the products.
+    /// What the tile of a vector of `k` elements adds to its products with the `rows` rows of a matrix: for
+    /// each tile so many elements, which [`add_parts`] adds. A tile that is the whole vector makes the
+    /// products.
     pub fn columns<F: Float>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };

@@ -6,13 +6,15 @@ use std::mem::{align_of, size_of, size_of_val};
 /// The elements in `bytes`.
 ///
 /// # Panics
-/// If `bytes` is not aligned for `T` or not a whole number of elements: buffers are made and checked where they enter.
+/// If `bytes` is not aligned for `T` or not a whole number of elements: buffers are made and checked where
+/// they enter.
 pub fn slice<T: Element>(bytes: &[u8]) -> &[T] {
     if bytes.is_empty() {
         return &[];
     }
     check::<T>(bytes.as_ptr(), bytes.len());
-    // SAFETY: length and alignment are checked above; every bit pattern of an `Element` is a value (see its doc).
+    // SAFETY: length and alignment are checked above; every bit pattern of an `Element` is a value (see its
+    // doc).
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) }
 }
 

@@ -1,10 +1,12 @@
-//! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and rounds once.
-//! Functions of real numbers are those of the crate `libm`, as the system's give other bits on other systems.
+//! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and
+//! rounds once. Functions of real numbers are those of the crate `libm`, as the system's give other bits on
+//! other systems.
 //!
-//! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that the sign of
-//! zero says, and what has one infinite part is infinite whatever the other is. Nothing overflows or underflows on the
-//! way to a result that does not. Error bounds are relative to the absolute value of the result (so that a part may lose
-//! all its digits next to a much larger one) and held by values from mpmath in `tests/testdata/special/complex_*.csv`.
+//! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that
+//! the sign of zero says, and what has one infinite part is infinite whatever the other is. Nothing overflows
+//! or underflows on the way to a result that does not. Error bounds are relative to the absolute value of the
+//! result (so that a part may lose all its digits next to a much larger one) and held by values from mpmath
+//! in `tests/testdata/special/complex_*.csv`.
 
 use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, LN_2};
@@ -76,8 +78,8 @@ fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
     Some(new(INF * out.re, INF * out.im))
 }
 
-/// Quotient. At most 2 epsilon; exactly that of the parts for a real divisor. Infinite over finite is infinite, finite
-/// over infinite is 0, and so is a divisor of 0 no trouble but for 0 and NaN.
+/// Quotient. At most 2 epsilon; exactly that of the parts for a real divisor. Infinite over finite is
+/// infinite, finite over infinite is 0, and so is a divisor of 0 no trouble but for 0 and NaN.
 ///
 /// # Sources
 /// M. Baudin, R. L. Smith, "A robust complex division in Scilab", arXiv:1210.4539 (2012).
@@ -87,7 +89,8 @@ pub fn div(z: C, w: C) -> C {
         return special_quotient(z, w);
     }
     let (mut z, mut w, mut scale) = (z, w, 1.0);
-    // Large numbers are halved twice, small ones made larger by a power of two that leaves room for the products.
+    // Large numbers are halved twice, small ones made larger by a power of two that leaves room for the
+    // products.
     const LARGE: f64 = f64::MAX / 4.0;
     const SMALL: f64 = f64::MIN_POSITIVE * 2.0 / EPSILON;
     const UP: f64 = 2.0 / (EPSILON * EPSILON);
@@ -142,9 +145,10 @@ fn special_quotient(z: C, w: C) -> C {
     new(f64::NAN, f64::NAN)
 }
 
-/// Power, `z^w`: `z^0` is 1, and powers of positive numbers are those of the parts. By repeated multiplication for whole exponents up to 1024 (as exact as the products:
-/// `(1+2i)^2` is `-3+4i`), else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the
-/// sizes of the exponent and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
+/// Power, `z^w`: `z^0` is 1, and powers of positive numbers are those of the parts. By repeated
+/// multiplication for whole exponents up to 1024 (as exact as the products: `(1+2i)^2` is `-3+4i`), else the
+/// exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the sizes of the exponent
+/// and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
 pub fn pow(z: C, w: C) -> C {
     if w == new(0.0, 0.0) {
         return new(1.0, 0.0);
@@ -402,8 +406,8 @@ fn half_excess(a: f64, b: f64, hypot: f64) -> f64 {
 /// The parts for `x, y >= 0`, finite and not huge.
 ///
 /// # Sources
-/// T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using
-/// exception handling", ACM Transactions on Mathematical Software 23 (1997).
+/// T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions
+/// using exception handling", ACM Transactions on Mathematical Software 23 (1997).
 fn inverse_parts(x: f64, y: f64) -> Parts {
     // The foci of the ellipses are at -1 and 1: distances to them, and half of the major axis.
     let (r, s) = (libm::hypot(x + 1.0, y), libm::hypot(x - 1.0, y));
@@ -554,7 +558,11 @@ pub fn atanh(z: C) -> C {
         // A `y` whose square is nothing counts for nothing unless `x` is 1, which is above.
         libm::log1p(4.0 * x / (beside * beside + y * y)) / 4.0
     };
-    let im = if x == 1.0 { libm::atan2(2.0, -y) / 2.0 } else { libm::atan2(2.0 * y, beside * (1.0 + x) - y * y) / 2.0 };
+    let im = if x == 1.0 {
+        libm::atan2(2.0, -y) / 2.0
+    } else {
+        libm::atan2(2.0 * y, beside * (1.0 + x) - y * y) / 2.0
+    };
     signed(re, im)
 }
 

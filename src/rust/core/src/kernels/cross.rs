@@ -1,10 +1,12 @@
-//! Products of matrices whose sums are long and whose results are few, such as `t(X) %*% X` of many observations.
+//! Products of matrices whose sums are long and whose results are few, such as `t(X) %*% X` of many
+//! observations.
 //!
-//! Both operands are read once, along their columns, in blocks that stay in the second-level cache; an operand that lies
-//! otherwise is copied block by block. A sum is made of blocks of [`BLOCK`] products, each in `L` parts of which the later
-//! half is added to the earlier until one is left; blocks are added in double precision, in order, first those of a piece,
-//! then pieces. What threads share are pieces, so the bits do not depend on them. The product of a matrix with itself is
-//! symmetric: one half is computed, with the bits that it has in the other.
+//! Both operands are read once, along their columns, in blocks that stay in the second-level cache; an
+//! operand that lies otherwise is copied block by block. A sum is made of blocks of [`BLOCK`] products, each
+//! in `L` parts of which the later half is added to the earlier until one is left; blocks are added in double
+//! precision, in order, first those of a piece, then pieces. What threads share are pieces, so the bits do
+//! not depend on them. The product of a matrix with itself is symmetric: one half is computed, with the bits
+//! that it has in the other.
 
 use super::dot::{Matrix, STEP};
 use super::inner::products;
@@ -22,7 +24,8 @@ const PIECE: usize = 32 * BLOCK;
 /// Rows or columns of a result, at most: with more, the kernels of general products are as fast.
 pub const MOST: usize = 32;
 
-/// `out = lhs * rhs`, column-major, for `lhs [m, k]`, `rhs [k, n]`, none of these 0; `L` elements are a vector.
+/// `out = lhs * rhs`, column-major, for `lhs [m, k]`, `rhs [k, n]`, none of these 0; `L` elements are a
+/// vector.
 pub fn cross<F: Float, const L: usize>(lhs: Matrix<F>, rhs: Matrix<F>, [m, k, n]: [usize; 3], out: &mut [F]) {
     // Columns of both.
     let (x, y) = (lhs.transposed(), rhs);
@@ -49,7 +52,12 @@ pub fn cross<F: Float, const L: usize>(lhs: Matrix<F>, rhs: Matrix<F>, [m, k, n]
 }
 
 /// Some rows of the columns of a matrix, each in one line.
-fn columns<'a, F: Float>(x: Matrix<'a, F>, rows: Range<usize>, count: usize, scratch: &'a mut Vec<F>) -> Vec<&'a [F]> {
+fn columns<'a, F: Float>(
+    x: Matrix<'a, F>,
+    rows: Range<usize>,
+    count: usize,
+    scratch: &'a mut Vec<F>,
+) -> Vec<&'a [F]> {
     let n = rows.len();
     if x.strides[0] == 1 {
         return (0..count).map(|j| &x.data[x.at(rows.start, j)..][..n]).collect();
@@ -61,7 +69,8 @@ fn columns<'a, F: Float>(x: Matrix<'a, F>, rows: Range<usize>, count: usize, scr
     scratch.chunks_exact(n).collect()
 }
 
-/// Adds the products of a block: of all pairs, or of those of which the second is not before the first (and a few others).
+/// Adds the products of a block: of all pairs, or of those of which the second is not before the first (and a
+/// few others).
 fn block<F: Float, const L: usize>(x: &[&[F]], y: &[&[F]], half: bool, sums: &mut [f64]) {
     let m = x.len();
     for j in (0..y.len()).step_by(2) {
@@ -83,7 +92,11 @@ fn block<F: Float, const L: usize>(x: &[&[F]], y: &[&[F]], half: bool, sums: &mu
 
 /// Adds the products of the first `R` and the first `C` columns.
 fn add<F: Float, const L: usize, const R: usize, const C: usize>(
-    x: &[&[F]], y: &[&[F]], at: usize, m: usize, sums: &mut [f64],
+    x: &[&[F]],
+    y: &[&[F]],
+    at: usize,
+    m: usize,
+    sums: &mut [f64],
 ) {
     let made = products::<F, L, R, C>(std::array::from_fn(|i| x[i]), std::array::from_fn(|j| y[j]));
     for (i, row) in made.iter().enumerate() {
@@ -113,7 +126,8 @@ mod tests {
             assert_eq!(itself, run(Matrix::dense(&turned, m)));
             for (i, j) in (0..m).flat_map(|i| (0..m).map(move |j| (i, j))) {
                 let products = (0..k).map(|l| x[l + i * k] as f64 * x[l + j * k] as f64);
-                let (want, size) = products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
+                let (want, size) =
+                    products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
                 // Blocks have parts of 32 products, and one rounding of the result follows.
                 let bound = 64.0 * f64::from(f32::EPSILON) * size;
                 assert!((f64::from(itself[i + j * m]) - want).abs() <= bound, "{m} {k} {i} {j}");

@@ -1,13 +1,13 @@
 //! Dense products of matrices, which are read where they lie: transposed ones are not copied.
 //!
-//! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix and a vector
-//! have a kernel of their own ([`super::matvec`]); where sums are long and results few, these are shared out by parts of the
-//! sums, added in double precision ([`super::cross`] for few enough); all others are cut into blocks of the result, which
-//! change no sum.
+//! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix
+//! and a vector have a kernel of their own ([`super::matvec`]); where sums are long and results few, these
+//! are shared out by parts of the sums, added in double precision ([`super::cross`] for few enough); all
+//! others are cut into blocks of the result, which change no sum.
 //!
-//! Blocks of floats are made by [`super::gemm`] where the processor has FMA, else by `matrixmultiply`, which ndarray brings.
-//! Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit where `matrixmultiply` finds FMA; on a
-//! processor without, products are rounded before they are added.
+//! Blocks of floats are made by [`super::gemm`] where the processor has FMA, else by `matrixmultiply`, which
+//! ndarray brings. Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit
+//! where `matrixmultiply` finds FMA; on a processor without, products are rounded before they are added.
 
 use super::cross::{cross, MOST};
 #[cfg(target_arch = "x86_64")]
@@ -83,7 +83,8 @@ impl<'a, T: Copy> Matrix<'a, T> {
         let lowest = self.first as isize + back(rows, i) + back(columns, j);
         let lowest = usize::try_from(lowest).expect("a matrix outside of its data");
         let places = (rows, columns).strides((i.unsigned_abs(), j.unsigned_abs()));
-        let mut view = ArrayView2::from_shape(places, &self.data[lowest..]).expect("a matrix outside of its data");
+        let mut view =
+            ArrayView2::from_shape(places, &self.data[lowest..]).expect("a matrix outside of its data");
         for (axis, stride) in self.strides.into_iter().enumerate() {
             if stride < 0 {
                 view.invert_axis(Axis(axis));
@@ -119,7 +120,10 @@ impl<T> Block<'_, T> {
     /// # Safety
     /// No other block that has an element in common with it is there as long as it is.
     unsafe fn part(&self, first: usize, step: usize, rows: usize, columns: Range<usize>) -> Block<'_, T> {
-        assert!(first + (rows - 1) * step < self.sizes[0] && columns.end <= self.sizes[1], "a block outside of its matrix");
+        assert!(
+            first + (rows - 1) * step < self.sizes[0] && columns.end <= self.sizes[1],
+            "a block outside of its matrix"
+        );
         let [i, j] = self.strides;
         let pointer = self.pointer.wrapping_add(first * i + columns.start * j);
         Block { pointer, sizes: [rows, columns.len()], strides: [step * i, j], borrow: PhantomData }
@@ -127,7 +131,8 @@ impl<T> Block<'_, T> {
 
     fn view(&mut self) -> ArrayViewMut2<'_, T> {
         let [i, j] = self.strides;
-        // SAFETY: the elements of the block, which is borrowed exclusively, and whose elements have different places.
+        // SAFETY: the elements of the block, which is borrowed exclusively, and whose elements have different
+        // places.
         unsafe { ArrayViewMut2::from_shape_ptr((self.sizes[0], self.sizes[1]).strides((i, j)), self.pointer) }
     }
 
@@ -155,30 +160,42 @@ pub trait Dot: Element {
     }
 }
 
-/// Cuts rows, or sums, into parts of [`PART`]; the last one is longer if it would be shorter, as short ones are not made by
-/// blocks.
+/// Cuts rows, or sums, into parts of [`PART`]; the last one is longer if it would be shorter, as short ones
+/// are not made by blocks.
 fn parts(n: usize) -> impl Iterator<Item = Range<usize>> {
     let count = (n / PART).max(1);
     (0..count).map(move |i| i * PART..if i + 1 == count { n } else { (i + 1) * PART })
 }
 
 /// The product by ndarray, whose kernels choose AVX2 and FMA at run time.
-fn by_blocks<T: Element + LinalgScalar>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], mut out: Block<T>) {
+fn by_blocks<T: Element + LinalgScalar>(
+    lhs: Matrix<T>,
+    rhs: Matrix<T>,
+    [m, k, n]: [usize; 3],
+    mut out: Block<T>,
+) {
     assert!(out.sizes == [m, n], "a result of other sizes");
     // In parts between which it may be stopped: of the rows, and of the blocks in which sums are made anyway.
     for (i, l) in parts(m).flat_map(|i| parts(k).map(move |l| (i.clone(), l))) {
-        let (lhs, rhs) = (lhs.from(i.start, l.start).view(i.len(), l.len()), rhs.from(l.start, 0).view(l.len(), n));
+        let (lhs, rhs) =
+            (lhs.from(i.start, l.start).view(i.len(), l.len()), rhs.from(l.start, 0).view(l.len(), n));
         let before = if l.start == 0 { T::zero() } else { T::one() };
         stop::work(i.len() * n * l.len() / PRODUCTS);
         general_mat_mul(T::one(), &lhs, &rhs, before, &mut out.view().slice_mut(s![i, ..]));
     }
-    // A sum starts at 0: one of products that vanish below it is not -0, which it is here or not by its place in the result.
+    // A sum starts at 0: one of products that vanish below it is not -0, which it is here or not by its place
+    // in the result.
     out.view().mapv_inplace(|x| x + T::zero());
 }
 
 /// The product by kernels of our own, if the processor has instructions that they are made of.
 #[cfg(target_arch = "x86_64")]
-fn by_tiles<T: gemm::Tiled>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut Block<T>) -> bool {
+fn by_tiles<T: gemm::Tiled>(
+    lhs: Matrix<T>,
+    rhs: Matrix<T>,
+    [m, k, n]: [usize; 3],
+    out: &mut Block<T>,
+) -> bool {
     assert!(out.sizes == [m, n], "a result of other sizes");
     let target = gemm::Target { first: out.pointer, strides: out.strides };
     // SAFETY: operands were held to their data, and the block is borrowed exclusively.
@@ -251,7 +268,11 @@ dot_half! { bf16 f16 }
 
 /// Products of which the order makes no difference.
 fn dot_plain<T: Element>(
-    lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], mut out: Block<T>, step: impl Fn(T, T, T) -> T + Copy,
+    lhs: Matrix<T>,
+    rhs: Matrix<T>,
+    [m, k, n]: [usize; 3],
+    mut out: Block<T>,
+    step: impl Fn(T, T, T) -> T + Copy,
 ) {
     // Columns that lie in one line, so that the loop over rows becomes vectors.
     let (mut dense, mut lhs) = (Vec::new(), lhs);
@@ -293,22 +314,21 @@ impl Dot for Bool {
     }
 }
 
-
 /// About how long a multiplication with its addition takes, in picoseconds.
 pub const STEP: usize = 50;
 
 /// Products that take about as long as an element of other work, as [`stop::work`] counts it.
 pub const PRODUCTS: usize = 16;
 
-/// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its blocks, which are
-/// 256.
+/// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its
+/// blocks, which are 256.
 const PART: usize = 512;
 
 /// Rows of the result in a piece of work, at most.
 const ROWS: usize = 256;
 
-/// Columns of the result in a piece of work, at most: the fewer, the more evenly threads share them, but the more often
-/// kernels copy the rows of an operand. So the larger result has more.
+/// Columns of the result in a piece of work, at most: the fewer, the more evenly threads share them, but the
+/// more often kernels copy the rows of an operand. So the larger result has more.
 const COLUMNS: [usize; 3] = [64, 128, 256];
 
 /// Elements of a large result.
@@ -347,7 +367,8 @@ impl<'a, T> Batch<'a, T> {
     }
 }
 
-/// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`, column-major.
+/// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`,
+/// column-major.
 pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [u8]) {
     let out = cast::slice_mut::<T>(out);
     if out.is_empty() {
@@ -391,7 +412,10 @@ fn times_vector<T: Dot>(matrix: Matrix<T>, x: Matrix<T>, k: usize, out: &mut [T]
 
 /// A product whose sums are long: of parts of the operands, added in order.
 fn in_parts<T: Dot, S: Element + Add<Output = S>>(
-    lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut [T],
+    lhs: Matrix<T>,
+    rhs: Matrix<T>,
+    [m, k, n]: [usize; 3],
+    out: &mut [T],
 ) -> bool {
     let count = k.div_ceil(DEPTH);
     let mut parts = zeroed::<T>(count * m * n);
@@ -414,7 +438,10 @@ mod tests {
 
     /// Products of dense matrices: `lhs [m, k, b]`, `rhs [k, n, b]`.
     fn dense<T: Dot>(lhs: &[T], rhs: &[T], [b, m, k, n]: [usize; 4], out: &mut [T]) {
-        let batch = |data, rows, columns| Batch { first: Matrix::dense(data, rows), stride: (rows * columns) as isize };
+        let batch = |data, rows, columns| Batch {
+            first: Matrix::dense(data, rows),
+            stride: (rows * columns) as isize,
+        };
         batched(batch(lhs, m, k), batch(rhs, k, n), [b, m, k, n], cast::bytes_mut(out));
     }
 
@@ -435,9 +462,14 @@ mod tests {
     fn kernels_of_our_own_give_the_bits_of_those_of_ndarray() {
         use crate::kernels::math::Level;
         // Some products vanish below zero.
-        let numbers = |n: usize| (0..n).map(|i| if i % 5 == 0 { -1e-30 } else { ((i * 7919) % 1013) as f32 / 1013.0 }).collect::<Vec<_>>();
+        let numbers = |n: usize| {
+            (0..n)
+                .map(|i| if i % 5 == 0 { -1e-30 } else { ((i * 7919) % 1013) as f32 / 1013.0 })
+                .collect::<Vec<_>>()
+        };
         for sizes @ [m, k, n] in [[101, 600, 70], [2, 1, 2], [8, 1, 9], [16, 1, 16], [50, 1, 60], [9, 2, 8]] {
-            let (lhs, rhs): (Vec<f32>, Vec<f32>) = (numbers(m * k), numbers(k * n).iter().map(|x| 1e-20 * x).collect());
+            let (lhs, rhs): (Vec<f32>, Vec<f32>) =
+                (numbers(m * k), numbers(k * n).iter().map(|x| 1e-20 * x).collect());
             let (lhs, rhs) = (Matrix::dense(&lhs, m), Matrix::dense(&rhs, n).transposed());
             let (mut ours, mut theirs) = (vec![0.0; m * n], vec![0.0; m * n]);
             let done = by_tiles(lhs, rhs, sizes, &mut Block::new(&mut ours, [m, n], [1, m]));
@@ -460,7 +492,8 @@ mod tests {
     fn products_that_threads_share_are_those_of_one() {
         let [b, m, k, n] = [2, 70, 90, 300];
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
-        let (lhs, rhs): (Vec<f64>, Vec<f64>) = ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
+        let (lhs, rhs): (Vec<f64>, Vec<f64>) =
+            ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
         assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS[1]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);

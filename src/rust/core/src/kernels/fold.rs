@@ -1,10 +1,10 @@
-//! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32, those of
-//! complex numbers in pairs of f64; sums carry a correction.
+//! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32,
+//! those of complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts: element `i` of a
-//! tile is folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a result
-//! depends on the values and their order only: not on how they lie in memory, not on who folds which tile. What meets
-//! layouts is [`reduce`](super::reduce::reduce()).
+//! A fold is made of tiles of [`TILE`](super::tile::TILE) elements, in order, each in [`LANES`] parts:
+//! element `i` of a tile is folded into part `i % LANES`, and the later half of the parts into the earlier,
+//! until one is left. So a result depends on the values and their order only: not on how they lie in memory,
+//! not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
 use super::scalar::{maximum, minimum};
 use super::squares;
@@ -36,8 +36,8 @@ pub enum Fold {
     All,
 }
 
-/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums and products;
-/// for squares of deviations it is their sum and the mean.
+/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums
+/// and products; for squares of deviations it is their sum and the mean.
 pub type Partial = [u8; PARTIAL];
 
 /// Bytes of a [`Partial`].
@@ -86,7 +86,8 @@ pub struct Steps<T, A> {
     loops: Loops<T, A>,
     /// Whether the order makes no difference.
     free: bool,
-    /// For folds that are right but for rare results: which results they are right for, and the ones to be done for others.
+    /// For folds that are right but for rare results: which results they are right for, and the ones to be
+    /// done for others.
     exact: Option<(fn(A) -> bool, Loops<T, A>)>,
 }
 
@@ -130,8 +131,9 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     }
 }
 
-/// Accumulators of many results, to which elements are brought one of each result at a time: one for each part of a tile, as
-/// bytes, the first ones of all results, then the second ones. Only parts that have elements have one.
+/// Accumulators of many results, to which elements are brought one of each result at a time: one for each
+/// part of a tile, as bytes, the first ones of all results, then the second ones. Only parts that have
+/// elements have one.
 pub struct Accumulators {
     /// Bytes of one.
     pub width: usize,
@@ -139,7 +141,8 @@ pub struct Accumulators {
     pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
     /// Takes an element each into as many of them.
     pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
-    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its bytes.
+    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its
+    /// bytes.
     pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
 }
 
@@ -197,8 +200,8 @@ struct Many<'a, T, O> {
     out: &'a mut [O],
 }
 
-/// Results from which a lane is made after the other; of fewer, all are one run where the elements of one place follow those
-/// of the one before.
+/// Results from which a lane is made after the other; of fewer, all are one run where the elements of one
+/// place follow those of the one before.
 const LONG: usize = 512;
 
 impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
@@ -235,10 +238,15 @@ impl Rows<'_> {
         self.stride == 1 && len < LONG && self.places.len() >= LANES && side_by_side()
     }
 
-    /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are for: those of
-    /// the first part of a tile of all results, then those of the second, in so many `lanes`.
+    /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are
+    /// for: those of the first part of a tile of all results, then those of the second, in so many `lanes`.
     pub(super) fn each<T: Element>(
-        &self, x: &[T], len: usize, lanes: usize, together: bool, take: &mut dyn FnMut(Range<usize>, &[&[T]]),
+        &self,
+        x: &[T],
+        len: usize,
+        lanes: usize,
+        together: bool,
+        take: &mut dyn FnMut(Range<usize>, &[&[T]]),
     ) {
         let Rows { first, stride, places } = *self;
         let at = |j: usize| first + places[j];
@@ -246,7 +254,9 @@ impl Rows<'_> {
             let whole = places.len() / LANES;
             let (all, rest) = (LANES * len, places.len() % LANES * len);
             runs(x, all, 1, &mut (0..whole).map(|i| at(i * LANES)), &mut |runs| take(0..all, runs));
-            runs(x, rest, 1, &mut (whole * LANES..places.len()).take(1).map(at), &mut |runs| take(0..rest, runs));
+            runs(x, rest, 1, &mut (whole * LANES..places.len()).take(1).map(at), &mut |runs| {
+                take(0..rest, runs)
+            });
             return;
         }
         for lane in 0..lanes {
@@ -266,10 +276,14 @@ pub(super) fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
     }
 }
 
-/// Gives runs of `n` elements, `stride` apart: four at a time, as accumulators are loaded and stored each time, and as the
-/// processor fetches several lines of memory ahead. What is left comes in a shorter list.
+/// Gives runs of `n` elements, `stride` apart: four at a time, as accumulators are loaded and stored each
+/// time, and as the processor fetches several lines of memory ahead. What is left comes in a shorter list.
 fn runs<T: Element>(
-    x: &[T], n: usize, stride: isize, starts: &mut dyn Iterator<Item = isize>, take: &mut dyn FnMut(&[&[T]]),
+    x: &[T],
+    n: usize,
+    stride: isize,
+    starts: &mut dyn Iterator<Item = isize>,
+    take: &mut dyn FnMut(&[&[T]]),
 ) {
     let mut scratch = if stride == 1 { vec![] } else { vec![T::default(); 4 * n] };
     loop {
@@ -296,8 +310,8 @@ fn runs<T: Element>(
 
 // ---- the steps
 
-/// Defines steps: of which elements, into which accumulators, from which on, what is done with an element and with another
-/// accumulator.
+/// Defines steps: of which elements, into which accumulators, from which on, what is done with an element and
+/// with another accumulator.
 macro_rules! steps {
     ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $step:expr, $join:expr;)+) => {$(
         $(#[$doc])+
@@ -367,12 +381,20 @@ fn both(a: Bool, b: Bool) -> Bool {
 
 #[inline(always)]
 fn about_max<R: Real>(a: R, x: R) -> R {
-    if (x > a) | (x != x) { x } else { a }
+    if (x > a) | (x != x) {
+        x
+    } else {
+        a
+    }
 }
 
 #[inline(always)]
 fn about_min<R: Real>(a: R, x: R) -> R {
-    if (x < a) | (x != x) { x } else { a }
+    if (x < a) | (x != x) {
+        x
+    } else {
+        a
+    }
 }
 
 /// Steps of which the order makes a difference.
@@ -455,7 +477,8 @@ fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
 
 /// A running sum with Neumaier's correction. An empty sum is 0, but a sum of -0 alone is -0.
 ///
-/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
+/// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54
+/// (1974).
 #[derive(Default)]
 pub(super) struct Compensated<F> {
     sum: F,
@@ -479,7 +502,11 @@ impl<F: Float> Compensated<F> {
     }
 
     pub(super) fn total(&self) -> F {
-        if self.correction == F::of(0.0) { self.sum } else { self.sum + self.correction }
+        if self.correction == F::of(0.0) {
+            self.sum
+        } else {
+            self.sum + self.correction
+        }
     }
 }
 
@@ -562,7 +589,8 @@ mod tests {
         parts[0]
     }
 
-    /// Two results from tiles that lie side by side and element after element, against the definition, bit by bit.
+    /// Two results from tiles that lie side by side and element after element, against the definition, bit by
+    /// bit.
     fn check<T: Reduce>(fold: Fold, x: &[T], start: T, step: fn(T, T) -> T) {
         let want = by_definition(x, start, step).to_bytes();
         let tile: T = T::tile(fold, x);

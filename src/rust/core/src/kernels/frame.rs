@@ -1,11 +1,12 @@
 //! Tile programs: instructions over registers of one tile each, which stay in the first-level cache.
 //!
-//! An instruction is a kernel on slices, the same that runs when its op stands alone, with the places of its operands and
-//! its result. A place is a register, or a *stream*: a dense value in memory, of which the tile is a window. One that is
-//! not dense is first gathered into a register. Values of which all elements are equal are filled into a register once.
+//! An instruction is a kernel on slices, the same that runs when its op stands alone, with the places of its
+//! operands and its result. A place is a register, or a *stream*: a dense value in memory, of which the tile
+//! is a window. One that is not dense is first gathered into a register. Values of which all elements are
+//! equal are filled into a register once.
 //!
-//! This is one of the places that turn pointers into slices: windows of streams are lent to kernels, a tile at a time, and
-//! threads have tiles of their own.
+//! This is one of the places that turn pointers into slices: windows of streams are lent to kernels, a tile
+//! at a time, and threads have tiles of their own.
 
 use super::across::Across;
 use super::by_block::Blocks;
@@ -26,8 +27,8 @@ use std::fmt;
 use std::mem::size_of;
 use std::ops::Range;
 
-/// How the elements of a program are cut into tiles. No tile holds parts of two segments, unless it holds all of both: a
-/// reduction folds segments, and its tiles are those that it has when it stands alone.
+/// How the elements of a program are cut into tiles. No tile holds parts of two segments, unless it holds all
+/// of both: a reduction folds segments, and its tiles are those that it has when it stands alone.
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// Number of elements.
@@ -52,7 +53,11 @@ impl Cut {
     /// Number of tiles.
     pub fn tiles(&self) -> usize {
         let segments = self.len / self.segment;
-        if self.parts() > 1 { segments * self.parts() } else { segments.div_ceil(self.segments()) }
+        if self.parts() > 1 {
+            segments * self.parts()
+        } else {
+            segments.div_ceil(self.segments())
+        }
     }
 
     /// Elements that a constant fills.
@@ -67,7 +72,11 @@ impl Cut {
 
     /// Elements of the longest tile.
     pub fn longest(&self) -> usize {
-        if self.parts() > 1 { self.tile } else { (self.segments() * self.segment).min(self.len) }
+        if self.parts() > 1 {
+            self.tile
+        } else {
+            (self.segments() * self.segment).min(self.len)
+        }
     }
 
     /// The elements of a tile.
@@ -82,8 +91,8 @@ impl Cut {
     }
 }
 
-/// Elements of a register that holds one value for ever: a kernel that reads one takes its tile in parts of this length, so
-/// that constants leave the cache to others.
+/// Elements of a register that holds one value for ever: a kernel that reads one takes its tile in parts of
+/// this length, so that constants leave the cache to others.
 pub const CONSTANT: usize = 256;
 
 /// Where an operand or a result of an instruction is.
@@ -103,8 +112,8 @@ const PIECES: usize = 8;
 /// Segments below which each is folded by itself, however short.
 const FEW: usize = 4;
 
-/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to begin is more
-/// than to gather the elements of all.
+/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
+/// begin is more than to gather the elements of all.
 const ALONE: usize = 24;
 
 /// What an instruction touches of a slot.
@@ -114,7 +123,8 @@ pub(super) enum Extent {
     Unused,
     /// The elements of the tile, of so many bytes each.
     Tile(usize),
-    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a [`Partial`] for each tile.
+    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a
+    /// [`Partial`] for each tile.
     Fold(usize),
     /// So many bytes for each part of a segment.
     Part(usize),
@@ -128,7 +138,8 @@ pub(super) enum Extent {
 
 pub(super) type Run = dyn Fn(&Window) + Send + Sync;
 
-/// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the three.
+/// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the
+/// three.
 pub struct Kernel {
     run: Box<Run>,
     reads: [Extent; 3],
@@ -165,8 +176,11 @@ impl Kernel {
     }
 
     /// A kernel of three operands, the first of its own dtype.
-    pub fn of3<S: Element, T: Element>(f: impl Fn(&[S], &[T], &[T], &mut [T]) + Send + Sync + 'static) -> Kernel {
-        let run = Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
+    pub fn of3<S: Element, T: Element>(
+        f: impl Fn(&[S], &[T], &[T], &mut [T]) + Send + Sync + 'static,
+    ) -> Kernel {
+        let run =
+            Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
         Kernel { run, reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()], write: tile_of::<T>() }
     }
 
@@ -175,8 +189,8 @@ impl Kernel {
         Kernel::of1::<T, T>(|x, out| out.copy_from_slice(x))
     }
 
-    /// Copies the operand past the caches, for results that nobody will soon read there: memory is written without being
-    /// read first, and what is in the caches stays.
+    /// Copies the operand past the caches, for results that nobody will soon read there: memory is written
+    /// without being read first, and what is in the caches stays.
     pub fn stream<T: Element>() -> Kernel {
         Kernel::of1::<T, T>(|x, out| stream(cast::bytes(x), cast::bytes_mut(out)))
     }
@@ -216,8 +230,8 @@ impl Kernel {
         Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
     }
 
-    /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into its
-    /// [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
+    /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
+    /// its [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
         let places: [isize; ALONE] = std::array::from_fn(|i| i as isize);
         let run = Box::new(move |w: &Window| {
@@ -229,17 +243,28 @@ impl Kernel {
             let out = w.folded::<T>(x.len() / segment);
             // Many short ones are folded side by side.
             if segment < ALONE && x.len() / segment >= FEW {
-                return T::tiles(fold, x, Rows { first: 0, stride: segment as isize, places: &places[..segment] }, out);
+                return T::tiles(
+                    fold,
+                    x,
+                    Rows { first: 0, stride: segment as isize, places: &places[..segment] },
+                    out,
+                );
             }
             for (x, out) in x.chunks(segment).zip(out) {
                 *out = if segment <= TILE {
                     T::tile(fold, x)
                 } else {
-                    T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
+                    T::finish(fold, segment, &mut |add| {
+                        x.chunks(TILE).for_each(|part| add(T::tile(fold, part)))
+                    })
                 };
             }
         });
-        Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: Extent::Fold(size_of::<T>()) }
+        Kernel {
+            run,
+            reads: [tile_of::<T>(), Extent::Unused, Extent::Unused],
+            write: Extent::Fold(size_of::<T>()),
+        }
     }
 
     /// Repeats what segments were folded into, each for all elements of its segment.
@@ -289,8 +314,8 @@ pub enum Work {
 pub struct Instruction {
     /// What it does.
     pub work: Work,
-    /// Whether it works on what segments were folded into: on an element for each segment of the tile, which is a number of
-    /// whole ones.
+    /// Whether it works on what segments were folded into: on an element for each segment of the tile, which
+    /// is a number of whole ones.
     pub folded: bool,
 }
 
@@ -322,7 +347,8 @@ impl Code {
     /// Runs it on all tiles, cut into `pieces` for the threads. Tiles do not depend on pieces.
     ///
     /// # Panics
-    /// If an instruction reads or writes outside of its stream, or what another writes: a program that does this is wrong.
+    /// If an instruction reads or writes outside of its stream, or what another writes: a program that does
+    /// this is wrong.
     pub fn run(&self, streams: &Streams, pieces: usize) {
         if let Some(across) = &self.across {
             return across.run(self, streams, pieces > 1);
@@ -330,7 +356,8 @@ impl Code {
         if let Some(blocks) = &self.blocks {
             return blocks.run(self, streams, pieces > 1);
         }
-        // What it costs to begin a piece is not to be paid more often than it takes for threads to end at about the same time.
+        // What it costs to begin a piece is not to be paid more often than it takes for threads to end at
+        // about the same time.
         let pieces = match threads() {
             1 => 1,
             threads => pieces.clamp(1, PIECES * threads),
@@ -344,13 +371,19 @@ impl Code {
         });
     }
 
-    /// Gives a piece registers of its own, and constants, which are filled. The piece runs instructions on tiles that no
-    /// other has: registers and constants are borrowed exclusively, and the streams' memory too for as long as they live.
+    /// Gives a piece registers of its own, and constants, which are filled. The piece runs instructions on
+    /// tiles that no other has: registers and constants are borrowed exclusively, and the streams' memory too
+    /// for as long as they live.
     pub(super) fn with_room(&self, streams: &Streams, piece: impl FnOnce(&Room)) {
         let run_in = |scratch: &mut AlignedBytes| {
             scratch.reserve(self.registers + self.constants);
             let (registers, constants) = scratch.as_mut_slice().split_at_mut(self.registers);
-            let room = Room { streams, registers: Bytes::of(registers), constants: Bytes::of(constants), cut: &self.cut };
+            let room = Room {
+                streams,
+                registers: Bytes::of(registers),
+                constants: Bytes::of(constants),
+                cut: &self.cut,
+            };
             // SAFETY: constants are written by this piece alone.
             unsafe { run(&room.resolve(self.before.iter()), &self.cut, 0..1) };
             piece(&room);
@@ -364,8 +397,8 @@ impl Code {
     }
 }
 
-/// A program with the addresses of all that it reads and writes, to be run often. Constants that hold a number are filled
-/// when it is made.
+/// A program with the addresses of all that it reads and writes, to be run often. Constants that hold a
+/// number are filled when it is made.
 pub struct Bound<'c, 'a> {
     code: &'c Code,
     streams: Streams<'a>,
@@ -380,28 +413,36 @@ pub struct Bound<'c, 'a> {
 }
 
 impl<'c, 'a> Bound<'c, 'a> {
-    /// Binds a program to values in memory, as [`Memory::streams`] does. Registers are in the first span of `scratch`,
-    /// which other programs may use too; constants in the second, which is its own.
+    /// Binds a program to values in memory, as [`Memory::streams`] does. Registers are in the first span of
+    /// `scratch`, which other programs may use too; constants in the second, which is its own.
     ///
     /// # Panics
     /// As [`Code::run`] and [`Memory::streams`].
     pub fn new<'s>(
-        code: &'c Code, pieces: usize, memory: &mut Memory<'a>, reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, names: &[usize],
-        in_place: impl Fn(usize, usize) -> bool, scratch: [&Span; 2],
+        code: &'c Code,
+        pieces: usize,
+        memory: &mut Memory<'a>,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        names: &[usize],
+        in_place: impl Fn(usize, usize) -> bool,
+        scratch: [&Span; 2],
     ) -> Bound<'c, 'a> {
         let streams = memory.resolve(reads, writes, names, in_place);
         let identity: Vec<usize> = (0..=scratch[0].buffer.max(scratch[1].buffer)).collect();
         let spare = memory.resolve([].iter(), scratch.into_iter(), &identity, |_, _| false);
         let [registers, constants] = [0, 1].map(|i| Bytes(spare.get(i).pointer(), spare.get(i).len()));
         // Scratch memory is nobody's value.
-        let apart = |i: usize| [registers, constants].iter().all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).len())));
+        let apart = |i: usize| {
+            [registers, constants]
+                .iter()
+                .all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).len())))
+        };
         assert!((0..streams.len()).all(apart), "a value lies in scratch memory");
         let room = Room { streams: &streams, registers, constants, cut: &code.cut };
-        let changes = |instruction: &&Instruction| {
-            !matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused)
-        };
-        let (before, each) = (room.resolve(code.before.iter().filter(changes)), room.resolve(code.each.iter()));
+        let changes = |instruction: &&Instruction| !matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused);
+        let (before, each) =
+            (room.resolve(code.before.iter().filter(changes)), room.resolve(code.each.iter()));
         let once = room.resolve(code.before.iter().filter(|instruction| !changes(instruction)));
         // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
         unsafe { run(&once, &code.cut, 0..1) };
@@ -428,8 +469,8 @@ impl<'c, 'a> Bound<'c, 'a> {
         if self.pieces > 1 || self.code.across.is_some() {
             return self.code.run(&self.streams, self.pieces);
         }
-        // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made, is held
-        // exclusively; all addresses were checked when they were bound.
+        // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made,
+        // is held exclusively; all addresses were checked when they were bound.
         unsafe {
             self.first.iter().for_each(|call| call.run());
             if self.tiles > 1 {
@@ -442,8 +483,8 @@ impl<'c, 'a> Bound<'c, 'a> {
 /// Runs instructions on tiles.
 ///
 /// # Safety
-/// What the instructions were resolved to is still there, and nothing else reads or writes the elements of these tiles, or
-/// the registers.
+/// What the instructions were resolved to is still there, and nothing else reads or writes the elements of
+/// these tiles, or the registers.
 unsafe fn run(code: &[Resolved], cut: &Cut, tiles: Range<usize>) {
     for tile in tiles {
         let tile = Tile::new(cut, tile);
@@ -475,7 +516,8 @@ impl Tile {
     fn new(cut: &Cut, tile: usize) -> Tile {
         let elements = cut.range(tile);
         let segment = cut.segment;
-        let segments = if cut.parts() > 1 { tile..tile + 1 } else { elements.start / segment..elements.end / segment };
+        let segments =
+            if cut.parts() > 1 { tile..tile + 1 } else { elements.start / segment..elements.end / segment };
         Tile { elements, segments }
     }
 }
@@ -528,8 +570,8 @@ impl Bytes {
     }
 }
 
-/// Where the elements of a tile are: a start, and the bytes by which it moves with the first element of the tile, with the
-/// first element of a part of the tile, and with the first segment.
+/// Where the elements of a tile are: a start, and the bytes by which it moves with the first element of the
+/// tile, with the first element of a part of the tile, and with the first segment.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     start: *mut u8,
@@ -580,7 +622,8 @@ impl Call<'_, '_> {
     unsafe fn run(&self) {
         match self {
             Call::Kernel(kernel, window) => kernel(window),
-            // SAFETY: by the caller: that so much is there was checked when it was resolved ([`Room::native`]).
+            // SAFETY: by the caller: that so much is there was checked when it was resolved
+            // ([`Room::native`]).
             Call::Native(native, addresses, n) => unsafe { native.call(addresses, *n) },
         }
     }
@@ -589,10 +632,23 @@ impl Call<'_, '_> {
 impl<'c> Resolved<'c> {
     /// What is called for a tile: a kernel once, or for each part.
     #[inline]
-    fn calls<'w>(&self, cut: &'w Cut, Tile { elements, segments }: &Tile, mut call: impl FnMut(Call<'c, 'w>)) {
+    fn calls<'w>(
+        &self,
+        cut: &'w Cut,
+        Tile { elements, segments }: &Tile,
+        mut call: impl FnMut(Call<'c, 'w>),
+    ) {
         let range = |folded: bool| if folded { segments } else { elements };
         match self {
-            &Resolved::Kernel { kernel, reads: [ref x, ref y, ref z], ref write, whole, part, copies, folded } => {
+            &Resolved::Kernel {
+                kernel,
+                reads: [ref x, ref y, ref z],
+                ref write,
+                whole,
+                part,
+                copies,
+                folded,
+            } => {
                 let (range, fold) = (range(folded), segments.start);
                 let n = copies.unwrap_or(range.len());
                 let mut at = 0;
@@ -600,7 +656,10 @@ impl<'c> Resolved<'c> {
                     let len = (n - at).min(part);
                     let place = |place: &Place| place.at(range.start, at, fold).cast_const();
                     let (reads, write) = ([place(x), place(y), place(z)], write.at(range.start, at, fold));
-                    call(Call::Kernel(kernel, Window { reads, write, whole, start: range.start + at, len, cut }));
+                    call(Call::Kernel(
+                        kernel,
+                        Window { reads, write, whole, start: range.start + at, len, cut },
+                    ));
                     at += len;
                 }
             }
@@ -640,7 +699,13 @@ impl Room<'_> {
         }
     }
 
-    fn kernel<'c>(&self, kernel: &'c Kernel, operands: &[Slot; 3], result: Slot, folded: bool) -> Resolved<'c> {
+    fn kernel<'c>(
+        &self,
+        kernel: &'c Kernel,
+        operands: &[Slot; 3],
+        result: Slot,
+        folded: bool,
+    ) -> Resolved<'c> {
         let (write, written) = self.place(result, kernel.write, folded, true);
         let mut whole = [0; 2];
         let reads = [0, 1, 2].map(|i| {
@@ -652,7 +717,8 @@ impl Room<'_> {
             }
             place
         });
-        let is_constant = |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
+        let is_constant =
+            |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
         let part = if (0..3).any(is_constant) { self.cut.constant() } else { usize::MAX };
         let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.cut.constant());
         Resolved::Kernel { kernel: &*kernel.run, reads, write, whole, part, copies, folded }
@@ -666,7 +732,10 @@ impl Room<'_> {
         // What is read comes first.
         for (argument, &slot) in arguments.iter().zip(slots) {
             let is_constant = matches!(slot, Slot::Constant(_));
-            assert!(is_constant == argument.repeated, "code reads one element of a constant, and a tile of all else");
+            assert!(
+                is_constant == argument.repeated,
+                "code reads one element of a constant, and a tile of all else"
+            );
             let (place, bytes) = self.place(slot, Extent::Tile(argument.width), folded, argument.written);
             let apart = |other: &Bytes| bytes.apart(other);
             assert!(!argument.written || touched.iter().all(apart), "an instruction writes what it reads");
@@ -679,7 +748,8 @@ impl Room<'_> {
     /// Where a slot is, and all the bytes that an instruction may touch of it.
     pub(super) fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Place, Bytes) {
         let segments = self.cut.len / self.cut.segment;
-        let (len, longest) = if folded { (segments, self.cut.folded()) } else { (self.cut.len, self.cut.longest()) };
+        let (len, longest) =
+            if folded { (segments, self.cut.folded()) } else { (self.cut.len, self.cut.longest()) };
         let fixed = |bytes: Bytes| (Place { start: bytes.0, by_tile: 0, by_part: 0, by_fold: 0 }, bytes);
         let stream = |i: usize, needed: usize| {
             let stream = self.streams.get(i);
@@ -689,8 +759,12 @@ impl Room<'_> {
         };
         match (extent, slot) {
             (Extent::Unused, _) => fixed(Bytes(std::ptr::NonNull::dangling().as_ptr(), 0)),
-            (Extent::Tile(size), Slot::Constant(at)) if !write => fixed(self.constants.part(at, self.cut.constant() * size)),
-            (Extent::Constant(size), Slot::Constant(at)) => fixed(self.constants.part(at, self.cut.constant() * size)),
+            (Extent::Tile(size), Slot::Constant(at)) if !write => {
+                fixed(self.constants.part(at, self.cut.constant() * size))
+            }
+            (Extent::Constant(size), Slot::Constant(at)) => {
+                fixed(self.constants.part(at, self.cut.constant() * size))
+            }
             (Extent::Tile(size), Slot::Register(at)) => {
                 let (place, bytes) = fixed(self.registers.part(at, longest * size));
                 (Place { by_part: size, ..place }, bytes)
@@ -723,8 +797,8 @@ impl Room<'_> {
     }
 }
 
-/// What a kernel sees: where its operands and its result are, and which elements of the program these are. Kernels read
-/// and write just what their [`Extent`]s say.
+/// What a kernel sees: where its operands and its result are, and which elements of the program these are.
+/// Kernels read and write just what their [`Extent`]s say.
 pub struct Window<'w> {
     reads: [*const u8; 3],
     write: *mut u8,
@@ -753,8 +827,8 @@ impl Window<'_> {
     fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
         let pointer = self.reads[i].cast::<T>();
         assert!(pointer.is_aligned(), "an operand is not aligned");
-        // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in memory that is
-        // borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
+        // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in
+        // memory that is borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
         unsafe { std::slice::from_raw_parts(pointer, n) }
     }
 
@@ -769,7 +843,8 @@ impl Window<'_> {
     pub(super) fn folded<T: Element>(&self, n: usize) -> &mut [T] {
         let pointer = self.write.cast::<T>();
         assert!(pointer.is_aligned(), "a result is not aligned");
-        // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by nobody.
+        // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by
+        // nobody.
         unsafe { std::slice::from_raw_parts_mut(pointer, n) }
     }
 }
@@ -780,12 +855,17 @@ mod tests {
 
     #[test]
     fn tiles_cover_all_elements_once_and_keep_to_segments() {
-        for (len, segment) in [(10, 10), (10, 5), (12, 3), (1, 1), (100, 20), (21, 7), (16, 4), (64, 64), (45, 9)] {
+        for (len, segment) in
+            [(10, 10), (10, 5), (12, 3), (1, 1), (100, 20), (21, 7), (16, 4), (64, 64), (45, 9)]
+        {
             let cut = Cut { len, segment, tile: 8 };
             let mut next = 0;
             for tile in 0..cut.tiles() {
                 let range = cut.range(tile);
-                assert!(range.start == next && range.len() <= cut.longest() && !range.is_empty(), "{cut:?} {tile}");
+                assert!(
+                    range.start == next && range.len() <= cut.longest() && !range.is_empty(),
+                    "{cut:?} {tile}"
+                );
                 let whole = range.start % segment == 0 && range.end % segment == 0;
                 assert!(whole || (range.start / segment == (range.end - 1) / segment && cut.parts() > 1));
                 // As the reduction by itself has it.

@@ -3,10 +3,12 @@
 use super::wide::{wide_loop, Loop};
 use crate::dtype::Float;
 
-/// The sums of the products of each line of `x` with each of `y`, all of one length. A sum is made of `L` parts: element
-/// `i` belongs to part `i % L`, and the later half of the parts is added to the earlier until one is left.
+/// The sums of the products of each line of `x` with each of `y`, all of one length. A sum is made of `L`
+/// parts: element `i` belongs to part `i % L`, and the later half of the parts is added to the earlier until
+/// one is left.
 pub(super) fn products<F: Float, const L: usize, const R: usize, const C: usize>(
-    x: [&[F]; R], y: [&[F]; C],
+    x: [&[F]; R],
+    y: [&[F]; C],
 ) -> [[F; C]; R] {
     let n = x[0].len();
     wide_loop(Products::<F, L, R, C> { x: x.map(|x| &x[..n]), y: y.map(|y| &y[..n]) })

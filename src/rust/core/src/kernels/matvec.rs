@@ -1,8 +1,9 @@
 //! Products of a matrix and a vector: memory is read once, along its lines, whichever way the matrix lies.
 //!
-//! An element of the result is a sum of products, made of tiles of [`TILE`] of them: each in as many parts as a cache line
-//! has elements, of which the sums are added two by two; sums of tiles are added in double precision, in order. Short ones
-//! have one part. So the bits depend on the sizes and the values only: not on strides, not on threads.
+//! An element of the result is a sum of products, made of tiles of [`TILE`] of them: each in as many parts as
+//! a cache line has elements, of which the sums are added two by two; sums of tiles are added in double
+//! precision, in order. Short ones have one part. So the bits depend on the sizes and the values only: not on
+//! strides, not on threads.
 
 use super::dot::Matrix;
 use super::inner::{products, vector};
@@ -18,14 +19,15 @@ const SHORT: usize = 64;
 /// Results that are made together where the elements of each lie side by side.
 const LINES: usize = 4;
 
-/// Results that are made together where the elements of each lie apart: runs of columns that are long enough to be read at
-/// the speed of memory, of which sums stay in the cache.
+/// Results that are made together where the elements of each lie apart: runs of columns that are long enough
+/// to be read at the speed of memory, of which sums stay in the cache.
 const TOGETHER: usize = 2048;
 
 /// Elements of the matrix in a piece of work for a thread.
 const PIECE: usize = 1 << 17;
 
-/// About how long a byte of the matrix takes, in picoseconds, if it is in a cache: what comes from memory is shared anyway.
+/// About how long a byte of the matrix takes, in picoseconds, if it is in a cache: what comes from memory is
+/// shared anyway.
 pub const COST: usize = 16;
 
 /// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`.
@@ -35,7 +37,8 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
         return out.fill(F::of(0.0));
     }
     let group = group(matrix, k);
-    let (size, picoseconds) = ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(COST * size_of::<F>()));
+    let (size, picoseconds) =
+        ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(COST * size_of::<F>()));
     if k <= TILE {
         return pool::for_each_chunk(out, size, picoseconds, |i, out| part(matrix, x, k, [i * size, 0], out));
     }
@@ -60,11 +63,15 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
 
 /// Results that are made together.
 fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
-    if k >= SHORT && matrix.strides[1] == 1 { LINES } else { TOGETHER }
+    if k >= SHORT && matrix.strides[1] == 1 {
+        LINES
+    } else {
+        TOGETHER
+    }
 }
 
-/// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as many elements of
-/// the vector, which are a tile or the rest of one.
+/// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as
+/// many elements of the vector, which are a tile or the rest of one.
 pub fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
     // The elements of a cache line.
     match (k < SHORT, size_of::<F>()) {
@@ -74,7 +81,13 @@ pub fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out:
     }
 }
 
-fn part_of<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], k: usize, [row, column]: [usize; 2], out: &mut [F]) {
+fn part_of<F: Float, const L: usize>(
+    matrix: Matrix<F>,
+    x: &[F],
+    k: usize,
+    [row, column]: [usize; 2],
+    out: &mut [F],
+) {
     let group = group(matrix, k);
     for (first, out) in (row..).step_by(group).zip(out.chunks_mut(group)) {
         match (L, matrix.strides) {
@@ -104,8 +117,8 @@ fn across<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, fi
     }
 }
 
-/// Short sums, of one part, for rows whose elements lie side by side: in order, several rows at once as the processor sees
-/// fit. Copies in which columns lie so would cost more.
+/// Short sums, of one part, for rows whose elements lie side by side: in order, several rows at once as the
+/// processor sees fit. Copies in which columns lie so would cost more.
 fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
     for (i, out) in out.iter_mut().enumerate() {
         let line = &matrix.data[matrix.at(first + i, 0)..][..x.len()];
@@ -133,8 +146,8 @@ struct Down<'a, F, const L: usize> {
     sums: &'a mut [F],
 }
 
-/// Rows from which on more columns are read at once: such matrices come from memory. In a cache, columns of those whose
-/// sizes are powers of two would be in each other's places.
+/// Rows from which on more columns are read at once: such matrices come from memory. In a cache, columns of
+/// those whose sizes are powers of two would be in each other's places.
 const MANY: usize = 1025;
 
 impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
@@ -168,7 +181,12 @@ const WIDTH: usize = 16;
 
 /// Adds the products of `C` columns from one on, which are `L` apart, one after the other. Returns `C`.
 #[inline(always)]
-fn add<F: Float, const L: usize, const C: usize>(matrix: Matrix<F>, x: &[F], column: usize, sums: &mut [F]) -> usize {
+fn add<F: Float, const L: usize, const C: usize>(
+    matrix: Matrix<F>,
+    x: &[F],
+    column: usize,
+    sums: &mut [F],
+) -> usize {
     let (n, stride) = (sums.len(), matrix.strides[0]);
     let x: [F; C] = std::array::from_fn(|c| x[column + c * L]);
     let place = |c: usize| matrix.at(0, column + c * L);
@@ -219,7 +237,8 @@ mod tests {
             assert_eq!(made, run(Matrix::dense(&turned, k).transposed()), "{m} {k}");
             for (i, &y) in made.iter().enumerate() {
                 let products = (0..k).map(|j| f64::from(x[i + j * m]) * f64::from(v[j]));
-                let (want, size) = products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
+                let (want, size) =
+                    products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
                 // Parts of at most 64 products, and two roundings more for each time that they are halved.
                 assert!((f64::from(y) - want).abs() <= 72.0 * f64::from(f32::EPSILON) * size, "{m} {k} {i}");
             }

@@ -1,5 +1,5 @@
-//! The memory of one run: buffers by number, lent out a step at a time. One of the two places that turn pointers into
-//! slices (the other is [`super::cast`]); callers never see a pointer.
+//! The memory of one run: buffers by number, lent out a step at a time. One of the two places that turn
+//! pointers into slices (the other is [`super::cast`]); callers never see a pointer.
 
 use crate::growth::reserve;
 use crate::stop;
@@ -50,14 +50,17 @@ impl<'a> Memory<'a> {
         self.buffers.len() - 1
     }
 
-    /// Lends a span for writing, and others for reading. Buffers have the numbers that a program gives them: number `i` is
-    /// buffer `names[i]`.
+    /// Lends a span for writing, and others for reading. Buffers have the numbers that a program gives them:
+    /// number `i` is buffer `names[i]`.
     ///
     /// # Panics
-    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a plan that
-    /// does this is wrong, and its result would be too.
+    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a
+    /// plan that does this is wrong, and its result would be too.
     pub fn lend<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, write: &Span, names: &'s [usize],
+        &'s mut self,
+        reads: impl Iterator<Item = &'s Span>,
+        write: &Span,
+        names: &'s [usize],
     ) -> (Lent<'s, 'a>, &'s mut [u8]) {
         let target = self.target(write, names);
         let lent = self.lent(reads, Targets::One(target), names);
@@ -70,7 +73,10 @@ impl<'a> Memory<'a> {
     /// # Panics
     /// As [`lend`](Memory::lend).
     pub fn lend_all<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, writes: &[&Span], names: &'s [usize],
+        &'s mut self,
+        reads: impl Iterator<Item = &'s Span>,
+        writes: &[&Span],
+        names: &'s [usize],
     ) -> (Lent<'s, 'a>, Vec<&'s mut [u8]>) {
         let targets: Vec<Target> = writes.iter().map(|write| self.target(write, names)).collect();
         for (i, (buffer, range)) in targets.iter().enumerate() {
@@ -82,24 +88,29 @@ impl<'a> Memory<'a> {
         (lent, bytes)
     }
 
-    /// As [`lend_all`](Memory::lend_all), as streams that are numbered: first those to read, then those to write. Operand
-    /// `i` may be result `j`, byte for byte, if `in_place(i, j)`.
+    /// As [`lend_all`](Memory::lend_all), as streams that are numbered: first those to read, then those to
+    /// write. Operand `i` may be result `j`, byte for byte, if `in_place(i, j)`.
     ///
     /// # Panics
     /// As [`lend`](Memory::lend).
     pub fn streams<'s>(
-        &'s mut self, reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone, names: &[usize],
+        &'s mut self,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        names: &[usize],
         in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'s> {
         self.resolve(reads, writes, names, in_place)
     }
 
-    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them holds this
-    /// memory exclusively meanwhile ([`address`](Memory::address)).
+    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them
+    /// holds this memory exclusively meanwhile ([`address`](Memory::address)).
     pub(super) fn resolve<'s>(
-        &self, reads: impl ExactSizeIterator<Item = &'s Span>, writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-        names: &[usize], in_place: impl Fn(usize, usize) -> bool,
+        &self,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        names: &[usize],
+        in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'a> {
         let mut streams = Vec::with_capacity(reads.len() + writes.len());
         let targets = || writes.clone().map(|span| (names[span.buffer], &span.range)).enumerate();
@@ -108,7 +119,9 @@ impl<'a> Memory<'a> {
             let Buffer { pointer, len, .. } = self.buffers[buffer];
             assert!(inside(&span.range, len), "span outside of its buffer");
             let mut alone = true;
-            for (j, (_, range)) in targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range))) {
+            for (j, (_, range)) in
+                targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range)))
+            {
                 assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
                 alone = false;
             }
@@ -117,7 +130,8 @@ impl<'a> Memory<'a> {
         }
         for (i, span) in writes.clone().enumerate() {
             let (buffer, range) = self.target(span, names);
-            let apart = targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
+            let apart =
+                targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
             assert!(apart, "a step writes the same bytes twice");
             let pointer = self.buffers[buffer].pointer.wrapping_add(range.start);
             streams.push(Stream { pointer, len: range.len(), writable: true, alone: false });
@@ -130,14 +144,21 @@ impl<'a> Memory<'a> {
     /// # Panics
     /// As [`lend`](Memory::lend).
     pub fn bond<'s>(
-        &self, reads: impl ExactSizeIterator<Item = &'s Span>, writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        &self,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
         names: &[usize],
     ) -> Bond<'a> {
         let count = reads.len();
-        Bond { streams: self.resolve(reads, writes, names, |_, _| false), reads: count, address: self.address() }
+        Bond {
+            streams: self.resolve(reads, writes, names, |_, _| false),
+            reads: count,
+            address: self.address(),
+        }
     }
 
-    /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were added.
+    /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were
+    /// added.
     pub(super) fn address(&self) -> usize {
         self.buffers.as_ptr() as usize
     }
@@ -156,7 +177,8 @@ impl<'a> Memory<'a> {
     pub fn bytes_mut(&mut self, buffer: usize) -> &mut [u8] {
         let Buffer { pointer, len, writable } = self.buffers[buffer];
         assert!(writable, "buffer {buffer} is read-only");
-        // SAFETY: the buffer is borrowed exclusively for longer than `&mut self`, during which nothing else is lent.
+        // SAFETY: the buffer is borrowed exclusively for longer than `&mut self`, during which nothing else
+        // is lent.
         unsafe { std::slice::from_raw_parts_mut(pointer, len) }
     }
 
@@ -169,7 +191,10 @@ impl<'a> Memory<'a> {
     }
 
     fn lent<'s>(
-        &'s mut self, reads: impl Iterator<Item = &'s Span>, targets: Targets, names: &'s [usize],
+        &'s mut self,
+        reads: impl Iterator<Item = &'s Span>,
+        targets: Targets,
+        names: &'s [usize],
     ) -> Lent<'s, 'a> {
         let lent = Lent { memory: self, names, targets };
         for read in reads {
@@ -194,14 +219,15 @@ impl<'a> Bond<'a> {
     /// # Panics
     /// If `memory` is not the one that it is of, or there are not as many of each.
     pub fn slices<'s, const R: usize, const W: usize>(
-        &'s self, memory: &'s mut Memory<'a>,
+        &'s self,
+        memory: &'s mut Memory<'a>,
     ) -> ([&'s [u8]; R], [&'s mut [u8]; W]) {
         assert!(memory.address() == self.address, "a step is bound to other memory");
         assert!(R == self.reads && R + W == self.streams.len(), "a step has other operands and results");
         let read = |i: usize| {
             let stream = self.streams.get(i);
-            // SAFETY: inside of a buffer that is borrowed for 'a, and apart from all that is written (checked when it was
-            // bound). `memory`, through which alone slices are made, is held exclusively for 's.
+            // SAFETY: inside of a buffer that is borrowed for 'a, and apart from all that is written (checked
+            // when it was bound). `memory`, through which alone slices are made, is held exclusively for 's.
             unsafe { std::slice::from_raw_parts(stream.pointer().cast_const(), stream.len()) }
         };
         let write = |i: usize| {
@@ -219,8 +245,8 @@ pub struct Streams<'s> {
     borrow: PhantomData<&'s mut [u8]>,
 }
 
-// SAFETY: the pointers are to memory that is borrowed for 's. Whoever makes slices of them ([`super::frame`]) sees to it
-// that threads write different elements, and read none that another writes.
+// SAFETY: the pointers are to memory that is borrowed for 's. Whoever makes slices of them ([`super::frame`])
+// sees to it that threads write different elements, and read none that another writes.
 unsafe impl Sync for Streams<'_> {}
 
 impl Streams<'_> {
@@ -297,7 +323,8 @@ impl<'s> Lent<'s, '_> {
     /// As [`Memory::lend`].
     pub fn read(&self, span: &Span) -> &'s [u8] {
         let pointer = self.readable(span);
-        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the spans that are written.
+        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the spans that are
+        // written.
         unsafe { std::slice::from_raw_parts(pointer.cast_const(), span.range.len()) }
     }
 
@@ -314,10 +341,12 @@ impl<'s> Lent<'s, '_> {
 
     /// The bytes of a target. Called once for each.
     fn writable(&self, (buffer, range): &Target) -> &'s mut [u8] {
-        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a, and overlaps with no other
-        // target and no span that is read (all checked when it was lent, and again in `read`); `&mut self` of `lend` is
-        // held by the result, so that nothing else is lent meanwhile.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.buffers[*buffer].pointer.add(range.start), range.len()) }
+        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a, and overlaps
+        // with no other target and no span that is read (all checked when it was lent, and again in `read`);
+        // `&mut self` of `lend` is held by the result, so that nothing else is lent meanwhile.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.memory.buffers[*buffer].pointer.add(range.start), range.len())
+        }
     }
 }
 
@@ -332,8 +361,9 @@ fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>))
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
 }
-/// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3), `M_MMAP_THRESHOLD`). Advice
-/// about less would stay with the heap: every small piece that comes to lie there would cost a huge page to be cleared.
+/// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3),
+/// `M_MMAP_THRESHOLD`). Advice about less would stay with the heap: every small piece that comes to lie there
+/// would cost a huge page to be cleared.
 const OWN_PAGES: usize = 32 << 20;
 
 /// A vector of zeros (`FALSE`), for temporary values of a tensor's size.

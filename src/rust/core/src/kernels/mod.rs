@@ -1,4 +1,5 @@
-//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or graphs.
+//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or
+//! graphs.
 
 pub mod across;
 pub mod blocks;

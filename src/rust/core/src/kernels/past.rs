@@ -1,5 +1,5 @@
-//! Writing past the caches, for results that nobody will soon read where they are: memory is not read first, and what is in
-//! the caches stays.
+//! Writing past the caches, for results that nobody will soon read where they are: memory is not read first,
+//! and what is in the caches stays.
 
 /// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
 #[cfg(target_arch = "x86_64")]
@@ -11,8 +11,8 @@ pub(super) fn stream(from: &[u8], to: &mut [u8]) {
     let from = &from[first.len()..];
     let (mut to, mut from) = (from_first.chunks_exact_mut(UNIT), from.chunks_exact(UNIT));
     for (to, from) in to.by_ref().zip(from.by_ref()) {
-        // SAFETY: every processor of the kind has these; both are as long, and the first is aligned: chunks of an aligned
-        // slice.
+        // SAFETY: every processor of the kind has these; both are as long, and the first is aligned: chunks
+        // of an aligned slice.
         unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
     }
     to.into_remainder().copy_from_slice(from.remainder());

@@ -1,9 +1,9 @@
 //! Copies of values whose neighbours in memory are not neighbours in the result: transposes and the like.
 //!
-//! Element by element, either reads or writes would touch a line of memory for each. A block of the plane that both sides
-//! share is read along its own lines into a buffer that stays in the first-level cache, and leaves it along those of the
-//! result, in whole lines. The sizes of matrices are often powers of two, for which the lines of a block would fall on the
-//! same places of the cache if they stayed there.
+//! Element by element, either reads or writes would touch a line of memory for each. A block of the plane
+//! that both sides share is read along its own lines into a buffer that stays in the first-level cache, and
+//! leaves it along those of the result, in whole lines. The sizes of matrices are often powers of two, for
+//! which the lines of a block would fall on the same places of the cache if they stayed there.
 
 use super::pool;
 use super::wide::wide;
@@ -32,7 +32,8 @@ struct Dim {
 /// About how long an element takes that moves, in picoseconds.
 const ELEMENT: usize = 500;
 
-/// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns whether it did.
+/// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns
+/// whether it did.
 pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     let (mut dims, mut to) = (Vec::new(), 1);
     for (size, from) in x.layout.lines(x.shape, 0..x.shape.rank()) {
@@ -73,7 +74,12 @@ fn width<T>() -> usize {
 
 /// Copies all planes of two dimensions, for all elements of the others.
 fn planes<T: Element>(
-    data: &[T], first: isize, plane: [Dim; 2], others: &[Dim], buffer: &mut [T], out: &mut [T],
+    data: &[T],
+    first: isize,
+    plane: [Dim; 2],
+    others: &[Dim],
+    buffer: &mut [T],
+    out: &mut [T],
 ) {
     let Some((dim, others)) = others.split_last() else { return transpose(data, first, plane, buffer, out) };
     for i in 0..dim.size {
@@ -96,7 +102,12 @@ fn transpose<T: Element>(data: &[T], first: isize, [row, column]: [Dim; 2], buff
             for c in (0..run).step_by(SQUARE) {
                 for r in (0..lines).step_by(SQUARE) {
                     let out = &mut out[i + r + (j + c) * column.to..];
-                    square(&buffer[r * RUN + c..], out, column.to, [(lines - r).min(SQUARE), (run - c).min(SQUARE)]);
+                    square(
+                        &buffer[r * RUN + c..],
+                        out,
+                        column.to,
+                        [(lines - r).min(SQUARE), (run - c).min(SQUARE)],
+                    );
                 }
             }
         }
@@ -110,7 +121,8 @@ const SQUARE: usize = 8;
 fn square<T: Element>(buffer: &[T], out: &mut [T], to: usize, [lines, run]: [usize; 2]) {
     if lines == SQUARE && run == SQUARE {
         return wide(|| {
-            let rows: [[T; SQUARE]; SQUARE] = std::array::from_fn(|r| std::array::from_fn(|c| buffer[r * RUN + c]));
+            let rows: [[T; SQUARE]; SQUARE] =
+                std::array::from_fn(|r| std::array::from_fn(|c| buffer[r * RUN + c]));
             for c in 0..SQUARE {
                 out[c * to..][..SQUARE].copy_from_slice(&std::array::from_fn::<T, SQUARE, _>(|r| rows[r][c]));
             }
@@ -136,7 +148,12 @@ mod tests {
         let data: Vec<u32> = (0..sizes.iter().product::<usize>() as u32).collect();
         let shape = Shape::try_new(order.iter().map(|&i| sizes[i]).collect()).unwrap();
         let layout = Layout { strides: order.iter().map(|&i| strides[i] as isize).collect(), offset: 0 };
-        let x = View { dtype: crate::dtype::DType::UI32, shape: &shape, layout: &layout, data: cast::bytes(&data) };
+        let x = View {
+            dtype: crate::dtype::DType::UI32,
+            shape: &shape,
+            layout: &layout,
+            data: cast::bytes(&data),
+        };
         let mut out = vec![u32::MAX; data.len()];
         let done = copy(&data, &x, &mut out);
         for (number, &got) in out.iter().enumerate().filter(|_| done) {

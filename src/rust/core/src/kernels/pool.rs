@@ -1,18 +1,18 @@
 //! Threads for large kernels: the caller and its helpers take the pieces of a region one after the other.
 //!
-//! A region starts in microseconds. The caller works itself, and at the end waits for helpers that are in the middle of a
-//! piece only, never for one that has not come. A helper without work looks out for more for a moment, and then sleeps. Work
-//! is cut by size, never by the number of threads, and each piece makes elements that no other makes, so that a result
-//! does not depend on that number.
+//! A region starts in microseconds. The caller works itself, and at the end waits for helpers that are in the
+//! middle of a piece only, never for one that has not come. A helper without work looks out for more for a
+//! moment, and then sleeps. Work is cut by size, never by the number of threads, and each piece makes
+//! elements that no other makes, so that a result does not depend on that number.
 //!
-//! A piece that is left (see [`stop`]), by a panic too, ends the region: pieces that nobody has taken are dropped, and
-//! helpers leave theirs when they look next.
+//! A piece that is left (see [`stop`]), by a panic too, ends the region: pieces that nobody has taken are
+//! dropped, and helpers leave theirs when they look next.
 //!
-//! One region is shared at a time. What a second thread of the process starts meanwhile, or a piece of a region, it does
-//! alone.
+//! One region is shared at a time. What a second thread of the process starts meanwhile, or a piece of a
+//! region, it does alone.
 //!
-//! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which makes some of its
-//! own and never touches the locks of the parent's.
+//! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which
+//! makes some of its own and never touches the locks of the parent's.
 
 use super::threads::threads;
 use crate::stop;
@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// About how long something takes that is worth sharing, in picoseconds. This is the one estimate of it: a region starts in
-/// 1 to 5 microseconds, and a helper that slept arrives some 20 later.
+/// About how long something takes that is worth sharing, in picoseconds. This is the one estimate of it: a
+/// region starts in 1 to 5 microseconds, and a helper that slept arrives some 20 later.
 pub const WORTH_SHARING: usize = 30_000_000;
 
 /// How long a helper looks out for work before it sleeps.
@@ -49,8 +49,8 @@ struct Region<'a> {
 /// The helpers of a process.
 struct Pool {
     process: u32,
-    /// Pieces of the region that nobody has taken (32 bits), helpers that may take some (16), helpers that have (16). One
-    /// word, so that a helper that takes a piece of a region holds the region by it.
+    /// Pieces of the region that nobody has taken (32 bits), helpers that may take some (16), helpers that
+    /// have (16). One word, so that a helper that takes a piece of a region holds the region by it.
     state: AtomicU64,
     /// The [`Region`] that `state` is about.
     region: AtomicPtr<()>,
@@ -102,8 +102,8 @@ impl Pool {
         }
     }
 
-    /// The pool of this process. Pools are never dropped: helpers refer to theirs as long as the process lives, and that of
-    /// a parent process is left as it is.
+    /// The pool of this process. Pools are never dropped: helpers refer to theirs as long as the process
+    /// lives, and that of a parent process is left as it is.
     fn here() -> &'static Pool {
         let process = std::process::id();
         // SAFETY: null, or a pool that was leaked below.
@@ -125,7 +125,8 @@ impl Pool {
         state >= PIECE && state & INSIDE < state / SEAT % SEAT
     }
 
-    /// Takes a piece if there is one: its number, counted from the last. `joins` is 1 for a helper that takes its first.
+    /// Takes a piece if there is one: its number, counted from the last. `joins` is 1 for a helper that takes
+    /// its first.
     fn take(&self, joins: u64) -> Option<usize> {
         let mut state = self.state.load(Acquire);
         loop {
@@ -147,8 +148,8 @@ impl Pool {
         }
     }
 
-    /// Ends a region: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on with the first
-    /// panic.
+    /// Ends a region: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on
+    /// with the first panic.
     fn end(&self, region: &Region, panic: Box<dyn Any + Send>) {
         lock(&region.panic).get_or_insert(panic);
         self.state.fetch_and(PIECE - 1, AcqRel);
@@ -187,8 +188,8 @@ impl Pool {
         }
     }
 
-    /// Calls helpers that sleep. A helper that is about to sleep counts itself before it looks a last time, and here the
-    /// region is open before sleepers are counted: one of both sees the other.
+    /// Calls helpers that sleep. A helper that is about to sleep counts itself before it looks a last time,
+    /// and here the region is open before sleepers are counted: one of both sees the other.
     fn wake(&self, seats: usize) {
         if self.sleepers.load(SeqCst) == 0 {
             return;
@@ -241,8 +242,8 @@ impl Pool {
                 self.rest();
                 continue;
             };
-            // SAFETY: a piece was taken, so this is a region whose caller waits until `INSIDE` is 0 again; it was stored
-            // before the state was from which the piece was taken.
+            // SAFETY: a piece was taken, so this is a region whose caller waits until `INSIDE` is 0 again; it
+            // was stored before the state was from which the piece was taken.
             let region = unsafe { &*self.region.load(Relaxed).cast_const().cast::<Region>() };
             let mut piece = Some(first);
             while let Some(left) = piece {
@@ -312,12 +313,17 @@ pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) 
     }
 }
 
-/// Calls `piece(i, chunk)` for the chunks of `out` of `size` elements (the last may be shorter), on all threads if it is worth
-/// it: `picoseconds` is about how long all of it takes on one.
+/// Calls `piece(i, chunk)` for the chunks of `out` of `size` elements (the last may be shorter), on all
+/// threads if it is worth it: `picoseconds` is about how long all of it takes on one.
 ///
 /// # Panics
 /// As [`for_each_piece`].
-pub fn for_each_chunk<T: Send>(out: &mut [T], size: usize, picoseconds: usize, piece: impl Fn(usize, &mut [T]) + Sync) {
+pub fn for_each_chunk<T: Send>(
+    out: &mut [T],
+    size: usize,
+    picoseconds: usize,
+    piece: impl Fn(usize, &mut [T]) + Sync,
+) {
     let chunks = out.chunks_mut(size.max(1));
     if picoseconds < WORTH_SHARING {
         return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
@@ -401,10 +407,13 @@ mod tests {
             };
             let region = Region { piece: &piece, count: 2, panic: Mutex::default() };
             ASKED.store(0, Relaxed);
-            let out = watched(Watch { ask: |_| ASKED.fetch_add(1, Relaxed) == 9, every: 1, period: Duration::ZERO }, || {
-                pool.share(&region, 1);
-                resume_unwind(region.panic.into_inner().unwrap().unwrap())
-            });
+            let out = watched(
+                Watch { ask: |_| ASKED.fetch_add(1, Relaxed) == 9, every: 1, period: Duration::ZERO },
+                || {
+                    pool.share(&region, 1);
+                    resume_unwind(region.panic.into_inner().unwrap().unwrap())
+                },
+            );
             assert!(out.is_none() && ASKED.load(Relaxed) == 10);
         }
     }

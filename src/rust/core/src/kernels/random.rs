@@ -1,6 +1,7 @@
-//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of `counter + i`, so
-//! that any element can be made without those before it, by any thread. Which block an element belongs to is as XLA has
-//! it on CPU, and is counted in row-major order; elements are made in the order of memory, so that nothing is transposed.
+//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of
+//! `counter + i`, so that any element can be made without those before it, by any thread. Which block an
+//! element belongs to is as XLA has it on CPU, and is counted in row-major order; elements are made in the
+//! order of memory, so that nothing is transposed.
 
 use super::frame::{Extent, Kernel, Window};
 use super::math::Level;
@@ -89,8 +90,8 @@ const BATCH: usize = 256;
 /// Words of the widest registers, and blocks that are made at a time for a few elements.
 const LANES: usize = 16;
 
-/// A word of each block of a batch. Words are kept apart and 32 bits wide until all are made: only so do vectors of them
-/// fill registers.
+/// A word of each block of a batch. Words are kept apart and 32 bits wide until all are made: only so do
+/// vectors of them fill registers.
 type Plane<const B: usize> = [u32; B];
 
 /// Replaces the first `n` counters by what the cipher makes of them.
@@ -114,14 +115,24 @@ fn encrypt_with<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mu
 /// The same code in wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn encrypt_avx2<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
+unsafe fn encrypt_avx2<const B: usize>(
+    algorithm: Algorithm,
+    key: [u32; 2],
+    planes: &mut [Plane<B>; 4],
+    n: usize,
+) {
     encrypt_with(algorithm, key, planes, n);
 }
 
 /// The same code in the widest registers, whose instructions rotate.
 #[cfg(all(target_arch = "x86_64", has_avx512))]
 #[target_feature(enable = "avx512f,avx2")]
-unsafe fn encrypt_avx512<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
+unsafe fn encrypt_avx512<const B: usize>(
+    algorithm: Algorithm,
+    key: [u32; 2],
+    planes: &mut [Plane<B>; 4],
+    n: usize,
+) {
     encrypt_with(algorithm, key, planes, n);
 }
 
@@ -140,13 +151,19 @@ fn encrypt<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Pl
 }
 
 /// Words of blocks, one block after the other; at most `B`, a whole number of registers.
-fn make_blocks<const B: usize>(algorithm: Algorithm, [key, counter]: [u64; 2], blocks: &[u64], words: &mut [u32]) {
+fn make_blocks<const B: usize>(
+    algorithm: Algorithm,
+    [key, counter]: [u64; 2],
+    blocks: &[u64],
+    words: &mut [u32],
+) {
     let mut planes = [[0; B]; 4];
     let [a, b, c, d] = &mut planes;
     for (i, &block) in blocks.iter().enumerate() {
         let low = counter.wrapping_add(block);
         [a[i], b[i]] = halves(low);
-        // Philox has a counter of 128 bits: above those that count it starts with the key, and carries into it.
+        // Philox has a counter of 128 bits: above those that count it starts with the key, and carries into
+        // it.
         [c[i], d[i]] = halves(key.wrapping_add(u64::from(low < counter)));
     }
     encrypt(algorithm, halves(key), &mut planes, blocks.len());
@@ -176,7 +193,8 @@ struct Order {
     strides: Vec<u64>,
     /// Elements of a block, which lie side by side along the split dimension: 2 to this power.
     shift: u32,
-    /// The dimension whose neighbours share a block. `None` if elements do in row-major order, across its lines.
+    /// The dimension whose neighbours share a block. `None` if elements do in row-major order, across its
+    /// lines.
     split: Option<usize>,
 }
 
@@ -201,12 +219,12 @@ impl Order {
     }
 }
 
-/// How the elements of a shape are shared out to blocks, for whoever makes them in row-major order: the blocks of a draw,
-/// numbered in row-major order, and what their elements are.
+/// How the elements of a shape are shared out to blocks, for whoever makes them in row-major order: the
+/// blocks of a draw, numbered in row-major order, and what their elements are.
 #[derive(Debug)]
 pub struct Sharing {
-    /// Sizes of the blocks' own dimensions: those of the elements without sizes of 1, of which one may be cut; or all on
-    /// one line.
+    /// Sizes of the blocks' own dimensions: those of the elements without sizes of 1, of which one may be
+    /// cut; or all on one line.
     pub blocks: Vec<usize>,
     /// The dimension along which the elements of a block are neighbours; `None` if all lie on one line.
     pub split: Option<usize>,
@@ -270,8 +288,8 @@ impl Cursor<'_> {
         Cursor { order, index: order.sizes.iter().map(split_off).collect() }
     }
 
-    /// Numbers the blocks of the next elements, at most `most` of them: as many as are left on one line along the first
-    /// dimension and whose blocks there is room for.
+    /// Numbers the blocks of the next elements, at most `most` of them: as many as are left on one line along
+    /// the first dimension and whose blocks there is room for.
     fn next(&mut self, most: usize, blocks: &mut [u64]) -> Segment {
         let Order { sizes, strides, shift, split } = self.order;
         let (first, share) = (self.index[0], 1 << shift);
@@ -298,8 +316,8 @@ impl Cursor<'_> {
             number(&mut blocks[..used], first >> shift, 0);
             Segment { len, blocks: used, part, stride: 1, turn: 0 }
         } else {
-            // Each element has a block of its own, of which it takes one part: the others are made again elsewhere, which
-            // costs less than keeping them until then.
+            // Each element has a block of its own, of which it takes one part: the others are made again
+            // elsewhere, which costs less than keeping them until then.
             let len = most.min(blocks.len());
             let (shift, part, turn) = match split {
                 Some(_) => (0, part, 0),
@@ -366,7 +384,8 @@ impl Bits for u64 {
 /// Elements of a piece of work for one thread.
 const PIECE: usize = 1 << 14;
 
-/// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a time.
+/// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a
+/// time.
 pub const ELEMENT: usize = 2_000;
 
 /// What draws of one shape have in common, whatever the state.
@@ -411,13 +430,19 @@ impl Draw {
 impl Kernel {
     /// The tile of a draw, from a state of which key and counter are in these places.
     pub fn random<T: Bits + Element>(draw: Draw, place: [usize; 2]) -> Kernel {
-        let run = Box::new(move |w: &Window| draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>()));
+        let run = Box::new(move |w: &Window| {
+            draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>())
+        });
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 }
 
 fn fill_piece<T: Bits, const B: usize>(
-    algorithm: Algorithm, state: [u64; 2], order: &Order, range: Range<usize>, out: &mut [T],
+    algorithm: Algorithm,
+    state: [u64; 2],
+    order: &Order,
+    range: Range<usize>,
+    out: &mut [T],
 ) {
     let mut numbers = [0; B];
     let mut words = [[0; 4]; B];
@@ -468,9 +493,15 @@ mod tests {
         let pi = [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344];
         assert_eq!(threefry([pi[2], pi[3]], [pi[0], pi[1]]), [0xc492_3a9c, 0x483d_f7a0]);
         assert_eq!(philox([0; 2], [0; 4]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
-        assert_eq!(philox([u32::MAX; 2], [u32::MAX; 4]), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
+        assert_eq!(
+            philox([u32::MAX; 2], [u32::MAX; 4]),
+            [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
+        );
         // The digits go on.
-        assert_eq!(philox([0xa409_3822, 0x299f_31d0], pi), [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
+        assert_eq!(
+            philox([0xa409_3822, 0x299f_31d0], pi),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
     }
 
     /// Bits in row-major order, each element by itself.
@@ -536,7 +567,11 @@ mod tests {
     fn the_portable_code_gives_the_same() {
         for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
             let mut chosen = [[0; BATCH]; 4];
-            chosen.iter_mut().flatten().enumerate().for_each(|(i, x)| *x = (i as u32).wrapping_mul(0x9E37_79B9));
+            chosen
+                .iter_mut()
+                .flatten()
+                .enumerate()
+                .for_each(|(i, x)| *x = (i as u32).wrapping_mul(0x9E37_79B9));
             let mut portable = chosen;
             encrypt(algorithm, [1 << 30, 7], &mut chosen, BATCH);
             encrypt_with(algorithm, [1 << 30, 7], &mut portable, BATCH);

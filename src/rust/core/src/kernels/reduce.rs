@@ -1,13 +1,15 @@
-//! Reductions of values of any layout: over dimensions that lie side by side, over those that do not, over several.
+//! Reductions of values of any layout: over dimensions that lie side by side, over those that do not, over
+//! several.
 //!
-//! What one result is made of is cut into tiles ([`super::fold`]). Where the elements of a tile lie in one line, tiles are
-//! folded one by one; else those of many results that are neighbours are folded together, column after column, so that
-//! memory is read along its lines, once. Tiles are shared between threads, whichever result they belong to.
+//! What one result is made of is cut into tiles ([`super::fold`]). Where the elements of a tile lie in one
+//! line, tiles are folded one by one; else those of many results that are neighbours are folded together,
+//! column after column, so that memory is read along its lines, once. Tiles are shared between threads,
+//! whichever result they belong to.
 
 use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
-use super::tile::{runs, tile, TILE};
-use super::threads::threads;
 use super::memory::zeroed;
+use super::threads::threads;
+use super::tile::{runs, tile, TILE};
 use super::{cast, pool};
 use crate::shape::{Axis, Shape};
 use crate::stop;
@@ -17,8 +19,9 @@ use std::ops::Range;
 /// Elements that lie side by side from which a result is folded by itself.
 const LINE: usize = 64;
 
-/// Results that are folded together, at most: their accumulators stay in the second-level cache. The more, the longer are
-/// the runs in which memory is read: of 256 elements of a column of a matrix it is half as fast as of 4,096.
+/// Results that are folded together, at most: their accumulators stay in the second-level cache. The more,
+/// the longer are the runs in which memory is read: of 256 elements of a column of a matrix it is half as
+/// fast as of 4,096.
 const TOGETHER: usize = 4096;
 
 /// Elements of a piece of work for a thread, about.
@@ -80,7 +83,8 @@ impl<T: Reduce> Plan<'_, T> {
 /// About how long an element takes that is read from memory and folded, in picoseconds.
 const ELEMENT: usize = 200;
 
-/// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the identity.
+/// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
+/// identity.
 pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
     let out = cast::slice_mut::<T>(out.data);
     let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
@@ -93,7 +97,13 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
         (Some(&size), Some(&1)) => size >= LINE,
         _ => out.len() == 1,
     };
-    let plan = Plan { fold, data: cast::slice::<T>(x.data), kept: part(x, of(false), x.layout.offset), reduced, lines };
+    let plan = Plan {
+        fold,
+        data: cast::slice::<T>(x.data),
+        kept: part(x, of(false), x.layout.offset),
+        reduced,
+        lines,
+    };
     let (count, results, work) = (n.div_ceil(TILE), out.len(), (n * out.len()).saturating_mul(ELEMENT));
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     // Neighbours that are folded together are cut apart no more than the threads need.
@@ -116,7 +126,9 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
             at += now.len();
             if lines {
                 let numbers = now.iter_mut().zip(first..);
-                numbers.for_each(|(out, number)| plan.tile(range(number), outer..outer + 1, std::slice::from_mut(out)));
+                numbers.for_each(|(out, number)| {
+                    plan.tile(range(number), outer..outer + 1, std::slice::from_mut(out))
+                });
             } else {
                 plan.tile(range(outer), first..first + now.len(), now);
             }
@@ -143,7 +155,12 @@ mod tests {
         let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(data) };
         let out_shape = shape.without(axes);
         let mut out = vec![T::default(); out_shape.size()];
-        reduce::<T>(fold, &x, axes, &mut ViewMut { dtype: T::DTYPE, shape: &out_shape, data: cast::bytes_mut(&mut out) });
+        reduce::<T>(
+            fold,
+            &x,
+            axes,
+            &mut ViewMut { dtype: T::DTYPE, shape: &out_shape, data: cast::bytes_mut(&mut out) },
+        );
         out
     }
 
@@ -203,7 +220,11 @@ mod tests {
                 for large in [1e200, f64::MAX] {
                     let mut x: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { -large } else { large }).collect();
                     x[at] = 0.0;
-                    assert_eq!(squares(&x), if n == 1 { 0.0 } else { f64::INFINITY }, "{large} at {at} of {n}");
+                    assert_eq!(
+                        squares(&x),
+                        if n == 1 { 0.0 } else { f64::INFINITY },
+                        "{large} at {at} of {n}"
+                    );
                 }
             }
             assert_eq!(squares(&vec![f64::MAX; n]), 0.0);
@@ -232,7 +253,9 @@ mod tests {
                 (0, (0..n).map(|i| if i % TILE == 0 { 1 << 40 } else { noise(i) }).collect()),
             ];
             // Far from 0: 1e8 with deviations of about 0.3 in steps of 2^-10, and 3e9.
-            cases.extend([100_000_000i64 << 10, 3_000_000_000 << 10].map(|mean| (mean, (0..n).map(noise).collect())));
+            cases.extend(
+                [100_000_000i64 << 10, 3_000_000_000 << 10].map(|mean| (mean, (0..n).map(noise).collect())),
+            );
             for (case, (mean, x)) in cases.into_iter().enumerate() {
                 let unit = 2f64.powi(-10);
                 let floats: Vec<f64> = x.iter().map(|&x| (x + mean) as f64 * unit).collect();
@@ -274,7 +297,8 @@ mod tests {
     /// Every fold of every layout of a value of these sizes, against the dense copy of that layout.
     fn layouts<T: Reduce>(sizes: [usize; 3], unit: f64, folds: &[Fold]) {
         let dense = Shape::from(sizes);
-        let data: Vec<T> = (0..dense.size()).map(|i| T::from_f64((((i * 7919) % 1013) as f64 - 350.0) * unit)).collect();
+        let data: Vec<T> =
+            (0..dense.size()).map(|i| T::from_f64((((i * 7919) % 1013) as f64 - 350.0) * unit)).collect();
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let shape = Shape::from(order.map(|i| sizes[i]));
             let layout = Layout { strides: order.map(|i| dense.strides()[i] as isize).to_vec(), offset: 0 };
@@ -287,7 +311,12 @@ mod tests {
                     let mut out = vec![T::default(); left.size()];
                     let data = cast::bytes_mut(&mut out);
                     reduce::<T>(fold, &x, &axes, &mut ViewMut { dtype: T::DTYPE, shape: &left, data });
-                    assert_eq!(out, run(fold, &copy, shape.clone(), &axes), "{fold:?} {order:?} {axes:?} {:?}", T::DTYPE);
+                    assert_eq!(
+                        out,
+                        run(fold, &copy, shape.clone(), &axes),
+                        "{fold:?} {order:?} {axes:?} {:?}",
+                        T::DTYPE
+                    );
                 }
             }
         }

@@ -5,12 +5,20 @@ use crate::dtype::{Float, Real};
 /// Larger of two; NaN if either is, and `max(-0, 0)` is 0 (unlike C's `fmax`).
 pub fn maximum<F: Real>(x: F, y: F) -> F {
     // No branches, so that loops become vectors.
-    if (x != x) | (x > y) | ((x == y) & !x.sign_bit()) { x } else { y }
+    if (x != x) | (x > y) | ((x == y) & !x.sign_bit()) {
+        x
+    } else {
+        y
+    }
 }
 
 /// Smaller of two; NaN if either is, and `min(-0, 0)` is -0.
 pub fn minimum<F: Real>(x: F, y: F) -> F {
-    if (x != x) | (x < y) | ((x == y) & x.sign_bit()) { x } else { y }
+    if (x != x) | (x < y) | ((x == y) & x.sign_bit()) {
+        x
+    } else {
+        y
+    }
 }
 
 /// -1, 0 or 1; keeps NaN and the sign of zero.
@@ -24,23 +32,32 @@ pub fn sign<F: Float>(x: F) -> F {
     }
 }
 
-/// Remainder with the sign of the divisor, of zero too, R's `%%`: `x - floor(x / y) * y` without its rounding errors.
+/// Remainder with the sign of the divisor, of zero too, R's `%%`: `x - floor(x / y) * y` without its rounding
+/// errors.
 pub fn modulo<F: Float>(x: F, y: F) -> F {
     let r = x % y;
     if r == F::of(0.0) {
         return zero_signed(y);
     }
-    if r.sign_bit() != y.sign_bit() { r + y } else { r }
+    if r.sign_bit() != y.sign_bit() {
+        r + y
+    } else {
+        r
+    }
 }
 
 /// Zero with the sign of `x`.
 fn zero_signed<F: Float>(x: F) -> F {
-    if x.sign_bit() { F::of(-0.0) } else { F::of(0.0) }
+    if x.sign_bit() {
+        F::of(-0.0)
+    } else {
+        F::of(0.0)
+    }
 }
 
-/// Quotient rounded down, R's `%/%`, consistent with [`modulo`]: `floor_quotient(x, y) * y + modulo(x, y)` is `x` up
-/// to one rounding. A zero divisor and an infinite dividend give what `/` gives, as in R; IEEE 754 has no such function, and
-/// NumPy and PyTorch make NaN of an infinite dividend.
+/// Quotient rounded down, R's `%/%`, consistent with [`modulo`]: `floor_quotient(x, y) * y + modulo(x, y)` is
+/// `x` up to one rounding. A zero divisor and an infinite dividend give what `/` gives, as in R; IEEE 754 has
+/// no such function, and NumPy and PyTorch make NaN of an infinite dividend.
 pub fn floor_quotient<F: Float>(x: F, y: F) -> F {
     let zero = F::of(0.0);
     // What is infinite or NaN has no difference from itself that is 0.
@@ -54,7 +71,11 @@ pub fn floor_quotient<F: Float>(x: F, y: F) -> F {
     // (x - r) / y is a whole number up to rounding, which may fall just under it.
     let q = if exact - q > F::of(0.5) { q + F::of(1.0) } else { q };
     // The difference above has lost the sign of a zero.
-    if q == zero { zero_signed(x / y) } else { q }
+    if q == zero {
+        zero_signed(x / y)
+    } else {
+        q
+    }
 }
 
 #[cfg(test)]
@@ -77,7 +98,9 @@ mod tests {
         assert_eq!(modulo(5.5f64, -2.0), -0.5);
         assert_eq!(modulo(-1.0f64, f64::INFINITY), f64::INFINITY);
         assert!(modulo(1.0f64, 0.0).is_nan());
-        for (x, y, q) in [(7.0f64, 2.0, 3.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (1.0, 0.1, 9.0), (0.3, 0.1, 2.0)] {
+        for (x, y, q) in
+            [(7.0f64, 2.0, 3.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (1.0, 0.1, 9.0), (0.3, 0.1, 2.0)]
+        {
             assert_eq!(floor_quotient(x, y), q, "{x} %/% {y}");
         }
         assert_eq!(floor_quotient(f64::NEG_INFINITY, 2.0), f64::NEG_INFINITY);

@@ -1,26 +1,28 @@
 //! Derivatives of the gamma function's logarithm, of doubles.
 //!
-//! Single-precision callers compute in `f64` and round once, which is the correctly rounded result but for near ties.
-//! The error bound is in ulp (units in the last place of the result, against the reference value rounded to a double);
-//! the tests hold it, and what the vectorised functions of [`math`] promise, to values from mpmath in
-//! `tests/testdata/special`. Knows nothing of tensors or ops.
+//! Single-precision callers compute in `f64` and round once, which is the correctly rounded result but for
+//! near ties. The error bound is in ulp (units in the last place of the result, against the reference value
+//! rounded to a double); the tests hold it, and what the vectorised functions of [`math`] promise, to values
+//! from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
 
 use super::math::{self, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
 
-/// Derivative of order `n` of `digamma(x)`; `n` is a whole number, not negative, and 0 gives `digamma(x)` itself.
+/// Derivative of order `n` of `digamma(x)`; `n` is a whole number, not negative, and 0 gives `digamma(x)`
+/// itself.
 ///
-/// Poles, at 0 and the negative whole numbers: Inf for odd `n`, where both sides agree, and NaN for even `n`, where
-/// they do not. At Inf 0, with the sign it has on the way; at -Inf NaN; NaN for any other `n`.
+/// Poles, at 0 and the negative whole numbers: Inf for odd `n`, where both sides agree, and NaN for even `n`,
+/// where they do not. At Inf 0, with the sign it has on the way; at -Inf NaN; NaN for any other `n`.
 ///
-/// At most 8 ulp (4 measured) for `1 <= n <= 170` if `x > 0` or `n` is odd. For even `n` and `x < 0` the function has
-/// zeros, and the bound is 8 ulp of `n! / d^(n + 1)`, the term of the nearest pole, at distance `d`. For `n > 170`,
-/// where `n!` is no double, powers go through logarithms, and the relative error is about `n log(n) / 2^53`.
+/// At most 8 ulp (4 measured) for `1 <= n <= 170` if `x > 0` or `n` is odd. For even `n` and `x < 0` the
+/// function has zeros, and the bound is 8 ulp of `n! / d^(n + 1)`, the term of the nearest pole, at distance
+/// `d`. For `n > 170`, where `n!` is no double, powers go through logarithms, and the relative error is about
+/// `n log(n) / 2^53`.
 ///
 /// # Sources
-/// DLMF 5.15.1 and 25.11.1: `(-1)^(n + 1) n! zeta(n + 1, x)`, with the zeta function of Hurwitz by Euler-Maclaurin
-/// summation, DLMF 25.11.5 and 2.10.1. For `x < 0` the sum over `k >= 0` is the sum over all whole `k` less that over
-/// the negative ones, which makes three zeta functions of positive arguments.
+/// DLMF 5.15.1 and 25.11.1: `(-1)^(n + 1) n! zeta(n + 1, x)`, with the zeta function of Hurwitz by
+/// Euler-Maclaurin summation, DLMF 25.11.5 and 2.10.1. For `x < 0` the sum over `k >= 0` is the sum over all
+/// whole `k` less that over the negative ones, which makes three zeta functions of positive arguments.
 pub fn polygamma(n: f64, x: f64) -> f64 {
     let odd = n % 2.0 == 1.0;
     if n.is_nan() || n < 0.0 || n.trunc() != n || n.is_infinite() || x.is_nan() || x == f64::NEG_INFINITY {
@@ -98,10 +100,11 @@ impl Scaled {
     }
 }
 
-/// Zeta function of Hurwitz, the sum of `(x + k)^-(n + 1)` over `k >= 0`, at `x = high + low > 0` for whole `n >= 1`.
+/// Zeta function of Hurwitz, the sum of `(x + k)^-(n + 1)` over `k >= 0`, at `x = high + low > 0` for whole
+/// `n >= 1`.
 ///
-/// Terms up to `x + k = 0.75 n + 9` are added one by one, the rest is Euler-Maclaurin. A power magnifies the relative
-/// error of its base `n` times, so each base carries the part that its rounding lost.
+/// Terms up to `x + k = 0.75 n + 9` are added one by one, the rest is Euler-Maclaurin. A power magnifies the
+/// relative error of its base `n` times, so each base carries the part that its rounding lost.
 fn hurwitz_zeta(n: f64, high: f64, low: f64) -> Scaled {
     let s = n + 1.0;
     // Bases are in units of `unit`, so that no power overflows; `step` is 1 in these units.
@@ -202,7 +205,9 @@ mod tests {
 
     #[test]
     fn bits_are_the_same_on_every_system() {
-        let values = (1..60).flat_map(|n| (1..400).map(move |i| polygamma(f64::from(n * n / 8 + 1), f64::from(i) * 0.11 - 12.3)));
+        let values = (1..60).flat_map(|n| {
+            (1..400).map(move |i| polygamma(f64::from(n * n / 8 + 1), f64::from(i) * 0.11 - 12.3))
+        });
         let mix = |hash: u64, x: f64| (hash.rotate_left(5) ^ x.to_bits()).wrapping_mul(0x517c_c1b7_2722_0a95);
         assert_eq!(values.fold(0, mix), 0xa1c394109ced237a);
     }
@@ -267,7 +272,12 @@ mod tests {
 
     #[test]
     fn gamma_family_against_mpmath() {
-        check("lgamma", 3.0, |x| lgamma(x[0]), |x| if x[0] < 0.0 { lgamma(1.0 - x[0]).max(1.0) } else { 0.0 });
+        check(
+            "lgamma",
+            3.0,
+            |x| lgamma(x[0]),
+            |x| if x[0] < 0.0 { lgamma(1.0 - x[0]).max(1.0) } else { 0.0 },
+        );
         let scale = |x: &[f64]| if x[0] < 0.0 { digamma(1.0 - x[0]).abs().max(1.0) } else { 0.0 };
         check("digamma", 4.0, |x| digamma(x[0]), scale);
         let nearest_pole = |x: &[f64]| {

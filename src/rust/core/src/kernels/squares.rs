@@ -1,15 +1,18 @@
 //! Sums of the squares of deviations from the mean, in one pass over memory.
 //!
-//! Of a tile, deviations are taken from a number near its mean, the mean of its first elements: their sum corrects what
-//! that number is off by, so that nothing need be known of the tile before it is read. The tiles are brought together in
-//! order, each by its mean and its sum of squares. All this is in double precision.
+//! Of a tile, deviations are taken from a number near its mean, the mean of its first elements: their sum
+//! corrects what that number is off by, so that nothing need be known of the tile before it is read. The
+//! tiles are brought together in order, each by its mean and its sum of squares. All this is in double
+//! precision.
 //!
-//! The squares about the number exceed those about the mean by `n d^2`, where `d` is what it is off by, and rounding errors
-//! grow by as much. The mean of `k` of `n` elements is off by at most `sqrt(m / k)`, where `m` is the sum of squares about
-//! the mean: so by the factor `1 + n / k`, which is 129 for a tile, and near 1 unless the first elements are outliers.
+//! The squares about the number exceed those about the mean by `n d^2`, where `d` is what it is off by, and
+//! rounding errors grow by as much. The mean of `k` of `n` elements is off by at most `sqrt(m / k)`, where
+//! `m` is the sum of squares about the mean: so by the factor `1 + n / k`, which is 129 for a tile, and near
+//! 1 unless the first elements are outliers.
 //!
-//! Source: T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance: analysis and
-//! recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two samples.
+//! Source: T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance: analysis
+//! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
+//! samples.
 
 use super::fold::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use super::tile::TILE;
@@ -17,20 +20,26 @@ use super::wide::{wide, wide_loop, Loop};
 use crate::dtype::{Element, Real};
 use num_complex::Complex;
 
-/// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in memory
-/// meanwhile, and a multiple of the parts.
+/// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in
+/// memory meanwhile, and a multiple of the parts.
 const BLOCK: usize = 32;
 
-/// What is known of a tile: the sum of squares, and the mean, as the parts of a complex number. So it is a [`Partial`], or a
-/// real result if there is no other tile.
+/// What is known of a tile: the sum of squares, and the mean, as the parts of a complex number. So it is a
+/// [`Partial`], or a real result if there is no other tile.
 type Moments = Complex<f64>;
 
-/// What a tile's first elements, so many, are multiplied with for their mean. Of a short tile it is the first one.
+/// What a tile's first elements, so many, are multiplied with for their mean. Of a short tile it is the first
+/// one.
 fn first(n: usize) -> (usize, f64) {
-    if n < LANES { (1, 1.0) } else { (LANES, 1.0 / LANES as f64) }
+    if n < LANES {
+        (1, 1.0)
+    } else {
+        (LANES, 1.0 / LANES as f64)
+    }
 }
 
-/// What `n` elements come to whose deviations from `shift` have this sum and this sum of squares; `all` are the elements.
+/// What `n` elements come to whose deviations from `shift` have this sum and this sum of squares; `all` are
+/// the elements.
 fn moments(n: usize, shift: f64, sum: f64, squares: f64, all: impl Iterator<Item = f64> + Clone) -> Moments {
     let count = n as f64;
     let off = sum / count;
@@ -110,8 +119,8 @@ fn total(mut parts: [f64; LANES]) -> f64 {
     parts[0]
 }
 
-/// Bytes of a run of results that are folded together. Three doubles of each stay in the nearer caches, and memory is still
-/// read in long runs.
+/// Bytes of a run of results that are folded together. Three doubles of each stay in the nearer caches, and
+/// memory is still read in long runs.
 const RUN: usize = 8 << 10;
 
 /// Folds tiles of several results, with the bits of [`tile`].
@@ -138,7 +147,8 @@ fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
     }
     let (mut sums, mut squares) = (Sums::new(lanes, len), Sums::new(lanes, len));
     rows.each(x, len, lanes, together, &mut |at, runs| {
-        let mut sums = Deviations { sums: &mut sums.0[at.clone()], squares: &mut squares.0[at], shifts: &shifts };
+        let mut sums =
+            Deviations { sums: &mut sums.0[at.clone()], squares: &mut squares.0[at], shifts: &shifts };
         match *runs {
             [a, b, c, d] => wide_loop(Four(sums, [a, b, c, d])),
             _ => runs.iter().for_each(|x| sums.add(x)),
@@ -166,7 +176,9 @@ impl Sums {
 
     /// What the parts come to.
     fn made(mut self, len: usize) -> Vec<f64> {
-        halve(&mut self.0, len, |sums, others| wide(|| sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other)));
+        halve(&mut self.0, len, |sums, others| {
+            wide(|| sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other))
+        });
         self.0.truncate(len);
         self.0
     }
@@ -183,7 +195,9 @@ impl Deviations<'_> {
     /// Takes an element into each.
     fn add<R: Real>(&mut self, x: &[R]) {
         wide(|| {
-            for (((sum, square), &shift), x) in self.sums.iter_mut().zip(&mut *self.squares).zip(self.shifts).zip(x) {
+            for (((sum, square), &shift), x) in
+                self.sums.iter_mut().zip(&mut *self.squares).zip(self.shifts).zip(x)
+            {
                 let apart = x.convert::<f64>() - shift;
                 *sum += apart;
                 *square += apart * apart;
@@ -201,7 +215,9 @@ impl<R: Real> Loop for Four<'_, R> {
     fn run(self) {
         let Four(Deviations { sums, squares, shifts }, [a, b, c, d]) = self;
         let elements = a.iter().zip(b).zip(c).zip(d);
-        for (((sum, square), &shift), (((a, b), c), d)) in sums.iter_mut().zip(squares).zip(shifts).zip(elements) {
+        for (((sum, square), &shift), (((a, b), c), d)) in
+            sums.iter_mut().zip(squares).zip(shifts).zip(elements)
+        {
             for x in [a, b, c, d] {
                 let apart = x.convert::<f64>() - shift;
                 *sum += apart;
@@ -211,8 +227,8 @@ impl<R: Real> Loop for Four<'_, R> {
     }
 }
 
-/// Joins what was made of all tiles of `len` elements. Means are taken from the first one's, as they may be large and next
-/// to each other.
+/// Joins what was made of all tiles of `len` elements. Means are taken from the first one's, as they may be
+/// large and next to each other.
 pub fn finish<R: Real>(len: usize, partials: Each<Partial>) -> R {
     let (mut squares, mut count, mut mean, mut origin) = (Compensated::<f64>::default(), 0, 0.0, 0.0);
     let mut finite = true;
@@ -231,5 +247,11 @@ pub fn finish<R: Real>(len: usize, partials: Each<Partial>) -> R {
     });
     let total = squares.total();
     // Of finite elements only what is too large for a double is none.
-    R::from_f64(if !total.is_nan() { total } else if finite { f64::INFINITY } else { f64::NAN })
+    R::from_f64(if !total.is_nan() {
+        total
+    } else if finite {
+        f64::INFINITY
+    } else {
+        f64::NAN
+    })
 }

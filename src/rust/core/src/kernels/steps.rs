@@ -1,5 +1,5 @@
-//! The loops of folds, compiled for the vectors that the processor has. All else of a fold calls them, so that there is one
-//! of each for a step and a type of elements, and no more: there are many of both.
+//! The loops of folds, compiled for the vectors that the processor has. All else of a fold calls them, so
+//! that there is one of each for a step and a type of elements, and no more: there are many of both.
 
 use super::fold::LANES;
 use crate::dtype::Element;
@@ -37,7 +37,14 @@ pub struct Loops<T, A> {
 /// The loops of a step of which the order makes a difference.
 pub fn loops<T: Element, S: Step<T>>() -> Loops<T, S::Acc> {
     let tile = tile::<T, S, LANES>;
-    Loops { start: S::start(), join: S::join, tile, one: one::<T, S>, four: four::<T, S>, others: others::<T, S> }
+    Loops {
+        start: S::start(),
+        join: S::join,
+        tile,
+        one: one::<T, S>,
+        four: four::<T, S>,
+        others: others::<T, S>,
+    }
 }
 
 /// The loops of a step of which it makes none.
@@ -47,7 +54,8 @@ pub fn free_loops<T: Element, S: Step<T>>() -> Loops<T, S::Acc> {
     Loops { tile, ..loops::<T, S>() }
 }
 
-/// Parts of a tile where it makes no difference: so many that an instruction does not wait for the one before.
+/// Parts of a tile where it makes no difference: so many that an instruction does not wait for the one
+/// before.
 const FREE_LANES: usize = 16;
 
 /// Takes elements into the accumulators of the parts.

@@ -24,21 +24,25 @@ pub struct Surroundings {
 impl Surroundings {
     /// From the variables of the environment and the number of processors that the process may use.
     fn new(variable: impl Fn(&str) -> Option<String>, processors: usize) -> Surroundings {
-        let number = |name: &str| variable(name)?.trim().parse::<usize>().ok().filter(|n| (1..=MAX_THREADS).contains(n));
+        let number = |name: &str| {
+            variable(name)?.trim().parse::<usize>().ok().filter(|n| (1..=MAX_THREADS).contains(n))
+        };
         const OWN: &str = "ANVIL_NUM_THREADS";
         let own = number(OWN);
         let given = variable(OWN).filter(|text| !text.trim().is_empty());
         let ignored = given.filter(|_| own.is_none()).map(|text| format!("{OWN}={text}"));
         // R's package checks allow two processors: https://cran.r-project.org/web/packages/policies.html
-        let checked = variable("_R_CHECK_LIMIT_CORES_").is_some_and(|v| !v.is_empty() && !v.eq_ignore_ascii_case("false"));
-        let limit = number("OMP_THREAD_LIMIT").unwrap_or(MAX_THREADS).min(if checked { 2 } else { MAX_THREADS });
+        let checked = variable("_R_CHECK_LIMIT_CORES_")
+            .is_some_and(|v| !v.is_empty() && !v.eq_ignore_ascii_case("false"));
+        let limit =
+            number("OMP_THREAD_LIMIT").unwrap_or(MAX_THREADS).min(if checked { 2 } else { MAX_THREADS });
         Surroundings { default: own.unwrap_or(processors).min(limit), limit, ignored }
     }
 }
 
-/// The surroundings of this process: `ANVIL_NUM_THREADS`, else the processors that it may use, which are fewer than the
-/// machine has where a mask or a quota of a control group (of either version) says so; at most `OMP_THREAD_LIMIT`, and at
-/// most 2 where `_R_CHECK_LIMIT_CORES_` is set.
+/// The surroundings of this process: `ANVIL_NUM_THREADS`, else the processors that it may use, which are
+/// fewer than the machine has where a mask or a quota of a control group (of either version) says so; at most
+/// `OMP_THREAD_LIMIT`, and at most 2 where `_R_CHECK_LIMIT_CORES_` is set.
 pub fn surroundings() -> &'static Surroundings {
     static FOUND: OnceLock<Surroundings> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -47,7 +51,8 @@ pub fn surroundings() -> &'static Surroundings {
     })
 }
 
-/// Asks for a number of threads in this process, `None` for what the surroundings say. Results do not depend on it.
+/// Asks for a number of threads in this process, `None` for what the surroundings say. Results do not depend
+/// on it.
 ///
 /// # Errors
 /// [`Error::Arg`] for 0, and for more than [`MAX_THREADS`].
@@ -103,7 +108,11 @@ mod tests {
     #[test]
     fn what_is_no_number_of_threads_is_ignored_and_named() {
         for text in ["0", "-1", "many", "1e9", "2.5"] {
-            assert_eq!(found(&[("ANVIL_NUM_THREADS", text), ("OMP_THREAD_LIMIT", text)], 8), (8, MAX_THREADS), "{text}");
+            assert_eq!(
+                found(&[("ANVIL_NUM_THREADS", text), ("OMP_THREAD_LIMIT", text)], 8),
+                (8, MAX_THREADS),
+                "{text}"
+            );
             let around = Surroundings::new(|name| (name == "ANVIL_NUM_THREADS").then(|| text.into()), 8);
             assert_eq!(around.ignored, Some(format!("ANVIL_NUM_THREADS={text}")));
         }

@@ -1,8 +1,8 @@
 //! Tiles: how an elementwise kernel meets values of any layout.
 //!
-//! A kernel is a function on dense slices of one length. A value is cut into tiles of [`TILE`] elements in column-major
-//! order; a tile of a dense value is a window on it, a tile of any other is gathered into a scratch buffer that stays in
-//! the first-level cache.
+//! A kernel is a function on dense slices of one length. A value is cut into tiles of [`TILE`] elements in
+//! column-major order; a tile of a dense value is a window on it, a tile of any other is gathered into a
+//! scratch buffer that stays in the first-level cache.
 
 use super::window::by_width;
 use super::{cast, permute, pool};
@@ -26,9 +26,14 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
 
 /// Visits the elements `range` (in column-major order) of a strided value, as runs along the first dimension.
 ///
-/// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride` apart, are the
-/// ones from number `position` on, counted from `range.start`.
-pub fn runs(shape: &Shape, layout: &Layout, range: Range<usize>, mut run: impl FnMut(usize, usize, isize, usize)) {
+/// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride`
+/// apart, are the ones from number `position` on, counted from `range.start`.
+pub fn runs(
+    shape: &Shape,
+    layout: &Layout,
+    range: Range<usize>,
+    mut run: impl FnMut(usize, usize, isize, usize),
+) {
     let total = range.len();
     if total == 0 {
         return;
@@ -37,10 +42,20 @@ pub fn runs(shape: &Shape, layout: &Layout, range: Range<usize>, mut run: impl F
         return run(0, layout.offset, 0, 1);
     }
     let mut rest = range.start;
-    let mut index: Vec<usize> = shape.iter().map(|&d| { let i = rest % d; rest /= d; i }).collect();
+    let mut index: Vec<usize> = shape
+        .iter()
+        .map(|&d| {
+            let i = rest % d;
+            rest /= d;
+            i
+        })
+        .collect();
     let mut done = 0;
     while done < total {
-        let first = index.iter().zip(&layout.strides).fold(layout.offset as isize, |at, (&i, &s)| at + i as isize * s);
+        let first = index
+            .iter()
+            .zip(&layout.strides)
+            .fold(layout.offset as isize, |at, (&i, &s)| at + i as isize * s);
         let len = (shape[0] - index[0]).min(total - done);
         run(done, first as usize, layout.strides[0], len);
         done += len;
@@ -61,8 +76,8 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
     if x.layout.is_dense(x.shape) {
         return &data[x.layout.offset..][range];
     }
-    // A dense value never gets here, so scratch memory is taken only when it is needed. One element repeated is the usual
-    // case: a number with a tensor.
+    // A dense value never gets here, so scratch memory is taken only when it is needed. One element repeated
+    // is the usual case: a number with a tensor.
     if x.layout.strides.iter().all(|&stride| stride == 0) {
         scratch.clear();
         scratch.resize(range.len(), data[x.layout.offset]);
@@ -75,7 +90,9 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
 
 /// Copies the elements `range` of a value that lies in `data`.
 pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
-    runs(shape, layout, range, |at, first, stride, len| gather_run(data, first as isize, stride, &mut out[at..at + len]));
+    runs(shape, layout, range, |at, first, stride, len| {
+        gather_run(data, first as isize, stride, &mut out[at..at + len])
+    });
 }
 
 /// Copies elements that are `stride` apart, the first of them number `first`.
@@ -97,8 +114,12 @@ const PIECE: usize = 16 * TILE;
 /// About how long the cheapest kernel takes for an element, in picoseconds.
 const ELEMENT: usize = 500;
 
-/// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)` makes one.
-fn pieces<U: Element>(out: &mut [U], tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync) {
+/// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)`
+/// makes one.
+fn pieces<U: Element>(
+    out: &mut [U],
+    tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync,
+) {
     let work = out.len() * ELEMENT;
     pool::for_each_chunk(out, PIECE, work, |i, piece| {
         let start = i * PIECE;
@@ -140,7 +161,11 @@ pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, 
 }
 
 /// Applies a kernel of three operands, the first of its own dtype.
-pub fn map3<S: Element, T: Element>(kernel: fn(&[S], &[T], &[T], &mut [T]), x: [&View; 3], out: &mut ViewMut) {
+pub fn map3<S: Element, T: Element>(
+    kernel: fn(&[S], &[T], &[T], &mut [T]),
+    x: [&View; 3],
+    out: &mut ViewMut,
+) {
     pieces(cast::slice_mut::<T>(out.data), |ranges, out| {
         let (mut sx, mut sy, mut sz, mut at) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for range in ranges {

@@ -1,12 +1,13 @@
 //! Loops compiled for the vectors that this processor has, chosen when it runs.
 //!
-//! The instructions do the same arithmetic on more elements at once: nothing is contracted or reordered, so that all give
-//! the same bits. `ANVIL_SIMD` decides here too.
+//! The instructions do the same arithmetic on more elements at once: nothing is contracted or reordered, so
+//! that all give the same bits. `ANVIL_SIMD` decides here too.
 
 #[cfg(target_arch = "x86_64")]
 use super::math::Level;
 
-/// Runs a loop in the widest form that the processor has. Worth it for loops that the compiler turns into vectors.
+/// Runs a loop in the widest form that the processor has. Worth it for loops that the compiler turns into
+/// vectors.
 #[inline]
 pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -24,8 +25,8 @@ unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest form: `run` is
-/// to be `#[inline(always)]`.
+/// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest
+/// form: `run` is to be `#[inline(always)]`.
 pub trait Loop {
     /// What it gives.
     type Made;
@@ -58,7 +59,13 @@ mod tests {
     #[test]
     fn it_is_run_once() {
         let mut runs = 0;
-        assert_eq!(wide(|| { runs += 1; 7 }), 7);
+        assert_eq!(
+            wide(|| {
+                runs += 1;
+                7
+            }),
+            7
+        );
         assert_eq!(runs, 1);
     }
 }

@@ -1,7 +1,8 @@
 //! Windows: elements that are read from, or written to, places that are found while a program runs.
 //!
-//! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of its
-//! dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as one.
+//! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of
+//! its dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as
+//! one.
 
 use super::frame::{Extent, Kernel, Window};
 use super::memory::zeroed;
@@ -17,7 +18,8 @@ use std::ops::Range;
 pub const OUTSIDE: isize = isize::MIN;
 
 impl Kernel {
-    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a tile of indices.
+    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a
+    /// tile of indices.
     pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
         /// Places that are found at a time.
         const SOME: usize = 256;
@@ -47,8 +49,8 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Walk(Vec<(usize, Step)>);
 
-/// Neighbours along the first dimension of a walk: `len` elements from number `at` on, counted from the start of the range
-/// that is walked. Element `i` of them lies `offset` and `i` steps from the place in the table.
+/// Neighbours along the first dimension of a walk: `len` elements from number `at` on, counted from the start
+/// of the range that is walked. Element `i` of them lies `offset` and `i` steps from the place in the table.
 #[derive(Debug)]
 struct Run {
     at: usize,
@@ -86,7 +88,15 @@ impl Walk {
             return;
         }
         let mut rest = range.start;
-        let mut index: Vec<usize> = self.0.iter().map(|&(n, _)| { let i = rest % n; rest /= n; i }).collect();
+        let mut index: Vec<usize> = self
+            .0
+            .iter()
+            .map(|&(n, _)| {
+                let i = rest % n;
+                rest /= n;
+                i
+            })
+            .collect();
         let (size, step) = self.0[0];
         let mut at = 0;
         while at < range.len() {
@@ -142,8 +152,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Visits elements `range` that go somewhere, in order: their number, counted from the start of the range, and the
-    /// number of the element that they meet.
+    /// Visits elements `range` that go somewhere, in order: their number, counted from the start of the
+    /// range, and the number of the element that they meet.
     pub fn each(&self, range: Range<usize>, mut visit: impl FnMut(usize, usize)) {
         self.walk.runs(range, |run| {
             for i in 0..run.len {
@@ -192,18 +202,22 @@ pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut Vie
                 }
                 Step::Memory(step) => {
                     let first = table[run.entry] + run.offset;
-                    out.iter_mut().enumerate().for_each(|(i, x)| *x = data[(first + i as isize * step) as usize]);
+                    out.iter_mut()
+                        .enumerate()
+                        .for_each(|(i, x)| *x = data[(first + i as isize * step) as usize]);
                 }
                 Step::Table(step) => {
-                    out.iter_mut().enumerate().for_each(|(i, x)| *x = data[place(run.entry + i * step, run.offset)]);
+                    out.iter_mut()
+                        .enumerate()
+                        .for_each(|(i, x)| *x = data[place(run.entry + i * step, run.offset)]);
                 }
             }
         });
     });
 }
 
-/// Writes elements `from` to places of `out`, in their order, so that of two for one place the later counts. Windows that
-/// are [`OUTSIDE`] are left out.
+/// Writes elements `from` to places of `out`, in their order, so that of two for one place the later counts.
+/// Windows that are [`OUTSIDE`] are left out.
 pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
 }
@@ -215,7 +229,11 @@ pub fn store_at<T: Element>(walk: &Walk, place: isize, from: &View, out: &mut Vi
 
 /// As [`store`], with `one(old, new)` of what is there and what comes, or `lines(old, new, result)` of many.
 pub fn combine<T: Element>(
-    walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, one: impl Fn(T, T) -> T + Sync,
+    walk: &Walk,
+    starts: &Starts,
+    from: &View,
+    out: &mut ViewMut,
+    one: impl Fn(T, T) -> T + Sync,
     lines: fn(&[T], &[T], &mut [T]),
 ) {
     let mut old = Vec::new();
@@ -226,11 +244,16 @@ pub fn combine<T: Element>(
     });
 }
 
-/// Threads that share a scatter, at most: each looks at all the places, and does what goes to its part of the result.
+/// Threads that share a scatter, at most: each looks at all the places, and does what goes to its part of the
+/// result.
 const PARTS: usize = 4;
 
 fn update<T: Element>(
-    walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, one: impl Fn(T, T) -> T + Sync,
+    walk: &Walk,
+    starts: &Starts,
+    from: &View,
+    out: &mut ViewMut,
+    one: impl Fn(T, T) -> T + Sync,
     mut lines: impl FnMut(&mut [T], &[T]),
 ) {
     let out = cast::slice_mut::<T>(out.data);
@@ -244,8 +267,8 @@ fn update<T: Element>(
                 let places = &mut places[..range.len()];
                 (starts.find)(range.clone(), places);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
-                // First those that meet this part are found, without a jump: every other one would be foreseen wrongly.
-                // What is outside is so of every part.
+                // First those that meet this part are found, without a jump: every other one would be
+                // foreseen wrongly. What is outside is so of every part.
                 let mut count = 0;
                 for (j, place) in places.iter_mut().enumerate() {
                     *place = place.wrapping_sub(first as isize);
@@ -292,16 +315,31 @@ fn update<T: Element>(
     }
 }
 
-/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements need not be
-/// made for each dtype.
+/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements
+/// need not be made for each dtype.
 macro_rules! by_width {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype.bytes() {
-            1 => { type $t = u8; $body }
-            2 => { type $t = u16; $body }
-            4 => { type $t = u32; $body }
-            8 => { type $t = u64; $body }
-            _ => { type $t = num_complex::Complex<f64>; $body }
+            1 => {
+                type $t = u8;
+                $body
+            }
+            2 => {
+                type $t = u16;
+                $body
+            }
+            4 => {
+                type $t = u32;
+                $body
+            }
+            8 => {
+                type $t = u64;
+                $body
+            }
+            _ => {
+                type $t = num_complex::Complex<f64>;
+                $body
+            }
         }
     };
 }
@@ -343,9 +381,16 @@ mod tests {
         let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, OUTSIDE, 6][range]);
         let starts = Starts { count: 3, find: &starts };
-        combine::<i32>(&walk, &starts, &from, &mut target, |x, y| x + y, |x, y, out| {
-            (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
-        });
+        combine::<i32>(
+            &walk,
+            &starts,
+            &from,
+            &mut target,
+            |x, y| x + y,
+            |x, y, out| {
+                (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
+            },
+        );
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
     }
 }

@@ -1,5 +1,5 @@
-//! Static parameters on their way in, as the user wrote them: dimension numbers count from 1, nothing is checked.
-//! And on their way out, as R would print them. Each family turns the former into its payload.
+//! Static parameters on their way in, as the user wrote them: dimension numbers count from 1, nothing is
+//! checked. And on their way out, as R would print them. Each family turns the former into its payload.
 
 use super::Region;
 use crate::dtype::DType;
@@ -185,7 +185,8 @@ impl Attrs {
         }
     }
 
-    /// Distinct dimension numbers of a value of this shape, in the order given. `None` if the parameter is `NULL`.
+    /// Distinct dimension numbers of a value of this shape, in the order given. `None` if the parameter is
+    /// `NULL`.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`], [`Error::DuplicateAxis`], and those of [`Attrs::integers`].
@@ -206,7 +207,9 @@ impl Attrs {
             Attr::Null => Ok([vec![], vec![]]),
             Attr::List(both) => match both.as_slice() {
                 [l, r] => match (integers(l), integers(r)) {
-                    (Some(l), Some(r)) => Ok([distinct_axes(&l, op, shapes[0])?, distinct_axes(&r, op, shapes[1])?]),
+                    (Some(l), Some(r)) => {
+                        Ok([distinct_axes(&l, op, shapes[0])?, distinct_axes(&r, op, shapes[1])?])
+                    }
                     _ => self.wrong(name, expected),
                 },
                 _ => self.wrong(name, expected),
@@ -241,7 +244,11 @@ fn distinct_axes(numbers: &[i64], op: &str, shape: &Shape) -> Result<Vec<Axis>> 
 
 /// `TRUE` or `FALSE`.
 pub fn logical(x: bool) -> String {
-    if x { "TRUE".into() } else { "FALSE".into() }
+    if x {
+        "TRUE".into()
+    } else {
+        "FALSE".into()
+    }
 }
 
 /// `2`, `c(2, 3)` or `c()`.

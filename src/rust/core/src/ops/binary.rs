@@ -1,15 +1,17 @@
-//! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands are.
+//! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands
+//! are.
 
 use super::compare::Compare;
 use super::derive::{Slope, Slope2, Var};
 use super::spell::{self, Spelling, Spelling2};
 use super::{spell_floats as floats, Row};
 use crate::dtype::{
-    dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED,
+    dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
+    ORDERED,
 };
 use crate::error::{Error, Result};
-use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
+use crate::kernels::math::{self, Computed};
 use crate::kernels::wide::wide;
 use crate::kernels::{complex, native, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
@@ -188,8 +190,8 @@ binary_ops! {
     }
     /// Product that is 0 wherever the second operand is 0.
     ///
-    /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0. Elsewhere it is
-    /// the product.
+    /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
+    /// Elsewhere it is the product.
     mul_no_nan "mul_no_nan" {
         accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Formula(spell::mul_no_nan), example: "c(-Inf, 2), c(0, 3)",
         native: MulNoNan, float: |x, y| if y == F::of(0.0) { y } else { x * y },
@@ -197,10 +199,10 @@ binary_ops! {
     }
     /// Quotient.
     ///
-    /// Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert one of them
-    /// to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for unsigned ones; the
-    /// smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor underflow on the
-    /// way.
+    /// Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert
+    /// one of them to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for
+    /// unsigned ones; the smallest signed integer divided by -1 is itself. Quotients of complex numbers
+    /// neither overflow nor underflow on the way.
     div "div" {
         accepts: NUMBER,
         slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)",
@@ -208,8 +210,8 @@ binary_ops! {
     }
     /// Power, `lhs` to the `rhs`.
     ///
-    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1. Of complex
-    /// numbers the principal value.
+    /// `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
+    /// Of complex numbers the principal value.
     pow "pow" {
         accepts: NUMBER,
         slope: Slope::By(|x, y, z| {
@@ -242,8 +244,8 @@ binary_ops! {
     }
     /// Quotient rounded down, R's `%/%`.
     ///
-    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite dividend: that is
-    /// infinite, as in R, where NumPy and PyTorch have NaN.
+    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite
+    /// dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
         slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)",
@@ -265,7 +267,7 @@ binary_ops! {
         slope: Slope::By(|x, y, _z| larger(-x, -y)), hlo: Spelling::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
         native: Min, float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
-    /// Angle of the point (`rhs`, `lhs`), in radians: the inverse tangent of `lhs / rhs` in the right quadrant.
+    /// Angle of the point (`rhs`, `lhs`) in radians: inverse tangent of `lhs / rhs` in its quadrant
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
@@ -341,7 +343,11 @@ fn larger<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2] {
 impl Binary {
     /// The gradients of the operands that are wanted.
     pub(super) fn pull<'m, 'b>(
-        self, [x, y]: [Var<'m, 'b>; 2], z: Var<'m, 'b>, g: Var<'m, 'b>, wanted: &[bool],
+        self,
+        [x, y]: [Var<'m, 'b>; 2],
+        z: Var<'m, 'b>,
+        g: Var<'m, 'b>,
+        wanted: &[bool],
     ) -> Result<Vec<Option<Var<'m, 'b>>>> {
         let missing = |why: &str| Err(Error::NoGradient { op: self.row().function.into(), why: why.into() });
         let slopes = match self.slope() {
@@ -350,9 +356,16 @@ impl Binary {
             Slope::Todo(why) => return missing(why),
         };
         if let Some(i) = (0..2).find(|&i| wanted[i] && slopes[i].is_none()) {
-            return missing(&format!("it is not known how the result changes with `{}`", self.row().operands[i]));
+            return missing(&format!(
+                "it is not known how the result changes with `{}`",
+                self.row().operands[i]
+            ));
         }
-        Ok(slopes.iter().zip(wanted).map(|(slope, wanted)| slope.filter(|_| *wanted).map(|d| g.chain(d))).collect())
+        Ok(slopes
+            .iter()
+            .zip(wanted)
+            .map(|(slope, wanted)| slope.filter(|_| *wanted).map(|d| g.chain(d)))
+            .collect())
     }
 
     pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {

@@ -1,11 +1,12 @@
-//! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands are.
+//! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands
+//! are.
 
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
 use crate::kernels::frame::Kernel;
-use crate::kernels::{native, tile};
 use crate::kernels::wide::wide;
+use crate::kernels::{native, tile};
 use crate::tensor::{Aval, View, ViewMut};
 
 macro_rules! compare_ops {

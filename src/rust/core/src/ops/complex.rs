@@ -1,4 +1,5 @@
-//! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in other ops.
+//! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in
+//! other ops.
 
 use super::compare::Compare;
 use super::derive::Var;
@@ -6,8 +7,8 @@ use super::spell::{self, Spelling, Spelling1};
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
-use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
+use crate::kernels::math::{self, Computed};
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use num_complex::Complex;
@@ -23,8 +24,8 @@ macro_rules! part_ops {
             hlo: $hlo:expr,
         }
     )+) => {
-        /// A real number that belongs to a complex one. The result has the dtype of the parts, and is ambiguous if the
-        /// operand is.
+        /// A real number that belongs to a complex one. The result has the dtype of the parts, and is
+        /// ambiguous if the operand is.
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Part { $($(#[doc = $doc])+ $name),+ }
@@ -77,7 +78,8 @@ part_ops! {
     imag { generic: "Im", complex: |_re, im| im, hlo: Spelling::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///
-    /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted to `f32`.
+    /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted
+    /// to `f32`.
     arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), hlo: Spelling::Formula(spell::arg), }
     /// Absolute value of a complex number, without overflow on the way.
     magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
@@ -106,7 +108,9 @@ impl Part {
 
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         if !x.dtype.is_complex() {
-            return Err(Error::Internal { detail: format!("`{}` of {}: `apply` has other ops for it", self.row().name, x.dtype) });
+            return Err(Error::Internal {
+                detail: format!("`{}` of {}: `apply` has other ops for it", self.row().name, x.dtype),
+            });
         }
         Ok(Aval { dtype: x.dtype.part(), ..x.clone() })
     }
@@ -126,7 +130,8 @@ impl Part {
     }
 }
 
-/// A complex number from its real and imaginary part: `c64` from `f32`, `c128` from `f64`. Ambiguous if both parts are.
+/// A complex number from its real and imaginary part: `c64` from `f32`, `c128` from `f64`. Ambiguous if both
+/// parts are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MakeComplex;
 

@@ -1,4 +1,5 @@
-//! Ops that run graphs of their own: branches and loops. What they use of the graph around them comes in as operands.
+//! Ops that run graphs of their own: branches and loops. What they use of the graph around them comes in as
+//! operands.
 //!
 //! The executors run them (`exec::control`): what a region means is what its ops mean.
 
@@ -13,15 +14,16 @@ use std::sync::Arc;
 /// A graph without constants, run by an op.
 pub type Region = Arc<Graph>;
 
-/// One of two graphs, by a condition. Operands: the condition, inputs of the first graph, inputs of the second.
+/// One of two graphs, by a condition. Operands: the condition, inputs of the first graph, inputs of the
+/// second.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct If {
     /// What is run if the condition holds, and what else. Their outputs have the same types.
     pub branches: [Region; 2],
 }
 
-/// A graph repeated as long as a condition on its state holds. Operands: the state, what else the condition uses, what
-/// else the body uses. Results: the last state.
+/// A graph repeated as long as a condition on its state holds. Operands: the state, what else the condition
+/// uses, what else the body uses. Results: the last state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct While {
     /// From the state to a 0-d boolean.
@@ -32,8 +34,9 @@ pub struct While {
     pub carried: usize,
 }
 
-/// A graph repeated along the first dimension of some values. Operands: the state, values to go along, what else the
-/// body uses. Results: the last state, and what the body gave beside it, stacked along a new first dimension.
+/// A graph repeated along the first dimension of some values. Operands: the state, values to go along, what
+/// else the body uses. Results: the last state, and what the body gave beside it, stacked along a new first
+/// dimension.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scan {
     /// From state, slices and the rest to the next state and a slice of each stacked result.
@@ -50,13 +53,14 @@ pub struct Scan {
     pub checkpoint: bool,
 }
 
-/// A graph with a derivative of the user's. Operands: the arguments, what else the graph uses, what else the other two use.
-/// Results: those of the graph.
+/// A graph with a derivative of the user's. Operands: the arguments, what else the graph uses, what else the
+/// other two use. Results: those of the graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Custom {
     /// From the arguments to the results.
     pub call: Region,
-    /// From the arguments to the results and what the derivative needs: takes the place of `call` where it is derived.
+    /// From the arguments to the results and what the derivative needs: takes the place of `call` where it is
+    /// derived.
     pub forward: Region,
     /// From that and the gradients of the results to the gradients of some arguments.
     pub backward: Region,
@@ -81,7 +85,11 @@ fn same(a: &Aval, b: &Aval) -> bool {
 fn check<'a>(row: &Row, region: &Region, operands: impl ExactSizeIterator<Item = &'a Aval>) -> Result<()> {
     let fits = operands.len() == region.inputs().len()
         && operands.zip(region.inputs()).all(|(x, &input)| same(x, region.aval(input)));
-    if fits { Ok(()) } else { Err(internal(row, "operands do not fit its region")) }
+    if fits {
+        Ok(())
+    } else {
+        Err(internal(row, "operands do not fit its region"))
+    }
 }
 
 fn internal(row: &Row, what: &str) -> Error {
@@ -103,7 +111,9 @@ impl If {
         let (one, other) = rest.split_at(first.inputs().len().min(rest.len()));
         check(&IF, first, one.iter().copied())?;
         check(&IF, second, other.iter().copied())?;
-        if outputs(first).len() != outputs(second).len() || !outputs(first).zip(outputs(second)).all(|(x, y)| same(x, y)) {
+        if outputs(first).len() != outputs(second).len()
+            || !outputs(first).zip(outputs(second)).all(|(x, y)| same(x, y))
+        {
             return Err(internal(&IF, "branches of different types"));
         }
         let both = |(x, y): (&Aval, &Aval)| Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() };

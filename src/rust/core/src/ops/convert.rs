@@ -6,8 +6,8 @@ use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::memory::AlignedBytes;
 use crate::kernels::frame::Kernel;
+use crate::kernels::memory::AlignedBytes;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
 use crate::shape::Shape;
@@ -65,9 +65,9 @@ fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
 
 /// The same bits as elements of another dtype, low bits first.
 ///
-/// Equal widths keep the shape; a narrower dtype adds a last dimension of the ratio of widths; a wider one takes a last
-/// dimension of exactly that ratio away (StableHLO, `bitcast_convert`). Booleans convert to booleans only. Never
-/// ambiguous.
+/// Equal widths keep the shape; a narrower dtype adds a last dimension of the ratio of widths; a wider one
+/// takes a last dimension of exactly that ratio away (StableHLO, `bitcast_convert`). Booleans convert to
+/// booleans only. Never ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BitcastConvert {
     /// Dtype of the result.
@@ -93,14 +93,18 @@ impl BitcastConvert {
         if from > to {
             sizes.push(from / to);
         } else if from < to && sizes.pop() != Some(to / from) {
-            return refuse(format!("The last dimension must have size {}, the ratio of the widths", to / from));
+            return refuse(format!(
+                "The last dimension must have size {}, the ratio of the widths",
+                to / from
+            ));
         }
         Ok(Aval::known(self.dtype, Shape::try_new(sizes)?))
     }
 
     pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
-        // The elements of the narrower side that share bits lie along its last dimension, which is the slowest in
-        // memory: element `i` of the wider side is made of elements `i`, `i + n`, `i + 2n`, ... of the narrower.
+        // The elements of the narrower side that share bits lie along its last dimension, which is the
+        // slowest in memory: element `i` of the wider side is made of elements `i`, `i + n`, `i + 2n`, ... of
+        // the narrower.
         let (from, to) = (x.dtype.bytes(), out.dtype.bytes());
         let mut dense = AlignedBytes::zeroed(x.shape.size() * from);
         let dense = dense.as_mut_slice();

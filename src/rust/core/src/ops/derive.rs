@@ -1,15 +1,16 @@
 //! The language of derivative rules: arithmetic on values of a graph under construction.
 //!
-//! A rule is written as the formula that a textbook has, `|x, y| y * 0.5 / x`, and makes nodes; so a derivative is a graph
-//! like any other, and has derivatives itself. Operands of a rule have one dtype and shape; numbers take on both.
+//! A rule is written as the formula that a textbook has, `|x, y| y * 0.5 / x`, and makes nodes; so a
+//! derivative is a graph like any other, and has derivatives itself. Operands of a rule have one dtype and
+//! shape; numbers take on both.
 //!
-//! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i` times that
-//! by `y`, so that holomorphic ops have one rule for real and complex numbers.
+//! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i`
+//! times that by `y`, so that holomorphic ops have one rule for real and complex numbers.
 
 use super::layout::Order;
 use super::{
-    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Graph, MakeComplex, Op, Part, Predicate,
-    Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
+    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Graph, MakeComplex, Op,
+    Part, Predicate, Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -33,7 +34,8 @@ pub enum Slope<F> {
 
 /// The derivative of an elementwise op of one operand, from the operand and the result.
 pub type Slope1 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>) -> Var<'m, 'b>>;
-/// The derivatives of an elementwise op of two operands, from these and the result; `None` is a rule that is not written.
+/// The derivatives of an elementwise op of two operands, from these and the result; `None` is a rule that is
+/// not written.
 pub type Slope2 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>, Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2]>;
 
 /// A graph that a rule adds to.
@@ -134,7 +136,8 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// Any op on it and others.
     pub(super) fn apply(self, op: Op, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
-        let operands: Vec<Value> = std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
+        let operands: Vec<Value> =
+            std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
         let operands: Vec<Var> = operands.into_iter().map(|v| self.math.var(v)).collect();
         self.math.apply(op, &operands)
     }
@@ -232,8 +235,8 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// An elementwise op on it and another one.
     pub fn binary(self, op: Binary, other: Var<'m, 'b>) -> Var<'m, 'b> {
-        // Numbers that are known now, such as an exponent less 1: no pass folds them once they have a shape. In f64 a sum
-        // or product of narrower floats is rounded once more without harm.
+        // Numbers that are known now, such as an exponent less 1: no pass folds them once they have a shape.
+        // In f64 a sum or product of narrower floats is rounded once more without harm.
         if let (true, Some(a), Some(b)) = (self.aval().dtype.is_float(), self.known(), other.known()) {
             match op {
                 Binary::add => return self.of(a.re + b.re),
@@ -263,7 +266,11 @@ impl<'m, 'b> Var<'m, 'b> {
     /// In another dtype.
     pub fn convert(self, dtype: DType) -> Var<'m, 'b> {
         let aval = self.aval();
-        if aval.dtype == dtype { self } else { self.apply(Op::Convert(Convert { dtype, ambiguous: aval.ambiguous }), &[]) }
+        if aval.dtype == dtype {
+            self
+        } else {
+            self.apply(Op::Convert(Convert { dtype, ambiguous: aval.ambiguous }), &[])
+        }
     }
 
     /// Repeated to a shape: its dimensions are the `axes` of the result.
@@ -297,8 +304,9 @@ impl<'m, 'b> Var<'m, 'b> {
         self * self
     }
 
-    /// This, the gradient of a result, times the derivative of the result. Where the gradient is 0 the product is 0,
-    /// whatever the derivative: what was computed in a branch that a select did not take, infinite or NaN, has no say.
+    /// This, the gradient of a result, times the derivative of the result. Where the gradient is 0 the
+    /// product is 0, whatever the derivative: what was computed in a branch that a select did not take,
+    /// infinite or NaN, has no say.
     pub fn chain(self, derivative: Var<'m, 'b>) -> Var<'m, 'b> {
         let one = Complex::from(1.0);
         match derivative.known() {

@@ -1,4 +1,5 @@
-//! Derivative rules of the ops that read and write parts of a value: what one of them reads, the other writes.
+//! Derivative rules of the ops that read and write parts of a value: what one of them reads, the other
+//! writes.
 
 use super::binary::Binary;
 use super::compare::Compare;
@@ -15,7 +16,13 @@ use crate::shape::Axis;
 
 impl<'m, 'b> Var<'m, 'b> {
     /// With elements of a value around it, or without some of its own where the numbers are negative.
-    pub(super) fn padded(self, value: f64, low: Vec<i64>, high: Vec<i64>, interior: Vec<usize>) -> Var<'m, 'b> {
+    pub(super) fn padded(
+        self,
+        value: f64,
+        low: Vec<i64>,
+        high: Vec<i64>,
+        interior: Vec<usize>,
+    ) -> Var<'m, 'b> {
         let value = self.scalar(value);
         self.apply(Op::Pad(Pad { low, high, interior }), &[value])
     }
@@ -76,7 +83,8 @@ impl DynamicUpdateSlice {
         let others: Vec<Var> = std::iter::once(update.of(0.0)).chain(starts.iter().copied()).collect();
         let mut out = vec![None; operands.len()];
         out[0] = Some(g.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice), &others));
-        out[1] = Some(g.apply(Op::DynamicSlice(DynamicSlice { sizes: update.aval().shape.to_vec() }), starts));
+        out[1] =
+            Some(g.apply(Op::DynamicSlice(DynamicSlice { sizes: update.aval().shape.to_vec() }), starts));
         out
     }
 }
@@ -111,13 +119,17 @@ pub(super) struct Starts<'m, 'b> {
 
 /// The starts of windows of these sizes in a value.
 pub(super) fn starts<'m, 'b>(
-    indices: Var<'m, 'b>, windows: &super::Windows, shape: &[usize], sizes: &[usize],
+    indices: Var<'m, 'b>,
+    windows: &super::Windows,
+    shape: &[usize],
+    sizes: &[usize],
 ) -> Starts<'m, 'b> {
     let aval = indices.aval();
     let at = windows.index_vector_dim;
     let most = aval.dtype.bounds().map_or(i128::MAX, |(_, high)| high);
     // The last start along each dimension, as one value of the shape of the indices.
-    let last = |axis: &Axis| (shape[axis.0] - sizes[axis.0]).min(usize::try_from(most).unwrap_or(usize::MAX)) as f64;
+    let last =
+        |axis: &Axis| (shape[axis.0] - sizes[axis.0]).min(usize::try_from(most).unwrap_or(usize::MAX)) as f64;
     let upper = if at.0 == aval.shape.rank() {
         indices.of(last(&windows.index_map[0]))
     } else {
@@ -158,17 +170,23 @@ impl Gather {
 impl Scatter {
     /// The operands' gradients.
     pub(super) fn pull<'m, 'b>(
-        &self, operands: &[Var<'m, 'b>], y: Var<'m, 'b>, g: Var<'m, 'b>,
+        &self,
+        operands: &[Var<'m, 'b>],
+        y: Var<'m, 'b>,
+        g: Var<'m, 'b>,
     ) -> Result<Vec<Option<Var<'m, 'b>>>> {
         let [x, indices, update] = [operands[0], operands[1], operands[2]];
         if self.region().is_some() {
-            let advice = "give an update that has one, by name (\"replace\", \"add\", \"mul\", \"min\" or \"max\")";
+            let advice =
+                "give an update that has one, by name (\"replace\", \"add\", \"mul\", \"min\" or \"max\")";
             let why = format!("updates by a function have no rule; {advice}");
             return Err(Error::NoGradient { op: "nv_scatter".into(), why });
         }
         let (shape, stack) = (x.aval().shape, update.aval().shape);
         let mut sizes = vec![1; shape.rank()];
-        let kept = (0..shape.rank()).map(Axis).filter(|i| !self.windows.dropped.contains(i) && !self.windows.batching.contains(i));
+        let kept = (0..shape.rank())
+            .map(Axis)
+            .filter(|i| !self.windows.dropped.contains(i) && !self.windows.batching.contains(i));
         for (axis, dim) in kept.zip(&self.windows.window_dims) {
             sizes[axis.0] = stack[dim.0];
         }
@@ -182,7 +200,8 @@ impl Scatter {
             indices_are_sorted: self.indices_are_sorted,
         });
         // A window that does not fit was not written.
-        let batches = (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_dims.contains(i)).collect::<Vec<_>>();
+        let batches =
+            (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_dims.contains(i)).collect::<Vec<_>>();
         let written = fits.repeated(&stack, &batches);
         let zero = update.of(0.0);
         let put = |onto: Var<'m, 'b>, op: Binary, what: Var<'m, 'b>| {
@@ -192,33 +211,45 @@ impl Scatter {
         match self.update {
             Update::With(Binary::mul) => {
                 let factors = put(x.of(1.0), Binary::mul, update);
-                // What multiplies an update: the product of all that is not 0 without itself, if no other is 0.
+                // What multiplies an update: the product of all that is not 0 without itself, if no other is
+                // 0.
                 let is_zero = |v: Var<'m, 'b>| v.compare(Compare::eq, v.of(0.0));
                 let without = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v);
                 let product = read(put(without(x), Binary::mul, without(update)));
                 let number = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v.of(0.0));
-                let none = read(put(number(x), Binary::add, number(update))).compare(Compare::eq, number(update));
+                let none =
+                    read(put(number(x), Binary::add, number(update))).compare(Compare::eq, number(update));
                 let others = none.select(product / without(update), zero);
                 Ok(vec![Some(g.chain(factors)), None, Some(written.select(read(g).chain(others), zero))])
             }
             Update::With(Binary::min | Binary::max) => {
                 // In equal parts to all that are the result.
-                let mark = |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
+                let mark =
+                    |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
                 let (in_x, in_update) = (mark(x, y), mark(update, read(y)));
                 let dtype = x.aval().dtype;
                 // A narrow float does not count far.
                 let wide = if dtype.bits() == 16 { DType::F32 } else { dtype };
                 let count = put(in_x.convert(wide), Binary::add, in_update.convert(wide));
                 let part = g / count.binary(Binary::max, count.of(1.0)).convert(dtype);
-                Ok(vec![Some(part.chain(in_x)), None, Some(written.select(read(part).chain(in_update), zero))])
+                Ok(vec![
+                    Some(part.chain(in_x)),
+                    None,
+                    Some(written.select(read(part).chain(in_update), zero)),
+                ])
             }
-            Update::With(Binary::add) => {
-                Ok(vec![Some(g), None, Some(written.select(read(g), zero))])
-            }
+            Update::With(Binary::add) => Ok(vec![Some(g), None, Some(written.select(read(g), zero))]),
             Update::Replace => {
                 let rest = g.apply(Op::Scatter(self.clone()), &[indices, zero]);
-                // Of several elements that were written to one place, one is there: which, their numbers tell.
-                let iota = Iota { axis: Axis(0), dtype: DType::I64, shape: [stack.size()].into(), start: 0, ambiguous: false };
+                // Of several elements that were written to one place, one is there: which, their numbers
+                // tell.
+                let iota = Iota {
+                    axis: Axis(0),
+                    dtype: DType::I64,
+                    shape: [stack.size()].into(),
+                    start: 0,
+                    ambiguous: false,
+                };
                 let number = g.made(Op::Iota(iota)).reshaped(&stack);
                 let places = number.filled(-1.0, &shape).apply(Op::Scatter(self.clone()), &[indices, number]);
                 let won = read(places).compare(Compare::eq, number);
@@ -231,8 +262,8 @@ impl Scatter {
 }
 
 impl Reduction {
-    /// For each element, the product of the others over the dimensions: of those before it and of those after it. Zeros
-    /// need no care, and derivatives of any order are those of products.
+    /// For each element, the product of the others over the dimensions: of those before it and of those after
+    /// it. Zeros need no care, and derivatives of any order are those of products.
     pub(super) fn product_of_others<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let rank = shape.rank();
@@ -240,7 +271,10 @@ impl Reduction {
         let order: Vec<Axis> = self.axes.iter().chain(&rest).copied().collect();
         let count: usize = self.axes.iter().map(|a| shape[a.0]).product();
         let sorted = x.transposed(order.clone());
-        let (all, flat) = (sorted.aval().shape, sorted.reshaped(&[count, shape.size().checked_div(count).unwrap_or(0)].into()));
+        let (all, flat) = (
+            sorted.aval().shape,
+            sorted.reshaped(&[count, shape.size().checked_div(count).unwrap_or(0)].into()),
+        );
         let shifted = |v: Var<'m, 'b>, by: i64| v.padded(1.0, vec![by, 0], vec![-by, 0], vec![0, 0]);
         let running = |way: i64| {
             let mut product = shifted(flat, way);

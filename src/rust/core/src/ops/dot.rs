@@ -16,10 +16,10 @@ use crate::kernels::{cast, dot, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
-/// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the named
-/// dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the result: batch, then
-/// those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits in f32), parts of
-/// long sums in double precision; integers wrap. Never ambiguous.
+/// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the
+/// named dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the
+/// result: batch, then those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits
+/// in f32), parts of long sums in double precision; integers wrap. Never ambiguous.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
     /// Dimensions that are summed over, of each operand.
@@ -34,7 +34,8 @@ impl DotGeneral {
     /// The matrix product of the last two dimensions; the others are a batch.
     ///
     /// # Errors
-    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ; [`Error::SizeMismatch`].
+    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ;
+    /// [`Error::SizeMismatch`].
     pub fn matmul(lhs: &Shape, rhs: &Shape) -> Result<DotGeneral> {
         let need = |operand: &str, shape: &Shape, expected: String, hint: &str| {
             let (operand, shape, hint) = (operand.to_string(), shape.clone(), hint.to_string());
@@ -47,19 +48,31 @@ impl DotGeneral {
             }
         }
         if lhs.rank() != rhs.rank() {
-            let hint = "Leading dimensions are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
+            let hint =
+                "Leading dimensions are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
             return need("rhs", rhs, format!("{} dimensions, as `lhs`", lhs.rank()), hint);
         }
         let (rank, batch) = (lhs.rank(), (0..lhs.rank() - 2).map(Axis).collect::<Vec<_>>());
         let differ = |what: String, l: usize, r: usize| {
-            Err(Error::SizeMismatch { op: "nv_matmul".into(), lhs: lhs.clone(), rhs: rhs.clone(), what, l, r })
+            Err(Error::SizeMismatch {
+                op: "nv_matmul".into(),
+                lhs: lhs.clone(),
+                rhs: rhs.clone(),
+                what,
+                l,
+                r,
+            })
         };
         if lhs[rank - 1] != rhs[rank - 2] {
             let what = "The columns of the first must be as many as the rows of the second";
             return differ(what.into(), lhs[rank - 1], rhs[rank - 2]);
         }
         if let Some(i) = batch.iter().find(|i| lhs[i.0] != rhs[i.0]) {
-            return differ(format!("Leading dimensions are a batch and must be equal; dimension {i} is not"), lhs[i.0], rhs[i.0]);
+            return differ(
+                format!("Leading dimensions are a batch and must be equal; dimension {i} is not"),
+                lhs[i.0],
+                rhs[i.0],
+            );
         }
         let contracting = [vec![Axis(rank - 1)], vec![Axis(rank - 2)]];
         Ok(DotGeneral { contracting, batching: [batch.clone(), batch] })
@@ -75,34 +88,46 @@ impl DotGeneral {
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
     }
 
-    /// The gradient of one side: the other side and the result's gradient, multiplied over the dimensions of the result
-    /// that come from the other side.
-    pub(super) fn pull<'m, 'b>(&self, side: usize, operands: [Var<'m, 'b>; 2], g: Var<'m, 'b>) -> Var<'m, 'b> {
+    /// The gradient of one side: the other side and the result's gradient, multiplied over the dimensions of
+    /// the result that come from the other side.
+    pub(super) fn pull<'m, 'b>(
+        &self,
+        side: usize,
+        operands: [Var<'m, 'b>; 2],
+        g: Var<'m, 'b>,
+    ) -> Var<'m, 'b> {
         let shapes = operands.map(|x| x.aval().shape);
         let other = 1 - side;
         let batch = self.batching[0].len();
         let rests = [0, 1].map(|i| self.rest(i, &shapes[i]));
         let first = |i: usize| if i == 0 { batch } else { batch + rests[0].len() };
         let axes = |start: usize, n: usize| (start..start + n).map(Axis).collect::<Vec<_>>();
-        // The gradient stands where this operand stood, so that the product of two matrices needs no transposing.
+        // The gradient stands where this operand stood, so that the product of two matrices needs no
+        // transposing.
         let ours = (axes(first(other), rests[other].len()), axes(0, batch), g);
         let theirs = (rests[other].clone(), self.batching[other].clone(), operands[other]);
         let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
         let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
         let made = lhs.2.apply(Op::DotGeneral(product), &[rhs.2]);
-        // Its dimensions: the batch, then this side's own and the contracted ones in the order that they have in the
-        // other; for the second operand, first these.
+        // Its dimensions: the batch, then this side's own and the contracted ones in the order that they have
+        // in the other; for the second operand, first these.
         let mut contracted = self.contracting[other].clone();
         contracted.sort();
         let place = |axis: Axis| {
             let among = |list: &[Axis]| list.iter().position(|&a| a == axis);
-            let (before_own, before_shared) = if side == 0 { (0, rests[0].len()) } else { (contracted.len(), 0) };
+            let (before_own, before_shared) =
+                if side == 0 { (0, rests[0].len()) } else { (contracted.len(), 0) };
             let own = among(&rests[side]).map(|k| batch + before_own + k);
             let shared = among(&self.contracting[side]).and_then(|k| {
                 let at = contracted.iter().position(|&a| a == self.contracting[other][k])?;
                 Some(batch + before_shared + at)
             });
-            Axis(among(&self.batching[side]).or(own).or(shared).expect("each dimension has one of three parts"))
+            Axis(
+                among(&self.batching[side])
+                    .or(own)
+                    .or(shared)
+                    .expect("each dimension has one of three parts"),
+            )
         };
         let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
         made.transposed(permutation)
@@ -113,7 +138,9 @@ impl DotGeneral {
         if lhs.dtype != rhs.dtype {
             return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
         }
-        for (what, [l, r]) in [("Contracted dimensions", &self.contracting), ("Batch dimensions", &self.batching)] {
+        for (what, [l, r]) in
+            [("Contracted dimensions", &self.contracting), ("Batch dimensions", &self.batching)]
+        {
             let mismatch = |what: String, l: usize, r: usize| {
                 let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
                 Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r })
@@ -123,7 +150,11 @@ impl DotGeneral {
             }
             for (&i, &j) in l.iter().zip(r) {
                 if lhs.shape[i.0] != rhs.shape[j.0] {
-                    return mismatch(format!("{what} {i} and {j} differ in size"), lhs.shape[i.0], rhs.shape[j.0]);
+                    return mismatch(
+                        format!("{what} {i} and {j} differ in size"),
+                        lhs.shape[i.0],
+                        rhs.shape[j.0],
+                    );
                 }
             }
         }
@@ -169,26 +200,36 @@ pub(crate) struct ByBlocks {
 }
 
 impl DotGeneral {
-    /// Rows of the first, its columns, and columns of the second, and how the two lie: if the product is one of two
-    /// matrices of single or double precision that have elements and can be read where they lie.
-    fn of_matrices(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<([usize; 3], [[isize; 2]; 2])> {
+    /// Rows of the first, its columns, and columns of the second, and how the two lie: if the product is one
+    /// of two matrices of single or double precision that have elements and can be read where they lie.
+    fn of_matrices(
+        &self,
+        dtype: DType,
+        operands: [(&Shape, &Layout); 2],
+    ) -> Option<([usize; 3], [[isize; 2]; 2])> {
         if !matches!(dtype, DType::F32 | DType::F64) {
             return None;
         }
-        let Product { sizes: [1, sizes @ ..], sides: [Side::Lines(lhs), Side::Lines(rhs)] } = self.product(operands) else {
+        let Product { sizes: [1, sizes @ ..], sides: [Side::Lines(lhs), Side::Lines(rhs)] } =
+            self.product(operands)
+        else {
             return None;
         };
         (!sizes.contains(&0)).then_some((sizes, [[lhs[0], lhs[1]], [rhs[0], rhs[1]]]))
     }
 
-    /// The product as one of two matrices, for operands of these shapes and layouts: if it is one, of single or double
-    /// precision, that is made by blocks and can be shared so, and the matrices can be read where they lie. It has the bits
-    /// of [`DotGeneral::product`].
+    /// The product as one of two matrices, for operands of these shapes and layouts: if it is one, of single
+    /// or double precision, that is made by blocks and can be shared so, and the matrices can be read where
+    /// they lie. It has the bits of [`DotGeneral::product`].
     pub(crate) fn by_blocks(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<ByBlocks> {
         let ([m, k, n], strides) = self.of_matrices(dtype, operands)?;
         let lines = [0, 1].map(|i| (operands[i].1.offset, strides[i]));
         let product = ByBlocks { dtype, rows: m, k, columns: n, lines };
-        (m > 1 && n > 1 && !is_long([m, k, n]) && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n))).then_some(product)
+        (m > 1
+            && n > 1
+            && !is_long([m, k, n])
+            && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n)))
+        .then_some(product)
     }
 }
 
@@ -196,7 +237,11 @@ impl ByBlocks {
     /// Its instruction.
     pub(crate) fn kernel(self) -> Kernel {
         let ByBlocks { lines, rows, k, .. } = self;
-        if self.dtype == DType::F32 { Kernel::product::<f32>(lines, [rows, k]) } else { Kernel::product::<f64>(lines, [rows, k]) }
+        if self.dtype == DType::F32 {
+            Kernel::product::<f32>(lines, [rows, k])
+        } else {
+            Kernel::product::<f64>(lines, [rows, k])
+        }
     }
 
     /// About how long it takes on one core, in picoseconds.
@@ -225,10 +270,15 @@ pub(crate) struct ByVector {
 }
 
 impl DotGeneral {
-    /// The product as one of a matrix and a vector, for operands of these shapes and layouts: if it is one, of single or
-    /// double precision, and the matrix can be read where it lies. It has the bits of [`DotGeneral::product`]. Of two vectors, `matrix`
-    /// is the one that is taken for a matrix of one row.
-    pub(crate) fn by_vector(&self, dtype: DType, operands: [(&Shape, &Layout); 2], matrix: usize) -> Option<ByVector> {
+    /// The product as one of a matrix and a vector, for operands of these shapes and layouts: if it is one,
+    /// of single or double precision, and the matrix can be read where it lies. It has the bits of
+    /// [`DotGeneral::product`]. Of two vectors, `matrix` is the one that is taken for a matrix of one row.
+    pub(crate) fn by_vector(
+        &self,
+        dtype: DType,
+        operands: [(&Shape, &Layout); 2],
+        matrix: usize,
+    ) -> Option<ByVector> {
         let ([m, k, n], [lhs, rhs]) = self.of_matrices(dtype, operands)?;
         let (matrix, rows, strides, step) = match (m, n) {
             (_, 1) if m > 1 || matrix == 0 => (0, m, lhs, rhs[0]),
@@ -241,8 +291,8 @@ impl DotGeneral {
 }
 
 impl ByVector {
-    /// Its instruction. From all of the matrix, and either all of the vector: a tile of the result; or a tile of the vector:
-    /// a part of the result.
+    /// Its instruction. From all of the matrix, and either all of the vector: a tile of the result; or a tile
+    /// of the vector: a part of the result.
     pub(crate) fn kernel(self, whole: bool) -> Kernel {
         let ByVector { lines, start, rows, k, .. } = self;
         match (whole, self.dtype == DType::F32) {
@@ -290,8 +340,8 @@ impl Product {
 enum Side {
     /// Where it lies: the distances of rows, columns and matrices.
     Lines([isize; 3]),
-    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of a matrix and
-    /// its elements.
+    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of
+    /// a matrix and its elements.
     Copied(Vec<usize>, usize, usize),
 }
 
@@ -307,15 +357,23 @@ impl Side {
     fn matrices<'a, T: Element>(&self, x: &View<'a>, scratch: &'a mut Vec<T>) -> Batch<'a, T> {
         match self {
             &Side::Lines([rows, columns, stride]) => {
-                let first = Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
+                let first =
+                    Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
                 Batch { first, stride }
             }
             Side::Copied(order, rows, size) => {
-                let shape = Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
-                let layout = Layout { strides: order.iter().map(|&i| x.layout.strides[i]).collect(), offset: x.layout.offset };
+                let shape =
+                    Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
+                let layout = Layout {
+                    strides: order.iter().map(|&i| x.layout.strides[i]).collect(),
+                    offset: x.layout.offset,
+                };
                 *scratch = zeroed(shape.size());
                 let view = View { shape: &shape, layout: &layout, ..*x };
-                tile::copy::<T>(&view, &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) });
+                tile::copy::<T>(
+                    &view,
+                    &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) },
+                );
                 Batch { first: Matrix::dense(scratch, *rows), stride: *size as isize }
             }
         }
@@ -349,6 +407,9 @@ mod tests {
         };
         assert!(refused(&[2, 3], &[2, 4]).contains("`nv_matmul()` cannot combine shapes (2,3) and (2,4)"));
         assert!(refused(&[5, 2, 3], &[4, 3, 4]).contains("dimension 1 is not: 5 and 4"));
-        assert!(DotGeneral::matmul(&[3].into(), &[3, 4].into()).unwrap_err().to_string().contains("at least 2"));
+        assert!(DotGeneral::matmul(&[3].into(), &[3, 4].into())
+            .unwrap_err()
+            .to_string()
+            .contains("at least 2"));
     }
 }

@@ -1,7 +1,7 @@
 //! Windows of a value at positions that are an operand: read ([`Gather`]) or written ([`Scatter`]).
 //!
-//! Both describe their windows by StableHLO's dimension numbers. Positions along the dimension `index_vector_dim` of the
-//! indices belong together: each such vector says where one window starts.
+//! Both describe their windows by StableHLO's dimension numbers. Positions along the dimension
+//! `index_vector_dim` of the indices belong together: each such vector says where one window starts.
 
 use super::attrs::{logical, vector};
 use super::binary::Tiles;
@@ -20,9 +20,11 @@ use std::ops::Range;
 /// How windows lie in a value, and how they are stacked in another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Windows {
-    /// Dimensions of the stack that are dimensions of the windows, ascending; its others are those of the indices.
+    /// Dimensions of the stack that are dimensions of the windows, ascending; its others are those of the
+    /// indices.
     pub window_dims: Vec<Axis>,
-    /// Dimensions of the value along which windows have size 1, and which are no dimensions of the stack; ascending.
+    /// Dimensions of the value along which windows have size 1, and which are no dimensions of the stack;
+    /// ascending.
     pub dropped: Vec<Axis>,
     /// Dimensions of the value that are walked along with some of the indices; ascending.
     pub batching: Vec<Axis>,
@@ -36,8 +38,13 @@ pub struct Windows {
 
 /// Names of the parameters, as StableHLO has them.
 type Names = [&'static str; 5];
-pub(crate) const GATHER_NAMES: [&str; 5] =
-    ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"];
+pub(crate) const GATHER_NAMES: [&str; 5] = [
+    "offset_dims",
+    "collapsed_slice_dims",
+    "operand_batching_dims",
+    "start_indices_batching_dims",
+    "start_index_map",
+];
 pub(crate) const SCATTER_NAMES: [&str; 5] = [
     "update_window_dims",
     "inserted_window_dims",
@@ -102,7 +109,8 @@ impl Windows {
         let left = rank - self.dropped.len() - self.batching.len();
         if self.window_dims.len() != left {
             let what = if left == 1 { "dimension number" } else { "dimension numbers" };
-            let expected = format!("{left} {what}: one for each dimension that is neither dropped nor batched");
+            let expected =
+                format!("{left} {what}: one for each dimension that is neither dropped nor batched");
             return refuse(names[0], expected, &self.window_dims);
         }
         let length = indices.get(self.index_vector_dim.0).copied().unwrap_or(1);
@@ -130,10 +138,16 @@ impl Windows {
         self.batches(indices).into_iter().map(|i| indices[i]).product()
     }
 
-    /// Where each of some windows starts in a value of this layout. A window of these sizes that does not fit is moved if
-    /// `clamps`, else [`OUTSIDE`].
+    /// Where each of some windows starts in a value of this layout. A window of these sizes that does not fit
+    /// is moved if `clamps`, else [`OUTSIDE`].
     fn starts(
-        &self, x: &Shape, layout: &Layout, sizes: &[usize], indices: &View, clamps: bool, range: Range<usize>,
+        &self,
+        x: &Shape,
+        layout: &Layout,
+        sizes: &[usize],
+        indices: &View,
+        clamps: bool,
+        range: Range<usize>,
         out: &mut [isize],
     ) {
         let batches = self.batches(indices.shape);
@@ -192,7 +206,8 @@ impl Windows {
 /// Distinct dimension numbers below `rank`, in ascending order if `sorted`.
 fn check_dims(name: &str, dims: &[Axis], rank: usize, sorted: bool) -> Result<()> {
     let twice = |i: usize| dims[..i].contains(&dims[i]);
-    let wrong = (0..dims.len()).any(|i| dims[i].0 >= rank || twice(i) || (sorted && i > 0 && dims[i - 1] > dims[i]));
+    let wrong =
+        (0..dims.len()).any(|i| dims[i].0 >= rank || twice(i) || (sorted && i > 0 && dims[i - 1] > dims[i]));
     if !wrong {
         return Ok(());
     }
@@ -242,7 +257,11 @@ impl Gather {
         windows.check(GATHER_NAMES, &x.shape, &indices.shape)?;
         let rank = x.shape.rank();
         if sizes.len() != rank {
-            return Err(Error::arg("slice_sizes", format!("{rank} sizes, one for each dimension"), vector(sizes)));
+            return Err(Error::arg(
+                "slice_sizes",
+                format!("{rank} sizes, one for each dimension"),
+                vector(sizes),
+            ));
         }
         for (i, (&window, &size)) in sizes.iter().zip(x.shape.iter()).enumerate() {
             let axis = Axis(i);
@@ -281,11 +300,17 @@ impl Gather {
     pub(crate) fn is_pick(&self, x: &Shape) -> bool {
         let Windows { window_dims, dropped, batching, index_map, .. } = &self.windows;
         let first = [Axis(0)];
-        x.rank() == 1 && x.size() > 0 && *self.slice_sizes == [1] && window_dims.is_empty() && **dropped == first
-            && batching.is_empty() && **index_map == first
+        x.rank() == 1
+            && x.size() > 0
+            && *self.slice_sizes == [1]
+            && window_dims.is_empty()
+            && **dropped == first
+            && batching.is_empty()
+            && **index_map == first
     }
 
-    /// Then, its instruction, for a vector of this many elements and this layout, of the first dtype, and indices of the second.
+    /// Then, its instruction, for a vector of this many elements and this layout, of the first dtype, and
+    /// indices of the second.
     pub(crate) fn kernel(&self, size: usize, layout: &Layout, from: &[DType]) -> Kernel {
         let (first, stride, last) = (layout.offset as isize, layout.strides[0], size as i64 - 1);
         dispatch!(from[1], I => by_width!(from[0], T => {
@@ -314,14 +339,15 @@ fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distanc
         for (slot, &index) in slots.iter_mut().zip(indices) {
             let index = super::slice::position(index);
             let fits = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
-            // A product is made in any case, so that the loop becomes vectors: it may wrap where it is not used.
+            // A product is made in any case, so that the loop becomes vectors: it may wrap where it is not
+            // used.
             *slot = if fits { slot.wrapping_add(distance(index as isize)) } else { OUTSIDE };
         }
     });
 }
 
-/// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not fit are left
-/// out (StableHLO, `scatter`).
+/// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not
+/// fit are left out (StableHLO, `scatter`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scatter {
     /// How they lie.
@@ -334,7 +360,8 @@ pub struct Scatter {
     pub unique_indices: bool,
 }
 
-pub(super) static SCATTER: Row = written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY);
+pub(super) static SCATTER: Row =
+    written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY);
 
 impl Scatter {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -363,7 +390,8 @@ impl Scatter {
         }
         self.update.check(&SCATTER, x, captured)?;
         self.windows.check(SCATTER_NAMES, &x.shape, &indices.shape)?;
-        let batches: Vec<usize> = self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
+        let batches: Vec<usize> =
+            self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
         let count = batches.len() + self.windows.window_dims.len();
         if update.shape.rank() != count {
             let (operand, shape) = ("update".into(), update.shape.clone());
@@ -406,13 +434,22 @@ impl Scatter {
         self.with_starts(input, indices, update, |walk, starts| Targets { walk, table: starts.table() })
     }
 
-    fn with_starts<R>(&self, input: &Shape, indices: &View, update: &Shape, f: impl FnOnce(Walk, &Starts) -> R) -> R {
+    fn with_starts<R>(
+        &self,
+        input: &Shape,
+        indices: &View,
+        update: &Shape,
+        f: impl FnOnce(Walk, &Starts) -> R,
+    ) -> R {
         let layout = Layout::dense(input);
         let sizes = self.sizes(input.rank(), update);
         let find = |range: Range<usize>, out: &mut [isize]| {
             self.windows.starts(input, &layout, &sizes, indices, false, range, out)
         };
-        f(self.windows.walk(update, &layout), &Starts { count: self.windows.count(indices.shape), find: &find })
+        f(
+            self.windows.walk(update, &layout),
+            &Starts { count: self.windows.count(indices.shape), find: &find },
+        )
     }
 
     pub(super) fn eval(&self, [x, indices, update]: [&View; 3], out: &mut ViewMut) {
@@ -501,8 +538,8 @@ mod tests {
             &mut ViewMut { dtype: DType::I32, shape: &result, data: cast::bytes_mut(&mut out) },
         );
         let want = [
-            1, 2, 3, 4, 3, 4, 5, 6, 13, 14, 15, 16, 33, 34, 35, 36, 35, 36, 37, 38, 41, 42, 43, 44, 1, 2, 3, 4, 13,
-            14, 15, 16, 21, 22, 23, 24, 43, 44, 45, 46, 33, 34, 35, 36, 27, 28, 29, 30,
+            1, 2, 3, 4, 3, 4, 5, 6, 13, 14, 15, 16, 33, 34, 35, 36, 35, 36, 37, 38, 41, 42, 43, 44, 1, 2, 3,
+            4, 13, 14, 15, 16, 21, 22, 23, 24, 43, 44, 45, 46, 33, 34, 35, 36, 27, 28, 29, 30,
         ];
         assert_eq!(out, by_rows(&result, &want));
     }
@@ -542,7 +579,8 @@ mod tests {
             [&views[0], &views[1], &views[2]],
             &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) },
         );
-        let at = |shape: &Shape, i: &[usize]| i.iter().zip(shape.strides()).map(|(&i, s)| i * s).sum::<usize>();
+        let at =
+            |shape: &Shape, i: &[usize]| i.iter().zip(shape.strides()).map(|(&i, s)| i * s).sum::<usize>();
         let mut want = x;
         for a in 0..2 {
             for b in 0..2 {

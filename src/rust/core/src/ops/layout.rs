@@ -1,4 +1,5 @@
-//! Ops that move elements without computing on them. Reshape, transpose and broadcast are views where they can be.
+//! Ops that move elements without computing on them. Reshape, transpose and broadcast are views where they
+//! can be.
 
 use super::attrs::vector;
 use super::derive::Var;
@@ -6,8 +7,8 @@ use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::tile::{copy, runs, tile, tiles};
 use crate::kernels::cast;
+use crate::kernels::tile::{copy, runs, tile, tiles};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -56,8 +57,8 @@ impl Reshape {
         Ok(Aval { shape: self.shape.clone(), ..x.clone() })
     }
 
-    /// Splits and joins runs of dimensions that lie in one line in memory; `None` if the result needs a line that does
-    /// not exist.
+    /// Splits and joins runs of dimensions that lie in one line in memory; `None` if the result needs a line
+    /// that does not exist.
     pub(super) fn as_view(&self, shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
         if self.order == Order::Row {
             let (shape, layout) = reversed(shape, layout);
@@ -162,7 +163,10 @@ impl Transpose {
     }
 
     pub(super) fn as_view(&self, layout: &Layout) -> Layout {
-        Layout { strides: self.permutation.iter().map(|a| layout.strides[a.0]).collect(), offset: layout.offset }
+        Layout {
+            strides: self.permutation.iter().map(|a| layout.strides[a.0]).collect(),
+            offset: layout.offset,
+        }
     }
 
     pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
@@ -171,8 +175,8 @@ impl Transpose {
     }
 }
 
-/// The operand repeated: dimension `i` of the operand becomes dimension `axes[i]` of the result; sizes of 1 and new
-/// dimensions are repeated (StableHLO, `broadcast_in_dim`).
+/// The operand repeated: dimension `i` of the operand becomes dimension `axes[i]` of the result; sizes of 1
+/// and new dimensions are repeated (StableHLO, `broadcast_in_dim`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BroadcastInDim {
     /// Shape of the result.
@@ -266,7 +270,11 @@ impl Concatenate {
                 let (lhs, rhs) = (first.shape.clone(), x.shape.clone());
                 let differ = (0..sizes.len().min(x.shape.rank())).find(|&i| !agree(i));
                 let (what, l, r) = match differ {
-                    Some(i) => (format!("Only dimension {} may differ; dimension {} does", self.axis, i + 1), lhs[i], rhs[i]),
+                    Some(i) => (
+                        format!("Only dimension {} may differ; dimension {} does", self.axis, i + 1),
+                        lhs[i],
+                        rhs[i],
+                    ),
                     None => ("Their numbers of dimensions differ".to_string(), lhs.rank(), rhs.rank()),
                 };
                 return Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r });
@@ -282,7 +290,8 @@ impl Concatenate {
             return;
         }
         let strides = out.shape.strides();
-        // Everything up to the joined dimension lies in one line: a block per operand and index of the later ones.
+        // Everything up to the joined dimension lies in one line: a block per operand and index of the later
+        // ones.
         let below = strides[self.axis.0];
         let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
         let row = below * out.shape[self.axis.0];
@@ -341,8 +350,12 @@ mod tests {
     fn empty_values_are_concatenated_along_another_dimension() {
         let (two, one, both) = (Shape::from([0, 2]), Shape::from([0, 1]), Shape::from([0, 3]));
         let layouts = [Layout::dense(&two), Layout::dense(&one)];
-        let views = [(&two, &layouts[0]), (&one, &layouts[1])]
-            .map(|(shape, layout)| View { dtype: DType::I32, shape, layout, data: &[] });
+        let views = [(&two, &layouts[0]), (&one, &layouts[1])].map(|(shape, layout)| View {
+            dtype: DType::I32,
+            shape,
+            layout,
+            data: &[],
+        });
         Concatenate { axis: Axis(1) }
             .eval(&views, &mut ViewMut { dtype: DType::I32, shape: &both, data: &mut [] });
     }

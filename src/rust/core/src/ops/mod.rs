@@ -1,7 +1,8 @@
 //! The catalogue: every op, defined once. One row per op, one file per family.
 //!
-//! An op is a member of [`Op`] with its static parameters as payload. A family's file holds, in this order, the payload,
-//! the rows, `infer` (the result type), `eval` (the reference meaning). What an op means never depends on layout.
+//! An op is a member of [`Op`] with its static parameters as payload. A family's file holds, in this order,
+//! the payload, the rows, `infer` (the result type), `eval` (the reference meaning). What an op means never
+//! depends on layout.
 
 pub mod attrs;
 pub mod binary;
@@ -46,16 +47,16 @@ pub use control::{Custom, If, Region, Scan, While};
 pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Slope, Var};
-pub(crate) use dot::{ByBlocks, ByVector};
 pub use dot::DotGeneral;
+pub(crate) use dot::{ByBlocks, ByVector};
 pub use gather::{Gather, Scatter, Windows};
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use predicate::Predicate;
 pub use print::Print;
 pub use random::RngBits;
 pub use reduce::Reduction;
-pub use spell::{Spelled, Spelling, Spelling1, Spelling2};
 pub use slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
+pub use spell::{Spelled, Spelling, Spelling1, Spelling2};
 pub use ternary::Ternary;
 pub use unary::Unary;
 pub use update::Update;
@@ -137,7 +138,8 @@ pub struct Row {
     pub name: &'static str,
     /// Name of the R function.
     pub function: &'static str,
-    /// Whether that function is generated from this row (elementwise ops) or written by hand and checked against it.
+    /// Whether that function is generated from this row (elementwise ops) or written by hand and checked
+    /// against it.
     pub generated: bool,
     /// Lines of documentation, in roxygen's markdown: a title, then details.
     pub doc: &'static [&'static str],
@@ -149,8 +151,8 @@ pub struct Row {
     pub generic: Option<&'static str>,
     /// Arguments of the example on the help page.
     pub example: &'static str,
-    /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float before its
-    /// rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
+    /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float
+    /// before its rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
     pub ulps: f64,
     /// What it is as a step of native code, on the dtypes that there are steps for ([`native::has`]).
     pub native: Option<native::Op>,
@@ -158,9 +160,23 @@ pub struct Row {
 
 /// Rows of ops whose R function is written by hand.
 pub(crate) const fn written(
-    name: &'static str, function: &'static str, operands: &'static [&'static str], accepts: Class,
+    name: &'static str,
+    function: &'static str,
+    operands: &'static [&'static str],
+    accepts: Class,
 ) -> Row {
-    Row { name, function, generated: false, doc: &[], operands, accepts, generic: None, example: "", ulps: 0.0, native: None }
+    Row {
+        name,
+        function,
+        generated: false,
+        doc: &[],
+        operands,
+        accepts,
+        generic: None,
+        example: "",
+        ulps: 0.0,
+        native: None,
+    }
 }
 
 /// The catalogue, family by family.
@@ -170,9 +186,16 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let elementwise = elementwise.chain(Binary::ALL.iter().map(|op| op.row()));
     let elementwise = elementwise.chain(Compare::ALL.iter().map(|op| op.row()));
     let control = [&control::IF, &control::WHILE, &control::SCAN, &control::CUSTOM];
-    let structured = [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
+    let structured =
+        [&convert::CONVERT, &convert::BITCAST_CONVERT, &create::FILL, &create::IOTA, &dot::DOT_GENERAL];
     let layout = [&layout::RESHAPE, &layout::TRANSPOSE, &layout::BROADCAST_IN_DIM, &layout::CONCATENATE];
-    let slices = [&slice::STATIC_SLICE, &slice::REVERSE, &slice::DYNAMIC_SLICE, &slice::DYNAMIC_UPDATE_SLICE, &slice::PAD];
+    let slices = [
+        &slice::STATIC_SLICE,
+        &slice::REVERSE,
+        &slice::DYNAMIC_SLICE,
+        &slice::DYNAMIC_UPDATE_SLICE,
+        &slice::PAD,
+    ];
     let layout = layout.into_iter().chain(slices).chain([&gather::GATHER, &gather::SCATTER]);
     let rest = structured.into_iter().chain(layout).chain(control).chain([&random::RNG_BITS, &print::PRINT]);
     elementwise.chain(Ternary::ALL.iter().map(|op| op.row())).chain(reduce::ROWS.iter()).chain(rest)
@@ -229,8 +252,8 @@ impl Op {
         !self.regions().is_empty()
     }
 
-    /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results have the
-    /// types that `infer` accepted and gave, so nothing can fail.
+    /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results
+    /// have the types that `infer` accepted and gave, so nothing can fail.
     pub fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let out = &mut results[0];
         match self {
@@ -267,8 +290,8 @@ impl Op {
         }
     }
 
-    /// As [`eval`](Op::eval), for operands that always have these shapes and layouts: what does not depend on their elements
-    /// is found once.
+    /// As [`eval`](Op::eval), for operands that always have these shapes and layouts: what does not depend on
+    /// their elements is found once.
     pub(crate) fn prepared(&self, operands: &[(&Shape, &Layout)]) -> Ready {
         match self {
             Op::DotGeneral(op) => {
@@ -286,29 +309,42 @@ impl Op {
         }
     }
 
-    /// Whether its results change with its operands by jumps alone, or are taken for constants: then all gradients are 0.
+    /// Whether its results change with its operands by jumps alone, or are taken for constants: then all
+    /// gradients are 0.
     pub fn is_flat(&self) -> bool {
         match self {
             Op::Unary(op) => matches!(op.slope(), Slope::Flat),
             Op::Binary(op) => matches!(op.slope(), Slope::Flat),
-            Op::Predicate(_) | Op::Compare(_) | Op::BitcastConvert(_) | Op::Fill(_) | Op::Iota(_) | Op::RngBits(_) => true,
+            Op::Predicate(_)
+            | Op::Compare(_)
+            | Op::BitcastConvert(_)
+            | Op::Fill(_)
+            | Op::Iota(_)
+            | Op::RngBits(_) => true,
             _ => false,
         }
     }
 
-    /// Gradients of the operands, for those of the results; `None` is 0. Only operands that are `wanted` count.
+    /// Gradients of the operands, for those of the results; `None` is 0. Only operands that are `wanted`
+    /// count.
     ///
     /// # Errors
     /// [`Error::NoGradient`] if there is none.
     pub fn pull<'m, 'b>(
-        &self, operands: &[Var<'m, 'b>], results: &[Var<'m, 'b>], gradients: &[Option<Var<'m, 'b>>], wanted: &[bool],
+        &self,
+        operands: &[Var<'m, 'b>],
+        results: &[Var<'m, 'b>],
+        gradients: &[Option<Var<'m, 'b>>],
+        wanted: &[bool],
     ) -> Result<Vec<Option<Var<'m, 'b>>>> {
         if self.has_regions() && !matches!(self, Op::Scatter(_)) {
             // `autodiff` sees to those that it can derive.
             let why = "how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`".into();
             return Err(Error::NoGradient { op: self.row().function.into(), why });
         }
-        let (x, y, Some(g)) = (operands, results[0], gradients[0]) else { return Ok(vec![None; operands.len()]) };
+        let (x, y, Some(g)) = (operands, results[0], gradients[0]) else {
+            return Ok(vec![None; operands.len()]);
+        };
         Ok(match self {
             Op::Unary(op) => vec![op.pull(x[0], y, g)?],
             Op::Binary(op) => op.pull([x[0], x[1]], y, g, wanted)?,
@@ -334,7 +370,8 @@ impl Op {
         })
     }
 
-    /// The layout under which the operand's own buffer is the result, if there is one: then nothing need be computed.
+    /// The layout under which the operand's own buffer is the result, if there is one: then nothing need be
+    /// computed.
     pub fn as_view(&self, shape: &Shape, layout: &Layout, result: &Aval) -> Option<Layout> {
         match self {
             Op::Reshape(op) => op.as_view(shape, layout, &result.shape),
@@ -440,7 +477,9 @@ impl Row {
     /// The error for an operand of another dtype than the op computes on.
     pub(crate) fn unsupported(&self, i: usize, got: DType, hint: &str) -> Error {
         let hint = match (hint, got) {
-            ("", d) if d.is_complex() && !self.accepts.contains(DType::F32) => "Compare first, such as with `x != 0`.",
+            ("", d) if d.is_complex() && !self.accepts.contains(DType::F32) => {
+                "Compare first, such as with `x != 0`."
+            }
             ("", d) if d.is_complex() => "Take `nv_real()`, `nv_imag()` or `nv_abs()` first.",
             ("", DType::I1) => "Convert it first, such as with `nv_convert(x, \"i32\")`.",
             ("", _) => "Convert it first with `nv_convert()`.",

@@ -10,8 +10,8 @@ use crate::kernels::random::{Algorithm, Draw};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
-/// Uniform random bits, and the state after them. The state is `ui64[2]`, a key and a counter; elements are numbered in
-/// row-major order.
+/// Uniform random bits, and the state after them. The state is `ui64[2]`, a key and a counter; elements are
+/// numbered in row-major order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RngBits {
     /// The cipher that makes bits of the key and the counter.
@@ -68,7 +68,8 @@ impl RngBits {
 
     /// Makes a tile of the bits alone, from all of a state of this layout.
     pub(crate) fn kernel(&self, layout: &Layout) -> Kernel {
-        let (draw, place) = (self.draw(), [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize));
+        let (draw, place) =
+            (self.draw(), [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize));
         match self.dtype.bytes() {
             1 => Kernel::random::<u8>(draw, place),
             2 => Kernel::random::<u16>(draw, place),

@@ -70,8 +70,8 @@ impl Reduction {
         }
     }
 
-    /// What it gives for no elements of a dtype, or in a form that leaves any others as they are: only -0 leaves a sum of
-    /// -0 as it is.
+    /// What it gives for no elements of a dtype, or in a form that leaves any others as they are: only -0
+    /// leaves a sum of -0 as it is.
     pub fn identity(&self, dtype: DType, empty: bool) -> Literal {
         match self.fold {
             Fold::Sum if empty || !dtype.part().is_float() => Literal::new(0i32).convert(dtype),
@@ -138,7 +138,11 @@ impl Reduction {
         }
         self.row().check(0, x)?;
         if matches!(self.fold, Fold::Sum | Fold::Prod) && x.dtype == DType::I1 {
-            return Err(self.row().unsupported(0, x.dtype, "Booleans are counted as integers: convert to i32 first."));
+            return Err(self.row().unsupported(
+                0,
+                x.dtype,
+                "Booleans are counted as integers: convert to i32 first.",
+            ));
         }
         let shape = if self.drop {
             x.shape.without(&self.axes)
@@ -153,8 +157,8 @@ impl Reduction {
         dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
     }
 
-    /// The number of elements that make one of the result, if these lie side by side in a dense operand and can be folded
-    /// tile by tile.
+    /// The number of elements that make one of the result, if these lie side by side in a dense operand and
+    /// can be folded tile by tile.
     pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
         let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
         let segment = shape.iter().take(self.axes.len()).product();
@@ -166,8 +170,8 @@ impl Reduction {
         dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
     }
 
-    /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a column: those of
-    /// the last dimensions. None for what no accumulators fold element by element.
+    /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a
+    /// column: those of the last dimensions. None for what no accumulators fold element by element.
     pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
         if self.fold == Fold::Squares {
             return None;

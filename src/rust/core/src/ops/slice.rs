@@ -4,9 +4,9 @@ use super::attrs::vector;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
+use crate::kernels::cast;
 use crate::kernels::tile::copy;
 use crate::kernels::window::{by_width, store_at, Step, Walk};
-use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -68,7 +68,8 @@ impl StaticSlice {
             // There may be no element where it starts.
             return Layout::dense(result);
         }
-        let strides = layout.strides.iter().zip(&self.stride).map(|(&s, &stride)| s * stride as isize).collect();
+        let strides =
+            layout.strides.iter().zip(&self.stride).map(|(&s, &stride)| s * stride as isize).collect();
         Layout { strides, offset: shifted(layout, &self.start) }
     }
 
@@ -153,7 +154,11 @@ fn check_window(sizes: &[usize], shape: &Shape) -> Result<()> {
 /// Start indices, moved so that the window lies within the shape.
 fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
     let last = shape.iter().zip(window).map(|(&size, &window)| size - window);
-    starts.iter().zip(last).map(|(start, last)| (index(start).max(0) as u64).min(last as u64) as usize).collect()
+    starts
+        .iter()
+        .zip(last)
+        .map(|(start, last)| (index(start).max(0) as u64).min(last as u64) as usize)
+        .collect()
 }
 
 /// The value of a 0-d integer.
@@ -164,7 +169,11 @@ fn index(x: &View) -> i64 {
 /// A position as a signed number. Unsigned ones beyond these are as far out as the largest.
 pub(super) fn position<T: Element>(x: T) -> i64 {
     let wrapped: i64 = x.convert();
-    if T::DTYPE == DType::UI64 && wrapped < 0 { i64::MAX } else { wrapped }
+    if T::DTYPE == DType::UI64 && wrapped < 0 {
+        i64::MAX
+    } else {
+        wrapped
+    }
 }
 
 /// A window of the operand that starts at positions known when the program runs. It is moved so that it fits.
@@ -199,7 +208,8 @@ impl DynamicSlice {
     }
 }
 
-/// The operand with a window of it replaced, at positions known when the program runs. It is moved so that it fits.
+/// The operand with a window of it replaced, at positions known when the program runs. It is moved so that it
+/// fits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynamicUpdateSlice;
 
@@ -219,7 +229,13 @@ impl DynamicUpdateSlice {
         if x.shape.rank() != update.shape.rank() {
             let (op, operand) = (row.function.into(), "update".into());
             let expected = format!("as many dimensions as the operand, {}", x.shape.rank());
-            return Err(Error::Rank { op, operand, expected, shape: update.shape.clone(), hint: String::new() });
+            return Err(Error::Rank {
+                op,
+                operand,
+                expected,
+                shape: update.shape.clone(),
+                hint: String::new(),
+            });
         }
         check_window(&update.shape, &x.shape)?;
         Ok((*x).clone())
@@ -238,7 +254,8 @@ impl DynamicUpdateSlice {
     }
 }
 
-/// The operand with a value around and between its elements; a negative amount cuts elements off (StableHLO, `pad`).
+/// The operand with a value around and between its elements; a negative amount cuts elements off (StableHLO,
+/// `pad`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pad {
     /// How many come before, along each dimension.
@@ -309,7 +326,11 @@ impl Pad {
         }
         let part = Shape::try_new(sizes).expect("part of an addressable shape");
         let layout = Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &kept) };
-        let steps = dense.strides.iter().zip(&self.interior).map(|(&s, &gap)| Step::Memory(s.wrapping_mul(gap as isize + 1)));
+        let steps = dense
+            .strides
+            .iter()
+            .zip(&self.interior)
+            .map(|(&s, &gap)| Step::Memory(s.wrapping_mul(gap as isize + 1)));
         let walk = Walk::new(part.iter().copied().zip(steps));
         by_width!(x.dtype, T => store_at::<T>(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out));
     }
@@ -374,7 +395,9 @@ mod tests {
             let op = Pad { low: vec![low], high: vec![high], interior: vec![interior] };
             let result = op.infer(&aval(&shape), &aval(&Shape::scalar()))?.shape;
             let (zero, scalar) = ([0], (Shape::scalar(), Layout::dense(&Shape::scalar())));
-            Ok::<_, Error>(run(&x, &shape, &result, |x, out| op.eval(x, &view(&zero, &scalar.0, &scalar.1), out)))
+            Ok::<_, Error>(run(&x, &shape, &result, |x, out| {
+                op.eval(x, &view(&zero, &scalar.0, &scalar.1), out)
+            }))
         };
         assert_eq!(pad(3, -1, 0, 0).unwrap(), [2, 3]);
         assert_eq!(pad(3, -1, -1, 2).unwrap(), [0, 0, 2, 0, 0]);
@@ -411,10 +434,14 @@ mod tests {
         let (shape, result) = (Shape::from([4]), Shape::from([2]));
         let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
         let start = [u64::MAX];
-        let start = View { dtype: DType::UI64, shape: &scalar.0, layout: &scalar.1, data: cast::bytes(&start) };
+        let start =
+            View { dtype: DType::UI64, shape: &scalar.0, layout: &scalar.1, data: cast::bytes(&start) };
         let op = DynamicSlice { sizes: vec![2] };
         assert_eq!(run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[*x, start], out)), [3, 4]);
-        assert_eq!([position(u64::MAX), position(5u64), position(-1i8), position(200u8)], [i64::MAX, 5, -1, 200]);
+        assert_eq!(
+            [position(u64::MAX), position(5u64), position(-1i8), position(200u8)],
+            [i64::MAX, 5, -1, 200]
+        );
     }
 
     #[test]

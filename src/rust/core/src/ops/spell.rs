@@ -1,9 +1,10 @@
 //! How ops are written in StableHLO: by name, or as a composition of ops that have one.
 //!
-//! A composition is a formula in the language of [`derive`](super::derive), so that it is a graph of ops like any other
-//! and the interpreter runs it too: tests hold each one to its op. Ops of a composition are spelled in their turn.
-//! What an op means is what its kernel does; a name is given only where StableHLO's op means the same, or leaves open what
-//! XLA decides as we do (shifts beyond the width, conversions of floats beyond the range of integers).
+//! A composition is a formula in the language of [`derive`](super::derive), so that it is a graph of ops like
+//! any other and the interpreter runs it too: tests hold each one to its op. Ops of a composition are spelled
+//! in their turn. What an op means is what its kernel does; a name is given only where StableHLO's op means
+//! the same, or leaves open what XLA decides as we do (shifts beyond the width, conversions of floats beyond
+//! the range of integers).
 
 use super::derive::Var;
 use super::layout::Order;
@@ -17,8 +18,8 @@ use crate::tensor::Aval;
 pub enum Spelling<F> {
     /// An op of StableHLO or CHLO, by its name with that of the dialect.
     Op(&'static str),
-    /// An op for the dtypes of which this holds, a formula for the others that are accepted. In its own composition, on the
-    /// dtype that it is composed for, the op is the plain one.
+    /// An op for the dtypes of which this holds, a formula for the others that are accepted. In its own
+    /// composition, on the dtype that it is composed for, the op is the plain one.
     On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.
     Formula(F),
@@ -64,7 +65,11 @@ impl<F> Spelling<F> {
 }
 
 fn plain_if(plain: bool, name: &'static str) -> Spelled {
-    if plain { Spelled::Plain(name) } else { Spelled::Composed(Some(name)) }
+    if plain {
+        Spelled::Plain(name)
+    } else {
+        Spelled::Composed(Some(name))
+    }
 }
 
 impl Op {
@@ -94,7 +99,9 @@ impl Op {
             Op::StaticSlice(_) => Spelled::Plain("stablehlo.slice"),
             Op::Reverse(_) => Spelled::Plain("stablehlo.reverse"),
             Op::DynamicSlice(_) => plain_if(wide_indices(&operands[1..]), "stablehlo.dynamic_slice"),
-            Op::DynamicUpdateSlice(_) => plain_if(wide_indices(&operands[2..]), "stablehlo.dynamic_update_slice"),
+            Op::DynamicUpdateSlice(_) => {
+                plain_if(wide_indices(&operands[2..]), "stablehlo.dynamic_update_slice")
+            }
             Op::Pad(_) => Spelled::Plain("stablehlo.pad"),
             Op::Gather(_) => plain_if(wide_indices(&operands[1..]), "stablehlo.gather"),
             Op::Scatter(op) => plain_if(op.is_plain(operands), "stablehlo.scatter"),
@@ -111,12 +118,20 @@ impl Op {
     /// The results, composed of other ops: for what is [`Spelled::Composed`].
     ///
     /// # Errors
-    /// [`Error::Internal`] for other ops; those of the ops that it is made of come when the formulas are ended.
-    pub fn compose<'m, 'b>(&self, operands: &[Var<'m, 'b>], math: &'m super::Math<'b>) -> Result<Vec<Var<'m, 'b>>> {
+    /// [`Error::Internal`] for other ops; those of the ops that it is made of come when the formulas are
+    /// ended.
+    pub fn compose<'m, 'b>(
+        &self,
+        operands: &[Var<'m, 'b>],
+        math: &'m super::Math<'b>,
+    ) -> Result<Vec<Var<'m, 'b>>> {
         let one = |y: Var<'m, 'b>| Ok(vec![y]);
-        let none = || Err(Error::Internal { detail: format!("`{}` is not composed of others", self.row().name) });
+        let none =
+            || Err(Error::Internal { detail: format!("`{}` is not composed of others", self.row().name) });
         match (self, operands) {
-            (Op::Unary(op), &[x]) => op.spelling().formula().map_or_else(none, |f| one(in_single([x], |[x]| f(x)))),
+            (Op::Unary(op), &[x]) => {
+                op.spelling().formula().map_or_else(none, |f| one(in_single([x], |[x]| f(x))))
+            }
             (Op::Predicate(op), &[x]) => op.spelling().formula().map_or_else(none, |f| one(f(x))),
             (Op::Part(op), &[x]) => op.spelling().formula().map_or_else(none, |f| one(f(x))),
             (Op::Binary(op), &[x, y]) => {
@@ -145,7 +160,10 @@ impl Op {
 }
 
 /// A formula computed in f32 where operands are 16-bit floats.
-fn in_single<'m, 'b, const N: usize>(x: [Var<'m, 'b>; N], f: impl Fn([Var<'m, 'b>; N]) -> Var<'m, 'b>) -> Var<'m, 'b> {
+fn in_single<'m, 'b, const N: usize>(
+    x: [Var<'m, 'b>; N],
+    f: impl Fn([Var<'m, 'b>; N]) -> Var<'m, 'b>,
+) -> Var<'m, 'b> {
     let dtype = x[0].aval().dtype;
     if dtype.is_float() && dtype.bits() == 16 {
         return f(x.map(|x| x.convert(DType::F32))).convert(dtype);
@@ -155,7 +173,8 @@ fn in_single<'m, 'b, const N: usize>(x: [Var<'m, 'b>; N], f: impl Fn([Var<'m, 'b
 
 // ---- indices -------------------------------------------------------------------------------------------------------
 
-/// Whether indices can hold any position: a compiler that clamps them in their own dtype needs the sizes to fit there.
+/// Whether indices can hold any position: a compiler that clamps them in their own dtype needs the sizes to
+/// fit there.
 pub(super) fn wide_indices(indices: &[Aval]) -> bool {
     indices.iter().all(|x| matches!(x.dtype, DType::I32 | DType::I64))
 }
@@ -187,8 +206,8 @@ pub(super) fn real(dtype: DType) -> bool {
     !dtype.is_complex()
 }
 
-/// Everything but booleans. XLA's own folding of constants takes the sum of two that hold for an addition modulo 2, while its
-/// kernels, as the specification, say or.
+/// Everything but booleans. XLA's own folding of constants takes the sum of two that hold for an addition
+/// modulo 2, while its kernels, as the specification, say or.
 pub(super) fn not_boolean(dtype: DType) -> bool {
     dtype != DType::I1
 }
@@ -225,7 +244,11 @@ pub(super) fn trunc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
 
 /// The conjugate of complex numbers; others are their own.
 pub(super) fn conj<'m, 'b>(z: Var<'m, 'b>) -> Var<'m, 'b> {
-    if z.aval().dtype.is_complex() { z.part(Part::real).complex(-z.part(Part::imag)) } else { z }
+    if z.aval().dtype.is_complex() {
+        z.part(Part::real).complex(-z.part(Part::imag))
+    } else {
+        z
+    }
 }
 
 /// Whether all elements that there are of a dtype have a property.
@@ -274,7 +297,8 @@ pub(super) fn mul_no_nan<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> 
     y.compare(Compare::eq, y.of(0.0)).select(y, x * y)
 }
 
-/// The op on two integers with 1 for a divisor of 0, where it is something else: compilers trap if they fold it.
+/// The op on two integers with 1 for a divisor of 0, where it is something else: compilers trap if they fold
+/// it.
 fn unless_zero<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>, op: Binary, by_zero: Var<'m, 'b>) -> Var<'m, 'b> {
     if y.known().is_some_and(|z| z.re != 0.0) {
         return x.binary(op, y);
@@ -346,12 +370,13 @@ pub(super) fn floor_quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 
     let q = (exact - q).compare(Compare::gt, x.of(0.5)).select(q + one, q);
     let q = q.compare(Compare::eq, zero).select(zero_signed(x / y), q);
     let infinite = x.unary(Unary::abs).compare(Compare::eq, x.of(f64::INFINITY));
-    let plain = by_zero.binary(Binary::or, infinite).binary(Binary::or, is_nan(x)).binary(Binary::or, is_nan(y));
+    let plain =
+        by_zero.binary(Binary::or, infinite).binary(Binary::or, is_nan(x)).binary(Binary::or, is_nan(y));
     plain.select(x / y, q)
 }
 
-/// Powers of integers by repeated squaring, exact modulo `2^bits` for every exponent. A loop, which ends when no bit of
-/// an exponent is left.
+/// Powers of integers by repeated squaring, exact modulo `2^bits` for every exponent. A loop, which ends when
+/// no bit of an exponent is left.
 pub(super) fn integer_power<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let (zero, one) = (x.of(0.0), x.of(1.0));
     let negative = y.compare(Compare::lt, zero);

@@ -1,5 +1,5 @@
-//! Compositions of functions of complex numbers, as `kernels::complex` has them: accurate in each quadrant, and on the side
-//! of a cut that the sign of a zero says.
+//! Compositions of functions of complex numbers, as `kernels::complex` has them: accurate in each quadrant,
+//! and on the side of a cut that the sign of a zero says.
 
 use super::compare::Compare;
 use super::complex::Part;
@@ -22,7 +22,8 @@ pub(super) fn signed<'m, 'b>(x: Var<'m, 'b>, like: Var<'m, 'b>) -> Var<'m, 'b> {
     negative(like).select(-x, x)
 }
 
-/// A function with `f(conj(z)) = conj(f(z))`, by its values above the real axis: XLA's expansions take -0 for 0.
+/// A function with `f(conj(z)) = conj(f(z))`, by its values above the real axis: XLA's expansions take -0 for
+/// 0.
 pub(super) fn above<'m, 'b>(z: Var<'m, 'b>, op: Unary) -> Var<'m, 'b> {
     let [re, im] = parts(z);
     let [fre, fim] = parts(re.complex(size(im)).unary(op));

@@ -1,5 +1,5 @@
-//! Loops of compositions: a scan is a loop with a counter, a scatter by a function that StableHLO's cannot take is a scan, and
-//! formulas may have loops of their own.
+//! Loops of compositions: a scan is a loop with a counter, a scatter by a function that StableHLO's cannot
+//! take is a scan, and formulas may have loops of their own.
 
 use super::binary::Binary;
 use super::compare::Compare;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 /// A graph on inputs of these types.
 fn region(
-    types: &[Aval], body: impl for<'m, 'b> FnOnce(&[Var<'m, 'b>], &'m Math<'b>) -> Result<Vec<Var<'m, 'b>>>,
+    types: &[Aval],
+    body: impl for<'m, 'b> FnOnce(&[Var<'m, 'b>], &'m Math<'b>) -> Result<Vec<Var<'m, 'b>>>,
 ) -> Result<Region> {
     let mut builder = Builder::default();
     let inputs: Vec<Value> = types.iter().map(|aval| builder.input(aval.clone())).collect();
@@ -38,7 +39,9 @@ fn types(values: &[Var]) -> Vec<Aval> {
 impl<'m, 'b> Var<'m, 'b> {
     /// The state after a loop: `body` is repeated as long as `condition`, a 0-d boolean, holds.
     pub(super) fn repeat_while(
-        self, state: &[Var<'m, 'b>], condition: impl for<'x, 'y> FnOnce(&[Var<'x, 'y>]) -> Var<'x, 'y>,
+        self,
+        state: &[Var<'m, 'b>],
+        condition: impl for<'x, 'y> FnOnce(&[Var<'x, 'y>]) -> Var<'x, 'y>,
         body: impl for<'x, 'y> FnOnce(&[Var<'x, 'y>]) -> Vec<Var<'x, 'y>>,
     ) -> Vec<Var<'m, 'b>> {
         let math = self.math();
@@ -60,7 +63,11 @@ impl<'m, 'b> Var<'m, 'b> {
 
 impl Scan {
     /// A loop whose state is a counter, the state of the scan, and what is stacked so far.
-    pub(super) fn compose<'m, 'b>(&self, operands: &[Var<'m, 'b>], math: &'m Math<'b>) -> Result<Vec<Var<'m, 'b>>> {
+    pub(super) fn compose<'m, 'b>(
+        &self,
+        operands: &[Var<'m, 'b>],
+        math: &'m Math<'b>,
+    ) -> Result<Vec<Var<'m, 'b>>> {
         let (state, rest) = operands.split_at(self.carried);
         let mut stacked = Vec::new();
         for &slice in &self.body.outputs()[self.carried..] {
@@ -83,11 +90,14 @@ impl Scan {
             let (along, rest) = rest.split_at(self.sliced);
             let (count, state) = (all[0], &all[1..1 + self.carried]);
             let at = if self.reverse { count.integer(self.length as i64 - 1) - count } else { count };
-            let first = |rank: usize| -> Vec<Var> { (0..rank).map(|i| if i == 0 { at } else { at.of(0.0) }).collect() };
+            let first = |rank: usize| -> Vec<Var> {
+                (0..rank).map(|i| if i == 0 { at } else { at.of(0.0) }).collect()
+            };
             let slices = along.iter().map(|x| {
                 let shape = x.aval().shape;
                 let sizes = [&[1], &shape[1..]].concat();
-                x.apply(Op::DynamicSlice(DynamicSlice { sizes }), &first(shape.rank())).reread(shape[1..].to_vec())
+                x.apply(Op::DynamicSlice(DynamicSlice { sizes }), &first(shape.rank()))
+                    .reread(shape[1..].to_vec())
             });
             let inputs: Vec<Var> = state.iter().copied().chain(slices).chain(rest.iter().copied()).collect();
             let made = math.inline(&self.body, &inputs)?;
@@ -95,7 +105,10 @@ impl Scan {
             let parts = parts.iter().zip(&all[1 + self.carried..]).map(|(part, so_far)| {
                 let shape = so_far.aval().shape;
                 let part = part.reread([&[1], &shape[1..]].concat());
-                so_far.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice), &[&[part], &first(shape.rank())[..]].concat())
+                so_far.apply(
+                    Op::DynamicUpdateSlice(DynamicUpdateSlice),
+                    &[&[part], &first(shape.rank())[..]].concat(),
+                )
             });
             let count = count + count.of(1.0);
             Ok([count].into_iter().chain(next.iter().copied()).chain(parts).collect())
@@ -105,13 +118,15 @@ impl Scan {
     }
 }
 
-/// Whether a graph is formulas of its inputs and choices between such, without loops or memory: what XLA takes for each
-/// element of a scatter. It ends the process on a loop there.
+/// Whether a graph is formulas of its inputs and choices between such, without loops or memory: what XLA
+/// takes for each element of a scatter. It ends the process on a loop there.
 fn is_straight(graph: &Graph) -> bool {
     graph.nodes().iter().all(|node| match &node.op {
         // Powers of integers are loops.
         Op::Binary(Binary::pow) => graph.aval(node.results[0]).dtype.part().is_float(),
-        Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_) => true,
+        Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_) => {
+            true
+        }
         Op::Ternary(_) | Op::Convert(_) | Op::BitcastConvert(_) | Op::Fill(_) => true,
         Op::If(op) => op.branches.iter().all(|branch| is_straight(branch)),
         _ => false,
@@ -124,10 +139,15 @@ impl Scatter {
         self.region().map_or(true, |region| is_straight(region))
     }
 
-    /// As a scan along the update, in its order: each element is read, updated and written back, unless its window lies
-    /// outside.
-    pub(super) fn one_by_one<'m, 'b>(&self, operands: &[Var<'m, 'b>], math: &'m Math<'b>) -> Result<Vec<Var<'m, 'b>>> {
-        let (&[x, indices, update, ref captured @ ..], Update::By(function)) = (operands, &self.update) else {
+    /// As a scan along the update, in its order: each element is read, updated and written back, unless its
+    /// window lies outside.
+    pub(super) fn one_by_one<'m, 'b>(
+        &self,
+        operands: &[Var<'m, 'b>],
+        math: &'m Math<'b>,
+    ) -> Result<Vec<Var<'m, 'b>>> {
+        let (&[x, indices, update, ref captured @ ..], Update::By(function)) = (operands, &self.update)
+        else {
             return Err(Error::Internal { detail: "a scatter by name needs no loop".into() });
         };
         let (shape, stack) = (x.aval().shape, update.aval().shape);
@@ -138,12 +158,15 @@ impl Scatter {
         let windows = &self.windows;
         let sizes = self.sizes(shape.rank(), &stack);
         let at = widened(&[indices])[0];
-        // Where each element of the update goes: the numbers of the input's elements, gathered as they would be.
+        // Where each element of the update goes: the numbers of the input's elements, gathered as they would
+        // be.
         let dtype = if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 };
         let numbers = Iota { axis: Axis(0), dtype, shape: [size].into(), start: 0, ambiguous: false };
-        let gather = Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };
+        let gather =
+            Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };
         let places = x.made(Op::Iota(numbers)).reread(shape.to_vec()).apply(Op::Gather(gather), &[at]);
-        let batches: Vec<Axis> = (0..stack.rank()).map(Axis).filter(|axis| !windows.window_dims.contains(axis)).collect();
+        let batches: Vec<Axis> =
+            (0..stack.rank()).map(Axis).filter(|axis| !windows.window_dims.contains(axis)).collect();
         let fits = starts(at, windows, &shape, &sizes).fits.repeated(&stack, &batches);
         let line = Shape::from([length]);
         let along = [places, fits, update].map(|v| v.reshaped(&line));

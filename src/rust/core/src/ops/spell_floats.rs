@@ -30,7 +30,8 @@ fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let m = (bits - e.binary(Binary::shift_left, bits.integer(digits))).bitcast(dtype);
     let e = e.convert(dtype);
     let e = tiny.select(e - f64::from(up), e);
-    let ordinary = x.compare(Compare::gt, x.of(0.0)).binary(Binary::and, x.compare(Compare::lt, x.of(f64::INFINITY)));
+    let ordinary =
+        x.compare(Compare::gt, x.of(0.0)).binary(Binary::and, x.compare(Compare::lt, x.of(f64::INFINITY)));
     [ordinary.select(m, x), ordinary.select(e, x.of(0.0))]
 }
 
@@ -60,7 +61,11 @@ pub(super) fn log10<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     }
     let [m, e] = split_exponent(x);
     // The high part has few enough digits, the low one the rest.
-    let high = if x.aval().dtype == DType::F64 { f64::from(LOG10_2 as f32) } else { (LOG10_2 * 4096.0).round() / 4096.0 };
+    let high = if x.aval().dtype == DType::F64 {
+        f64::from(LOG10_2 as f32)
+    } else {
+        (LOG10_2 * 4096.0).round() / 4096.0
+    };
     let low = LOG10_2 - high;
     e * high + (e * low + m.log() * LOG10_E)
 }
@@ -175,8 +180,8 @@ pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// A rational start of relative error 3e-7, then one step of Halley's method (third order) on `erf(y) - x`, or on
-/// `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the result hangs on it.
+/// A rational start of relative error 3e-7, then one step of Halley's method (third order) on `erf(y) - x`,
+/// or on `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the result hangs on it.
 ///
 /// # Sources
 /// Start: interpolation at Chebyshev nodes, `tests/testdata/special/generate.py coefficients`.
@@ -208,7 +213,8 @@ fn sin_pi<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let quarter = ((turn * 4.0).floor() + 1.0) * 0.5;
     let quarter = quarter.floor();
     let rest = (turn - quarter * 0.5) * std::f64::consts::PI;
-    let odd = quarter.compare(Compare::eq, x.of(1.0)).binary(Binary::or, quarter.compare(Compare::eq, x.of(3.0)));
+    let odd =
+        quarter.compare(Compare::eq, x.of(1.0)).binary(Binary::or, quarter.compare(Compare::eq, x.of(3.0)));
     size(odd.select(rest.cos(), rest.sin()))
 }
 
@@ -223,7 +229,8 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         // Below 2 by way of the range around 1 to 2, from below which a logarithm leads there.
         let low = less(a, 0.9);
         let from = |below: f64, above: f64| low.select(less(a, below), less(a, above)).unary(Unary::not);
-        let (last, middle) = (from(0.7315998077392578, 1.731600761413574), from(0.23163998126983643, 1.2316322326660156));
+        let (last, middle) =
+            (from(0.7315998077392578, 1.731600761413574), from(0.23163998126983643, 1.2316322326660156));
         let base = low.select(-log, a.of(0.0));
         let y = low.select(1.0 - a, 2.0 - a);
         let square = y * y;
@@ -292,7 +299,9 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let from_pole = x - x.unary(Unary::round_nearest_afz);
         let a = size(from_pole);
         let pi = std::f64::consts::PI;
-        let cot = a.compare(Compare::le, a.of(0.25)).select(1.0 / (a * pi).unary(Unary::tan), ((0.5 - a) * pi).unary(Unary::tan));
+        let cot = a
+            .compare(Compare::le, a.of(0.25))
+            .select(1.0 / (a * pi).unary(Unary::tan), ((0.5 - a) * pi).unary(Unary::tan));
         let reflected = positive - signed(cot, from_pole) * pi;
         let pole = from_pole.compare(Compare::eq, a.of(0.0)).binary(Binary::and, below);
         let pole = pole.binary(Binary::or, x.compare(Compare::eq, x.of(0.0)));
@@ -300,8 +309,8 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// CHLO's op, whose poles and limits are not ours: NaN unless `n` is a whole number, not negative; at 0 and at negative
-/// whole numbers Inf for odd `n`, else NaN; at Inf 0, with the sign that it has on the way.
+/// CHLO's op, whose poles and limits are not ours: NaN unless `n` is a whole number, not negative; at 0 and
+/// at negative whole numbers Inf for odd `n`, else NaN; at Inf 0, with the sign that it has on the way.
 pub(super) fn polygamma<'m, 'b>(n: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let dtype = x.aval().dtype;
     if dtype != DType::F64 {
@@ -311,7 +320,9 @@ pub(super) fn polygamma<'m, 'b>(n: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let (zero, inf, nan) = (x.of(0.0), x.of(f64::INFINITY), x.of(f64::NAN));
     let either = |a: Var<'m, 'b>, b: Var<'m, 'b>| a.binary(Binary::or, b);
     let whole = n.compare(Compare::eq, n.floor()).binary(Binary::and, n.compare(Compare::lt, inf));
-    let valid = whole.binary(Binary::and, less(n, 0.0).unary(Unary::not)).binary(Binary::and, x.compare(Compare::gt, -inf));
+    let valid = whole
+        .binary(Binary::and, less(n, 0.0).unary(Unary::not))
+        .binary(Binary::and, x.compare(Compare::gt, -inf));
     let odd = n.binary(Binary::remainder, n.of(2.0)).compare(Compare::eq, n.of(1.0));
     let pole = x.compare(Compare::le, zero).binary(Binary::and, x.compare(Compare::eq, x.floor()));
     let edge = pole.select(odd.select(inf, nan), odd.select(zero, -zero));

@@ -1,7 +1,8 @@
-//! Compositions of the ops that convert, reduce, count, and move elements, where StableHLO's op of that name is not ours.
+//! Compositions of the ops that convert, reduce, count, and move elements, where StableHLO's op of that name
+//! is not ours.
 
-use super::complex::Part;
 use super::compare::Compare;
+use super::complex::Part;
 use super::derive::{Math, Var};
 use super::derive_slices::starts;
 use super::spell::{wide_indices, widened};
@@ -26,8 +27,8 @@ fn digits(dtype: DType) -> u32 {
 }
 
 impl Convert {
-    /// Whether StableHLO's conversion is ours. It leaves open whether NaN is true, and compilers round to 16 bits by way
-    /// of 32.
+    /// Whether StableHLO's conversion is ours. It leaves open whether NaN is true, and compilers round to 16
+    /// bits by way of 32.
     pub(super) fn is_plain(&self, from: DType) -> bool {
         match self.dtype {
             DType::I1 => from.kind() != Kind::Float,
@@ -45,8 +46,9 @@ impl Convert {
     }
 }
 
-/// A double that rounds to 24 bits or fewer as `x` does. An integer of more than 53 bits is cut off at bit 11, and that bit
-/// set if anything was lost, so that the rest is neither a number of 24 bits nor halfway between two.
+/// A double that rounds to 24 bits or fewer as `x` does. An integer of more than 53 bits is cut off at bit
+/// 11, and that bit set if anything was lost, so that the rest is neither a number of 24 bits nor halfway
+/// between two.
 fn exact_double<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let dtype = x.aval().dtype;
     if !dtype.is_integer() || dtype.bits() < 64 {
@@ -64,7 +66,8 @@ fn exact_double<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     small.select(x, sticky).convert(DType::F64)
 }
 
-/// As `odd()` of the dtypes: the f32 next to a double towards zero, made odd if that is not the double itself.
+/// As `odd()` of the dtypes: the f32 next to a double towards zero, made odd if that is not the double
+/// itself.
 fn odd<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let nearest = x.convert(DType::F32);
     let back = nearest.convert(DType::F64);
@@ -91,14 +94,16 @@ impl BitcastConvert {
                 return x;
             }
         };
-        // The dimensions that both have, and what one of these holds as parts of one width, then of the other.
+        // The dimensions that both have, and what one of these holds as parts of one width, then of the
+        // other.
         let common = aval.shape.rank().min(result.rank());
         let prefix = &aval.shape[..common];
         let (from, to) = (aval.dtype.part(), self.dtype.part());
         let mut parts = x;
         if aval.dtype.is_complex() {
             let last = Axis(aval.shape.rank());
-            let [re, im] = [Part::real, Part::imag].map(|part| x.part(part).reread([&aval.shape[..], &[1]].concat()));
+            let [re, im] =
+                [Part::real, Part::imag].map(|part| x.part(part).reread([&aval.shape[..], &[1]].concat()));
             parts = re.beside(&[im], last);
         }
         let count = aval.shape[common..].iter().product::<usize>() * aval.dtype.bytes() / from.bytes();
@@ -139,7 +144,11 @@ impl Reduction {
             return if product { x.of(1.0) * x } else { x };
         }
         let reduced = |x: Var<'m, 'b>| x.apply(Op::Reduction(Reduction { drop: true, ..self.clone() }), &[]);
-        let y = if self.is_wide(aval.dtype) { reduced(x.convert(DType::F32)).convert(aval.dtype) } else { reduced(x) };
+        let y = if self.is_wide(aval.dtype) {
+            reduced(x.convert(DType::F32)).convert(aval.dtype)
+        } else {
+            reduced(x)
+        };
         if self.drop {
             return y;
         }
@@ -201,11 +210,18 @@ impl Scatter {
         }
         let sizes = self.sizes(x.shape.rank(), &update.shape);
         // Without positions there is nothing to look up, which XLA does not expect.
-        wide_indices(&operands[1..2]) && !self.windows.index_map.is_empty() && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1)
+        wide_indices(&operands[1..2])
+            && !self.windows.index_map.is_empty()
+            && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1)
     }
 
     /// With windows that do not fit moved so far that none of their elements does.
-    pub(super) fn compose<'m, 'b>(&self, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(super) fn compose<'m, 'b>(
+        &self,
+        x: Var<'m, 'b>,
+        indices: Var<'m, 'b>,
+        update: Var<'m, 'b>,
+    ) -> Var<'m, 'b> {
         if x.aval().shape.size() == 0 {
             return x;
         }
@@ -244,7 +260,9 @@ impl Scatter {
         };
         let sizes: Vec<usize> = batches.iter().map(|&i| index_shape[i]).chain([1]).collect();
         let zeros = x.math().fill(0.0, &Aval::known(DType::I32, Shape::scalar())).filled(0.0, &sizes);
-        let made = x.reread([&[1], &shape[..]].concat()).apply(Op::Scatter(Scatter { windows, ..self.clone() }), &[zeros, update]);
+        let made = x
+            .reread([&[1], &shape[..]].concat())
+            .apply(Op::Scatter(Scatter { windows, ..self.clone() }), &[zeros, update]);
         made.reread(shape.to_vec())
     }
 }

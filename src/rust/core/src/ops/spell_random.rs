@@ -1,5 +1,5 @@
-//! Random bits as plain integer ops: the ciphers of `kernels::random` on all blocks at once, with the same bits and the
-//! same next state.
+//! Random bits as plain integer ops: the ciphers of `kernels::random` on all blocks at once, with the same
+//! bits and the same next state.
 
 use super::binary::Binary;
 use super::compare::Compare;
@@ -79,13 +79,15 @@ impl RngBits {
 
         let [key, counter] = [0, 1].map(|i| element(i).reread(vec![]));
         let line: Shape = [used].into();
-        let number = Iota { axis: Axis(0), dtype: DType::UI64, shape: line.clone(), start: 0, ambiguous: false };
+        let number =
+            Iota { axis: Axis(0), dtype: DType::UI64, shape: line.clone(), start: 0, ambiguous: false };
         let [key, counter] = [key, counter].map(|x| x.repeated(&line, &[]));
         let low = counter + state.made(Op::Iota(number));
         let words = match self.algorithm {
             Algorithm::ThreeFry => threefry(halves(key), halves(low)),
             Algorithm::Philox => {
-                // The counter has 128 bits: above those that count it starts with the key, and carries into it.
+                // The counter has 128 bits: above those that count it starts with the key, and carries into
+                // it.
                 let carry = low.compare(Compare::lt, counter).select(key.of(1.0), key.of(0.0));
                 let ([a, b], [c, d]) = (halves(low), halves(key + carry));
                 philox(halves(key), [a, b, c, d])
@@ -96,7 +98,8 @@ impl RngBits {
             4 => words.iter().map(|w| w.bitcast_to(self.dtype)).collect(),
             _ => words.iter().map(|w| w.convert(self.dtype)).collect(),
         };
-        // The elements of a block lie side by side along the dimension that is split, or on the one line that all are.
+        // The elements of a block lie side by side along the dimension that is split, or on the one line that
+        // all are.
         let axis = split.unwrap_or(0);
         let mut with_part = blocks.clone();
         with_part.insert(axis + 1, 1);
@@ -121,6 +124,10 @@ impl RngBits {
 impl<'m, 'b> Var<'m, 'b> {
     /// The same bits in a dtype of the same width.
     fn bitcast_to(self, dtype: DType) -> Var<'m, 'b> {
-        if self.aval().dtype == dtype { self } else { self.bitcast(dtype) }
+        if self.aval().dtype == dtype {
+            self
+        } else {
+            self.bitcast(dtype)
+        }
     }
 }

@@ -51,7 +51,10 @@ impl Ternary {
 
     /// The operands' gradients. A bound has that of the elements that it holds back.
     pub(super) fn pull<'m, 'b>(
-        self, [x, y, z]: [Var<'m, 'b>; 3], out: Var<'m, 'b>, g: Var<'m, 'b>,
+        self,
+        [x, y, z]: [Var<'m, 'b>; 3],
+        out: Var<'m, 'b>,
+        g: Var<'m, 'b>,
     ) -> Vec<Option<Var<'m, 'b>>> {
         match self {
             Ternary::Select => vec![None, Some(x.select(g, g.of(0.0))), Some(x.select(g.of(0.0), g))],
@@ -102,8 +105,8 @@ impl Ternary {
 
 /// What a selection moves.
 trait Bits: Element {
-    /// `y` if `x`, else `z`, by arithmetic: what reads like a choice is compiled to a jump, of which every other one is
-    /// foreseen wrongly.
+    /// `y` if `x`, else `z`, by arithmetic: what reads like a choice is compiled to a jump, of which every
+    /// other one is foreseen wrongly.
     fn pick(x: bool, y: Self, z: Self) -> Self;
 }
 macro_rules! bits {
@@ -134,8 +137,8 @@ fn select<T: Bits>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
     });
 }
 
-// The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN, -0 is below 0,
-// and `lo > hi` gives `hi`.
+// The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN,
+// -0 is below 0, and `lo > hi` gives `hi`.
 fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
     let mut raised = [T::default(); TILE];
@@ -158,7 +161,10 @@ mod tests {
             clamp(&[lo], &[x], &[hi], &mut out);
             out[0]
         };
-        assert_eq!([clamped(0.0, 5.0, 2.0), clamped(0.0, -5.0, 2.0), clamped(3.0, 5.0, 2.0)], [2.0, 0.0, 2.0]);
+        assert_eq!(
+            [clamped(0.0, 5.0, 2.0), clamped(0.0, -5.0, 2.0), clamped(3.0, 5.0, 2.0)],
+            [2.0, 0.0, 2.0]
+        );
         assert!(clamped(0.0, -0.0, 1.0).is_sign_positive() && clamped(-1.0, 0.0, -0.0).is_sign_negative());
         assert!(clamped(f32::NAN, 0.0, 1.0).is_nan() && clamped(0.0, f32::NAN, 1.0).is_nan());
         assert!(clamped(0.0, 0.0, f32::NAN).is_nan());

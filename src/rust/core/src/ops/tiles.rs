@@ -1,4 +1,5 @@
-//! Ops that compute element by element: their kernels on one tile, as instructions of a tile program, and what these cost.
+//! Ops that compute element by element: their kernels on one tile, as instructions of a tile program, and
+//! what these cost.
 
 use super::{Binary, Op, Unary};
 use crate::dtype::DType;
@@ -43,9 +44,11 @@ impl Op {
         native::has(step, *from.last()?).then_some(step)
     }
 
-    /// About how long its kernel takes for an element, in picoseconds, on one core with AVX2 (an AMD EPYC, Zen 4).
+    /// About how long its kernel takes for an element, in picoseconds, on one core with AVX2 (an AMD EPYC,
+    /// Zen 4).
     pub(crate) fn picoseconds(&self, from: &[DType]) -> usize {
-        // For each byte of an element, where vectors are computed on: they hold half as many doubles as singles.
+        // For each byte of an element, where vectors are computed on: they hold half as many doubles as
+        // singles.
         const SIMPLE: usize = 15;
         const DIVISION: usize = 50;
         const FUNCTION: usize = 150;
@@ -63,7 +66,9 @@ impl Op {
         let function = if complex { COMPLEX } else { FUNCTION * bytes };
         let one = match self {
             Op::Unary(op) => match op {
-                Unary::negate | Unary::abs | Unary::conj | Unary::not | Unary::stop_gradient => SIMPLE * bytes,
+                Unary::negate | Unary::abs | Unary::conj | Unary::not | Unary::stop_gradient => {
+                    SIMPLE * bytes
+                }
                 Unary::floor | Unary::ceiling | Unary::trunc | Unary::round_nearest_even => SIMPLE * bytes,
                 Unary::sqrt | Unary::rsqrt if float => DIVISION * bytes,
                 Unary::sign | Unary::popcnt => DIVISION * bytes,
@@ -84,6 +89,10 @@ impl Op {
             _ => SIMPLE * bytes,
         };
         let half = from.iter().any(|d| matches!(d, DType::BF16 | DType::F16));
-        if half { one + HALF } else { one }
+        if half {
+            one + HALF
+        } else {
+            one
+        }
     }
 }

@@ -4,10 +4,13 @@ use super::binary::Binary;
 use super::derive::{Slope, Slope1, Var};
 use super::spell::{self, Spelling, Spelling1};
 use super::{spell_complex as complexes, spell_floats as floats, Row};
-use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
+use crate::dtype::{
+    dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
+    SIGNED_NUMBER,
+};
 use crate::error::{Error, Result};
-use crate::kernels::math::{self, Computed};
 use crate::kernels::frame::Kernel;
+use crate::kernels::math::{self, Computed};
 use crate::kernels::wide::wide;
 use crate::kernels::{complex, native, scalar, tile};
 use crate::tensor::{Aval, View, ViewMut};
@@ -133,7 +136,8 @@ macro_rules! unary_ops {
 unary_ops! {
     /// Negation, `-x`.
     ///
-    /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo `2^bits`.
+    /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
+    /// `2^bits`.
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
@@ -165,7 +169,8 @@ unary_ops! {
     expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), hlo: Spelling::Op("stablehlo.exponential_minus_one"), generic: "expm1", example: "c(-1, 1e-10, 1)", ulps: 1.1, simd: math::EXPM1, }
     /// Natural logarithm.
     ///
-    /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to another base.
+    /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to
+    /// another base.
     log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), hlo: Spelling::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
@@ -183,13 +188,13 @@ unary_ops! {
     tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), hlo: Spelling::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
-    /// which side of the cut it is, as in C99.
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
+    /// part says on which side of the cut it is, as in C99.
     asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.asin", |z| complexes::first_quadrant(z, Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
-    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary part says on
-    /// which side of the cut it is, as in C99.
+    /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
+    /// part says on which side of the cut it is, as in C99.
     acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.acos", |z| complexes::above(z, Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
     atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), hlo: Spelling::On(spell::real, "chlo.atan", |z| complexes::first_quadrant(z, Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, complex: |z| z.map(complex::atan), }
@@ -203,12 +208,13 @@ unary_ops! {
     asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), hlo: Spelling::On(spell::real, "chlo.asinh", |z| complexes::first_quadrant(z, Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero says.
+    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
+    /// says.
     acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that the sign of
-    /// a zero says.
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
+    /// the sign of a zero says.
     atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), hlo: Spelling::On(spell::single_real, "chlo.atanh", floats::atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
@@ -216,7 +222,8 @@ unary_ops! {
     logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), hlo: Spelling::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", ulps: 1.0, simd: math::LOGISTIC, }
     /// Soft maximum of 0 and the operand, `log(1 + exp(x))`.
     ///
-    /// It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is [nv_logistic()].
+    /// It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is
+    /// [nv_logistic()].
     softplus { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::logistic)), hlo: Spelling::Formula(floats::softplus), example: "c(-2, 0, 2)", ulps: 2.0, simd: math::SOFTPLUS, }
     /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
     erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Op("chlo.erf"), example: "c(-1, 0, 0.5)", ulps: 1.1, simd: math::ERF, }
@@ -261,7 +268,8 @@ unary_ops! {
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
-    /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a logical result.
+    /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
+    /// logical result.
     not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", native: Not, int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
     popcnt { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
@@ -284,7 +292,12 @@ tiles! { bool_tile: Bool }
 
 impl Unary {
     /// The operand's gradient.
-    pub(super) fn pull<'m, 'b>(self, x: Var<'m, 'b>, y: Var<'m, 'b>, g: Var<'m, 'b>) -> Result<Option<Var<'m, 'b>>> {
+    pub(super) fn pull<'m, 'b>(
+        self,
+        x: Var<'m, 'b>,
+        y: Var<'m, 'b>,
+        g: Var<'m, 'b>,
+    ) -> Result<Option<Var<'m, 'b>>> {
         // The conjugate has no complex derivative.
         if self == Unary::conj && x.aval().dtype.is_complex() {
             return Ok(Some(g.conj()));
@@ -299,7 +312,8 @@ impl Unary {
     pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
         self.row().check(0, x)?;
         if self == Unary::abs && x.dtype.is_complex() {
-            let detail = "the absolute value of complex numbers is not of their dtype: it is `magnitude`".into();
+            let detail =
+                "the absolute value of complex numbers is not of their dtype: it is `magnitude`".into();
             return Err(Error::Internal { detail });
         }
         Ok(x.clone())

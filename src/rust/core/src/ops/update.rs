@@ -47,7 +47,9 @@ impl Update {
         // The order of two operands makes no difference but for the bits of a NaN, which are not defined.
         let both = node.operands == [old, new] || node.operands == [new, old];
         match &node.op {
-            Op::Binary(op @ (Binary::add | Binary::mul | Binary::min | Binary::max)) if both => Update::With(*op),
+            Op::Binary(op @ (Binary::add | Binary::mul | Binary::min | Binary::max)) if both => {
+                Update::With(*op)
+            }
             _ => Update::By(region),
         }
     }
@@ -71,7 +73,9 @@ impl Update {
             Update::Replace => return Ok(()),
         };
         let one = |aval: &Aval, dtype: DType| aval.shape.rank() == 0 && aval.dtype == dtype;
-        let [old, new, rest @ ..] = region.inputs() else { return internal("an update of fewer than two values") };
+        let [old, new, rest @ ..] = region.inputs() else {
+            return internal("an update of fewer than two values");
+        };
         if ![old, new].into_iter().all(|&v| one(region.aval(v), x.dtype)) || rest.len() != captured.len() {
             return internal("operands do not fit its region");
         }

@@ -1,5 +1,6 @@
-//! Branches that take no longer than choosing one does become selections between the results of both: these are part of
-//! the group of what is around them. For the engine alone: elsewhere a program keeps its branches.
+//! Branches that take no longer than choosing one does become selections between the results of both: these
+//! are part of the group of what is around them. For the engine alone: elsewhere a program keeps its
+//! branches.
 
 use super::flagged;
 use crate::dtype::DType;
@@ -12,7 +13,8 @@ use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 /// # Errors
 /// Those of [`Builder::node`], which would be a bug.
 pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
-    let is_short = |op: &Op| matches!(op, Op::If(If { branches }) if branches.iter().all(|branch| is_short(branch)));
+    let is_short =
+        |op: &Op| matches!(op, Op::If(If { branches }) if branches.iter().all(|branch| is_short(branch)));
     if !graph.nodes().iter().any(|node| is_short(&node.op)) {
         return Ok(None);
     }
@@ -30,7 +32,8 @@ pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
                 match &node.op {
                     Op::If(op) if is_short(&node.op) => {
                         let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
-                        let (yes, no) = (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
+                        let (yes, no) =
+                            (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
                         let chosen = select(&mut b, operands[0], yes, no)?;
                         // What is ambiguous in a branch need not be so here, and the other way round.
                         flagged(&mut b, chosen, aval.ambiguous)?
@@ -51,10 +54,15 @@ fn is_short(branch: &Graph) -> bool {
     let time = |op: &Op, from: &[DType], size: usize| size.saturating_mul(op.picoseconds(from));
     let select = Op::Ternary(Ternary::Select);
     let outputs = branch.outputs().iter().map(|&v| branch.aval(v));
-    let mut cost = outputs.map(|aval| time(&select, &[DType::I1, aval.dtype, aval.dtype], aval.shape.size())).fold(0, usize::saturating_add);
+    let mut cost = outputs
+        .map(|aval| time(&select, &[DType::I1, aval.dtype, aval.dtype], aval.shape.size()))
+        .fold(0, usize::saturating_add);
     for node in branch.nodes() {
         let from: Vec<DType> = node.operands.iter().map(|&v| branch.aval(v).dtype).collect();
-        let moves = matches!(node.op, Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_));
+        let moves = matches!(
+            node.op,
+            Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_)
+        );
         if !moves && !node.op.is_elementwise(&from) {
             return false;
         }

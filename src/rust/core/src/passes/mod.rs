@@ -1,8 +1,8 @@
 //! Passes: functions from graph to graph that change no result.
 //!
-//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, no-ops and chains of casts and
-//! moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are made once (by the
-//! builder).
+//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, no-ops and chains of
+//! casts and moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are
+//! made once (by the builder).
 
 mod choices;
 mod regions;
@@ -32,15 +32,19 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
     if cfg!(debug_assertions) {
         graph.verify()?;
         if has_custom(&graph) {
-            return Err(Error::Internal { detail: format!("a derivative of its own is left in a program\n{graph}") });
+            return Err(Error::Internal {
+                detail: format!("a derivative of its own is left in a program\n{graph}"),
+            });
         }
     }
     Ok(graph)
 }
 
-/// Whether a graph, or one that its ops run, has a function with a derivative of its own, which no executor knows.
+/// Whether a graph, or one that its ops run, has a function with a derivative of its own, which no executor
+/// knows.
 fn has_custom(graph: &Graph) -> bool {
-    let of = |op: &Op| matches!(op, Op::Custom(_)) || op.regions().iter().any(|(_, region)| has_custom(region));
+    let of =
+        |op: &Op| matches!(op, Op::Custom(_)) || op.regions().iter().any(|(_, region)| has_custom(region));
     graph.nodes().iter().any(|node| of(&node.op))
 }
 
@@ -49,14 +53,15 @@ fn walk(graph: &Graph) -> Result<Graph> {
     let mut b = Builder::default();
     // All of them, in the order of their numbers.
     let inputs: Vec<Value> = graph.inputs().iter().map(|&v| b.input(graph.aval(v).clone())).collect();
-    let constants: Vec<Value> = graph.constants().iter().map(|&v| b.constant(graph.aval(v).clone())).collect();
+    let constants: Vec<Value> =
+        graph.constants().iter().map(|&v| b.constant(graph.aval(v).clone())).collect();
     let outputs = walk_into(&mut b, graph, &inputs, &constants)?;
     Ok(b.finish(outputs))
 }
 
-/// Makes the live nodes of a graph in another one, with these values for its inputs and constants; gives its outputs.
-/// Functions with derivatives of their own are walked into, and so are those in them: derivatives have been made by now,
-/// and none is left for whoever runs or exports the graph.
+/// Makes the live nodes of a graph in another one, with these values for its inputs and constants; gives its
+/// outputs. Functions with derivatives of their own are walked into, and so are those in them: derivatives
+/// have been made by now, and none is left for whoever runs or exports the graph.
 fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Value]) -> Result<Vec<Value>> {
     let live = live_nodes(graph);
     let mut read = table(false, graph.values().count());
@@ -82,7 +87,10 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
             continue;
         }
         if let Op::RngBits(op @ RngBits { with_state: true, .. }) = &node.op {
-            node.results.iter().zip(draw(b, op, operands[0], &read)?).for_each(|(old, v)| new[old.index()] = v);
+            node.results
+                .iter()
+                .zip(draw(b, op, operands[0], &read)?)
+                .for_each(|(old, v)| new[old.index()] = v);
             continue;
         }
         let results = match (&node.op, rewrite(b, &node.op, &operands)?) {
@@ -116,7 +124,9 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
 fn live_nodes(graph: &Graph) -> Vec<bool> {
     let mut live = table(false, graph.nodes().len());
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
-    wanted.extend(graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()));
+    wanted.extend(
+        graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()),
+    );
     while let Some(value) = wanted.pop() {
         if let Def::Result(node, _) = graph.def(value) {
             if !std::mem::replace(&mut live[node], true) {
@@ -127,15 +137,17 @@ fn live_nodes(graph: &Graph) -> Vec<bool> {
     live
 }
 
-/// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be made by those who
-/// read them. The state is a key and a counter, which moves on.
+/// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be
+/// made by those who read them. The state is a key and a counter, which moves on.
 fn draw(b: &mut Builder, op: &RngBits, state: Value, read: &[bool]) -> Result<[Option<Value>; 2]> {
     let mut next = None;
     if read[0] {
         let shape = b.graph().aval(state).shape.clone();
-        let which = Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
+        let which =
+            Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
         let which = b.node1(Op::Iota(which), &[])?;
-        let used = b.node1(Op::Fill(Fill { value: Literal::new(op.used()), shape, ambiguous: false }), &[])?;
+        let used =
+            b.node1(Op::Fill(Fill { value: Literal::new(op.used()), shape, ambiguous: false }), &[])?;
         let ahead = b.node1(Op::Binary(Binary::mul), &[which, used])?;
         next = Some(b.node1(Op::Binary(Binary::add), &[state, ahead])?);
     }
@@ -143,8 +155,8 @@ fn draw(b: &mut Builder, op: &RngBits, state: Value, read: &[bool]) -> Result<[O
     Ok([next, if read[1] { Some(b.node1(bits, &[state])?) } else { None }])
 }
 
-/// A value that is the node's result, if it can be had for less. Rules never look at layouts and never change a bit of
-/// the result.
+/// A value that is the node's result, if it can be had for less. Rules never look at layouts and never change
+/// a bit of the result.
 fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if let Some(folded) = fold(b, op, operands)? {
         return Ok(Some(folded));

@@ -1,5 +1,6 @@
-//! Branches and loops without what they need not run: values that nobody reads are not carried, stacked or returned, what
-//! is the same in each repetition is computed once, before the loop, and numbers known outside are known inside.
+//! Branches and loops without what they need not run: values that nobody reads are not carried, stacked or
+//! returned, what is the same in each repetition is computed once, before the loop, and numbers known outside
+//! are known inside.
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -8,12 +9,17 @@ use crate::ops::{Builder, Graph, If, Op, Scan, While};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Results of an op that does the same as `op` with less; `None` for those that are not `read`, and if it is no op that
-/// has regions.
+/// Results of an op that does the same as `op` with less; `None` for those that are not `read`, and if it is
+/// no op that has regions.
 ///
 /// # Errors
 /// Those of [`Builder::node`], which would be a bug.
-pub(super) fn simplify(b: &mut Builder, op: &Op, operands: &[Value], read: &[bool]) -> Result<Option<Vec<Option<Value>>>> {
+pub(super) fn simplify(
+    b: &mut Builder,
+    op: &Op,
+    operands: &[Value],
+    read: &[bool],
+) -> Result<Option<Vec<Option<Value>>>> {
     // What prints is found by its first result.
     let mut read = read.to_vec();
     read.iter_mut().take(1).for_each(|first| *first |= op.has_effect());
@@ -24,7 +30,8 @@ pub(super) fn simplify(b: &mut Builder, op: &Op, operands: &[Value], read: &[boo
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
             let prints = prints(&op.body) || prints(&op.cond);
             let looped = Loop { init, along: &[], read: &read, ends: false, prints };
-            let regions = vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
+            let regions =
+                vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
             let make = |mut regions: Vec<Graph>, carried, _| {
                 let body = Arc::new(regions.remove(1));
                 Op::While(While { cond: Arc::new(regions.remove(0)), body, carried })
@@ -83,10 +90,13 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// The last of the regions, which come with what they are given beside state and slices, is the body. `make` makes the
-    /// op, of regions and the numbers of values that are carried and gone along.
+    /// The last of the regions, which come with what they are given beside state and slices, is the body.
+    /// `make` makes the op, of regions and the numbers of values that are carried and gone along.
     fn simplify(
-        &self, b: &mut Builder, regions: Vec<(Graph, &[Value])>, make: &dyn Fn(Vec<Graph>, usize, usize) -> Op,
+        &self,
+        b: &mut Builder,
+        regions: Vec<(Graph, &[Value])>,
+        make: &dyn Fn(Vec<Graph>, usize, usize) -> Op,
     ) -> Result<Vec<Option<Value>>> {
         let carried = self.init.len();
         let body = &regions.last().expect("a loop has a body").0;
@@ -119,7 +129,8 @@ impl Loop<'_> {
             (0..carried).for_each(|j| kept[j] |= reads[j]);
         }
         let reads = loop {
-            let outputs: Vec<usize> = (0..carried).filter(|&j| kept[j]).chain(stacked.iter().copied()).collect();
+            let outputs: Vec<usize> =
+                (0..carried).filter(|&j| kept[j]).chain(stacked.iter().copied()).collect();
             let reads = body.reads(&outputs);
             if (0..carried).all(|j| kept[j] || !reads[j]) {
                 break reads;
@@ -168,14 +179,15 @@ fn is_cheap(op: &Op) -> bool {
     matches!(op, Op::Fill(_) | Op::Iota(_) | Op::BroadcastInDim(_))
 }
 
-/// For each value, whether it is a transpose that only products read: they read the matrix where it lies, so that another
-/// copy of it, made before the loop, would only be more to read.
+/// For each value, whether it is a transpose that only products read: they read the matrix where it lies, so
+/// that another copy of it, made before the loop, would only be more to read.
 fn read_as_they_lie(graph: &Graph) -> Vec<bool> {
     let mut is: Vec<bool> = graph.values().map(|_| false).collect();
     for node in graph.nodes().iter().filter(|node| matches!(node.op, Op::Transpose(_))) {
         is[node.results[0].index()] = true;
     }
-    let read_otherwise = graph.nodes().iter().filter(|node| !matches!(node.op, Op::DotGeneral(_))).flat_map(|n| &n.operands);
+    let read_otherwise =
+        graph.nodes().iter().filter(|node| !matches!(node.op, Op::DotGeneral(_))).flat_map(|n| &n.operands);
     read_otherwise.chain(graph.outputs()).for_each(|v| is[v.index()] = false);
     is
 }
@@ -201,7 +213,9 @@ impl Part {
     /// For each input, whether these outputs, or what prints, are made of it.
     fn reads(&self, outputs: &[usize]) -> Vec<bool> {
         let mut wanted: Vec<Value> = outputs.iter().map(|&k| self.graph.outputs()[k]).collect();
-        wanted.extend(self.graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| &node.operands));
+        wanted.extend(
+            self.graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| &node.operands),
+        );
         let (mut read, mut seen) = (vec![false; self.fixed.len()], vec![false; self.constant.len()]);
         while let Some(v) = wanted.pop() {
             if self.constant[v.index()] || std::mem::replace(&mut seen[v.index()], true) {
@@ -216,8 +230,8 @@ impl Part {
         read
     }
 
-    /// The region with these of its inputs and outputs. What it needs of the outside beside them becomes further inputs,
-    /// whose values are returned too.
+    /// The region with these of its inputs and outputs. What it needs of the outside beside them becomes
+    /// further inputs, whose values are returned too.
     fn rebuilt(&self, b: &mut Builder, inputs: &[usize], outputs: &[usize]) -> Result<(Graph, Vec<Value>)> {
         let graph = &self.graph;
         let outputs: Vec<Value> = outputs.iter().map(|&k| graph.outputs()[k]).collect();
@@ -226,7 +240,8 @@ impl Part {
         let (mut inside, mut outside) = (table(false, count), table(false, count));
         outputs.iter().for_each(|v| inside[v.index()] = true);
         let turned = read_as_they_lie(graph);
-        let made_outside = |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op) && !turned[v.index()];
+        let made_outside =
+            |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op) && !turned[v.index()];
         for node in graph.nodes().iter().rev() {
             let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
             if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, node.results[0]) {
@@ -339,7 +354,11 @@ mod tests {
     fn names(graph: &Graph) -> Vec<String> {
         let name = |op: &Op| {
             let inner: Vec<String> = op.regions().iter().map(|(_, region)| names(region).join(" ")).collect();
-            if inner.is_empty() { op.name().to_string() } else { format!("{}[{}]", op.name(), inner.join(" | ")) }
+            if inner.is_empty() {
+                op.name().to_string()
+            } else {
+                format!("{}[{}]", op.name(), inner.join(" | "))
+            }
         };
         graph.nodes().iter().map(|node| name(&node.op)).collect()
     }

@@ -6,7 +6,11 @@ use anvil_core::ops::Graph;
 use anvil_core::tensor::{Aval, Layout, View};
 
 /// The program's text, with the numbers of the constants that are arguments.
-pub fn text(graph: &Graph, constants: &[&[u8]], options: &Options) -> anvil_core::error::Result<(String, Vec<usize>)> {
+pub fn text(
+    graph: &Graph,
+    constants: &[&[u8]],
+    options: &Options,
+) -> anvil_core::error::Result<(String, Vec<usize>)> {
     let avals: Vec<&Aval> = graph.constants().iter().map(|&v| graph.aval(v)).collect();
     let layouts: Vec<Layout> = avals.iter().map(|aval| Layout::dense(&aval.shape)).collect();
     let views: Vec<View> = avals

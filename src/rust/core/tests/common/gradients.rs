@@ -1,8 +1,8 @@
 //! Derivatives held against central differences: what the tests of the rules share.
 //!
-//! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is held against
-//! `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose gradient needs the rules of
-//! what the rules made.
+//! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is
+//! held against `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose
+//! gradient needs the rules of what the rules made.
 #![allow(dead_code)] // each test file uses a part
 
 use crate::common::Rng;
@@ -21,7 +21,8 @@ use anvil_core::tensor::{Aval, Literal};
 /// A function of tensors, as nodes.
 pub type Program<'a> = dyn Fn(&mut Builder, &[Value]) -> Value + 'a;
 
-/// Step of the differences. Their error is about `h^2` of the third derivative, plus `1e-16 / h` of the value.
+/// Step of the differences. Their error is about `h^2` of the third derivative, plus `1e-16 / h` of the
+/// value.
 pub const STEP: f64 = 1e-5;
 /// Both errors, for derivatives of up to a few hundred.
 pub const TOLERANCE: f64 = 2e-6;
@@ -43,7 +44,8 @@ pub fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
     op(b, "reduce_sum", &[product], &all)
 }
 
-/// Fixed numbers of some dtype in column-major order: joined one by one, since a graph has no other way to hold them.
+/// Fixed numbers of some dtype in column-major order: joined one by one, since a graph has no other way to
+/// hold them.
 pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape) -> Value {
     let flat = if numbers.is_empty() {
         let shape = Attrs::new().with("shape", self::numbers(&[0]));
@@ -51,10 +53,13 @@ pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape)
         op(b, "broadcast_in_dim", &[zero], &shape)
     } else {
         let one = Attrs::new().with("shape", self::numbers(&[1]));
-        let parts: Vec<Value> = numbers.iter().map(|&x| {
-            let x = b.literal(x, false);
-            op(b, "broadcast_in_dim", &[x], &one)
-        }).collect();
+        let parts: Vec<Value> = numbers
+            .iter()
+            .map(|&x| {
+                let x = b.literal(x, false);
+                op(b, "broadcast_in_dim", &[x], &one)
+            })
+            .collect();
         op(b, "concatenate", &parts, &Attrs::new().with("dimension", self::numbers(&[1])))
     };
     let shape = Attrs::new().with("shape", self::numbers(shape)).with("order", Attr::Text("column".into()));
@@ -68,7 +73,12 @@ pub fn constant(b: &mut Builder, x: &[f64], shape: &Shape) -> Value {
 
 /// Fixed numbers in i32.
 pub fn integers(b: &mut Builder, x: &[i32], shape: &[usize]) -> Value {
-    fixed(b, &x.iter().map(|&x| Literal::new(x)).collect::<Vec<_>>(), Literal::new(0i32), &Shape::try_new(shape.to_vec()).unwrap())
+    fixed(
+        b,
+        &x.iter().map(|&x| Literal::new(x)).collect::<Vec<_>>(),
+        Literal::new(0i32),
+        &Shape::try_new(shape.to_vec()).unwrap(),
+    )
 }
 
 pub fn numbers(x: &[usize]) -> Attr {
@@ -124,16 +134,24 @@ pub fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// Holds the gradient of a graph of one number to differences along a random direction.
 pub fn agrees(what: &str, graph: &Graph, shapes: &[Shape], x: &[Vec<f64>], rng: &mut Rng) -> Graph {
     let gradients = gradient(graph, shapes).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let direction: Vec<Vec<f64>> = x.iter().map(|x| x.iter().map(|_| uniform(rng, [-1.0, 1.0])).collect()).collect();
+    let direction: Vec<Vec<f64>> =
+        x.iter().map(|x| x.iter().map(|_| uniform(rng, [-1.0, 1.0])).collect()).collect();
     let moved = |h: f64| {
-        let x: Vec<Vec<f64>> =
-            x.iter().zip(&direction).map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect()).collect();
+        let x: Vec<Vec<f64>> = x
+            .iter()
+            .zip(&direction)
+            .map(|(x, v)| x.iter().zip(v).map(|(x, v)| x + h * v).collect())
+            .collect();
         run(graph, &x)[0][0]
     };
     let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
-    let got: f64 = run(&gradients, x).iter().flatten().zip(direction.iter().flatten()).map(|(g, v)| g * v).sum();
+    let got: f64 =
+        run(&gradients, x).iter().flatten().zip(direction.iter().flatten()).map(|(g, v)| g * v).sum();
     let size = expected.abs().max(1.0);
-    assert!((got - expected).abs() <= TOLERANCE * size, "{what}: gradient {got}, differences {expected} at {x:?}");
+    assert!(
+        (got - expected).abs() <= TOLERANCE * size,
+        "{what}: gradient {got}, differences {expected} at {x:?}"
+    );
     gradients
 }
 
@@ -150,4 +168,3 @@ pub fn check(what: &str, program: &Program, shapes: &[Shape], domains: &[[f64; 2
         agrees(&format!("{what}, second order"), &weighed(&gradients, shapes, 11 + round), shapes, &x, rng);
     }
 }
-

@@ -4,7 +4,9 @@ use super::Rng;
 use anvil_core::dtype::DType;
 use anvil_core::graph::{Def, Value};
 use anvil_core::kernels::fold::Fold;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Region, Scan, Transpose, Unary};
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Region, Scan, Transpose, Unary,
+};
 use anvil_core::shape::Axis;
 use anvil_core::tensor::Aval;
 
@@ -24,25 +26,32 @@ fn along(b: &mut Builder, fold: Fold, axis: usize, x: Value, n: usize) -> Value 
     b.node1(Op::BroadcastInDim(back), &[reduced.expect("a matrix")]).expect("a vector of its size")
 }
 
-/// Elementwise chains, transposes, products, reductions along either dimension, and loops, on `n` rows and columns.
-/// Products read transposed and repeated values only if `views`.
+/// Elementwise chains, transposes, products, reductions along either dimension, and loops, on `n` rows and
+/// columns. Products read transposed and repeated values only if `views`.
 pub fn program(rng: &mut Rng, nodes: usize, n: usize, views: bool) -> Graph {
     let mut b = Builder::default();
     let mut values = vec![b.input(matrix(n)), b.input(matrix(n))];
     for _ in 0..nodes {
         let (x, y) = (*rng.choose(&values), *rng.choose(&values));
         values.push(match rng.below(8) {
-            0 => b.node1(Op::Unary(*rng.choose(&[Unary::tanh, Unary::exp, Unary::negate, Unary::lgamma])), &[x]).expect("a matrix"),
+            0 => b
+                .node1(Op::Unary(*rng.choose(&[Unary::tanh, Unary::exp, Unary::negate, Unary::lgamma])), &[x])
+                .expect("a matrix"),
             1 | 2 => binary(&mut b, *rng.choose(&[Binary::add, Binary::sub, Binary::mul, Binary::div]), x, y),
-            3 => b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).expect("a matrix"),
+            3 => b
+                .node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x])
+                .expect("a matrix"),
             4 => {
                 let is_view = |v: &Value| match b.graph().def(*v) {
-                    Def::Result(node, _) => matches!(b.graph().nodes()[node].op, Op::Transpose(_) | Op::BroadcastInDim(_)),
+                    Def::Result(node, _) => {
+                        matches!(b.graph().nodes()[node].op, Op::Transpose(_) | Op::BroadcastInDim(_))
+                    }
                     _ => false,
                 };
                 let dense: Vec<Value> = values.iter().copied().filter(|v| views || !is_view(v)).collect();
                 let (x, y) = (*rng.choose(&dense), *rng.choose(&dense));
-                let product = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
+                let product =
+                    DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
                 b.node1(Op::DotGeneral(product), &[x, y]).expect("square matrices")
             }
             5 | 6 => along(&mut b, *rng.choose(&[Fold::Sum, Fold::Max, Fold::Squares]), rng.below(2), x, n),

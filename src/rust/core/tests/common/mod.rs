@@ -136,8 +136,8 @@ pub fn first_difference(dtype: DType, x: &[u8], y: &[u8]) -> Option<String> {
     differing.next().map(|(i, (x, y))| format!("element {i} of {dtype}: {x:02x?} is not {y:02x?}"))
 }
 
-/// Runs a program as a whole, and node by node; returns how they differ. `donated` inputs are given away. A panic is a
-/// disagreement too, so that the program is shown.
+/// Runs a program as a whole, and node by node; returns how they differ. `donated` inputs are given away. A
+/// panic is a disagreement too, so that the program is shown.
 pub fn disagreement(
     graph: &Graph,
     inputs: &[AlignedBytes],
@@ -226,7 +226,11 @@ pub fn asking<T>(ask: impl FnMut(usize) -> bool + 'static, body: impl FnOnce() -
 }
 
 /// As [`asking`], when so many elements were reported.
-pub fn asking_every<T>(every: usize, ask: impl FnMut(usize) -> bool + 'static, body: impl FnOnce() -> T) -> Option<T> {
+pub fn asking_every<T>(
+    every: usize,
+    ask: impl FnMut(usize) -> bool + 'static,
+    body: impl FnOnce() -> T,
+) -> Option<T> {
     ASK.set(Some(Box::new(ask)));
     let ask = |done: usize| {
         // Not borrowed meanwhile: it may run what asks again.

@@ -57,32 +57,49 @@ pub fn elementwise() -> Vec<(Op, usize)> {
     ops
 }
 
-/// Ops that move elements or make them of nothing, with the types of their operands but for the dtype, which is `d`.
+/// Ops that move elements or make them of nothing, with the types of their operands but for the dtype, which
+/// is `d`.
 fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     let i32s = |x: &[usize]| aval(DType::I32, x);
     let mut all: Vec<(Op, Vec<Aval>)> = vec![
-        (Op::Ternary(Ternary::Select), vec![aval(DType::I1, &[elements]), aval(d, &[elements]), aval(d, &[elements])]),
+        (
+            Op::Ternary(Ternary::Select),
+            vec![aval(DType::I1, &[elements]), aval(d, &[elements]), aval(d, &[elements])],
+        ),
         (Op::Transpose(Transpose { permutation: dims(&[2, 0, 1]) }), vec![aval(d, &[2, 3, 4])]),
-        (Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: dims(&[2, 0]) }), vec![aval(d, &[3, 1])]),
-        (Op::Concatenate(Concatenate { axis: Axis(1) }), vec![aval(d, &[2, 3]), aval(d, &[2, 0]), aval(d, &[2, 2])]),
+        (
+            Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: dims(&[2, 0]) }),
+            vec![aval(d, &[3, 1])],
+        ),
+        (
+            Op::Concatenate(Concatenate { axis: Axis(1) }),
+            vec![aval(d, &[2, 3]), aval(d, &[2, 0]), aval(d, &[2, 2])],
+        ),
         (
             Op::StaticSlice(StaticSlice { start: vec![1, 0], limit: vec![4, 5], stride: vec![2, 3] }),
             vec![aval(d, &[4, 5])],
         ),
         (Op::Reverse(Reverse { axes: dims(&[1]) }), vec![aval(d, &[3, 4])]),
         (Op::Reverse(Reverse { axes: vec![] }), vec![aval(d, &[3])]),
-        (Op::Pad(Pad { low: vec![-1, 2], high: vec![2, -1], interior: vec![1, 0] }), vec![aval(d, &[3, 4]), aval(d, &[])]),
+        (
+            Op::Pad(Pad { low: vec![-1, 2], high: vec![2, -1], interior: vec![1, 0] }),
+            vec![aval(d, &[3, 4]), aval(d, &[])],
+        ),
         (Op::Pad(Pad { low: vec![1], high: vec![1], interior: vec![3] }), vec![aval(d, &[0]), aval(d, &[])]),
     ];
     for order in [Order::Row, Order::Column] {
-        for (from, to) in [(&[2, 3, 4][..], &[4, 6][..]), (&[6], &[1, 6]), (&[0, 2], &[3, 0]), (&[1, 1], &[])] {
+        for (from, to) in [(&[2, 3, 4][..], &[4, 6][..]), (&[6], &[1, 6]), (&[0, 2], &[3, 0]), (&[1, 1], &[])]
+        {
             all.push((Op::Reshape(Reshape { shape: shape(to), order }), vec![aval(d, from)]));
         }
     }
     for index in [DType::I8, DType::I32, DType::UI64, DType::I64, DType::UI8] {
         let i = || aval(index, &[]);
         all.push((Op::DynamicSlice(DynamicSlice { sizes: vec![2, 3] }), vec![aval(d, &[4, 300]), i(), i()]));
-        all.push((Op::DynamicUpdateSlice(DynamicUpdateSlice), vec![aval(d, &[4, 300]), aval(d, &[2, 3]), i(), i()]));
+        all.push((
+            Op::DynamicUpdateSlice(DynamicUpdateSlice),
+            vec![aval(d, &[4, 300]), aval(d, &[2, 3]), i(), i()],
+        ));
         let windows = Windows {
             window_dims: dims(&[1]),
             dropped: dims(&[0]),
@@ -93,11 +110,20 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         };
         let gather = Gather { windows: windows.clone(), slice_sizes: vec![1, 3], indices_are_sorted: false };
         all.push((Op::Gather(gather), vec![aval(d, &[4, 6]), aval(index, &[7, 2])]));
-        for update in [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)] {
-            let scatter =
-                Scatter { windows: windows.clone(), update, indices_are_sorted: false, unique_indices: false };
+        for update in
+            [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)]
+        {
+            let scatter = Scatter {
+                windows: windows.clone(),
+                update,
+                indices_are_sorted: false,
+                unique_indices: false,
+            };
             for sizes in [[4, 6], [0, 6]] {
-                all.push((Op::Scatter(scatter.clone()), vec![aval(d, &sizes), aval(index, &[9, 2]), aval(d, &[9, 3])]));
+                all.push((
+                    Op::Scatter(scatter.clone()),
+                    vec![aval(d, &sizes), aval(index, &[9, 2]), aval(d, &[9, 3])],
+                ));
             }
         }
     }
@@ -109,11 +135,20 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         index_map: dims(&[2, 1]),
         index_vector_dim: Axis(3),
     };
-    let gather = Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
+    let gather =
+        Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
     all.push((Op::Gather(gather), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2])]));
     let update = Update::With(Binary::add);
-    let scatter = Scatter { windows: batched, update: update.clone(), indices_are_sorted: false, unique_indices: false };
-    all.push((Op::Scatter(scatter), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2]), aval(d, &[2, 2, 3, 2, 2])]));
+    let scatter = Scatter {
+        windows: batched,
+        update: update.clone(),
+        indices_are_sorted: false,
+        unique_indices: false,
+    };
+    all.push((
+        Op::Scatter(scatter),
+        vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2]), aval(d, &[2, 2, 3, 2, 2])],
+    ));
     // Several updates of one value, at no position.
     let nowhere = Windows {
         window_dims: vec![],
@@ -133,10 +168,19 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         }
     }
     let dots = [
-        (DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching: [vec![], vec![]] }, [&[3, 4][..], &[4, 2]]),
-        (DotGeneral { contracting: [dims(&[2]), dims(&[0])], batching: [dims(&[0]), dims(&[2])] }, [&[2, 3, 4], &[4, 5, 2]]),
+        (
+            DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching: [vec![], vec![]] },
+            [&[3, 4][..], &[4, 2]],
+        ),
+        (
+            DotGeneral { contracting: [dims(&[2]), dims(&[0])], batching: [dims(&[0]), dims(&[2])] },
+            [&[2, 3, 4], &[4, 5, 2]],
+        ),
         (DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]] }, [&[3], &[2]]),
-        (DotGeneral { contracting: [dims(&[0]), dims(&[0])], batching: [vec![], vec![]] }, [&[0, 3], &[0, 2]]),
+        (
+            DotGeneral { contracting: [dims(&[0]), dims(&[0])], batching: [vec![], vec![]] },
+            [&[0, 3], &[0, 2]],
+        ),
     ];
     all.extend(dots.map(|(dot, [l, r])| (Op::DotGeneral(dot), vec![aval(d, l), aval(d, r)])));
     for &dtype in DType::ALL {
@@ -150,15 +194,40 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
 /// Ops of no operands, and random bits.
 fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all = vec![];
-    for (value, to) in [(Literal::new(1.5f64), &[2, 3][..]), (Literal::new(f64::NAN), &[]), (Literal::new(-7i32), &[0, 2])] {
-        all.push((Op::Fill(Fill { value: value.convert(dtype), shape: shape(to), ambiguous: false }), vec![]));
+    for (value, to) in
+        [(Literal::new(1.5f64), &[2, 3][..]), (Literal::new(f64::NAN), &[]), (Literal::new(-7i32), &[0, 2])]
+    {
+        all.push((
+            Op::Fill(Fill { value: value.convert(dtype), shape: shape(to), ambiguous: false }),
+            vec![],
+        ));
     }
-    for (to, axis, start) in [(&[4, 3][..], 0, 0), (&[2, 5], 1, 3), (&[7], 0, -4), (&[200], 0, -100), (&[0], 0, 5), (&[300], 0, 60_000)] {
+    for (to, axis, start) in [
+        (&[4, 3][..], 0, 0),
+        (&[2, 5], 1, 3),
+        (&[7], 0, -4),
+        (&[200], 0, -100),
+        (&[0], 0, 5),
+        (&[300], 0, 60_000),
+    ] {
         let iota = Iota { axis: Axis(axis), dtype, shape: shape(to), start, ambiguous: false };
         all.push((Op::Iota(iota), vec![]));
     }
     for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
-        for to in [&[][..], &[1], &[5], &[6], &[2, 3], &[3, 3], &[3, 1, 4], &[5, 7, 3], &[0, 2], &[1, 8], &[9, 2, 5], &[257]] {
+        for to in [
+            &[][..],
+            &[1],
+            &[5],
+            &[6],
+            &[2, 3],
+            &[3, 3],
+            &[3, 1, 4],
+            &[5, 7, 3],
+            &[0, 2],
+            &[1, 8],
+            &[9, 2, 5],
+            &[257],
+        ] {
             let bits = RngBits { algorithm, dtype, shape: shape(to), with_state: true };
             all.push((Op::RngBits(bits), vec![aval(DType::UI64, &[2])]));
         }
@@ -173,10 +242,11 @@ fn region(types: &[Aval], body: &dyn Fn(&mut Builder, &[Value]) -> Vec<Value>) -
     Arc::new(b.finish(outputs))
 }
 
-/// Scatters by functions: a formula, one that uses a value from around it, one with a loop. Windows are dropped, batched, at
-/// no position.
+/// Scatters by functions: a formula, one that uses a value from around it, one with a loop. Windows are
+/// dropped, batched, at no position.
 fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
-    let add = |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
+    let add =
+        |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
     let (one, line) = (aval(d, &[]), aval(d, &[3]));
     let formula = region(&[one.clone(), one.clone()], &|b, v| {
         let sum = add(b, v[0], v[1]);
@@ -188,21 +258,30 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
     });
     let step = region(&[one.clone(), one.clone()], &|b, v| vec![add(b, v[0], v[1])]);
     let repeated = region(&[one.clone(), one.clone(), line.clone()], &|b, v| {
-        let scan = Scan { body: step.clone(), carried: 1, sliced: 1, length: 3, reverse: false, checkpoint: false };
+        let scan =
+            Scan { body: step.clone(), carried: 1, sliced: 1, length: 3, reverse: false, checkpoint: false };
         let sum = add(b, v[0], v[1]);
         b.node(Op::Scan(scan), &[sum, v[2]]).expect("a scan of sums")
     });
-    let windows = |window: &[usize], dropped: &[usize], batching: [&[usize]; 2], map: &[usize], vector: usize| Windows {
-        window_dims: dims(window),
-        dropped: dims(dropped),
-        batching: dims(batching[0]),
-        index_batching: dims(batching[1]),
-        index_map: dims(map),
-        index_vector_dim: Axis(vector),
-    };
+    let windows =
+        |window: &[usize], dropped: &[usize], batching: [&[usize]; 2], map: &[usize], vector: usize| {
+            Windows {
+                window_dims: dims(window),
+                dropped: dims(dropped),
+                batching: dims(batching[0]),
+                index_batching: dims(batching[1]),
+                index_map: dims(map),
+                index_vector_dim: Axis(vector),
+            }
+        };
     let places = [
         (windows(&[1], &[0], [&[], &[]], &[0, 1], 1), aval(d, &[4, 6]), &[9, 2][..], aval(d, &[9, 3])),
-        (windows(&[3, 4], &[1], [&[0], &[1]], &[2, 1], 3), aval(d, &[2, 3, 4, 2]), &[2, 2, 3, 2], aval(d, &[2, 2, 3, 2, 2])),
+        (
+            windows(&[3, 4], &[1], [&[0], &[1]], &[2, 1], 3),
+            aval(d, &[2, 3, 4, 2]),
+            &[2, 2, 3, 2],
+            aval(d, &[2, 2, 3, 2, 2]),
+        ),
         (windows(&[], &[0], [&[], &[]], &[0], 1), aval(d, &[5]), &[4], aval(d, &[4])),
         (windows(&[], &[], [&[], &[]], &[], 1), one.clone(), &[3, 0], aval(d, &[3])),
         (windows(&[1], &[], [&[], &[]], &[0], 1), aval(d, &[0]), &[2, 1], aval(d, &[2, 0])),
@@ -213,7 +292,8 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
             for index in [DType::I8, DType::I32, DType::UI64] {
                 let update_by = Update::By(function.clone());
                 let windows = windows.clone();
-                let op = Scatter { windows, update: update_by, indices_are_sorted: false, unique_indices: false };
+                let op =
+                    Scatter { windows, update: update_by, indices_are_sorted: false, unique_indices: false };
                 let types = [x.clone(), aval(index, indices), update.clone()];
                 all.push((Op::Scatter(op), types.into_iter().chain(captured.cloned()).collect()));
             }
@@ -225,7 +305,8 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
 /// Branches and loops: a value is doubled, or summed along a dimension.
 fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let (x, count, flag) = (aval(d, &[3]), aval(DType::I32, &[]), aval(DType::I1, &[]));
-    let add = |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
+    let add =
+        |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
     let double = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
     let same = region(&[x.clone()], &|_, v| vec![v[0]]);
     let mut all = vec![(Op::If(If { branches: [double.clone(), same] }), vec![flag, x.clone(), x.clone()])];

@@ -32,12 +32,13 @@ pub enum Bound {
     Ulps(f64),
     /// As sums and products of the same terms in another order.
     Order,
-    /// By any amount: rounding errors of a function that is applied again and again, in an order that is left open.
+    /// By any amount: rounding errors of a function that is applied again and again, in an order that is left
+    /// open.
     Open,
 }
 
-/// What XLA's own functions may err by. It states no bounds; the largest error that was measured is that of `erf` on
-/// f32, 6.7 units.
+/// What XLA's own functions may err by. It states no bounds; the largest error that was measured is that of
+/// `erf` on f32, 6.7 units.
 const XLA: f64 = 7.0;
 /// As [`XLA`], of complex numbers: those have formulas of several functions, of which errors add up.
 const XLA_COMPLEX: f64 = 16.0;
@@ -45,10 +46,11 @@ const XLA_COMPLEX: f64 = 16.0;
 /// The bound of an op on floats: that of its row, and that of XLA; all else is exact.
 pub fn bound(op: &Op, complex: bool) -> Bound {
     match op {
-        // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm, up to 700 each.
+        // exp(w log z): what the logarithm is rounded by is multiplied with w and the logarithm, up to 700
+        // each.
         Op::Binary(Binary::pow) if complex => Bound::Ulps(700.0),
-        // XLA: exp(lgamma(n + 1)) times a zeta function, whose rounding, twice, grows with what is in the exponential,
-        // up to 700.
+        // XLA: exp(lgamma(n + 1)) times a zeta function, whose rounding, twice, grows with what is in the
+        // exponential, up to 700.
         Op::Binary(Binary::polygamma) => Bound::Ulps(op.row().ulps + 1400.0),
         Op::Unary(_) | Op::Binary(_) if complex => Bound::Ulps(op.row().ulps + XLA_COMPLEX),
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(op.row().ulps + XLA),
@@ -57,7 +59,11 @@ pub fn bound(op: &Op, complex: bool) -> Bound {
         Op::Scatter(s) => match &s.update {
             Update::Replace => Bound::Exact,
             Update::With(_) => Bound::Order,
-            Update::By(region) if region.nodes().iter().all(|node| bound(&node.op, complex) == Bound::Exact) => Bound::Exact,
+            Update::By(region)
+                if region.nodes().iter().all(|node| bound(&node.op, complex) == Bound::Exact) =>
+            {
+                Bound::Exact
+            }
             Update::By(_) => Bound::Open,
         },
         _ => Bound::Exact,
@@ -87,7 +93,8 @@ fn format(dtype: DType) -> (i32, i32) {
 /// Distance of neighbours of a finite number, or of the largest ones.
 pub fn ulp(dtype: DType, x: f64) -> f64 {
     let (bits, lowest) = format(dtype);
-    let exponent = if x == 0.0 || !x.is_finite() { lowest } else { (x.abs().log2().floor() as i32).max(lowest) };
+    let exponent =
+        if x == 0.0 || !x.is_finite() { lowest } else { (x.abs().log2().floor() as i32).max(lowest) };
     2f64.powi(exponent - bits + 1)
 }
 
@@ -147,15 +154,17 @@ fn magnitude((aval, x): &Typed) -> (Aval, Vec<u8>) {
 fn without_mean(op: &Op, x: Vec<(Aval, Vec<u8>)>) -> (Op, Vec<(Aval, Vec<u8>)>) {
     match op {
         Op::Reduction(r) if r.fold == Fold::Squares => {
-            let square = |(aval, x): &(Aval, Vec<u8>)| evaluate(&Op::Binary(Binary::mul), &[(aval, x), (aval, x)]).remove(0);
+            let square = |(aval, x): &(Aval, Vec<u8>)| {
+                evaluate(&Op::Binary(Binary::mul), &[(aval, x), (aval, x)]).remove(0)
+            };
             (Op::Reduction(Reduction { fold: Fold::Sum, ..r.clone() }), x.iter().map(square).collect())
         }
         op => (op.clone(), x),
     }
 }
 
-/// What XLA gave, but for places of a scatter that several updates meet where their order matters: StableHLO leaves it
-/// open (`scatter`), XLA goes by rows of the updates and anvil by columns, as R does.
+/// What XLA gave, but for places of a scatter that several updates meet where their order matters: StableHLO
+/// leaves it open (`scatter`), XLA goes by rows of the updates and anvil by columns, as R does.
 fn without_open(op: &Op, operands: &[Typed], want: &[u8], got: &[u8]) -> Vec<u8> {
     let mut got = got.to_vec();
     let Op::Scatter(scatter) = op else { return got };
@@ -181,7 +190,13 @@ fn without_open(op: &Op, operands: &[Typed], want: &[u8], got: &[u8]) -> Vec<u8>
 
 /// How two results of a node differ, if by more than they may; `worst` is told the units of those that may.
 pub fn difference(
-    op: &Op, operands: &[Typed], (aval, want): Typed, got: &[u8], result: usize, bound: Bound, worst: &mut f64,
+    op: &Op,
+    operands: &[Typed],
+    (aval, want): Typed,
+    got: &[u8],
+    result: usize,
+    bound: Bound,
+    worst: &mut f64,
 ) -> Option<String> {
     if bound == Bound::Open {
         return None;
@@ -211,7 +226,9 @@ pub fn difference(
         if is_known(op, &Pair { dtype: aval.dtype, sums: order.is_some(), of_complex, anvil, xla }) {
             continue;
         }
-        let of_pair = |v: &[f64]| v[i / parts * parts..][..parts].iter().filter(|x| x.is_finite()).fold(0f64, |m, x| m.max(x.abs()));
+        let of_pair = |v: &[f64]| {
+            v[i / parts * parts..][..parts].iter().filter(|x| x.is_finite()).fold(0f64, |m, x| m.max(x.abs()))
+        };
         let unit = match &order {
             _ if bound == Bound::Exact => 0.0,
             None => ulp(part, of_pair(&all.0)),
@@ -229,7 +246,11 @@ pub fn difference(
         if distance <= allowed {
             *worst = worst.max(distance);
         } else if bound == Bound::Exact || !overflows(part, x, y, allowed) {
-            return Some(format!("element {} of {}: anvil {x:e}, XLA {y:e}, {distance:.1} units", i / parts, aval));
+            return Some(format!(
+                "element {} of {}: anvil {x:e}, XLA {y:e}, {distance:.1} units",
+                i / parts,
+                aval
+            ));
         }
     }
     None

@@ -1,5 +1,5 @@
-//! The one list of differences between anvil and XLA that are nobody's mistake: what differs, why, and who says so. All
-//! versions are those of jaxlib 0.10.2, on a CPU.
+//! The one list of differences between anvil and XLA that are nobody's mistake: what differs, why, and who
+//! says so. All versions are those of jaxlib 0.10.2, on a CPU.
 #![allow(dead_code)] // each test file uses a part
 
 use super::compare::{is_subnormal, Typed};
@@ -137,7 +137,9 @@ pub fn is_known(op: &Op, pair: &Pair) -> bool {
 
 /// What was met, a line for each.
 pub fn summary() -> String {
-    let line = |(known, met): (&Known, &AtomicUsize)| format!("{:>7} elements: {}\n", met.load(Ordering::Relaxed), known.why);
+    let line = |(known, met): (&Known, &AtomicUsize)| {
+        format!("{:>7} elements: {}\n", met.load(Ordering::Relaxed), known.why)
+    };
     ELEMENTS.iter().zip(&MET).map(line).collect()
 }
 
@@ -145,7 +147,12 @@ pub fn summary() -> String {
 pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
     let moves = matches!(
         op,
-        Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) | Op::Concatenate(_) | Op::StaticSlice(_) | Op::Reverse(_)
+        Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::BroadcastInDim(_)
+            | Op::Concatenate(_)
+            | Op::StaticSlice(_)
+            | Op::Reverse(_)
     );
     let subnormal = |(aval, x): &Typed| {
         super::compare::is_inexact(aval.dtype)
@@ -156,6 +163,7 @@ pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
 
 /// Whether a program is not for XLA: one that prints, which functions of scatters do, has no spelling.
 pub fn is_beyond(graph: &Graph) -> bool {
-    let beyond = |op: &Op| matches!(op, Op::Print(_)) || op.regions().iter().any(|(_, region)| is_beyond(region));
+    let beyond =
+        |op: &Op| matches!(op, Op::Print(_)) || op.regions().iter().any(|(_, region)| is_beyond(region));
     graph.nodes().iter().any(|node| beyond(&node.op))
 }

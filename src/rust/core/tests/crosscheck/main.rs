@@ -1,8 +1,9 @@
 //! anvil and XLA on the same programs: `make crosscheck`.
 //!
-//! A random program runs in XLA with all of its values as results. Each node is then held to what the reference makes of
-//! *XLA's* values of its operands, so that errors do not add up and every op is judged by itself: equal bits where no
-//! rounding is left open, and within a stated number of units in the last place elsewhere.
+//! A random program runs in XLA with all of its values as results. Each node is then held to what the
+//! reference makes of *XLA's* values of its operands, so that errors do not add up and every op is judged by
+//! itself: equal bits where no rounding is left open, and within a stated number of units in the last place
+//! elsewhere.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,11 +12,11 @@ mod compare;
 mod grid;
 mod known;
 mod rcode;
-mod xla;
 #[path = "../common/rows.rs"]
 mod row_programs;
 #[path = "../writer/mod.rs"]
 mod writer;
+mod xla;
 
 use anvil_core::autodiff::{is_differentiable, Tape};
 use anvil_core::graph::{Def, Node, Value};
@@ -30,13 +31,51 @@ use std::sync::Mutex;
 use writer::{without_constants, Writer};
 use xla::Xla;
 
-/// Ops of regions: a loop is compared as a whole, so what it runs must not round differently. Nor may XLA simplify it to
-/// what is not the same, as it does products with booleans (`known::ELEMENTS`).
+/// Ops of regions: a loop is compared as a whole, so what it runs must not round differently. Nor may XLA
+/// simplify it to what is not the same, as it does products with booleans (`known::ELEMENTS`).
 const EXACT: &[&str] = &[
-    "negate", "sign", "not", "add", "sub", "max", "min", "and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge",
-    "select", "clamp", "convert", "reshape", "transpose", "broadcast_in_dim", "concatenate", "static_slice", "reverse", "pad",
-    "dynamic_slice", "dynamic_update_slice", "gather", "fill", "iota", "reduce_max", "reduce_min", "reduce_any", "reduce_all",
-    "rng_bits", "split_state", "shift_left", "shift_right_logical", "shift_right_arithmetic", "is_finite", "promote",
+    "negate",
+    "sign",
+    "not",
+    "add",
+    "sub",
+    "max",
+    "min",
+    "and",
+    "or",
+    "xor",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "select",
+    "clamp",
+    "convert",
+    "reshape",
+    "transpose",
+    "broadcast_in_dim",
+    "concatenate",
+    "static_slice",
+    "reverse",
+    "pad",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "gather",
+    "fill",
+    "iota",
+    "reduce_max",
+    "reduce_min",
+    "reduce_any",
+    "reduce_all",
+    "rng_bits",
+    "split_state",
+    "shift_left",
+    "shift_right_logical",
+    "shift_right_arithmetic",
+    "is_finite",
+    "promote",
 ];
 
 /// Programs that differ and are printed.
@@ -44,11 +83,14 @@ const SHOWN: usize = 20;
 
 /// All ops that can leave, composed ones too, with their number of operands.
 fn names(exact: bool) -> Vec<(&'static str, usize)> {
-    let composed = ["promote", "broadcast", "matmul", "split_state", "runif", "rnorm", "rbinom", "sample_int"];
+    let composed =
+        ["promote", "broadcast", "matmul", "split_state", "runif", "rnorm", "rbinom", "sample_int"];
     let mut names: Vec<(&'static str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
     names.retain(|(name, _)| !["if", "while", "scan", "custom_gradient", "print"].contains(name));
     names.extend(composed.map(|name| (name, 1)));
-    for name in ["reshape", "transpose", "broadcast_in_dim", "concatenate", "convert", "matmul", "dot_general"] {
+    for name in
+        ["reshape", "transpose", "broadcast_in_dim", "concatenate", "convert", "matmul", "dot_general"]
+    {
         names.extend([(name, 1); 3]);
     }
     for name in ["static_slice", "reverse", "pad", "gather", "scatter"] {
@@ -100,7 +142,8 @@ impl Program {
         let graph = &self.graph;
         let mut wanted = BTreeSet::from([node]);
         for _ in 0..depth {
-            let operands: Vec<Value> = wanted.iter().flat_map(|&n| graph.nodes()[n].operands.clone()).collect();
+            let operands: Vec<Value> =
+                wanted.iter().flat_map(|&n| graph.nodes()[n].operands.clone()).collect();
             wanted.extend(operands.iter().filter_map(|&v| match graph.def(v) {
                 Def::Result(n, _) => Some(n),
                 _ => None,
@@ -110,15 +153,19 @@ impl Program {
         let (mut new, mut inputs, mut results) = (vec![None; values.len()], Vec::new(), Vec::new());
         for n in wanted {
             let node = &graph.nodes()[n];
-            let operands: Vec<Value> = node.operands.iter().map(|&v| {
-                *new[v.index()].get_or_insert_with(|| match graph.def(v) {
-                    Def::Literal(literal) => b.literal(literal, graph.aval(v).ambiguous),
-                    _ => {
-                        inputs.push(values[v.index()].clone());
-                        b.input(graph.aval(v).clone())
-                    }
+            let operands: Vec<Value> = node
+                .operands
+                .iter()
+                .map(|&v| {
+                    *new[v.index()].get_or_insert_with(|| match graph.def(v) {
+                        Def::Literal(literal) => b.literal(literal, graph.aval(v).ambiguous),
+                        _ => {
+                            inputs.push(values[v.index()].clone());
+                            b.input(graph.aval(v).clone())
+                        }
+                    })
                 })
-            }).collect();
+                .collect();
             let made = b.node(node.op.clone(), &operands).expect("it was made once");
             for (old, value) in node.results.iter().zip(made) {
                 new[old.index()] = Some(value);
@@ -152,7 +199,8 @@ fn all_results(graph: &Graph) -> Graph {
             Def::Literal(literal) => new[v.index()] = Some(b.literal(literal, graph.aval(v).ambiguous)),
             Def::Result(number, 0) => {
                 let node = &graph.nodes()[number];
-                let operands: Vec<Value> = node.operands.iter().map(|x| new[x.index()].expect("made before")).collect();
+                let operands: Vec<Value> =
+                    node.operands.iter().map(|x| new[x.index()].expect("made before")).collect();
                 let made = b.node(honest(&node.op), &operands).expect("it was made once");
                 for (old, value) in node.results.iter().zip(made) {
                     new[old.index()] = Some(value);
@@ -167,16 +215,21 @@ fn all_results(graph: &Graph) -> Graph {
 
 /// The graph with gradients of its first float output by all float inputs, if there are any.
 fn with_gradients(graph: &Graph) -> Option<Graph> {
-    let wrt: Vec<usize> =
-        (0..graph.inputs().len()).filter(|&i| is_differentiable(graph.aval(graph.inputs()[i]).dtype)).collect();
+    let wrt: Vec<usize> = (0..graph.inputs().len())
+        .filter(|&i| is_differentiable(graph.aval(graph.inputs()[i]).dtype))
+        .collect();
     let at = graph.outputs().iter().position(|&v| is_differentiable(graph.aval(v).dtype))?;
     let mut b = Builder::default();
     let inputs: Vec<Value> = graph.inputs().iter().map(|&v| b.input(graph.aval(v).clone())).collect();
     let tape = Tape::record(&mut b, graph, &inputs, &wrt).ok()?;
     let one = b.literal(Literal::new(1.0).convert(graph.aval(graph.outputs()[at]).dtype), false);
-    let op = anvil_core::ops::BroadcastInDim { shape: graph.aval(graph.outputs()[at]).shape.clone(), axes: vec![] };
+    let op = anvil_core::ops::BroadcastInDim {
+        shape: graph.aval(graph.outputs()[at]).shape.clone(),
+        axes: vec![],
+    };
     let one = b.node1(Op::BroadcastInDim(op), &[one]).ok()?;
-    let gradients: Vec<Option<Value>> = (0..graph.outputs().len()).map(|k| (k == at).then_some(one)).collect();
+    let gradients: Vec<Option<Value>> =
+        (0..graph.outputs().len()).map(|k| (k == at).then_some(one)).collect();
     let outputs = tape.pull(&mut b, &gradients, &wrt).ok()?;
     Some(b.finish(outputs))
 }
@@ -245,8 +298,8 @@ fn node_name(node: &Node<Op>) -> String {
     node.op.row().name.to_string()
 }
 
-/// A smaller program with the disagreement: the node on XLA's values of its operands, or if XLA gets these right alone, the
-/// node with as little as is needed of what makes them.
+/// A smaller program with the disagreement: the node on XLA's values of its operands, or if XLA gets these
+/// right alone, the node with as little as is needed of what makes them.
 fn shrink(program: &Program, found: &Disagreement, xla: &mut Xla) -> Program {
     let whole = || Program { graph: program.graph.clone(), inputs: program.inputs.clone() };
     let Ok(values) = values_in_xla(program, xla) else { return whole() };
@@ -262,7 +315,12 @@ fn shrink(program: &Program, found: &Disagreement, xla: &mut Xla) -> Program {
 fn report(seed: u64, program: &Program, xla: &mut Xla, found: &Disagreement) -> String {
     let small = shrink(program, found, xla);
     let name = node_name(&program.graph.nodes()[found.node]);
-    format!("program {seed}, `{name}`: {}\nIn R:\n{}\nThe graph:\n{}", found.what, rcode::program(&small), small.graph)
+    format!(
+        "program {seed}, `{name}`: {}\nIn R:\n{}\nThe graph:\n{}",
+        found.what,
+        rcode::program(&small),
+        small.graph
+    )
 }
 
 #[test]
@@ -314,7 +372,10 @@ fn random_programs_mean_the_same_to_xla() {
     }
     let nodes: usize = seen.values().map(|(n, _)| n).sum();
     println!("known differences:\n{}", known::summary());
-    println!("{count} programs from {first}, {nodes} nodes compared with jax {}, {reports} differ", version.into_inner().unwrap());
+    println!(
+        "{count} programs from {first}, {nodes} nodes compared with jax {}, {reports} differ",
+        version.into_inner().unwrap()
+    );
     assert_eq!(reports, 0, "of {count} programs differ");
 }
 
@@ -323,7 +384,10 @@ fn random_programs_mean_the_same_to_xla() {
 #[ignore = "writes tests/testdata/xla/values.csv: make crosscheck-values"]
 fn write_values() {
     let mut xla = Xla::start(&std::env::var("ANVIL_PYTHON").expect("ANVIL_PYTHON is a Python with jax"));
-    let mut out = format!("# XLA on a CPU, jax and jaxlib {}; make crosscheck-values\nprogram,result,bytes\n", xla.version);
+    let mut out = format!(
+        "# XLA on a CPU, jax and jaxlib {}; make crosscheck-values\nprogram,result,bytes\n",
+        xla.version
+    );
     for program in row_programs::programs(grid::ELEMENTS) {
         let graph = all_results(&program.graph);
         let mut inputs = grid::inputs(&program.name, &graph);

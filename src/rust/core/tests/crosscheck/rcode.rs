@@ -16,7 +16,13 @@ fn element(literal: Literal) -> String {
         _ => format!("{x:?}"),
     };
     match literal.dtype() {
-        DType::I1 => if literal.get::<u8>() != 0 { "TRUE".into() } else { "FALSE".into() },
+        DType::I1 => {
+            if literal.get::<u8>() != 0 {
+                "TRUE".into()
+            } else {
+                "FALSE".into()
+            }
+        }
         DType::I64 => format!("\"{}\"", literal.get::<i64>()),
         DType::UI64 => format!("\"{}\"", literal.get::<u64>()),
         dtype if dtype.is_complex() => {
@@ -40,7 +46,11 @@ fn tensor(aval: &Aval, bytes: &[u8]) -> String {
 
 fn sizes(x: impl Iterator<Item = usize>) -> String {
     let x: Vec<String> = x.map(|d| d.to_string()).collect();
-    if x.is_empty() { "integer()".into() } else { format!("c({})", x.join(", ")) }
+    if x.is_empty() {
+        "integer()".into()
+    } else {
+        format!("c({})", x.join(", "))
+    }
 }
 
 /// A parameter as the graph's text has it, as a call has it.
@@ -66,12 +76,16 @@ impl Code {
     /// The lines of a graph's nodes, with these names of its inputs; gives the names of its outputs.
     fn graph(&mut self, graph: &Graph, inputs: &[String], indent: &str) -> Vec<String> {
         let mut names = vec![String::new(); graph.values().count()];
-        let of = |names: &[String], values: &[Value]| -> Vec<String> { values.iter().map(|v| names[v.index()].clone()).collect() };
+        let of = |names: &[String], values: &[Value]| -> Vec<String> {
+            values.iter().map(|v| names[v.index()].clone()).collect()
+        };
         for v in graph.values() {
             let aval = graph.aval(v);
             match graph.def(v) {
                 Def::Input(i) => names[v.index()] = inputs[i].clone(),
-                Def::Literal(literal) => names[v.index()] = tensor(aval, &literal.to_bytes()[..aval.dtype.bytes()]),
+                Def::Literal(literal) => {
+                    names[v.index()] = tensor(aval, &literal.to_bytes()[..aval.dtype.bytes()])
+                }
                 Def::Result(number, 0) => {
                     let node = &graph.nodes()[number];
                     let operands = of(&names, &node.operands);
@@ -84,7 +98,9 @@ impl Code {
                     } else {
                         let all = self.name();
                         self.lines.push(format!("{indent}{all} <- {call}"));
-                        made.iter().enumerate().for_each(|(k, name)| self.lines.push(format!("{indent}{name} <- {all}[[{}]]", k + 1)));
+                        made.iter().enumerate().for_each(|(k, name)| {
+                            self.lines.push(format!("{indent}{name} <- {all}[[{}]]", k + 1))
+                        });
                     }
                     node.results.iter().zip(made).for_each(|(v, name)| names[v.index()] = name);
                 }
@@ -94,8 +110,16 @@ impl Code {
         of(&names, graph.outputs())
     }
 
-    /// A function of `arguments` that runs a region on `inputs`, as lines of their own; its result is what `gives` makes.
-    fn function(&mut self, region: &Graph, head: &str, inputs: &[String], indent: &str, gives: impl Fn(&[String]) -> String) -> String {
+    /// A function of `arguments` that runs a region on `inputs`, as lines of their own; its result is what
+    /// `gives` makes.
+    fn function(
+        &mut self,
+        region: &Graph,
+        head: &str,
+        inputs: &[String],
+        indent: &str,
+        gives: impl Fn(&[String]) -> String,
+    ) -> String {
         let outer = std::mem::take(&mut self.lines);
         let inner = format!("{indent}  ");
         let outputs = self.graph(region, inputs, &inner);
@@ -109,7 +133,8 @@ impl Code {
         match op {
             Op::If(op) => {
                 let (one, other) = operands[1..].split_at(op.branches[0].inputs().len());
-                let [yes, no] = [(0, one), (1, other)].map(|(i, x)| self.function(&op.branches[i], "function()", x, indent, list));
+                let [yes, no] = [(0, one), (1, other)]
+                    .map(|(i, x)| self.function(&op.branches[i], "function()", x, indent, list));
                 format!("nv_if({}, {yes}, {no})", operands[0])
             }
             Op::While(op) => {
@@ -124,10 +149,16 @@ impl Code {
                 let (init, rest) = operands.split_at(op.carried);
                 let (along, rest) = rest.split_at(op.sliced);
                 let inputs = [state(op.carried, "s"), state(op.sliced, "x"), rest.to_vec()].concat();
-                let gives = |x: &[String]| format!("list({}, {})", list(&x[..op.carried]), list(&x[op.carried..]));
+                let gives =
+                    |x: &[String]| format!("list({}, {})", list(&x[..op.carried]), list(&x[op.carried..]));
                 let body = self.function(&op.body, "function(s, x)", &inputs, indent, gives);
                 let reverse = if op.reverse { "TRUE" } else { "FALSE" };
-                let scan = format!("nv_scan({body}, {}, {}, {}, reverse = {reverse})", list(init), list(along), op.length);
+                let scan = format!(
+                    "nv_scan({body}, {}, {}, {}, reverse = {reverse})",
+                    list(init),
+                    list(along),
+                    op.length
+                );
                 format!("unname(do.call(c, {scan}))")
             }
             Op::BroadcastInDim(op) => {
@@ -135,8 +166,10 @@ impl Code {
                 let mut order: Vec<usize> = (0..op.axes.len()).collect();
                 order.sort_by_key(|&i| op.axes[i]);
                 let permutation = sizes(order.iter().map(|i| i + 1));
-                let from = (0..op.shape.rank()).map(|i| op.axes.iter().position(|a| a.0 == i).map_or(1, |k| types[0].shape[k]));
-                let spread = format!("nv_reshape(nv_transpose({}, {permutation}), {})", operands[0], sizes(from));
+                let from = (0..op.shape.rank())
+                    .map(|i| op.axes.iter().position(|a| a.0 == i).map_or(1, |k| types[0].shape[k]));
+                let spread =
+                    format!("nv_reshape(nv_transpose({}, {permutation}), {})", operands[0], sizes(from));
                 format!("nv_broadcast_to({spread}, {})", sizes(op.shape.iter().copied()))
             }
             _ => {
@@ -145,8 +178,10 @@ impl Code {
                     ("value", Op::Fill(fill)) => element(fill.value),
                     _ => value,
                 };
-                let attributes =
-                    op.attributes().into_iter().map(|(name, value)| format!("{name} = {}", quoted(name, attribute(&value))));
+                let attributes = op
+                    .attributes()
+                    .into_iter()
+                    .map(|(name, value)| format!("{name} = {}", quoted(name, attribute(&value))));
                 // Positions count from 1 in R.
                 let positions = match op {
                     Op::Gather(_) | Op::DynamicSlice(_) => 1..operands.len(),
@@ -155,9 +190,14 @@ impl Code {
                     _ => 0..0,
                 };
                 let operand = |(i, x): (usize, &String)| {
-                    if positions.contains(&i) { format!("nv_convert({x}, \"i64\") + 1L") } else { x.clone() }
+                    if positions.contains(&i) {
+                        format!("nv_convert({x}, \"i64\") + 1L")
+                    } else {
+                        x.clone()
+                    }
                 };
-                let arguments: Vec<String> = operands.iter().enumerate().map(operand).chain(attributes).collect();
+                let arguments: Vec<String> =
+                    operands.iter().enumerate().map(operand).chain(attributes).collect();
                 format!("{}({})", op.row().function, arguments.join(", "))
             }
         }

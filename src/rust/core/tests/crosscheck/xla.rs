@@ -4,8 +4,8 @@ use anvil_core::shape::join;
 use anvil_core::tensor::Aval;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A running XLA.
 pub struct Xla {
@@ -46,13 +46,21 @@ impl Xla {
     }
 
     /// Runs a program; gives the bytes of its results, or what XLA says is wrong.
-    pub fn run(&mut self, text: &str, inputs: &[(&Aval, &[u8])], outputs: &[&Aval]) -> Result<Vec<Vec<u8>>, String> {
+    pub fn run(
+        &mut self,
+        text: &str,
+        inputs: &[(&Aval, &[u8])],
+        outputs: &[&Aval],
+    ) -> Result<Vec<Vec<u8>>, String> {
         let [program, given, made] = ["program.mlir", "inputs", "outputs"].map(|name| self.folder.join(name));
         std::fs::write(&program, text).expect("a program is written");
-        std::fs::write(&given, inputs.iter().flat_map(|(_, x)| x.iter().copied()).collect::<Vec<u8>>()).expect("inputs too");
-        let types: Vec<String> = inputs.iter().map(|(aval, _)| format!("{}:{}", aval.dtype, join(&aval.shape, ","))).collect();
+        std::fs::write(&given, inputs.iter().flat_map(|(_, x)| x.iter().copied()).collect::<Vec<u8>>())
+            .expect("inputs too");
+        let types: Vec<String> =
+            inputs.iter().map(|(aval, _)| format!("{}:{}", aval.dtype, join(&aval.shape, ","))).collect();
         let paths = [&program, &given, &made].map(|p| p.display().to_string());
-        writeln!(self.requests, "{}\t{}", paths.join("\t"), types.join(" ")).map_err(|e| format!("XLA is gone: {e}"))?;
+        writeln!(self.requests, "{}\t{}", paths.join("\t"), types.join(" "))
+            .map_err(|e| format!("XLA is gone: {e}"))?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).map_err(|e| format!("XLA is gone: {e}"))?;
         if answer.is_empty() {

@@ -18,12 +18,38 @@ pub type Names<'a> = &'a [(&'static str, usize)];
 
 /// What functions of two elements are made of: of elementwise ops alone, and of others too.
 const COMBINING: Names = &[
-    ("add", 2), ("sub", 2), ("mul", 2), ("max", 2), ("min", 2), ("lt", 2), ("eq", 2), ("select", 3), ("abs", 1), ("sin", 1),
-    ("negate", 1), ("is_finite", 1), ("convert", 1), ("sqrt", 1), ("floor_div", 2), ("and", 2), ("identity", 1),
+    ("add", 2),
+    ("sub", 2),
+    ("mul", 2),
+    ("max", 2),
+    ("min", 2),
+    ("lt", 2),
+    ("eq", 2),
+    ("select", 3),
+    ("abs", 1),
+    ("sin", 1),
+    ("negate", 1),
+    ("is_finite", 1),
+    ("convert", 1),
+    ("sqrt", 1),
+    ("floor_div", 2),
+    ("and", 2),
+    ("identity", 1),
 ];
 const ANY_COMBINING: Names = &[
-    ("add", 2), ("mul", 2), ("sub", 2), ("reduce_sum", 1), ("broadcast_in_dim", 1), ("reshape", 1), ("concatenate", 1), ("print", 1),
-    ("select", 3), ("lt", 2), ("gather", 2), ("scatter", 3), ("static_slice", 1),
+    ("add", 2),
+    ("mul", 2),
+    ("sub", 2),
+    ("reduce_sum", 1),
+    ("broadcast_in_dim", 1),
+    ("reshape", 1),
+    ("concatenate", 1),
+    ("print", 1),
+    ("select", 3),
+    ("lt", 2),
+    ("gather", 2),
+    ("scatter", 3),
+    ("static_slice", 1),
 ];
 
 /// Windows of a value; dimensions count from 1.
@@ -80,7 +106,16 @@ impl Writer {
             1 => &[DType::C64, DType::C128, DType::F32, DType::F64],
             _ => &[DType::F32, DType::F64, DType::I32, DType::I1],
         };
-        let mut writer = Writer { rng, b: Builder::default(), rules, pool: vec![], shapes, dtypes, depth: 0, in_region: false };
+        let mut writer = Writer {
+            rng,
+            b: Builder::default(),
+            rules,
+            pool: vec![],
+            shapes,
+            dtypes,
+            depth: 0,
+            in_region: false,
+        };
         for i in 0..2 + writer.rng.below(5) {
             let aval = writer.aval();
             let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
@@ -90,11 +125,8 @@ impl Writer {
     }
 
     fn aval(&mut self) -> Aval {
-        let dtype = if self.rng.one_in(2) {
-            *self.rng.choose(DType::ALL)
-        } else {
-            *self.rng.choose(self.dtypes)
-        };
+        let dtype =
+            if self.rng.one_in(2) { *self.rng.choose(DType::ALL) } else { *self.rng.choose(self.dtypes) };
         let shape = self.rng.choose(&self.shapes).clone();
         Aval { dtype, shape, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }
     }
@@ -312,7 +344,8 @@ impl Writer {
             "gather" => {
                 let w = self.windows(&shape);
                 let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_dims", sizes(&w.stacked));
-                let attrs = attrs.with("collapsed_slice_dims", sizes(&w.dropped)).with("indices_are_sorted", flag);
+                let attrs =
+                    attrs.with("collapsed_slice_dims", sizes(&w.dropped)).with("indices_are_sorted", flag);
                 let attrs = attrs.with("start_index_map", sizes(&w.map));
                 (vec![x, w.indices], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
             }
@@ -327,9 +360,13 @@ impl Writer {
                     operands.extend(captured.into_iter().map(|v| Operand::of(&self.b, v)));
                     Attr::Graph(region)
                 };
-                let attrs = attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", how);
-                let attrs = attrs.with("inserted_window_dims", sizes(&w.dropped)).with("indices_are_sorted", flag.clone());
-                let attrs = attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
+                let attrs =
+                    attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", how);
+                let attrs = attrs
+                    .with("inserted_window_dims", sizes(&w.dropped))
+                    .with("indices_are_sorted", flag.clone());
+                let attrs =
+                    attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
                 (operands, attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
             }
             _ if name.starts_with("reduce_") => {
@@ -363,7 +400,8 @@ impl Writer {
     /// Windows of a value, with indices for them.
     fn windows(&mut self, shape: &Shape) -> Windows {
         let rank = shape.rank();
-        let mut some = |from: Vec<usize>| -> Vec<usize> { from.into_iter().filter(|_| self.rng.one_in(2)).collect() };
+        let mut some =
+            |from: Vec<usize>| -> Vec<usize> { from.into_iter().filter(|_| self.rng.one_in(2)).collect() };
         let dropped = some((1..=rank).collect());
         let mut map = some((1..=rank).collect());
         self.rng.shuffle(&mut map);
@@ -383,7 +421,8 @@ impl Writer {
         if map.len() != 1 || self.rng.one_in(2) {
             indices.insert(vector_dim, map.len());
         }
-        let vector_dim = if indices.get(vector_dim) == Some(&map.len()) { vector_dim } else { indices.len() } + 1;
+        let vector_dim =
+            if indices.get(vector_dim) == Some(&map.len()) { vector_dim } else { indices.len() } + 1;
         Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_dim }
     }
 
@@ -483,10 +522,13 @@ impl Writer {
         }
     }
 
-    /// A region on inputs of these types: `outputs` picks what it gives, once it is full of random ops. What it needs
-    /// beside the inputs becomes further inputs, whose types are returned too.
+    /// A region on inputs of these types: `outputs` picks what it gives, once it is full of random ops. What
+    /// it needs beside the inputs becomes further inputs, whose types are returned too.
     fn region(
-        &mut self, given: &[Aval], names: Names, outputs: impl FnOnce(&mut Writer, &[Value]) -> Vec<Value>,
+        &mut self,
+        given: &[Aval],
+        names: Names,
+        outputs: impl FnOnce(&mut Writer, &[Value]) -> Vec<Value>,
     ) -> (Region, Vec<Aval>) {
         let (b, pool) = (std::mem::take(&mut self.b), std::mem::take(&mut self.pool));
         let (depth, in_region) = (self.depth, std::mem::replace(&mut self.in_region, true));
@@ -509,7 +551,8 @@ impl Writer {
         (Arc::new(region), more)
     }
 
-    /// A function of an element and an update, and what else it uses: elementwise ops as a rule, any others now and then.
+    /// A function of an element and an update, and what else it uses: elementwise ops as a rule, any others
+    /// now and then.
     fn combining(&mut self, dtype: DType) -> (Region, Vec<Value>) {
         let element = Aval::known(dtype, Shape::scalar());
         let names = if self.rng.one_in(4) { ANY_COMBINING } else { COMBINING };
@@ -571,7 +614,8 @@ impl Writer {
                 (Op::If(If { branches: [yes, no] }), [vec![pred], inputs].concat())
             }
             1 => {
-                // The first value of the state counts, so that the loop ends; where it begins and ends is random.
+                // The first value of the state counts, so that the loop ends; where it begins and ends is
+                // random.
                 let start = self.rng.below(3) as i32;
                 let start = self.b.literal(Literal::new(start), false);
                 let state = [vec![start], self.some(3)].concat();

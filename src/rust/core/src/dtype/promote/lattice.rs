@@ -15,13 +15,14 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// The order that `edges` generates over `names`. In `a b < c`, everything on the left of `<` is below everything
-    /// on its right; what follows from other lines need not be written.
+    /// The order that `edges` generates over `names`. In `a b < c`, everything on the left of `<` is below
+    /// everything on its right; what follows from other lines need not be written.
     ///
     /// Cost: cubic in the number of names for the order, to the fourth power for the check of the bounds.
     ///
     /// # Errors
-    /// A clause that names the offending type or pair: an unknown name, a cycle, or upper bounds without a least one.
+    /// A clause that names the offending type or pair: an unknown name, a cycle, or upper bounds without a
+    /// least one.
     pub(super) fn parse(names: Vec<String>, edges: &str) -> Result<Lattice, String> {
         let n = names.len();
         let position = |name: &str| {
@@ -80,7 +81,8 @@ impl Lattice {
         join.map(|i| self.names[i].as_str())
     }
 
-    /// A shortest chain upwards along the edges of the diagram, both ends included; `None` if `to` is not above `from`.
+    /// A shortest chain upwards along the edges of the diagram, both ends included; `None` if `to` is not
+    /// above `from`.
     pub(super) fn path(&self, from: &str, to: &str) -> Option<Vec<&str>> {
         let (start, end) = (self.position(from)?, self.position(to)?);
         // Breadth first, from the end downwards: what was reached knows the next step up.
@@ -102,8 +104,8 @@ impl Lattice {
     }
 }
 
-/// The diagram of an order: the pairs (lower, upper) with nothing between them, sorted. `below` is a square matrix: whether
-/// each is strictly below each, whatever follows from other pairs included.
+/// The diagram of an order: the pairs (lower, upper) with nothing between them, sorted. `below` is a square
+/// matrix: whether each is strictly below each, whatever follows from other pairs included.
 ///
 /// Cost: cubic in its size.
 pub(super) fn covers(below: &[Vec<bool>]) -> Vec<(usize, usize)> {

@@ -1,9 +1,9 @@
 //! Promotion: the dtype that a set of operands is converted to before an op sees them.
 //!
-//! Rules are data: the edges of a partial order over types, or a table where a system is no order. Each system is worked
-//! out and checked once; then a promotion is one load. Invariant of anvil's own rules: every pair has exactly one least
-//! upper bound, so the join is total, commutative and associative, and operands may be folded in any order. Knows
-//! nothing of tensors, ops or literals.
+//! Rules are data: the edges of a partial order over types, or a table where a system is no order. Each
+//! system is worked out and checked once; then a promotion is one load. Invariant of anvil's own rules: every
+//! pair has exactly one least upper bound, so the join is total, commutative and associative, and operands
+//! may be folded in any order. Knows nothing of tensors, ops or literals.
 
 mod lattice;
 mod systems;
@@ -30,9 +30,9 @@ impl Rules {
     /// Cost: once per process, to the fourth power in the number of types.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the edges name an unknown type, form a cycle, or leave a pair with upper bounds but no
-    /// least one; if the table has another number of cells than its header says, or an unknown type. The text names
-    /// the type or the pair.
+    /// [`Error::Internal`] if the edges name an unknown type, form a cycle, or leave a pair with upper bounds
+    /// but no least one; if the table has another number of cells than its header says, or an unknown type.
+    /// The text names the type or the pair.
     fn from_system(system: &System) -> Result<Rules> {
         let mut rules =
             Rules { name: system.name, ambiguous: system.ambiguous, joins: Vec::new(), lattice: None };
@@ -87,7 +87,8 @@ impl Rules {
         self.joins[node(lhs) * NODES + node(rhs)]
     }
 
-    /// The type that all operands promote to, folded from the first; `None` if there are none or a pair is refused.
+    /// The type that all operands promote to, folded from the first; `None` if there are none or a pair is
+    /// refused.
     pub fn join_all(&self, operands: impl IntoIterator<Item = Ranked>) -> Option<Ranked> {
         let mut operands = operands.into_iter();
         let first = operands.next()?;
@@ -99,7 +100,8 @@ impl Rules {
         ranked().any(|x| self.join(known(dtype), x).is_some())
     }
 
-    /// Whether a value of type `from` may be used as one of type `to`: whether both, in either order, promote to `to`.
+    /// Whether a value of type `from` may be used as one of type `to`: whether both, in either order, promote
+    /// to `to`.
     pub fn promotes(&self, from: Ranked, to: Ranked) -> bool {
         let same = |join: Option<Ranked>| join.is_some_and(|join| self.label(join) == self.label(to));
         same(self.join(from, to)) && same(self.join(to, from))
@@ -118,16 +120,17 @@ impl Rules {
         scalar.into()
     }
 
-    /// The types that the system has, in table order and each under its [label](Rules::label) once: those that it
-    /// promotes with anything. Of the widths of a scalar, the default stands for all.
+    /// The types that the system has, in table order and each under its [label](Rules::label) once: those
+    /// that it promotes with anything. Of the widths of a scalar, the default stands for all.
     pub fn types(&self) -> Vec<Ranked> {
         let is_used = |x| ranked().any(|y| self.join(x, y).or(self.join(y, x)).is_some());
         ranked().filter(|&x| parse(&self.label(x)) == Ok(x) && is_used(x)).collect()
     }
 
-    /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) of which the lower
-    /// [promotes](Rules::promotes) to the upper, without those that follow from others. Of a table, too: in each,
-    /// promotion is an order, even where two types have no least upper bound or promote to another than that.
+    /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) of which the
+    /// lower [promotes](Rules::promotes) to the upper, without those that follow from others. Of a table,
+    /// too: in each, promotion is an order, even where two types have no least upper bound or promote to
+    /// another than that.
     pub fn edges(&self) -> Vec<(Ranked, Ranked)> {
         let types = self.types();
         let below: Vec<Vec<bool>> =
@@ -135,8 +138,8 @@ impl Rules {
         covers(&below).into_iter().map(|(low, high)| (types[low], types[high])).collect()
     }
 
-    /// A shortest chain from one type up to another along the [edges](Rules::edges) of a lattice, both included, by their
-    /// [labels](Rules::label); empty if `from` does not promote to `to`.
+    /// A shortest chain from one type up to another along the [edges](Rules::edges) of a lattice, both
+    /// included, by their [labels](Rules::label); empty if `from` does not promote to `to`.
     ///
     /// # Errors
     /// [`Error::Arg`] if the system is no order but a table.
@@ -153,9 +156,9 @@ impl Rules {
         Ok(lattice.path(&self.label(from), &self.label(to)).unwrap_or_default())
     }
 
-    /// The explicit conversions after which a refused pair is accepted: the dtype to convert to, and which of the two
-    /// operands need it. The dtype is the one that anvil's own rules give or, if the system does not have it, the first
-    /// that holds it. `None` if there is no such dtype.
+    /// The explicit conversions after which a refused pair is accepted: the dtype to convert to, and which of
+    /// the two operands need it. The dtype is the one that anvil's own rules give or, if the system does not
+    /// have it, the first that holds it. `None` if there is no such dtype.
     fn cast(&self, lhs: Ranked, rhs: Ranked) -> Option<(DType, [bool; 2])> {
         let wanted = rules().join(lhs, rhs)?.dtype;
         let holds = |d: DType| rules().join(known(wanted), known(d)) == Some(known(d));
@@ -218,9 +221,9 @@ pub fn rules() -> &'static Rules {
 
 /// The type that two operands promote to.
 ///
-/// Under anvil's rules the result is ambiguous exactly when the join is a `?` type: when both operands are ambiguous,
-/// or when the ambiguous one decides alone (`f32?` with `i32`). A result that a system calls a scalar has the default
-/// width of its kind: `i32?`, `f32?`, `c64?`.
+/// Under anvil's rules the result is ambiguous exactly when the join is a `?` type: when both operands are
+/// ambiguous, or when the ambiguous one decides alone (`f32?` with `i32`). A result that a system calls a
+/// scalar has the default width of its kind: `i32?`, `f32?`, `c64?`.
 ///
 /// # Errors
 /// [`Error::Promotion`] if the system refuses the pair.
@@ -266,13 +269,16 @@ pub fn why(operands: &[Ranked], to: Ranked, rules: &Rules) -> String {
     let decided = match highest {
         _ if !operands.iter().any(|x| same(&x)) => "the first type above them".into(),
         Some(other) if other.0 < rank(&to).0 => format!("{} wins over {}", rank(&to).1, other.1),
-        _ if !to.ambiguous && others.iter().all(|x| x.ambiguous) => "a known type wins over an ambiguous one".into(),
+        _ if !to.ambiguous && others.iter().all(|x| x.ambiguous) => {
+            "a known type wins over an ambiguous one".into()
+        }
         _ => "the higher of them".into(),
     };
     format!("{}: {} give {}, {decided}", rules.name, labels.join(" and "), rules.label(to))
 }
 
-/// The ranked type of that name: a dtype, with `?` if it is ambiguous. `i?`, `f?` and `c?` have the default widths.
+/// The ranked type of that name: a dtype, with `?` if it is ambiguous. `i?`, `f?` and `c?` have the default
+/// widths.
 ///
 /// # Errors
 /// [`Error::UnknownDtype`].

@@ -1,10 +1,12 @@
-//! The systems of promotion, as data: the edges of an order where the system is one, its table where it is not.
+//! The systems of promotion, as data: the edges of an order where the system is one, its table where it is
+//! not.
 
 /// How a system is written down.
 pub(super) enum Source {
     /// Edges of an order over the system's types; a pair promotes to its least upper bound.
     Edges(&'static str),
-    /// Comma-separated: a header with the right operands, then one row for each left operand; `-` is a refusal.
+    /// Comma-separated: a header with the right operands, then one row for each left operand; `-` is a
+    /// refusal.
     Table(&'static str),
 }
 
@@ -41,16 +43,17 @@ const fn table(name: &'static str, text: &'static str) -> System {
     System { name, ambiguous: Ambiguous::Scalar, source: Source::Table(text) }
 }
 
-/// The order of anvil's ranked types. In `a b < c`, everything on the left of `<` is below everything on its right;
-/// what follows from other lines (`i1? < f64`) need not be written. A dtype is added by adding lines.
+/// The order of anvil's ranked types. In `a b < c`, everything on the left of `<` is below everything on its
+/// right; what follows from other lines (`i1? < f64`) need not be written. A dtype is added by adding lines.
 ///
-/// Shape of the whole: booleans below ambiguous integers below known integers below ambiguous floats below known
-/// floats; complex numbers above the floats of their parts. Hence a literal never widens a known operand of its own
-/// kind, any float wins over any integer, and two ambiguous types promote as the known ones do.
+/// Shape of the whole: booleans below ambiguous integers below known integers below ambiguous floats below
+/// known floats; complex numbers above the floats of their parts. Hence a literal never widens a known
+/// operand of its own kind, any float wins over any integer, and two ambiguous types promote as the known
+/// ones do.
 ///
 /// # Sources
-/// Equal to both tables of anvil's type-promotion article (`tests/testdata/promotion`); the idea of a lattice with
-/// ambiguous (weak) types is that of JAX, JEP 9407.
+/// Equal to both tables of anvil's type-promotion article (`tests/testdata/promotion`); the idea of a lattice
+/// with ambiguous (weak) types is that of JAX, JEP 9407.
 pub(super) const ANVIL: &str = "
     i1?  < i1 < i8? ui8?
     i8?  < i16?  < i32?  < i64? < i8 ui8
@@ -87,7 +90,8 @@ const JAX: &str = "
     c?   < c64 < c128
 ";
 
-/// JAX's strict mode: known types promote to themselves alone, and scalars to what holds them. Booleans stand alone.
+/// JAX's strict mode: known types promote to themselves alone, and scalars to what holds them. Booleans stand
+/// alone.
 ///
 /// # Sources
 /// JAX's type-promotion page, "Strict dtype promotion"; `jax._src.dtypes`.

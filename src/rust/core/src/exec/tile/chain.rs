@@ -23,8 +23,8 @@ struct Link {
     constants: Vec<usize>,
 }
 
-/// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the instructions
-/// back if there is nothing to be joined, or no native code here.
+/// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the
+/// instructions back if there is nothing to be joined, or no native code here.
 pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Draft>> {
     if !native::is_here() {
         return Err(drafts);
@@ -39,7 +39,13 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
     for (link, joined) in links.into_iter().zip(found) {
         match joined.and_then(|joined| Some((joined, natives.next()?))) {
             Some((Joined { reads, writes, .. }, native)) => {
-                items.push(Item { make: Make::Native(native), reads, writes, folded: link.folded, past: false });
+                items.push(Item {
+                    make: Make::Native(native),
+                    reads,
+                    writes,
+                    folded: link.folded,
+                    past: false,
+                });
             }
             None => items.extend(link.members.iter().filter_map(|&at| drafts[at].take()).map(Item::from)),
         }
@@ -56,13 +62,15 @@ struct Joined {
     copies: Vec<usize>,
 }
 
-/// Puts each instruction into the first chain that takes it after all that it reads is made, or behind all others.
+/// Puts each instruction into the first chain that takes it after all that it reads is made, or behind all
+/// others.
 fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut links: Vec<Link> = vec![];
     let mut made = vec![None; values.len()];
     for (at, draft) in drafts.iter().enumerate() {
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
-        let outside = |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
+        let outside =
+            |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
         let place = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
         let place = place.unwrap_or_else(|| {
             links.push(Link {
@@ -93,7 +101,8 @@ fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
     dtypes.filter(|&dtype| dtype != DType::I1).map(DType::bytes).next()
 }
 
-/// What an instruction is as a step. Narrower elements are converted as they are read, so not those of constants.
+/// What an instruction is as a step. Narrower elements are converted as they are read, so not those of
+/// constants.
 fn step(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
     let width = width(draft, values);
     let other = |value: &Virtual| value.dtype != DType::I1 && Some(value.dtype.bytes()) != width;
@@ -112,8 +121,13 @@ impl Link {
             let more = from.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
             list.len() + more.count()
         };
-        self.open && step(draft, values).is_some() && same && draft.folded == self.folded && self.members.len() < MAX_STEPS
-            && outside(&self.reads, false) <= MAX_READS && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
+        self.open
+            && step(draft, values).is_some()
+            && same
+            && draft.folded == self.folded
+            && self.members.len() < MAX_STEPS
+            && outside(&self.reads, false) <= MAX_READS
+            && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
     }
 
     /// Notes what a member reads that no other makes.

@@ -46,8 +46,8 @@ pub struct Compiled {
     pub program: Program,
     /// What it reads.
     pub operands: Vec<(Aval, Place)>,
-    /// Bytes of partial results, one buffer for each reduction that needs one: these are results of the step after those
-    /// that are kept.
+    /// Bytes of partial results, one buffer for each reduction that needs one: these are results of the step
+    /// after those that are kept.
     pub partials: Vec<usize>,
 }
 
@@ -115,7 +115,15 @@ impl From<Draft> for Item {
 
 impl Draft {
     fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make: Make::Kernel(Box::new(make)), operands, result, folded: false, step: None, native: None, past: false }
+        Draft {
+            make: Make::Kernel(Box::new(make)),
+            operands,
+            result,
+            folded: false,
+            step: None,
+            native: None,
+            past: false,
+        }
     }
 }
 
@@ -140,7 +148,12 @@ struct Compiler<'a> {
 
 /// Compiles the nodes of a group. `place` says where values are that it reads from memory.
 pub fn compile(
-    graph: &Graph, views: &Views, nodes: &[usize], group: Group, kept: &[Kept], place: &dyn Fn(Value) -> Place,
+    graph: &Graph,
+    views: &Views,
+    nodes: &[usize],
+    group: Group,
+    kept: &[Kept],
+    place: &dyn Fn(Value) -> Place,
 ) -> Compiled {
     let mut compiler = Compiler {
         graph,
@@ -166,14 +179,23 @@ pub fn compile(
         let result = node.results[0];
         names.push(node.op.row().name);
         let role = role(graph, views, number);
-        let read = |(i, &v): (usize, &Value)| if role.reads_whole(i) { compiler.whole(v) } else { compiler.operand(v) };
+        let read = |(i, &v): (usize, &Value)| {
+            if role.reads_whole(i) {
+                compiler.whole(v)
+            } else {
+                compiler.operand(v)
+            }
+        };
         let mut operands: Vec<usize> = node.operands.iter().enumerate().map(read).collect();
         if let (Role::Product(..), Op::DotGeneral(op)) = (role, &node.op) {
-            if let (Some(product), Some(number)) = (by_blocks(graph, views, op, &node.operands), kept.iter().position(|k| k.root == result)) {
+            if let (Some(product), Some(number)) =
+                (by_blocks(graph, views, op, &node.operands), kept.iter().position(|k| k.root == result))
+            {
                 picoseconds += product.picoseconds();
                 let value = compiler.value(Home::Result(number), product.dtype);
                 compiler.known.insert((result, true), value);
-                compiler.product = Some((Draft::new(move || product.kernel(), operands, value), product.rows));
+                compiler.product =
+                    Some((Draft::new(move || product.kernel(), operands, value), product.rows));
                 continue;
             }
         }
@@ -211,14 +233,25 @@ pub fn compile(
         let value = compiler.value(home, dtype);
         compiler.known.insert((result, true), value);
         let op = node.op.clone();
-        let folded = !matches!(role, Role::Fold(..) | Role::Across(..) | Role::Columns(..)) && compiler.is_folded(result);
+        let folded = !matches!(role, Role::Fold(..) | Role::Across(..) | Role::Columns(..))
+            && compiler.is_folded(result);
         if let (Some(_), Op::Reduction(op)) = (group.across, &op) {
             let make = Make::Fold(op.accumulators(from[0]));
-            compiler.each.push(Draft { make, operands, result: value, folded: false, step: None, native: None, past: false });
+            compiler.each.push(Draft {
+                make,
+                operands,
+                result: value,
+                folded: false,
+                step: None,
+                native: None,
+                past: false,
+            });
             continue;
         }
         let (step, native) = (pair::step(&op, &from), op.native(&from));
-        let first = role.reads_whole(0).then(|| (graph.aval(node.operands[0]).shape.size(), views.layout(graph, node.operands[0])));
+        let first = role
+            .reads_whole(0)
+            .then(|| (graph.aval(node.operands[0]).shape.size(), views.layout(graph, node.operands[0])));
         let make = move || match (&op, product, first) {
             (_, Some(product), _) => product.kernel(role.reads_whole(1 - product.matrix)),
             (Op::RngBits(op), _, Some((_, layout))) => op.kernel(&layout),
@@ -268,7 +301,12 @@ impl Compiler<'_> {
         self.values.len() - 1
     }
 
-    fn constant(&mut self, dtype: DType, operands: Vec<usize>, make: impl FnOnce() -> Kernel + 'static) -> usize {
+    fn constant(
+        &mut self,
+        dtype: DType,
+        operands: Vec<usize>,
+        make: impl FnOnce() -> Kernel + 'static,
+    ) -> usize {
         let value = self.value(Home::Register, dtype);
         self.values[value].constant = true;
         self.before.push(Draft::new(make, operands, value));
@@ -304,8 +342,8 @@ impl Compiler<'_> {
         self.graph.aval(value).shape.size() != self.group.len
     }
 
-    /// What a root that this group folds segments into is for their elements: a group reads what it makes either in its
-    /// place or so ([`Views::repeats`]).
+    /// What a root that this group folds segments into is for their elements: a group reads what it makes
+    /// either in its place or so ([`Views::repeats`]).
     fn repeated(&mut self, root: Value) -> Option<usize> {
         let Def::Result(node, _) = self.graph.def(root) else { return None };
         if self.nodes.binary_search(&node).is_err() {
@@ -442,8 +480,8 @@ impl Compiler<'_> {
         let width = counts.iter().enumerate().map(|(width, count)| width * count).sum();
         let mut cut = cut(self.group, width);
         if copies_past && self.group.segment.is_none() {
-            // What waits to be written past the caches is written while the next tile is computed: half as much is waited for
-            // 10 to 20 % less.
+            // What waits to be written past the caches is written while the next tile is computed: half as
+            // much is waited for 10 to 20 % less.
             cut.tile = cut.tile.min(TILE / 2);
         }
         // A cache line apart, so that equal places of two registers do not share their low address bits.
@@ -470,10 +508,14 @@ impl Compiler<'_> {
                     operands.iter_mut().zip(&reads).for_each(|(operand, &value)| *operand = slot(value));
                     Work::Kernel { kernel: make(), operands, result: slot(writes[0]) }
                 }
-                Make::Native(native) => Work::Native(native, reads.iter().chain(&writes).map(|&value| slot(value)).collect()),
+                Make::Native(native) => {
+                    Work::Native(native, reads.iter().chain(&writes).map(|&value| slot(value)).collect())
+                }
                 Make::Fold(accumulators) => {
                     let (operand, width) = (slot(reads[0]), values[reads[0]].dtype.bytes());
-                    let Slot::Stream(result) = slot(writes[0]) else { unreachable!("what is folded across columns is kept") };
+                    let Slot::Stream(result) = slot(writes[0]) else {
+                        unreachable!("what is folded across columns is kept")
+                    };
                     folds.push(Folding { accumulators, width, operand, result });
                     return None;
                 }
@@ -482,14 +524,15 @@ impl Compiler<'_> {
         };
         let before = self.before.into_iter().filter_map(|draft| instruction(draft.into())).collect();
         let each = each.into_iter().filter_map(&mut instruction).collect();
-        let blocks = self.product.and_then(|(draft, rows)| Some(Blocks { product: instruction(draft.into())?, rows }));
+        let blocks =
+            self.product.and_then(|(draft, rows)| Some(Blocks { product: instruction(draft.into())?, rows }));
         let across = self.group.across.map(|rows| Across { rows, folds });
         Code { before, each, registers: starts[17], constants, cut, across, blocks }
     }
 }
 
-/// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and an element that
-/// is repeated everywhere has none.
+/// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and
+/// an element that is repeated everywhere has none.
 fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
     let mut lines = layout.lines(shape, 0..shape.rank());
     if lines.iter().all(|&(_, stride)| stride == 0) {

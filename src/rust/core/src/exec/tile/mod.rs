@@ -1,8 +1,9 @@
 //! Groups of nodes as programs on tiles: what is loaded, what is computed, what is stored.
 //!
-//! Dense operands are read where they are; others are gathered into a register, a tile at a time; one element everywhere
-//! is filled into a register once. The last reader of a register frees it. Results that are kept are made where they are
-//! to be, unless that place is an operand's: then they are made in a register and stored when the tile is done.
+//! Dense operands are read where they are; others are gathered into a register, a tile at a time; one element
+//! everywhere is filled into a register once. The last reader of a register frees it. Results that are kept
+//! are made where they are to be, unless that place is an operand's: then they are made in a register and
+//! stored when the tile is done.
 
 mod chain;
 mod compile;
@@ -19,7 +20,8 @@ use crate::kernels::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::{ByVector, Reduction};
 
-/// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same time.
+/// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same
+/// time.
 const PIECE: usize = WORTH_SHARING / 3;
 
 /// Pieces that a program is cut into, at most.
@@ -82,14 +84,27 @@ impl Program {
         self.finish(step, memory, names);
     }
 
-    /// Binds it to memory, to be run often there: its scratch memory is in these two spans, of [`scratch`](Program::scratch)
-    /// bytes.
+    /// Binds it to memory, to be run often there: its scratch memory is in these two spans, of
+    /// [`scratch`](Program::scratch) bytes.
     pub fn bind<'p, 'a>(
-        &'p self, step: &'p Step, memory: &mut Memory<'a>, names: &[usize], scratch: [&Span; 2],
+        &'p self,
+        step: &'p Step,
+        memory: &mut Memory<'a>,
+        names: &[usize],
+        scratch: [&Span; 2],
     ) -> Bound<'p, 'a> {
         let reads = step.operands.iter().map(|(_, place)| &place.span);
         let writes = step.results.iter().map(|(_, span)| span);
-        Bound::new(&self.code, self.pieces(), memory, reads, writes, names, |i, j| self.in_place(i, j), scratch)
+        Bound::new(
+            &self.code,
+            self.pieces(),
+            memory,
+            reads,
+            writes,
+            names,
+            |i, j| self.in_place(i, j),
+            scratch,
+        )
     }
 
     /// Whether operand `i` may be where result `j` is.
@@ -153,11 +168,15 @@ impl Program {
 
 /// Pieces for the threads.
 fn pieces(picoseconds: usize) -> usize {
-    if picoseconds < WORTH_SHARING { 1 } else { (picoseconds / PIECE).clamp(2, MAX_PIECES) }
+    if picoseconds < WORTH_SHARING {
+        1
+    } else {
+        (picoseconds / PIECE).clamp(2, MAX_PIECES)
+    }
 }
 
-/// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are shorter, so
-/// that all stay in the cache; but those of a reduction are what they are.
+/// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are
+/// shorter, so that all stay in the cache; but those of a reduction are what they are.
 fn cut(Group { len, segment, rows, .. }: Group, width: usize) -> Cut {
     /// Of a first-level cache of 32 KiB, the rest is for operands and results.
     const CACHE: usize = 24 << 10;

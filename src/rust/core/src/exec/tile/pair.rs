@@ -1,4 +1,5 @@
-//! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one instruction.
+//! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one
+//! instruction.
 
 use super::compile::{Draft, Home, Make, Virtual};
 use crate::dtype::DType;
@@ -45,7 +46,11 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Vec<Draft> {
 
 /// The instruction that makes an operand of this one, if the two can be one, and what this one does with it.
 fn partner(
-    draft: &Draft, before: &[Option<Draft>], made: &[usize], reads: &[usize], values: &[Virtual],
+    draft: &Draft,
+    before: &[Option<Draft>],
+    made: &[usize],
+    reads: &[usize],
+    values: &[Virtual],
 ) -> Option<(usize, Next)> {
     let ((step, dtype), &[x, y]) = (draft.step?, draft.operands.as_slice()) else { return None };
     let made = |value: usize, readers: usize| {

@@ -16,7 +16,8 @@ fn reference(name: &str) -> Vec<Vec<C>> {
     rows
 }
 
-/// Absolute value of the difference in units of epsilon times that of the value, of a subnormal one its smallest step.
+/// Absolute value of the difference in units of epsilon times that of the value, of a subnormal one its
+/// smallest step.
 fn error(got: C, want: C) -> f64 {
     let scaled = want.re.abs().max(want.im.abs());
     if got == want {

@@ -1,12 +1,14 @@
 //! Products of matrices of floats, on processors with AVX2 or AVX-512.
 //!
-//! The result is cut into tiles that stay in registers ([`tile`]). Operands are read where they lie as long as they are
-//! small and their rows (of the left one) are side by side; else panels of them are copied into an order in which a tile
-//! reads its operands from one end to the other ([`pack`]), in blocks that stay in the second-level cache.
+//! The result is cut into tiles that stay in registers ([`tile`]). Operands are read where they lie as long
+//! as they are small and their rows (of the left one) are side by side; else panels of them are copied into
+//! an order in which a tile reads its operands from one end to the other ([`pack`]), in blocks that stay in
+//! the second-level cache.
 //!
-//! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks of [`DEPTH`],
-//! which are added in order. That is what `matrixmultiply` does on processors that have FMA, so that both give the same
-//! bits; where it stands in, with other instructions or on other processors, is [`super::dot`]'s choice.
+//! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks
+//! of [`DEPTH`], which are added in order. That is what `matrixmultiply` does on processors that have FMA, so
+//! that both give the same bits; where it stands in, with other instructions or on other processors, is
+//! [`super::dot`]'s choice.
 
 mod pack;
 mod tile;
@@ -65,14 +67,13 @@ impl<T> Target<T> {
     }
 }
 
-/// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the processor has kernels
-/// for it.
+/// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the
+/// processor has kernels for it.
 ///
 /// # Safety
-/// All elements are there; those of the result are apart from each other and from the operands, and not in use.
-pub unsafe fn product<T: Tiled>(
-    lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>,
-) -> bool {
+/// All elements are there; those of the result are apart from each other and from the operands, and not in
+/// use.
+pub unsafe fn product<T: Tiled>(lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>) -> bool {
     let Some(kernels) = T::kernels(Level::current()) else { return false };
     SCRATCH.with(|cell| {
         let mut scratch = cell.take();
@@ -107,15 +108,26 @@ fn room<T>(scratch: &mut Vec<Line>, elements: [usize; 2]) -> [*mut T; 2] {
 /// # Safety
 /// As of [`product`], and the processor has the instructions of the kernels.
 unsafe fn blocks<T: Tiled>(
-    kernels: &Kernels<T>, lhs: Operand<T>, rhs: Operand<T>, [m, k, n]: [usize; 3], out: Target<T>, scratch: &mut Vec<Line>,
+    kernels: &Kernels<T>,
+    lhs: Operand<T>,
+    rhs: Operand<T>,
+    [m, k, n]: [usize; 3],
+    out: Target<T>,
+    scratch: &mut Vec<Line>,
 ) {
     let [tall, broad] = kernels.most;
     let height = ROWS / tall * tall;
-    let lies = [lhs.strides[0] == 1 && (n <= FEW || m * k * size_of::<T>() <= NEAR), m <= FEW || n * k * size_of::<T>() <= NEAR];
+    let lies = [
+        lhs.strides[0] == 1 && (n <= FEW || m * k * size_of::<T>() <= NEAR),
+        m <= FEW || n * k * size_of::<T>() <= NEAR,
+    ];
     // What is less than a vector of rows or a group of columns is filled up with zeros.
-    let packs_rows = |rows: usize| !lies[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked);
+    let packs_rows = |rows: usize| {
+        !lies[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked)
+    };
     let packs_columns = |columns: usize| !lies[1] || columns % kernels.group != 0;
-    let panels = |count: usize, most: usize, width: usize| count.min(most).next_multiple_of(width) * k.min(DEPTH);
+    let panels =
+        |count: usize, most: usize, width: usize| count.min(most).next_multiple_of(width) * k.min(DEPTH);
     let [left, right] = room::<T>(scratch, [panels(m, height, tall), panels(n, COLUMNS, broad)]);
     for (j, l) in (0..n).step_by(COLUMNS).flat_map(|j| (0..k).step_by(DEPTH).map(move |l| (j, l))) {
         let (columns, depth) = (COLUMNS.min(n - j), DEPTH.min(k - l));
@@ -123,7 +135,12 @@ unsafe fn blocks<T: Tiled>(
             let columns = broad.min(columns - start);
             if packs_columns(columns) {
                 let [down, across] = rhs.strides;
-                kernels.pack[1](rhs.at(l, j + start), [across, down], [columns, depth], right.add(start * depth));
+                kernels.pack[1](
+                    rhs.at(l, j + start),
+                    [across, down],
+                    [columns, depth],
+                    right.add(start * depth),
+                );
             }
         }
         for i in (0..m).step_by(height) {
@@ -132,7 +149,12 @@ unsafe fn blocks<T: Tiled>(
             for start in (0..rows).step_by(tall) {
                 let rows = tall.min(rows - start);
                 if packs_rows(rows) {
-                    kernels.pack[0](lhs.at(i + start, l), lhs.strides, [rows, depth], left.add(start * depth));
+                    kernels.pack[0](
+                        lhs.at(i + start, l),
+                        lhs.strides,
+                        [rows, depth],
+                        left.add(start * depth),
+                    );
                 }
             }
             for start in (0..columns).step_by(broad) {
@@ -146,9 +168,21 @@ unsafe fn blocks<T: Tiled>(
                     } else {
                         (lhs.at(down, l), lhs.strides[1])
                     };
-                    let kernel = kernels.tiles[columns.div_ceil(kernels.group) - 1][rows.div_ceil(kernels.lanes) - 1][packed as usize];
+                    let kernel = kernels.tiles[columns.div_ceil(kernels.group) - 1]
+                        [rows.div_ceil(kernels.lanes) - 1][packed as usize];
                     let (c, c_step) = (out.at(down, across), out.strides[1]);
-                    let tile = Tile { depth, a, a_step, b, b_steps: rhs.strides, c, c_step, rows, columns, add: l > 0 };
+                    let tile = Tile {
+                        depth,
+                        a,
+                        a_step,
+                        b,
+                        b_steps: rhs.strides,
+                        c,
+                        c_step,
+                        rows,
+                        columns,
+                        add: l > 0,
+                    };
                     if out.strides[0] == 1 {
                         kernel(&tile);
                     } else {
@@ -200,7 +234,8 @@ mod tests {
     }
     number! { f32 f64 }
 
-    /// Strides of a matrix that fills a vector, in one of four ways: by column, by row, every second element, and backwards.
+    /// Strides of a matrix that fills a vector, in one of four ways: by column, by row, every second element,
+    /// and backwards.
     fn lies(way: usize, rows: usize, columns: usize) -> ([isize; 2], usize) {
         let [rows, columns] = [rows as isize, columns as isize];
         match way {
@@ -213,7 +248,9 @@ mod tests {
 
     /// Holds products at all levels to sums of one element each, bit for bit.
     fn check<T: Number>([m, k, n]: [usize; 3], ways: [usize; 2]) {
-        let numbers = |n: usize, seed: usize| (0..2 * n).map(|i| T::of(((i * 7919 + seed) % 1013) as f64 / 1013.0 - 0.5)).collect();
+        let numbers = |n: usize, seed: usize| {
+            (0..2 * n).map(|i| T::of(((i * 7919 + seed) % 1013) as f64 / 1013.0 - 0.5)).collect()
+        };
         let (x, y): (Vec<T>, Vec<T>) = (numbers(m * k, 1), numbers(k * n, 500));
         let ((left, first), (right, start)) = (lies(ways[0], m, k), lies(ways[1], k, n));
         let lhs = Operand { first: x[first..].as_ptr(), strides: left };
@@ -230,7 +267,9 @@ mod tests {
             sum.unwrap()
         };
         let want: Vec<T> = (0..m * n).map(|at| element(at % m, at / m)).collect();
-        for kernels in Level::ALL.iter().filter(|level| level.is_here()).filter_map(|&level| T::kernels(level)) {
+        for kernels in
+            Level::ALL.iter().filter(|level| level.is_here()).filter_map(|&level| T::kernels(level))
+        {
             for step in [1, 3] {
                 let mut out = vec![T::of(7.0); step * m * n];
                 let target = Target { first: out.as_mut_ptr(), strides: [step, step * m] };
@@ -238,15 +277,20 @@ mod tests {
                 unsafe { blocks(kernels, lhs, rhs, [m, k, n], target, &mut Vec::new()) };
                 let got: Vec<T> = out.iter().copied().step_by(step).collect();
                 assert_eq!(got, want, "{m} {k} {n} {ways:?} {step} {}", kernels.lanes);
-                assert!(out.iter().enumerate().all(|(at, &x)| at % step == 0 || x == T::of(7.0)), "a neighbour was written");
+                assert!(
+                    out.iter().enumerate().all(|(at, &x)| at % step == 0 || x == T::of(7.0)),
+                    "a neighbour was written"
+                );
             }
         }
     }
 
     #[test]
     fn each_element_is_a_sum_in_order_however_matrices_lie() {
-        let sizes = [[1, 1, 1], [5, 3, 2], [17, 9, 13], [48, 257, 8], [31, 520, 6], [150, 40, 21], [70, 30, 300]];
-        for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..16).map(move |i| (sizes, [i % 4, i / 4]))) {
+        let sizes =
+            [[1, 1, 1], [5, 3, 2], [17, 9, 13], [48, 257, 8], [31, 520, 6], [150, 40, 21], [70, 30, 300]];
+        for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..16).map(move |i| (sizes, [i % 4, i / 4])))
+        {
             check::<f32>(sizes, ways);
             check::<f64>(sizes, ways);
         }

@@ -9,7 +9,8 @@ const LINES: usize = 4;
 pub trait Packed: Copy + Default {
     /// Elements of a line that are transposed together.
     const RUN: usize;
-    /// Transposes runs of some lines, which are `line` apart; there they are side by side, and runs `width` apart.
+    /// Transposes runs of some lines, which are `line` apart; there they are side by side, and runs `width`
+    /// apart.
     ///
     /// # Safety
     /// The elements are there, and there is room for them; to be inlined where AVX is.
@@ -51,14 +52,17 @@ impl Packed for f64 {
     }
 }
 
-/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `steps` are the distances of lines and of their elements,
-/// `sizes` how many there are of both; lines that are missing are zeros.
+/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `steps` are the distances of lines and of
+/// their elements, `sizes` how many there are of both; lines that are missing are zeros.
 ///
 /// # Safety
 /// The elements are there, and there is room for `W` lines of as many; to be inlined where AVX is.
 #[inline(always)]
 pub(super) unsafe fn pack<T: Packed, const W: usize>(
-    x: *const T, [line, step]: [isize; 2], [lines, depth]: [usize; 2], out: *mut T,
+    x: *const T,
+    [line, step]: [isize; 2],
+    [lines, depth]: [usize; 2],
+    out: *mut T,
 ) {
     let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * step);
     for l in 0..if lines < W { depth } else { 0 } {

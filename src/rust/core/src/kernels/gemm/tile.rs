@@ -1,4 +1,5 @@
-//! Tiles of a product that stay in registers: a few vectors of rows times a few columns, for each set of instructions.
+//! Tiles of a product that stay in registers: a few vectors of rows times a few columns, for each set of
+//! instructions.
 
 use super::pack::{pack, Packed};
 use crate::kernels::math::Level;
@@ -12,14 +13,15 @@ pub struct Tile<T> {
     /// Rows of the left operand, and the distance of its columns.
     pub a: *const T,
     pub a_step: isize,
-    /// Columns of the right operand, and the distances of its rows and of its columns (not read where it is packed).
+    /// Columns of the right operand, and the distances of its rows and of its columns (not read where it is
+    /// packed).
     pub b: *const T,
     pub b_steps: [isize; 2],
     /// The result, and the distance of its columns.
     pub c: *mut T,
     pub c_step: usize,
-    /// Rows and columns that the result has. Of the left operand no others are read, of the right one as many columns as
-    /// the kernel has.
+    /// Rows and columns that the result has. Of the left operand no others are read, of the right one as many
+    /// columns as the kernel has.
     pub rows: usize,
     pub columns: usize,
     /// Whether the sums are added to what is in the result.
@@ -55,7 +57,8 @@ pub trait Tiled: Packed + std::ops::Add<Output = Self> + 'static {
     fn kernels(level: Level) -> Option<&'static Kernels<Self>>;
 }
 
-/// A vector register. Its methods are for functions that are compiled for its instructions, and for elements that are there.
+/// A vector register. Its methods are for functions that are compiled for its instructions, and for elements
+/// that are there.
 trait Vector: Copy {
     type Scalar: Copy;
     type Mask: Copy;
@@ -147,8 +150,9 @@ vector! {
     fn store_some(self: Self, out: *mut f64, mask: __mmask8) = _mm512_mask_storeu_pd(out, mask, self);
 }
 
-/// The sums of a tile of `R` vectors of rows (at least one row of the last) and `C` columns. `PACKED` is the distance of
-/// the rows of the right operand, whose columns are side by side, or 0 if it is where the tile says.
+/// The sums of a tile of `R` vectors of rows (at least one row of the last) and `C` columns. `PACKED` is the
+/// distance of the rows of the right operand, whose columns are side by side, or 0 if it is where the tile
+/// says.
 ///
 /// # Safety
 /// As of [`TileKernel`].
@@ -163,7 +167,11 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
     for _ in 0..depth {
         let x: [V; R] = std::array::from_fn(|i| {
             let x = a.wrapping_add(i * V::LANES);
-            if i + 1 < R || R > MASKED { V::load(x) } else { V::load_some(x, mask) }
+            if i + 1 < R || R > MASKED {
+                V::load(x)
+            } else {
+                V::load_some(x, mask)
+            }
         });
         for (j, sums) in sums.iter_mut().enumerate() {
             let y = V::splat(b.wrapping_offset(j as isize * across));
@@ -186,8 +194,8 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
     }
 }
 
-/// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of a tile may
-/// have a mask, and columns of a tile of one group and of two.
+/// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of
+/// a tile may have a mask, and columns of a tile of one group and of two.
 macro_rules! level {
     ($name:ident, $feature:literal, $single:ty, $double:ty, [$($vectors:literal),+], masked $masked:literal, $half:literal, $most:literal) => {
         mod $name {
@@ -225,8 +233,9 @@ macro_rules! level {
         }
     };
 }
-// Sums, rows and an element of a column leave one of the 16 registers of AVX2, which is not enough for a mask; with the
-// kernel of 3 times 4 that would fill them, the compiler runs out of registers. AVX-512 has 32.
+// Sums, rows and an element of a column leave one of the 16 registers of AVX2, which is not enough for a
+// mask; with the kernel of 3 times 4 that would fill them, the compiler runs out of registers. AVX-512 has
+// 32.
 level! { avx2, "avx2,fma", __m256, __m256d, [1, 2], masked 1, 3, 6 }
 #[cfg(has_avx512)]
 level! { avx512, "avx512f,avx2,fma", __m512, __m512d, [1, 2, 3], masked 3, 4, 8 }

@@ -27,9 +27,17 @@ mask_operators! { Mask32: and _mm256_and_ps, or _mm256_or_ps, not |x| _mm256_xor
 mask_operators! { Mask64: and _mm256_and_pd, or _mm256_or_pd, not |x| _mm256_xor_pd(x, _mm256_castsi256_pd(_mm256_set1_epi32(-1))) }
 
 /// The bits of a vector of singles.
-macro_rules! i32s { ($x:expr) => { _mm256_castps_si256($x.0) }; }
+macro_rules! i32s {
+    ($x:expr) => {
+        _mm256_castps_si256($x.0)
+    };
+}
 /// The bits of a vector of doubles.
-macro_rules! i64s { ($x:expr) => { _mm256_castpd_si256($x.0) }; }
+macro_rules! i64s {
+    ($x:expr) => {
+        _mm256_castpd_si256($x.0)
+    };
+}
 
 impl Lanes for F32x8 {
     type Scalar = f32;

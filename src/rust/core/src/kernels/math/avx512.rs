@@ -45,9 +45,17 @@ impl<T: Not<Output = T>> Not for Mask<T> {
 }
 
 /// The bits of a vector of singles.
-macro_rules! i32s { ($x:expr) => { _mm512_castps_si512($x.0) }; }
+macro_rules! i32s {
+    ($x:expr) => {
+        _mm512_castps_si512($x.0)
+    };
+}
 /// The bits of a vector of doubles.
-macro_rules! i64s { ($x:expr) => { _mm512_castpd_si512($x.0) }; }
+macro_rules! i64s {
+    ($x:expr) => {
+        _mm512_castpd_si512($x.0)
+    };
+}
 
 impl Lanes for F32x16 {
     type Scalar = f32;

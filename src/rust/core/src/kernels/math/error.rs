@@ -5,7 +5,8 @@ use super::exp::{exp2_short, exp_near, exp_of_sum};
 use super::lanes::{horner, polynomial, Lanes, Singles};
 use super::log::log_of;
 
-/// Error function: `x` times a polynomial up to 1, and `1 - e^-Q(x)` with a polynomial `Q` beyond. Less than 1 ulp.
+/// Error function: `x` times a polynomial up to 1, and `1 - e^-Q(x)` with a polynomial `Q` beyond. Less than
+/// 1 ulp.
 #[inline(always)]
 pub(super) fn erf<V: Lanes>(x: V) -> V {
     let one = V::of(1.0);
@@ -20,8 +21,8 @@ pub(super) fn erf<V: Lanes>(x: V) -> V {
     x.keep_nan(V::select(size.lt(one), small, large).copysign(x))
 }
 
-/// `e^(-x^2)` times a function that hardly changes, which is a polynomial in `(x - 4) / (x + 4)` over `1 + 2 x`; of
-/// negative numbers what is left of 2. `SHORT`: good enough for singles.
+/// `e^(-x^2)` times a function that hardly changes, which is a polynomial in `(x - 4) / (x + 4)` over `1 + 2
+/// x`; of negative numbers what is left of 2. `SHORT`: good enough for singles.
 #[inline(always)]
 fn erfc_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     // Beyond, the result is 0 or 2.
@@ -38,7 +39,11 @@ fn erfc_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         let (power, n) = exp_of_sum(square.negate(), lost.negate());
         let y = p * power;
         // Up to here results are normal numbers.
-        if V::any(V::of(26.0).lt(size)) { y.scale(n) } else { y * n.power_of_two() }
+        if V::any(V::of(26.0).lt(size)) {
+            y.scale(n)
+        } else {
+            y * n.power_of_two()
+        }
     };
     let y = V::select(x.lt(V::of(0.0)), V::of(2.0) - y, y);
     // Near 0 that would be the rounding of a number above 1, twice.
@@ -63,8 +68,8 @@ pub(super) fn erfc_single<V: Singles>(x: V) -> V {
     V::narrow(erfc_of::<_, true>(low), erfc_of::<_, true>(high))
 }
 
-/// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010, Approximating
-/// the erfinv function). `SHORT`: good enough for singles.
+/// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010,
+/// Approximating the erfinv function). `SHORT`: good enough for singles.
 #[inline(always)]
 fn erf_inv_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     let one = V::of(1.0);

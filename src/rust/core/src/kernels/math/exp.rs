@@ -1,7 +1,8 @@
 //! Exponential functions and what is made of them.
 //!
-//! `e^x = 2^n e^r` with `n` the whole number nearest to `x / log(2)`, and `e^r` by a polynomial. Where a result is a quotient,
-//! its two sides are carried with the parts that their rounding lost. Coefficients: `tests/testdata/math/fit.py`.
+//! `e^x = 2^n e^r` with `n` the whole number nearest to `x / log(2)`, and `e^r` by a polynomial. Where a
+//! result is a quotient, its two sides are carried with the parts that their rounding lost. Coefficients:
+//! `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
 use super::lanes::{fast_two_sum, horner, polynomial, two_sum, Lanes};
@@ -205,7 +206,8 @@ pub(super) fn cosh<V: Lanes>(x: V) -> V {
     y
 }
 
-/// `e^(x + low)` for a far smaller `low`: a number near 1, and the whole number to whose power 2 it is to be multiplied.
+/// `e^(x + low)` for a far smaller `low`: a number near 1, and the whole number to whose power 2 it is to be
+/// multiplied.
 #[inline(always)]
 pub(super) fn exp_of_sum<V: Lanes>(x: V, low: V) -> (V, V) {
     let Reduced { n, r, rest, .. } = reduce(x);

@@ -1,8 +1,8 @@
 //! The gamma function's logarithm and that one's derivative. Coefficients: `tests/testdata/math/fit.py`.
 //!
-//! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is fitted,
-//! negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good enough for singles,
-//! computed as doubles.
+//! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is
+//! fitted, negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good
+//! enough for singles, computed as doubles.
 
 use super::coefficients as c;
 use super::lanes::{polynomial, Lanes, Singles};
@@ -40,8 +40,8 @@ fn positive_lgamma<V: Lanes, const SHORT: bool>(x: V) -> V {
         }
     }
     let log = log_of::<V, SHORT>(V::select(is_small | is_far, x, product));
-    // That of 1 + s or 2 + s, by which it is exact at 1 and 2; below 3/4 it is that of the number after, less a
-    // logarithm.
+    // That of 1 + s or 2 + s, by which it is exact at 1 and 2; below 3/4 it is that of the number after, less
+    // a logarithm.
     let is_below_half = x.lt(half);
     let is_below = x.lt(V::of(1.5));
     let s = V::select(is_below, x, y) - V::select(is_below, one, V::of(2.0));
@@ -79,7 +79,8 @@ fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     let mut y = positive_lgamma::<V, SHORT>(V::select(is_below, V::of(1.0) + size, size));
     if V::any(is_below) {
         let (sine, _) = sine_of_half_turns(from_whole(size).abs());
-        // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits left.
+        // Next to 0 the sine is a multiple of the argument, of which the smallest numbers have no digits
+        // left.
         let is_next = size.lt(V::of(1e-20));
         let log = log_of::<V, false>(V::select(is_next, size, sine));
         let pole = V::select(is_next, zero, V::of(c::LOG_PI[0])) - log;
@@ -88,8 +89,8 @@ fn lgamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     x.keep_nan(V::select(x.same(zero) | size.same(infinity), infinity, y))
 }
 
-/// Logarithm of the absolute value of the gamma function. Less than 3 ulp; of negative numbers, where it has irrational
-/// zeros, 3 ulp of the largest of 1, the result and `lgamma(1 - x)`.
+/// Logarithm of the absolute value of the gamma function. Less than 3 ulp; of negative numbers, where it has
+/// irrational zeros, 3 ulp of the largest of 1, the result and `lgamma(1 - x)`.
 #[inline(always)]
 pub(super) fn lgamma<V: Lanes>(x: V) -> V {
     lgamma_of::<V, false>(x)
@@ -145,9 +146,11 @@ fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         let from_pole = from_whole(size);
         let distance = from_pole.abs();
         let (sine, cosine) = sine_of_half_turns(distance);
-        // Next to a pole the quotient of the two is as good as this, which needs no more digits than there are.
+        // Next to a pole the quotient of the two is as good as this, which needs no more digits than there
+        // are.
         let is_next = distance.lt(V::of(1e-9));
-        let pole = V::select(is_next, V::of(1.0), V::of(c::PI[0]) * cosine) / V::select(is_next, distance, sine);
+        let pole =
+            V::select(is_next, V::of(1.0), V::of(c::PI[0]) * cosine) / V::select(is_next, distance, sine);
         // Above a whole number in size is below it.
         y = V::select(is_below, y + pole.copysign(from_pole), y);
         y = V::select(x.same(zero) | (is_below & distance.same(zero)), V::of(f64::NAN), y);
@@ -155,8 +158,8 @@ fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     x.keep_nan(y)
 }
 
-/// Derivative of [`lgamma`]. Less than 4 ulp, also near its zero at 1.46; of negative numbers 4 ulp of the largest of
-/// 1, the result and `digamma(1 - x)`.
+/// Derivative of [`lgamma`]. Less than 4 ulp, also near its zero at 1.46; of negative numbers 4 ulp of the
+/// largest of 1, the result and `digamma(1 - x)`.
 #[inline(always)]
 pub(super) fn digamma<V: Lanes>(x: V) -> V {
     digamma_of::<V, false>(x)

@@ -4,11 +4,12 @@ use super::coefficients as c;
 use super::lanes::{horner, polynomial, Lanes, Singles};
 use super::log::log1p_of;
 
-/// Angle of the point (`x`, `y`) between 0 and a quarter turn; neither is negative, their sum is finite and not 0. `SHORT`:
-/// good enough for singles.
+/// Angle of the point (`x`, `y`) between 0 and a quarter turn; neither is negative, their sum is finite and
+/// not 0. `SHORT`: good enough for singles.
 ///
-/// Angles up to an eighth of a half turn are those of a polynomial; the others are differences from a quarter or from an eighth
-/// of a turn, by one quotient: `atan(t) = pi/4 + atan((t - 1) / (t + 1)) = pi/2 - atan(1 / t)`.
+/// Angles up to an eighth of a half turn are those of a polynomial; the others are differences from a quarter
+/// or from an eighth of a turn, by one quotient: `atan(t) = pi/4 + atan((t - 1) / (t + 1)) = pi/2 - atan(1 /
+/// t)`.
 #[inline(always)]
 fn angle<V: Lanes, const SHORT: bool>(y: V, x: V) -> V {
     let is_steep = x.lt(y);
@@ -57,7 +58,13 @@ fn atan2_of<V: Lanes, const SHORT: bool>(y: V, x: V) -> V {
     if V::any(!(zero.lt(most) & most.lt(V::of(1e300)))) {
         // Infinities are as 1 beside finite numbers, and large numbers smaller; so are two zeros (0, 1).
         let is_end = most.same(infinity);
-        let shrink = |v: V| V::select(is_end, V::select(v.same(infinity), one, zero), v * V::select(V::of(1e300).le(most), V::of(0.0625), one));
+        let shrink = |v: V| {
+            V::select(
+                is_end,
+                V::select(v.same(infinity), one, zero),
+                v * V::select(V::of(1e300).le(most), V::of(0.0625), one),
+            )
+        };
         (up, right) = (shrink(up), V::select(most.same(zero), one, shrink(right)));
     }
     let angle = angle::<V, SHORT>(up, right);

@@ -1,14 +1,16 @@
-//! The few operations that the mathematics is written in, on a vector of lanes; one implementation per instruction set.
+//! The few operations that the mathematics is written in, on a vector of lanes; one implementation per
+//! instruction set.
 //!
-//! Each operation means the same in every implementation, down to the last bit and the payload of a NaN, and none
-//! looks at a neighbouring lane: so a function gives the same bits on every processor and wherever an element stands.
+//! Each operation means the same in every implementation, down to the last bit and the payload of a NaN, and
+//! none looks at a neighbouring lane: so a function gives the same bits on every processor and wherever an
+//! element stands.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
 /// A vector of singles or doubles.
 ///
-/// Values exist only inside of functions that are compiled for the instruction set of the implementation; the methods
-/// rely on that, and are all inlined into them.
+/// Values exist only inside of functions that are compiled for the instruction set of the implementation; the
+/// methods rely on that, and are all inlined into them.
 pub(super) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
@@ -115,7 +117,8 @@ pub(super) trait Lanes:
     fn max(self, y: Self) -> Self {
         Self::select(y.lt(self), self, y)
     }
-    /// Nearest whole number, ties to even, and a float whose low bits are that number; below 2^51 in size, 2^22 for singles.
+    /// Nearest whole number, ties to even, and a float whose low bits are that number; below 2^51 in size,
+    /// 2^22 for singles.
     #[inline(always)]
     fn whole(self) -> (Self, Self) {
         let magic = Self::either(6755399441055744.0, 12582912.0);
@@ -128,7 +131,8 @@ pub(super) trait Lanes:
         let (_, bits) = self.whole();
         bits.shl(Self::FRACTION).add_bits(Self::of_bits(Self::ONE))
     }
-    /// `self` times 2 to the power of a whole number, rounded once; for a `self` near 1, and a result anywhere.
+    /// `self` times 2 to the power of a whole number, rounded once; for a `self` near 1, and a result
+    /// anywhere.
     #[inline(always)]
     fn scale(self, by: Self) -> Self {
         let (half, _) = (by * Self::of(0.5)).whole();
@@ -167,14 +171,16 @@ fn every_other<V: Lanes, const N: usize>(square: V, coefficients: &[f64; N], fir
     sum
 }
 
-/// Polynomial with these coefficients, constant first: even and odd powers apart, so that neither half waits for the other.
+/// Polynomial with these coefficients, constant first: even and odd powers apart, so that neither half waits
+/// for the other.
 #[inline(always)]
 pub(super) fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
     let square = x * x;
     every_other(square, coefficients, 1).mul_add(x, every_other(square, coefficients, 0))
 }
 
-/// As [`polynomial`], one power after the other: fewer operations, and the smallest error where `x` is not small.
+/// As [`polynomial`], one power after the other: fewer operations, and the smallest error where `x` is not
+/// small.
 #[inline(always)]
 pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
     let mut sum = V::of(coefficients[N - 1]);
@@ -186,7 +192,8 @@ pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) ->
     sum
 }
 
-/// The rounded sum, and what the rounding lost; for `|x| >= |y|`, or numbers that are far from overflow and underflow alike.
+/// The rounded sum, and what the rounding lost; for `|x| >= |y|`, or numbers that are far from overflow and
+/// underflow alike.
 #[inline(always)]
 pub(super) fn fast_two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
     let sum = x + y;

@@ -1,8 +1,9 @@
 //! Logarithms and powers.
 //!
-//! `log(x) = k log(2) + log(1 + f)` with `1 + f` between the roots of 1/2 and 2, and
-//! `log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2))` with `s = f / (2 + f)`, where `R` is what `log((1 + s) / (1 - s))` has beyond
-//! `2 s` (Tang 1990, Table-driven implementation of the logarithm function). Coefficients: `tests/testdata/math/fit.py`.
+//! `log(x) = k log(2) + log(1 + f)` with `1 + f` between the roots of 1/2 and 2, and `log(1 + f) = f - f^2/2
+//! + s (f^2/2 + R(s^2))` with `s = f / (2 + f)`, where `R` is what `log((1 + s) / (1 - s))` has beyond `2 s`
+//! (Tang 1990, Table-driven implementation of the logarithm function). Coefficients:
+//! `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
 use super::exp;
@@ -16,7 +17,8 @@ fn split<V: Lanes>(x: V) -> (V, V) {
     let from_root = x.sub_bits(root);
     let exponent = from_root.add_bits(V::of_bits(V::ONE)).shr(V::FRACTION);
     // A float with such bits is 2^52, or 2^23, more than they.
-    let k = exponent.or(V::either(4503599627370496.0, 8388608.0)) - V::either(4503599627370496.0 + 1023.0, 8388608.0 + 127.0);
+    let k = exponent.or(V::either(4503599627370496.0, 8388608.0))
+        - V::either(4503599627370496.0 + 1023.0, 8388608.0 + 127.0);
     let fraction = from_root.and(V::of_bits((1 << V::FRACTION) - 1)).add_bits(root);
     (k, fraction - V::of(1.0))
 }
@@ -92,7 +94,11 @@ fn log_short<V: Lanes>(x: V) -> V {
 /// Natural logarithm as doubles need it, or as singles that are computed as doubles do.
 #[inline(always)]
 pub(super) fn log_of<V: Lanes, const SHORT: bool>(x: V) -> V {
-    if SHORT { log_short(x) } else { log(x) }
+    if SHORT {
+        log_short(x)
+    } else {
+        log(x)
+    }
 }
 
 /// `log(1 + f)` in two parts.
@@ -139,7 +145,8 @@ pub(super) fn log10<V: Lanes>(x: V) -> V {
     any_log!(x, log10_of)
 }
 
-/// `log(1 + x + rest)` for `1 + x` between the smallest and the largest normal float, and a far smaller `rest`.
+/// `log(1 + x + rest)` for `1 + x` between the smallest and the largest normal float, and a far smaller
+/// `rest`.
 #[inline(always)]
 pub(super) fn log1p_of<V: Lanes>(x: V, rest: V) -> V {
     let (sum, lost) = two_sum(V::of(1.0), x);
@@ -183,13 +190,15 @@ fn is_whole<V: Lanes>(x: V) -> V::Mask {
     large.le(size) | ((size + large) - large).same(size)
 }
 
-/// What `x^y` is, where `y` is the power of `|x|`, a number that is neither 0 nor infinite, and `exponent` a finite one.
+/// What `x^y` is, where `y` is the power of `|x|`, a number that is neither 0 nor infinite, and `exponent` a
+/// finite one.
 #[inline(always)]
 fn power_at_edges<V: Lanes>(x: V, exponent: V, y: V) -> V {
     let (zero, one, infinity) = (V::of(0.0), V::of(1.0), V::of(f64::INFINITY));
     let size = x.abs();
     let is_negative = V::sign_mask().and(x).or(one).lt(zero);
-    // A base at the end of its range, or an exponent there: 0 or Inf, by whether one is small and the other negative.
+    // A base at the end of its range, or an exponent there: 0 or Inf, by whether one is small and the other
+    // negative.
     let is_end = size.same(zero) | size.same(infinity) | exponent.abs().same(infinity);
     let is_small = size.lt(one);
     let is_down = exponent.lt(zero);
@@ -277,7 +286,8 @@ pub(super) fn pow_single<V: Singles>(x: V, y: V) -> V {
 
 #[inline(always)]
 fn pow_short<V: Lanes>(x: V, y: V) -> V {
-    let exponent = (y * log_short(x.abs()) * V::of(std::f64::consts::LOG2_E)).max(V::of(-170.0)).min(V::of(140.0));
+    let exponent =
+        (y * log_short(x.abs()) * V::of(std::f64::consts::LOG2_E)).max(V::of(-170.0)).min(V::of(140.0));
     let power = exp::exp2_short(exponent);
     let is_plain = V::of(0.0).lt(x) & x.lt(V::of(f64::INFINITY)) & y.abs().lt(V::of(f64::INFINITY));
     if V::any(!is_plain) {

@@ -1,22 +1,25 @@
 //! The mathematics: elementary and special functions on slices, vectorised.
 //!
-//! Each function is written once, over the few operations of [`lanes::Lanes`], and compiled for every level of the
-//! processor's instructions; which one runs is decided when the first function is called, never when the crate is built.
+//! Each function is written once, over the few operations of [`lanes::Lanes`], and compiled for every level
+//! of the processor's instructions; which one runs is decided when the first function is called, never when
+//! the crate is built.
 //!
-//! * **The bits of a result depend on the operand alone:** not on the level (all have products and sums that round once,
-//!   or emulate them), not on where in a slice an element stands (what is left over at the end of a slice is filled up
-//!   to a whole vector), not on its neighbours (a vector in which something rare occurs is computed with more care, which
-//!   changes no lane in which it does not).
-//! * NaN comes out with the payload and the sign that it came in with, so that R's `NA` stays `NA`; a NaN that a function
-//!   makes itself is the positive quiet one.
+//! * **The bits of a result depend on the operand alone:** not on the level (all have products and sums that
+//!   round once, or emulate them), not on where in a slice an element stands (what is left over at the end of
+//!   a slice is filled up to a whole vector), not on its neighbours (a vector in which something rare occurs
+//!   is computed with more care, which changes no lane in which it does not).
+//! * NaN comes out with the payload and the sign that it came in with, so that R's `NA` stays `NA`; a NaN
+//!   that a function makes itself is the positive quiet one.
 //! * Subnormal numbers are numbers, as operands and as results.
-//! * The error bound of each function stands in the row of its op (`ulps`), and `tests/math.rs` holds it to it.
+//! * The error bound of each function stands in the row of its op (`ulps`), and `tests/math.rs` holds it to
+//!   it.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", has_avx512))]
 #[allow(clippy::incompatible_msrv)] // compiled by compilers that have it: build.rs
 mod avx512;
+#[rustfmt::skip] // generated
 mod coefficients;
 mod error;
 mod exp;
@@ -91,13 +94,14 @@ impl Level {
         }
     }
 
-    /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if it is here.
+    /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if
+    /// it is here.
     pub fn current() -> Level {
         Level::choice().0
     }
 
-    /// Whether `ANVIL_SIMD` can be followed. A level that this processor lacks, or this build, is no error: the same
-    /// variable may be set on all machines of a cluster, and bits do not depend on it.
+    /// Whether `ANVIL_SIMD` can be followed. A level that this processor lacks, or this build, is no error:
+    /// the same variable may be set on all machines of a cluster, and bits do not depend on it.
     ///
     /// # Errors
     /// [`Error::Arg`] if it names no level of any processor.
@@ -116,7 +120,9 @@ impl Level {
     /// The level in use, and the name that is none.
     fn choice() -> &'static (Level, Option<String>) {
         static CHOICE: OnceLock<(Level, Option<String>)> = OnceLock::new();
-        CHOICE.get_or_init(|| Level::choose(std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into_owned())))
+        CHOICE.get_or_init(|| {
+            Level::choose(std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into_owned()))
+        })
     }
 
     fn choose(asked: Option<String>) -> (Level, Option<String>) {
@@ -139,7 +145,8 @@ const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 /// A function of one float, for both widths and all levels.
 #[derive(Debug)]
 pub struct Kernel1 {
-    // Each is compiled for the level of its place in `Level::ALL`, and must not be called where that is not there.
+    // Each is compiled for the level of its place in `Level::ALL`, and must not be called where that is not
+    // there.
     single: &'static [unsafe fn(&[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &mut [f64])],
 }
@@ -246,7 +253,8 @@ macro_rules! vector_loop {
         #[inline(always)]
         fn $name<M: $map, V: $lanes<Scalar = $scalar>>($($x: &[$scalar]),+, out: &mut [$scalar]) {
             let mut at = 0;
-            // One call of the function, for whole vectors and the rest alike: twice its code is twice the time to compile it.
+            // One call of the function, for whole vectors and the rest alike: twice its code is twice the
+            // time to compile it.
             while at < out.len() {
                 let rest = out.len() - at;
                 let y = M::$width($(if rest >= V::LANES {
@@ -438,8 +446,8 @@ macro_rules! methods {
         #[inline(always)]
         #[allow(unused_unsafe)]
         fn $name($($arg: $type),*) -> $out {
-            // SAFETY: values of these types exist only in functions compiled for the instructions of their module, which
-            // run only where the processor has them (see `Lanes`, `Computed`).
+            // SAFETY: values of these types exist only in functions compiled for the instructions of their
+            // module, which run only where the processor has them (see `Lanes`, `Computed`).
             unsafe { $body }
         }
     )+};

@@ -11,7 +11,8 @@ pub(super) struct F32x8([f32; 8]);
 #[derive(Clone, Copy)]
 pub(super) struct F64x4([f64; 4]);
 
-/// Truth values: all bits of a lane, or none, as the compiler makes vectors of them where it would not of booleans.
+/// Truth values: all bits of a lane, or none, as the compiler makes vectors of them where it would not of
+/// booleans.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<B, const N: usize>([B; N]);
 
@@ -39,28 +40,42 @@ impl<B: Copy + Not<Output = B>, const N: usize> Not for Mask<B, N> {
     }
 }
 
-/// Whether `f32::mul_add` and `f64::mul_add` are one instruction; elsewhere they are a function of the system's library,
-/// which is slow, and on some systems wrong (`libm::fma` is slow).
-const HAS_FUSED: bool =
-    cfg!(any(target_feature = "fma", target_arch = "aarch64", target_arch = "powerpc64", target_arch = "riscv64", target_arch = "s390x"));
+/// Whether `f32::mul_add` and `f64::mul_add` are one instruction; elsewhere they are a function of the
+/// system's library, which is slow, and on some systems wrong (`libm::fma` is slow).
+const HAS_FUSED: bool = cfg!(any(
+    target_feature = "fma",
+    target_arch = "aarch64",
+    target_arch = "powerpc64",
+    target_arch = "riscv64",
+    target_arch = "s390x"
+));
 
 /// `x * y + z`, each rounded once.
 #[inline(always)]
 fn fused32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
-    if HAS_FUSED { std::array::from_fn(|i| x[i].mul_add(y[i], z[i])) } else { emulated32(x, y, z) }
+    if HAS_FUSED {
+        std::array::from_fn(|i| x[i].mul_add(y[i], z[i]))
+    } else {
+        emulated32(x, y, z)
+    }
 }
 
 /// `x * y + z`, each rounded once.
 #[inline(always)]
 fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
-    if HAS_FUSED { std::array::from_fn(|i| x[i].mul_add(y[i], z[i])) } else { emulated64(x, y, z) }
+    if HAS_FUSED {
+        std::array::from_fn(|i| x[i].mul_add(y[i], z[i]))
+    } else {
+        emulated64(x, y, z)
+    }
 }
 
-/// [`fused32`] without the instruction. It is called, as its code in each place where a function has such a product would
-/// be more than all other code together, and takes longer than the call.
+/// [`fused32`] without the instruction. It is called, as its code in each place where a function has such a
+/// product would be more than all other code together, and takes longer than the call.
 #[inline(never)]
 fn emulated32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
-    // The product is exact; the sum is made odd where it is not, so that it rounds to a single as the exact sum would.
+    // The product is exact; the sum is made odd where it is not, so that it rounds to a single as the exact
+    // sum would.
     std::array::from_fn(|i| odd_sum(f64::from(x[i]) * f64::from(y[i]), f64::from(z[i])) as f32)
 }
 
@@ -91,13 +106,14 @@ fn all_bits(is: bool) -> u64 {
     u64::from(is).wrapping_neg()
 }
 
-/// [`fused64`] without the instruction, called as [`emulated32`] is. Source: Boldo, Melquiond (2008), Emulation of a FMA and
-/// correctly rounded sums.
+/// [`fused64`] without the instruction, called as [`emulated32`] is. Source: Boldo, Melquiond (2008),
+/// Emulation of a FMA and correctly rounded sums.
 #[inline(never)]
 fn emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
     // Sizes of which no intermediate result overflows or vanishes.
     let is_safe = |v: f64, least: f64, most: f64| (v.abs() >= least) & (v.abs() <= most) | (v == 0.0);
-    let safe = |i: usize| is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);
+    let safe =
+        |i: usize| is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);
     if (0..N).fold(0, |unsafe_lanes, i| unsafe_lanes | all_bits(!safe(i))) != 0 {
         return std::array::from_fn(|i| libm::fma(x[i], y[i], z[i]));
     }
@@ -283,14 +299,24 @@ mod tests {
             state ^ (state >> 29)
         };
         for i in 0..200_000 {
-            let mut double = || f64::from_bits((next() & 0x800f_ffff_ffff_ffff) | ((next() % 120 + 960) << 52));
+            let mut double =
+                || f64::from_bits((next() & 0x800f_ffff_ffff_ffff) | ((next() % 120 + 960) << 52));
             let (x, y) = (double(), double());
             let z = if i % 2 == 0 { double() } else { -x * y * (1.0 + double() * 1e-12) };
-            assert_eq!(fused64([x], [y], [z])[0].to_bits(), libm::fma(x, y, z).to_bits(), "{x:e} {y:e} {z:e}");
-            let mut single = || f32::from_bits((next() as u32 & 0x807f_ffff) | ((next() % 60 + 100) as u32) << 23);
+            assert_eq!(
+                fused64([x], [y], [z])[0].to_bits(),
+                libm::fma(x, y, z).to_bits(),
+                "{x:e} {y:e} {z:e}"
+            );
+            let mut single =
+                || f32::from_bits((next() as u32 & 0x807f_ffff) | ((next() % 60 + 100) as u32) << 23);
             let (x, y) = (single(), single());
             let z = if i % 2 == 0 { single() } else { -x * y };
-            assert_eq!(fused32([x], [y], [z])[0].to_bits(), libm::fmaf(x, y, z).to_bits(), "{x:e} {y:e} {z:e}");
+            assert_eq!(
+                fused32([x], [y], [z])[0].to_bits(),
+                libm::fmaf(x, y, z).to_bits(),
+                "{x:e} {y:e} {z:e}"
+            );
         }
     }
 }

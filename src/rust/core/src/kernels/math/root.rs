@@ -24,18 +24,24 @@ pub(super) fn rsqrt<V: Lanes>(x: V) -> V {
     y
 }
 
-/// Cube root of a positive normal number: that of its fraction by a polynomial and two steps of Newton's and Halley's
-/// methods, times the third of its exponent.
+/// Cube root of a positive normal number: that of its fraction by a polynomial and two steps of Newton's and
+/// Halley's methods, times the third of its exponent.
 #[inline(always)]
 fn positive_cbrt<V: Lanes>(x: V) -> V {
     let exponent = x.shr(V::FRACTION);
-    let k = exponent.or(V::either(4503599627370496.0, 8388608.0)) - V::either(4503599627370496.0 + 1023.0, 8388608.0 + 127.0);
+    let k = exponent.or(V::either(4503599627370496.0, 8388608.0))
+        - V::either(4503599627370496.0 + 1023.0, 8388608.0 + 127.0);
     let fraction = x.and(V::of_bits((1 << V::FRACTION) - 1)).or(V::of_bits(V::ONE));
     // k = 3 third + j, with j one of -1, 0, 1.
     let (third, _) = (k * V::of(1.0 / 3.0)).whole();
     let j = k - V::of(3.0) * third;
-    let m = fraction * V::select(j.lt(V::of(0.0)), V::of(0.5), V::select(V::of(0.0).lt(j), V::of(2.0), V::of(1.0)));
-    let root = V::select(j.lt(V::of(0.0)), V::of(1.0 / c::CBRT_2[0]), V::select(V::of(0.0).lt(j), V::of(c::CBRT_2[0]), V::of(1.0)));
+    let m = fraction
+        * V::select(j.lt(V::of(0.0)), V::of(0.5), V::select(V::of(0.0).lt(j), V::of(2.0), V::of(1.0)));
+    let root = V::select(
+        j.lt(V::of(0.0)),
+        V::of(1.0 / c::CBRT_2[0]),
+        V::select(V::of(0.0).lt(j), V::of(c::CBRT_2[0]), V::of(1.0)),
+    );
     let y = horner(fraction, &c::CBRT) * root;
     // Halley: y (y^3 + 2 m) / (2 y^3 + m).
     let cube = y * y * y;

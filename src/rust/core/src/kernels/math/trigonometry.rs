@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent, of arguments of any size.
 //!
-//! `x = n pi/2 + r` with `pi/2` in three parts (Cody, Waite 1980) up to 2^40, and beyond by the bits of `2/pi` that matter
-//! (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
+//! `x = n pi/2 + r` with `pi/2` in three parts (Cody, Waite 1980) up to 2^40, and beyond by the bits of
+//! `2/pi` that matter (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
 use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles};
@@ -76,8 +76,8 @@ fn ratio<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
     V::select(is_odd, cosine.negate(), sine) / V::select(is_odd, sine, cosine)
 }
 
-/// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and what is left, in two parts. All bits
-/// are 0 of what is not far, and of infinities.
+/// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and what is left, in two
+/// parts. All bits are 0 of what is not far, and of infinities.
 fn quarters_far(x: f64) -> (f64, f64, f64) {
     if !(x.is_finite() && x.abs() > 1.0) {
         return (0.0, 0.0, 0.0);
@@ -85,12 +85,17 @@ fn quarters_far(x: f64) -> (f64, f64, f64) {
     let bits = x.abs().to_bits();
     let exponent = (bits >> 52) as i64 - 1075;
     let fraction = (bits & ((1 << 52) - 1)) | (1 << 52);
-    // The bits of 2/pi from the one that makes x a multiple of 2 on: 192 of them, of which those before the point are 0.
+    // The bits of 2/pi from the one that makes x a multiple of 2 on: 192 of them, of which those before the
+    // point are 0.
     let first = exponent - 2;
     let word = |at: i64| -> u64 {
         let bit = |index: i64| if (0..20).contains(&index) { c::TWO_OVER_PI[index as usize] } else { 0 };
         let (index, shift) = (at.div_euclid(64), at.rem_euclid(64) as u32);
-        if shift == 0 { bit(index) } else { (bit(index) << shift) | (bit(index + 1) >> (64 - shift)) }
+        if shift == 0 {
+            bit(index)
+        } else {
+            (bit(index) << shift) | (bit(index + 1) >> (64 - shift))
+        }
     };
     let (high, middle, low) = (word(first), word(first + 64), word(first + 128));
     // Their product modulo 2^192, which is x / (pi/2) modulo 4 in units of 2^-190.
@@ -129,8 +134,8 @@ fn reduce_far<V: Doubles>(x: V) -> (V, V, V) {
     (V::load(&bits), r, low.mul_add(V::of(c::PI_2[0]), high.mul_add(V::of(c::PI_2[1]), lost)))
 }
 
-/// A value of what `near` makes of `x`, or [`reduce_far`]; NaN of infinities. Not a function, since a closure need not be
-/// compiled for the instructions of its caller.
+/// A value of what `near` makes of `x`, or [`reduce_far`]; NaN of infinities. Not a function, since a closure
+/// need not be compiled for the instructions of its caller.
 macro_rules! anywhere {
     ($x:ident, $near:ident, |$bits:ident, $r:ident, $low:ident| $value:expr) => {{
         let ($bits, $r, $low) = $near($x);
@@ -157,7 +162,11 @@ pub(super) fn sin<V: Doubles>(x: V) -> V {
 /// Cosine. Less than 1 ulp.
 #[inline(always)]
 pub(super) fn cos<V: Doubles>(x: V) -> V {
-    anywhere!(x, reduce, |bits, r, low| in_quadrant(bits.add_bits(V::of_bits(1)), sine(r, low), cosine(r, low)))
+    anywhere!(x, reduce, |bits, r, low| in_quadrant(
+        bits.add_bits(V::of_bits(1)),
+        sine(r, low),
+        cosine(r, low)
+    ))
 }
 
 /// Tangent. Less than 2 ulp.

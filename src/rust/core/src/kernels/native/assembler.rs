@@ -1,6 +1,6 @@
-//! Writes the instructions of x86-64 that native code is made of. Vectors are encoded with the three-byte prefix of AVX
-//! (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section 2.3): the second operand is never the
-//! destination's, and memory needs no alignment.
+//! Writes the instructions of x86-64 that native code is made of. Vectors are encoded with the three-byte
+//! prefix of AVX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section 2.3): the
+//! second operand is never the destination's, and memory needs no alignment.
 
 /// An instruction on vectors: its prefix, its table of opcodes, the bit W, the opcode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,8 @@ pub struct Vector {
     opcode: u8,
 }
 
-/// An instruction without a prefix (`NP`), or with `66`, `F3`, `F2`: 0 to 3; of table `0F`, `0F38`, `0F3A`: 1 to 3.
+/// An instruction without a prefix (`NP`), or with `66`, `F3`, `F2`: 0 to 3; of table `0F`, `0F38`, `0F3A`: 1
+/// to 3.
 pub const fn vector(prefix: u8, table: u8, opcode: u8) -> Vector {
     Vector { prefix, table, wide: false, opcode }
 }
@@ -45,7 +46,8 @@ pub const LITERAL: usize = 32;
 const INDEX: u8 = 0;
 /// `rdi`: first the table of arguments, then the end of a step.
 const TABLE: u8 = 7;
-/// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it restores.
+/// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it
+/// restores.
 pub const ADDRESSES: [u8; 11] = [1, 2, 8, 9, 10, 11, 3, 12, 13, 14, 15];
 /// Those that need not be restored.
 const FREE: usize = 6;
@@ -99,8 +101,9 @@ impl Assembler {
         self.code
     }
 
-    /// An instruction with vectors of 256 bits if `long`, else of 128: destination, first operand, second operand, and a
-    /// constant byte. An instruction of one operand has 0 as the first; one that stores has its operand as the destination.
+    /// An instruction with vectors of 256 bits if `long`, else of 128: destination, first operand, second
+    /// operand, and a constant byte. An instruction of one operand has 0 as the first; one that stores has
+    /// its operand as the destination.
     pub fn vector(&mut self, x: Vector, long: bool, to: u8, first: u8, source: Source, byte: Option<u8>) {
         let base = match source {
             Source::Register(register) => register,
@@ -138,8 +141,8 @@ impl Assembler {
         }
     }
 
-    /// Begins a function of a table of addresses and a number of elements, with so many registers for addresses. Returns
-    /// where the size of its stack is to be written ([`set_stack`](Assembler::set_stack)).
+    /// Begins a function of a table of addresses and a number of elements, with so many registers for
+    /// addresses. Returns where the size of its stack is to be written ([`set_stack`](Assembler::set_stack)).
     pub fn begin(&mut self, addresses: usize) -> usize {
         // push rbp; mov rbp, rsp
         self.bytes(&[0x55, 0x48, 0x89, 0xE5]);
@@ -208,7 +211,8 @@ impl Assembler {
         Jump(self.here())
     }
 
-    /// Goes to the next elements, which [`unless_left`](Assembler::unless_left) was asked about, and back to `start`.
+    /// Goes to the next elements, which [`unless_left`](Assembler::unless_left) was asked about, and back to
+    /// `start`.
     pub fn again(&mut self, start: usize) {
         // mov rax, rdi; jmp
         self.bytes(&[0x48, 0x89, 0xF8, 0xE9]);

@@ -1,8 +1,10 @@
-//! From a chain to instructions: which register holds what, and how each step is made of the processor's instructions.
+//! From a chain to instructions: which register holds what, and how each step is made of the processor's
+//! instructions.
 //!
-//! A body of the loop begins with no value in a register. Operands are read from memory where they are used for the last
-//! time; when registers are needed, the value that is used last of all leaves its own, for the stack if it is nowhere else.
-//! Booleans are masks in registers, of lanes as wide as the elements of the chain, and bytes in memory.
+//! A body of the loop begins with no value in a register. Operands are read from memory where they are used
+//! for the last time; when registers are needed, the value that is used last of all leaves its own, for the
+//! stack if it is nowhere else. Booleans are masks in registers, of lanes as wide as the elements of the
+//! chain, and bytes in memory.
 
 use super::assembler::{vector, Assembler, Source, Vector, ADDRESSES, LITERAL};
 use super::{Chain, Op, Origin, Step};
@@ -31,16 +33,22 @@ const UPPER_HALF: Vector = vector(1, 3, 0x39);
 
 /// Instructions for elements of 1, 2, 4 and 8 bytes.
 type ByWidth = [Option<Vector>; 4];
-const SUB: ByWidth = [Some(vector(1, 1, 0xF8)), Some(vector(1, 1, 0xF9)), Some(vector(1, 1, 0xFA)), Some(vector(1, 1, 0xFB))];
-const ADD: ByWidth = [Some(vector(1, 1, 0xFC)), Some(vector(1, 1, 0xFD)), Some(vector(1, 1, 0xFE)), Some(vector(1, 1, 0xD4))];
+const SUB: ByWidth =
+    [Some(vector(1, 1, 0xF8)), Some(vector(1, 1, 0xF9)), Some(vector(1, 1, 0xFA)), Some(vector(1, 1, 0xFB))];
+const ADD: ByWidth =
+    [Some(vector(1, 1, 0xFC)), Some(vector(1, 1, 0xFD)), Some(vector(1, 1, 0xFE)), Some(vector(1, 1, 0xD4))];
 const MUL: ByWidth = [None, Some(vector(1, 1, 0xD5)), Some(vector(1, 2, 0x40)), None];
-const EQ: ByWidth = [Some(vector(1, 1, 0x74)), Some(vector(1, 1, 0x75)), Some(vector(1, 1, 0x76)), Some(vector(1, 2, 0x29))];
-const GT: ByWidth = [Some(vector(1, 1, 0x64)), Some(vector(1, 1, 0x65)), Some(vector(1, 1, 0x66)), Some(vector(1, 2, 0x37))];
+const EQ: ByWidth =
+    [Some(vector(1, 1, 0x74)), Some(vector(1, 1, 0x75)), Some(vector(1, 1, 0x76)), Some(vector(1, 2, 0x29))];
+const GT: ByWidth =
+    [Some(vector(1, 1, 0x64)), Some(vector(1, 1, 0x65)), Some(vector(1, 1, 0x66)), Some(vector(1, 2, 0x37))];
 const ABS: ByWidth = [Some(ABSOLUTE_BYTES), Some(vector(1, 2, 0x1D)), Some(vector(1, 2, 0x1E)), None];
 const MAX: ByWidth = [Some(vector(1, 2, 0x3C)), Some(vector(1, 1, 0xEE)), Some(vector(1, 2, 0x3D)), None];
 const MIN: ByWidth = [Some(vector(1, 2, 0x38)), Some(vector(1, 1, 0xEA)), Some(vector(1, 2, 0x39)), None];
-const MAX_UNSIGNED: ByWidth = [Some(vector(1, 1, 0xDE)), Some(vector(1, 2, 0x3E)), Some(vector(1, 2, 0x3F)), None];
-const MIN_UNSIGNED: ByWidth = [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
+const MAX_UNSIGNED: ByWidth =
+    [Some(vector(1, 1, 0xDE)), Some(vector(1, 2, 0x3E)), Some(vector(1, 2, 0x3F)), None];
+const MIN_UNSIGNED: ByWidth =
+    [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
 
 /// Conditions of comparisons of floats that are false, or true, if an operand is NaN, and raise no exception.
 const FLOAT_EQ: u8 = 0x00;
@@ -56,8 +64,8 @@ const DOWN: u8 = 9;
 const UP: u8 = 10;
 const TO_ZERO: u8 = 11;
 
-/// Whether there are instructions for an op on operands of this dtype: of the second one of a selection, and of the one
-/// that is converted.
+/// Whether there are instructions for an op on operands of this dtype: of the second one of a selection, and
+/// of the one that is converted.
 pub fn has(op: Op, dtype: DType) -> bool {
     let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
     let integer = is_integer(dtype);
@@ -133,8 +141,8 @@ struct Emitter<'c> {
     past: bool,
 }
 
-/// The code of a chain: a function of a table of addresses and a number of elements. With `past` it is one that stores
-/// past the caches what the chain says; all that it writes begins at a whole vector then.
+/// The code of a chain: a function of a table of addresses and a number of elements. With `past` it is one
+/// that stores past the caches what the chain says; all that it writes begins at a whole vector then.
 pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     let mut uses = vec![vec![]; chain.values.len()];
     for (at, step) in chain.steps.iter().enumerate() {
@@ -208,9 +216,23 @@ impl Emitter<'_> {
                     self.assembler.vector(by, true, 0, 0, Source::Address, None);
                     if value.dtype == DType::I1 {
                         self.assembler.vector(XOR, true, 1, 1, Source::Register(1), None);
-                        self.assembler.vector(SUB[0].expect("of bytes"), true, 0, 1, Source::Register(0), None);
+                        self.assembler.vector(
+                            SUB[0].expect("of bytes"),
+                            true,
+                            0,
+                            1,
+                            Source::Register(0),
+                            None,
+                        );
                     }
-                    self.assembler.vector(STORE, true, 0, 0, Source::Stack((LITERAL * self.fixed) as i32), None);
+                    self.assembler.vector(
+                        STORE,
+                        true,
+                        0,
+                        0,
+                        Source::Stack((LITERAL * self.fixed) as i32),
+                        None,
+                    );
                     self.homes[v] = Home::Stack(self.fixed);
                     self.fixed += 1;
                 }
@@ -281,12 +303,14 @@ impl Emitter<'_> {
     fn take(&mut self) -> u8 {
         let free = (0..REGISTERS).find(|&r| self.held[r].is_none() && !self.locked[r]);
         let register = free.unwrap_or_else(|| {
-            // A value that the step under way has read is used at least by it: what is used last is left to later.
+            // A value that the step under way has read is used at least by it: what is used last is left to
+            // later.
             let next = |r: &usize| {
                 let v = self.held[*r].expect("none is free");
                 self.uses[v].iter().copied().max()
             };
-            let evicted = (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("a step locks few");
+            let evicted =
+                (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("a step locks few");
             self.leave(evicted);
             evicted
         });
@@ -314,7 +338,9 @@ impl Emitter<'_> {
     /// Where a value is that is not in a register, if an instruction can read it there.
     fn in_memory(&self, v: usize) -> Option<Source> {
         match self.homes[v] {
-            Home::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => Some(self.elements(base, self.width)),
+            Home::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {
+                Some(self.elements(base, self.width))
+            }
             Home::Stack(place) => Some(Source::Stack((LITERAL * place) as i32)),
             Home::Literal(literal) => Some(Source::Literal(literal)),
             _ => None,
@@ -358,7 +384,8 @@ impl Emitter<'_> {
                 self.assembler.vector(vector(1, 3, 0x20), false, to, zero, source, Some(0));
             } else {
                 // Bytes as elements of 2, 4 and 8 bytes.
-                const EXTEND: [Vector; 4] = [LOAD, vector(1, 2, 0x30), vector(1, 2, 0x31), vector(1, 2, 0x32)];
+                const EXTEND: [Vector; 4] =
+                    [LOAD, vector(1, 2, 0x30), vector(1, 2, 0x31), vector(1, 2, 0x32)];
                 self.op(EXTEND[self.size()], to, 0, source);
             }
             self.op(self.sub(), to, zero, Source::Register(to));
@@ -427,7 +454,9 @@ impl Emitter<'_> {
 
     /// Elements of a narrower dtype, from memory, as elements of the chain.
     fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
-        let Home::Elements(base) = self.homes[v] else { unreachable!("narrower values are read from memory") };
+        let Home::Elements(base) = self.homes[v] else {
+            unreachable!("narrower values are read from memory")
+        };
         let to = self.take();
         let mut source = self.elements(base, from.bytes());
         if !self.long() {
@@ -514,7 +543,11 @@ impl Emitter<'_> {
                 let (x, to, mask) = (self.register(operand(0)), self.take(), self.take());
                 self.op(vector(prefix, 1, 0x51), to, 0, Source::Register(x));
                 let (compare, zero) = (vector(prefix, 1, 0xC2), self.everywhere(&[0]));
-                let nan = if prefix == 1 { self.everywhere(&f64::NAN.to_le_bytes()) } else { self.everywhere(&f32::NAN.to_le_bytes()) };
+                let nan = if prefix == 1 {
+                    self.everywhere(&f64::NAN.to_le_bytes())
+                } else {
+                    self.everywhere(&f32::NAN.to_le_bytes())
+                };
                 self.op_with(compare, mask, x, zero, FLOAT_LT);
                 self.op_with(BLEND, to, to, nan, mask << 4);
                 to
@@ -549,7 +582,11 @@ impl Emitter<'_> {
             }
             Op::Eq | Op::Ne => {
                 let to = self.both(at, step, EQ[size].expect("of every width"), true);
-                if step.op == Op::Ne { self.inverse(to) } else { to }
+                if step.op == Op::Ne {
+                    self.inverse(to)
+                } else {
+                    to
+                }
             }
             Op::Gt => self.greater(operand(0), operand(1), is_signed(dtype)),
             Op::Lt => self.greater(operand(1), operand(0), is_signed(dtype)),
@@ -628,7 +665,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A register for the result of an op that reads its operands before it writes: one that the step frees, if it does.
+    /// A register for the result of an op that reads its operands before it writes: one that the step frees,
+    /// if it does.
     fn result(&mut self, at: usize) -> u8 {
         self.free_after(at);
         for register in 0..REGISTERS {
@@ -664,12 +702,14 @@ impl Emitter<'_> {
         to
     }
 
-    /// The larger or smaller of two floats. The instruction gives its second operand if they are equal or one is NaN: done
-    /// both ways, zeros of both signs are told apart by their bits, and a NaN is put in its place, the first one's first.
+    /// The larger or smaller of two floats. The instruction gives its second operand if they are equal or one
+    /// is NaN: done both ways, zeros of both signs are told apart by their bits, and a NaN is put in its
+    /// place, the first one's first.
     fn extreme(&mut self, x: usize, y: usize, larger: bool, prefix: u8) -> u8 {
         let (x, y) = (self.register(x), self.register(y));
         let (to, other) = (self.take(), self.take());
-        let (op, joined) = if larger { (vector(prefix, 1, 0x5F), AND) } else { (vector(prefix, 1, 0x5D), OR) };
+        let (op, joined) =
+            if larger { (vector(prefix, 1, 0x5F), AND) } else { (vector(prefix, 1, 0x5D), OR) };
         let compare = vector(prefix, 1, 0xC2);
         self.op(op, to, x, Source::Register(y));
         self.op(op, other, y, Source::Register(x));
@@ -715,7 +755,8 @@ impl Emitter<'_> {
         to
     }
 
-    /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes (`0x73`).
+    /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes
+    /// (`0x73`).
     fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
         self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
     }

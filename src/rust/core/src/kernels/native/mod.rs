@@ -1,12 +1,12 @@
 //! Native code for chains of cheap steps, written while the program runs.
 //!
-//! Between the instructions of a tile program, values go through the first-level cache; a sum takes less time than that.
-//! A chain of cheap ops on elements of one width is one instruction here: a loop over the tile that keeps what is between
-//! the steps in registers. The steps are IEEE operations, and integer ones that wrap, in the order of the ops: nothing is
-//! contracted, so that the bits are those of the kernels.
+//! Between the instructions of a tile program, values go through the first-level cache; a sum takes less time
+//! than that. A chain of cheap ops on elements of one width is one instruction here: a loop over the tile
+//! that keeps what is between the steps in registers. The steps are IEEE operations, and integer ones that
+//! wrap, in the order of the ops: nothing is contracted, so that the bits are those of the kernels.
 //!
-//! Code is for x86-64 with AVX2, at levels of [`math`](super::math) that use it. Elsewhere, and where the system does not
-//! allow memory to be run, there is none, and kernels run the steps one by one.
+//! Code is for x86-64 with AVX2, at levels of [`math`](super::math) that use it. Elsewhere, and where the
+//! system does not allow memory to be run, there is none, and kernels run the steps one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
@@ -31,7 +31,8 @@ pub enum Op {
     MulNoNan,
     /// Quotient of floats.
     Div,
-    /// Square root of floats: that of a negative number is the positive quiet NaN, and a NaN keeps its payload.
+    /// Square root of floats: that of a negative number is the positive quiet NaN, and a NaN keeps its
+    /// payload.
     Sqrt,
     /// Larger of two; NaN if either is, and -0 is below 0.
     Max,
@@ -142,7 +143,8 @@ impl Chain {
             Origin::Repeated => Some(Argument { width: v.dtype.bytes(), repeated: true, written: false }),
             Origin::Literal(_) | Origin::Step => None,
         });
-        let written = |&v: &usize| Argument { width: self.values[v].dtype.bytes(), repeated: false, written: true };
+        let written =
+            |&v: &usize| Argument { width: self.values[v].dtype.bytes(), repeated: false, written: true };
         read.chain(self.outputs.iter().map(written))
     }
 }
@@ -200,8 +202,11 @@ mod code {
             starts.push((emit(chain, false), (!chain.past.is_empty()).then(|| emit(chain, true))));
         }
         let pages = Arc::new(Pages::new(&code)?);
-        let native = |(chain, (start, past)): (&Chain, _)| {
-            Native { pages: pages.clone(), start, past, arguments: chain.arguments().collect() }
+        let native = |(chain, (start, past)): (&Chain, _)| Native {
+            pages: pages.clone(),
+            start,
+            past,
+            arguments: chain.arguments().collect(),
         };
         Some(chains.iter().zip(starts).map(native).collect())
     }
@@ -215,13 +220,14 @@ mod code {
         /// Runs it on `n` elements.
         ///
         /// # Safety
-        /// There is an address for each argument, at which as many elements can be read or written as it says; nothing else
-        /// writes them meanwhile, and what is written is apart from all else.
+        /// There is an address for each argument, at which as many elements can be read or written as it
+        /// says; nothing else writes them meanwhile, and what is written is apart from all else.
         pub unsafe fn call(&self, addresses: &[*mut u8], n: usize) {
             assert!(addresses.len() >= self.arguments.len(), "an argument is missing");
             type Function = unsafe extern "sysv64" fn(*const *mut u8, usize);
             let aligned = || {
-                let mut written = self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
+                let mut written =
+                    self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
                 written.all(|(_, &address)| address as usize % emit::VECTOR == 0)
             };
             let start = self.past.filter(|_| aligned()).unwrap_or(self.start);

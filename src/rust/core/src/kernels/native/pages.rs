@@ -1,10 +1,17 @@
-//! Memory that holds instructions. It is written first and run after, never both at one time; a system that does not allow
-//! it says so, and programs run without native code.
+//! Memory that holds instructions. It is written first and run after, never both at one time; a system that
+//! does not allow it says so, and programs run without native code.
 
 use std::ffi::{c_int, c_void};
 
 extern "C" {
-    fn mmap(start: *mut c_void, len: usize, protection: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+    fn mmap(
+        start: *mut c_void,
+        len: usize,
+        protection: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
     fn mprotect(start: *mut c_void, len: usize, protection: c_int) -> c_int;
     fn munmap(start: *mut c_void, len: usize) -> c_int;
 }
@@ -35,7 +42,9 @@ impl Pages {
     /// Memory with these bytes, which can be run; `None` if there is none to be had.
     pub fn new(code: &[u8]) -> Option<Pages> {
         // SAFETY: asks for new memory.
-        let start = unsafe { mmap(std::ptr::null_mut(), code.len().max(1), READ | WRITE, PRIVATE | ANONYMOUS, -1, 0) };
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), code.len().max(1), READ | WRITE, PRIVATE | ANONYMOUS, -1, 0)
+        };
         if start as isize == -1 {
             return None;
         }

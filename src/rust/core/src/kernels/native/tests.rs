@@ -76,8 +76,16 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
         }};
     }
     match (op, dtype) {
-        (Op::Select, _) => if x[0] == 1 { x[1] } else { x[2] },
-        (Op::Convert(to), from) => dispatch!(from, T => dispatch!(to, U => bits::<U>(from_bits::<T>(x[0]).convert()))),
+        (Op::Select, _) => {
+            if x[0] == 1 {
+                x[1]
+            } else {
+                x[2]
+            }
+        }
+        (Op::Convert(to), from) => {
+            dispatch!(from, T => dispatch!(to, U => bits::<U>(from_bits::<T>(x[0]).convert())))
+        }
         (op, DType::I1) => match op {
             Op::Add | Op::Or | Op::Max => x[0] | x[1],
             Op::Mul | Op::And | Op::Min => x[0] & x[1],
@@ -102,7 +110,9 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
 /// Operands of an op on a dtype, and what it makes.
 fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     match op {
-        Op::Sqrt | Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => (vec![dtype], dtype),
+        Op::Sqrt | Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => {
+            (vec![dtype], dtype)
+        }
         Op::Convert(to) => (vec![dtype], to),
         Op::Select => (vec![DType::I1, dtype, dtype], dtype),
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => (vec![dtype, dtype], DType::I1),
@@ -111,15 +121,41 @@ fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
 }
 
 const OPS: [Op; 25] = [
-    Op::Add, Op::Sub, Op::Mul, Op::MulNoNan, Op::Div, Op::Sqrt, Op::Max, Op::Min, Op::And, Op::Or, Op::Xor, Op::Not, Op::Negate, Op::Abs, Op::Floor,
-    Op::Ceiling, Op::Trunc, Op::Round, Op::Eq, Op::Ne, Op::Gt, Op::Ge, Op::Lt, Op::Le, Op::Select,
+    Op::Add,
+    Op::Sub,
+    Op::Mul,
+    Op::MulNoNan,
+    Op::Div,
+    Op::Sqrt,
+    Op::Max,
+    Op::Min,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+    Op::Not,
+    Op::Negate,
+    Op::Abs,
+    Op::Floor,
+    Op::Ceiling,
+    Op::Trunc,
+    Op::Round,
+    Op::Eq,
+    Op::Ne,
+    Op::Gt,
+    Op::Ge,
+    Op::Lt,
+    Op::Le,
+    Op::Select,
 ];
 
 /// All steps on elements of this width.
 fn steps(width: usize) -> Vec<(Op, DType)> {
     let mut all = vec![];
     for &dtype in DType::ALL.iter().filter(|d| d.bytes() <= width) {
-        let converts = DType::ALL.iter().filter(|to| to.bytes() == width && **to != DType::I1).map(|&to| Op::Convert(to));
+        let converts = DType::ALL
+            .iter()
+            .filter(|to| to.bytes() == width && **to != DType::I1)
+            .map(|&to| Op::Convert(to));
         let own = OPS.into_iter().filter(|_| dtype == DType::I1 || dtype.bytes() == width);
         all.extend(own.chain(converts).filter(|&op| has(op, dtype)).map(|op| (op, dtype)));
     }
@@ -143,16 +179,21 @@ impl Random {
         let special = self.below(4) == 0;
         match dtype {
             DType::I1 => self.next() & 1,
-            DType::F32 if special => {
-                bits([0.0, -0.0, 1.0, -1.0, f32::NAN, f32::INFINITY, -f32::INFINITY, 2.5, f32::MIN_POSITIVE / 4.0][self.below(9)])
-            }
-            DType::F64 if special => {
-                bits([0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, -f64::INFINITY, 2.5, f64::MIN_POSITIVE / 4.0][self.below(9)])
-            }
+            DType::F32 if special => bits(
+                [0.0, -0.0, 1.0, -1.0, f32::NAN, f32::INFINITY, -f32::INFINITY, 2.5, f32::MIN_POSITIVE / 4.0]
+                    [self.below(9)],
+            ),
+            DType::F64 if special => bits(
+                [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, -f64::INFINITY, 2.5, f64::MIN_POSITIVE / 4.0]
+                    [self.below(9)],
+            ),
             DType::F32 => bits((self.next() as i32 as f32) / 65536.0),
             DType::F64 => bits((self.next() as i64 as f64) / 65536.0),
             // Small ones, and those at both ends.
-            _ if special => [0, 1, u64::MAX, 1 << (8 * dtype.bytes() - 1)][self.below(4)] & (u64::MAX >> (64 - 8 * dtype.bytes())),
+            _ if special => {
+                [0, 1, u64::MAX, 1 << (8 * dtype.bytes() - 1)][self.below(4)]
+                    & (u64::MAX >> (64 - 8 * dtype.bytes()))
+            }
             _ => self.next() & (u64::MAX >> (64 - 8 * dtype.bytes())),
         }
     }
@@ -182,7 +223,8 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
         let width = chain.values[v].dtype.bytes();
         columns[v].iter().flat_map(|x| x.to_le_bytes()[..width].to_vec()).collect()
     };
-    let reads = (0..chain.values.len()).filter(|&v| matches!(chain.values[v].origin, Origin::Elements | Origin::Repeated));
+    let reads = (0..chain.values.len())
+        .filter(|&v| matches!(chain.values[v].origin, Origin::Elements | Origin::Repeated));
     let mut buffers: Vec<Vec<u8>> = reads.map(packed).collect();
     // What is after the last element stays.
     buffers.extend(chain.outputs.iter().map(|&v| vec![0xA5; n * chain.values[v].dtype.bytes() + 40]));
@@ -220,7 +262,10 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
                 _ => false,
             };
             let (got, want) = (&got[at.clone()].to_vec(), &want[at].to_vec());
-            assert!(got == want || is_nan(got) && is_nan(want), "element {i} of {n}: {got:?}, not {want:?}: {chain:?}");
+            assert!(
+                got == want || is_nan(got) && is_nan(want),
+                "element {i} of {n}: {got:?}, not {want:?}: {chain:?}"
+            );
         }
     }
 }
@@ -264,7 +309,8 @@ fn random_chains_are_right() {
     for round in 0..2000 {
         let width = [1, 2, 4, 8][round % 4];
         let all = steps(width);
-        let dtypes: Vec<DType> = DType::ALL.iter().copied().filter(|&d| all.iter().any(|&(_, of)| of == d)).collect();
+        let dtypes: Vec<DType> =
+            DType::ALL.iter().copied().filter(|&d| all.iter().any(|&(_, of)| of == d)).collect();
         let mut chain = Chain { width, ..Chain::default() };
         for _ in 0..1 + random.below(7) {
             let dtype = dtypes[random.below(dtypes.len())];
@@ -272,7 +318,8 @@ fn random_chains_are_right() {
                 DType::I1 => Literal::new(Bool::from(random.below(2) == 0)),
                 dtype => Literal::new(random.below(100) as f64).convert(dtype),
             };
-            let origin = [Origin::Elements, Origin::Elements, Origin::Repeated, Origin::Literal(literal)][random.below(4)];
+            let origin = [Origin::Elements, Origin::Elements, Origin::Repeated, Origin::Literal(literal)]
+                [random.below(4)];
             let narrow = dtype != DType::I1 && dtype.bytes() < width;
             chain.values.push(value(dtype, if narrow { Origin::Elements } else { origin }));
         }
@@ -280,16 +327,24 @@ fn random_chains_are_right() {
             let (op, dtype) = all[random.below(all.len())];
             let (from, to) = signature(op, dtype);
             let mut pick = |dtype: DType| {
-                let fit: Vec<usize> = (0..chain.values.len()).filter(|&v| chain.values[v].dtype == dtype).collect();
-                if fit.is_empty() { None } else { Some(fit[random.below(fit.len())]) }
+                let fit: Vec<usize> =
+                    (0..chain.values.len()).filter(|&v| chain.values[v].dtype == dtype).collect();
+                if fit.is_empty() {
+                    None
+                } else {
+                    Some(fit[random.below(fit.len())])
+                }
             };
-            let Some(operands) = from.into_iter().map(&mut pick).collect::<Option<Vec<_>>>() else { continue };
+            let Some(operands) = from.into_iter().map(&mut pick).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
             chain.steps.push(Step { op, operands, result: chain.values.len() });
             chain.values.push(value(to, Origin::Step));
         }
         let made: Vec<usize> = chain.steps.iter().map(|step| step.result).collect();
         let Some(&last) = made.last() else { continue };
-        chain.outputs = made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();
+        chain.outputs =
+            made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();
         chain.past = chain.outputs.iter().copied().filter(|_| random.below(3) == 0).collect();
         let n = random.below(70);
         check(&chain, &mut random, n);
