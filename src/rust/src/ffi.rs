@@ -219,7 +219,8 @@ pub fn text(x: SEXP) -> String {
         (_, Ok(text)) => text.into(),
         (CE_UTF8, Err(_)) => String::from_utf8_lossy(bytes).into_owned(),
         // The encoding of a locale that is not UTF-8. R translates into memory that it frees at the end of
-        // the call. SAFETY: inside `protected`.
+        // the call.
+        // SAFETY: inside `protected`.
         (_, Err(_)) => match crate::guard::protected(|| unsafe { Rf_translateCharUTF8(x) }) {
             // SAFETY: R gives a string of C.
             Ok(text) => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),

@@ -204,10 +204,10 @@ impl JitFunction {
                     Some(f) => text(unsafe { STRING_ELT(names, f as Length) }),
                     None => {
                         dots += 1;
-                        // SAFETY: a tag is a symbol.
                         if tag == nil() {
                             format!("..{dots}")
                         } else {
+                            // SAFETY: a tag is a symbol.
                             text(unsafe { PRINTNAME(tag) })
                         }
                     }

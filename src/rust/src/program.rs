@@ -41,7 +41,8 @@ impl Program {
             value::check_dims(&aval.shape)?;
         }
         // All of the result is allocated before anything runs, and protected as one: a list of the records
-        // and the result. SAFETY: inside `protected`; each object is protected before the next is made.
+        // and the result.
+        // SAFETY: inside `protected`; each object is protected before the next is made.
         let (records, result) = protected(|| unsafe {
             let list = Rf_protect(Rf_allocVector(VECSXP, avals.len() as Length));
             for (k, aval) in avals.iter().enumerate() {
@@ -60,8 +61,8 @@ impl Program {
         let result = scope.keep(result);
         for (_, record) in donations.iter().flatten() {
             // From here on its elements may be others: an error or an interrupt does not bring them back. The
-            // vector itself is that of a result. SAFETY: the record is a tensor's, and nothing but the
-            // caller's variable refers to it.
+            // vector itself is that of a result.
+            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
             unsafe { value::donate(record.object) };
         }
         self.compute(leaves, records, &donations, &inputs, &constants)?;

@@ -109,7 +109,8 @@ impl Flat {
             self.statics.push(x);
         } else {
             // The caller's variable, the promise of the argument and the argument list refer to it: three,
-            // compiled or not. SAFETY: reads the header.
+            // compiled or not.
+            // SAFETY: reads the header.
             let own = unsafe { anvil_references(x) } <= 3;
             self.walk(owner, x, own, 0)?;
         }
