@@ -85,9 +85,9 @@ nv_broadcast_scalars <- function(...) {
 #' dimension out of range, `anvil_error_arg` if the dimension is needed, or there is nothing to join.
 #' @examples
 #' nv_concatenate(nv_tensor(1:2), 3L)
-#' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), dimension = 1)
+#' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), axis = 1)
 #' @export
-nv_concatenate <- function(..., dimension = NULL) {
+nv_concatenate <- function(..., axis = NULL) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "concatenate", operands = list(...), dimension = dimension)
+  .External(anvil_op, "concatenate", operands = list(...), axis = dimension)
 }

@@ -30,7 +30,7 @@ nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 #' all others are combined.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays. They are promoted to their common dtype.
-#' @param contracting_dims,batching_dims A list of two vectors of dimension numbers from 1, one for each
+#' @param contracting_axes,batching_axes A list of two vectors of dimension numbers from 1, one for each
 #'   operand, which are paired in order; paired dimensions have equal sizes.
 #' @return A tensor of the common dtype, never ambiguous. Its dimensions are those of the batch, then the
 #'   others of `lhs`, then the others of `rhs`.
@@ -39,10 +39,10 @@ nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 #' @references StableHLO specification, `dot_general`.
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
-#' nv_dot_general(x, x, contracting_dims = list(1, 1))
+#' nv_dot_general(x, x, contracting_axes = list(1, 1))
 #' @export
-nv_dot_general <- function(lhs, rhs, contracting_dims, batching_dims = list(integer(), integer())) {
+nv_dot_general <- function(lhs, rhs, contracting_axes, batching_axes = list(integer(), integer())) {
   .External(
-    anvil_op, "dot_general", lhs, rhs, contracting_dims = contracting_dims, batching_dims = batching_dims
+    anvil_op, "dot_general", lhs, rhs, contracting_axes = contracting_axes, batching_axes = batching_axes
   )
 }

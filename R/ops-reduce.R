@@ -16,7 +16,7 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
 #'   anything but complex numbers for `max` and `min`, floats for `squares`.
-#' @param dims The dimensions to reduce, from 1. `NULL` is all of them, `integer()` is none.
+#' @param axes The dimensions to reduce, from 1. `NULL` is all of them, `integer()` is none.
 #' @param drop Whether reduced dimensions disappear, or stay with size 1.
 #' @return A tensor without the reduced dimensions (or with size 1 there), of `operand`'s dtype and ambiguity;
 #'   `i32` for the sum or product of booleans.
@@ -30,8 +30,8 @@
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' nv_reduce_sum(x)
-#' nv_reduce_sum(x, dims = 1)
-#' nv_reduce_max(x, dims = 2, drop = FALSE)
+#' nv_reduce_sum(x, axes = 1)
+#' nv_reduce_max(x, axes = 2, drop = FALSE)
 #' nv_reduce_any(x > 5L)
 #' nv_reduce_squares(nv_tensor(c(1, 2, 6)))
 #' @name nv_reduce
@@ -39,44 +39,44 @@ NULL
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_sum <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_sum", operand, dims = dims, drop = drop)
+nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_prod <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_prod", operand, dims = dims, drop = drop)
+nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_max <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_max", operand, dims = dims, drop = drop)
+nv_reduce_max <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_min <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_min", operand, dims = dims, drop = drop)
+nv_reduce_min <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_any <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_any", operand, dims = dims, drop = drop)
+nv_reduce_any <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_all <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_all", operand, dims = dims, drop = drop)
+nv_reduce_all <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_squares <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_squares", operand, dims = dims, drop = drop)
+nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop)
 }
 
 #' Mean
@@ -92,10 +92,10 @@ nv_reduce_squares <- function(operand, dims = NULL, drop = TRUE) {
 #' `anvil_error_axis` for dimension numbers out of range or given twice.
 #' @examples
 #' nv_mean(nv_tensor(c(1, 2, 6)))
-#' nv_mean(nv_tensor(1:6, shape = c(2, 3)), dims = 2)
+#' nv_mean(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
 #' @export
-nv_mean <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "mean", operand, dims = dims, drop = drop)
+nv_mean <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "mean", operand, axes = axes, drop = drop)
 }
 
 #' Variance
@@ -119,10 +119,10 @@ nv_mean <- function(operand, dims = NULL, drop = TRUE) {
 #' @examples
 #' nv_var(nv_tensor(c(1, 2, 6)))
 #' nv_var(nv_tensor(c(1, 2, 6)), correction = 0)
-#' nv_var(nv_tensor(1:6, shape = c(2, 3)), dims = 2)
+#' nv_var(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
 #' # Standard deviations of columns
-#' sqrt(nv_var(nv_tensor(matrix(c(1, 2, 6, 4, 4, 4), 3)), dims = 1))
+#' sqrt(nv_var(nv_tensor(matrix(c(1, 2, 6, 4, 4, 4), 3)), axes = 1))
 #' @export
-nv_var <- function(operand, dims = NULL, drop = TRUE, correction = 1) {
-  .External(anvil_op, "var", operand, dims = dims, drop = drop, correction = correction)
+nv_var <- function(operand, axes = NULL, drop = TRUE, correction = 1) {
+  .External(anvil_op, "var", operand, axes = axes, drop = drop, correction = correction)
 }

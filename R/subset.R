@@ -38,7 +38,7 @@
 #' @param drop Whether dimensions with one number as subscript disappear.
 #' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
 #'   the elements that it is assigned to.
-#' @param dim A dimension number, from 1.
+#' @param axis An axis, from 1.
 #' @param index A subscript, as above.
 #' @param n How many elements of the first dimension; or of the first dimensions if it has several numbers,
 #'   `NA` for all. Negative: all but so many.
@@ -60,7 +60,7 @@
 #' x[1, ] <- 0L
 #' x
 #' jit(function(x, i) x[i, ])(x, nv_scalar(2L))
-#' nv_select(x, dim = 2, index = 3)
+#' nv_select(x, axis = 2, index = 3)
 #' head(x, 1)
 #' @name nv_subset
 NULL
@@ -100,15 +100,15 @@ nv_subset_assign <- function(x, ..., value) {
 
 #' @rdname nv_subset
 #' @export
-nv_select <- function(operand, dim, index) {
+nv_select <- function(operand, axis, index) {
   rank <- ndims(operand)
-  if (!is_whole(dim) || dim < 1 || dim > rank) {
-    abort_arg("dim", paste("a dimension number from 1 to", rank), describe(dim))
+  if (!is_whole(axis) || axis < 1 || axis > rank) {
+    abort_arg("axis", paste("a dimension number from 1 to", rank), describe(axis))
   }
   subscripts <- rep(list(quote(expr = )), rank)
   # A range keeps its dimension here too.
   range <- is.call(substitute(index)) && identical(substitute(index)[[1L]], quote(`:`))
-  subscripts[[dim]] <- if (range) array(index) else index
+  subscripts[[axis]] <- if (range) array(index) else index
   do.call(nv_subset, c(list(operand), subscripts), quote = TRUE)
 }
 

@@ -79,22 +79,22 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   check_size("ncol", ncol)
   is_value <- inherits(data, "AnvilValue")
   if (is_value || is.null(nrow) && is.null(ncol) && length(dim(data)) == 2L) {
-    dims <- dim(data)
-    if (length(dims) != 2L) {
-      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(dims)), "Use `nv_reshape()` to make it one.")
+    sizes <- dim(data)
+    if (length(sizes) != 2L) {
+      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(sizes)), "Use `nv_reshape()` to make it one.")
     }
-    return(nv_tensor(data, dtype, c(nrow %||% dims[1L], ncol %||% dims[2L]), ambiguous, device, byrow))
+    return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, byrow))
   }
   count <- length(data)
   # As in matrix(): what is left out is as large as the data need.
   fitting <- function(given) if (given == 0) 0 else ceiling(count / given)
-  dims <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  sizes <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
   given <- nrow %||% ncol
-  if ((is.null(nrow) || is.null(ncol)) && prod(dims) != count && (count != 1L || given == 0)) {
+  if ((is.null(nrow) || is.null(ncol)) && prod(sizes) != count && (count != 1L || given == 0)) {
     arg <- if (is.null(nrow)) "ncol" else "nrow"
     abort_arg(arg, paste0("a divisor of the data's length, ", count), describe(given))
   }
-  nv_tensor(data, dtype, dims, ambiguous, device, byrow)
+  nv_tensor(data, dtype, sizes, ambiguous, device, byrow)
 }
 
 # A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
@@ -156,7 +156,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #'   `nv_seq()` it is `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
-#' @param dim The dimension that counts, from 1.
+#' @param axis The axis along which it counts, from 1.
 #' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with
 #'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
@@ -201,10 +201,10 @@ nv_empty <- function(dtype, shape, ambiguous = FALSE, device = "cpu") {
 
 #' @rdname nv_fill
 #' @export
-nv_iota <- function(dim, dtype, shape, start = 1L, ambiguous = FALSE, device = "cpu") {
+nv_iota <- function(axis, dtype, shape, start = 1L, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   dtype <- .Call(anvil_dtype_name, dtype)
-  .External(anvil_op, "iota", dim = dim, dtype = dtype, shape = shape, start = start, ambiguous = ambiguous)
+  .External(anvil_op, "iota", axis = axis, dtype = dtype, shape = shape, start = start, ambiguous = ambiguous)
 }
 
 #' @rdname nv_fill

@@ -179,7 +179,7 @@ usual <- list(
   data = c("number", "tensor", "string", "logical"), value = c("number", "tensor"), `...` = c("tensor", "number"),
   n = "number",
   dtype = "dtype", from = "dtype", to = "dtype", lhs_dtype = "dtype", rhs_dtype = "dtype", shape = "number",
-  dims = "number",
+  axes = "number",
   dim = "number", f = "closure", cond = "closure", body = "closure", forward = "closure", backward = "closure",
   graph = "anvil",
   update_computation = "closure", path = "string", label = "string", static = "string", donate = "string",

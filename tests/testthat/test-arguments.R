@@ -39,7 +39,7 @@ test_that("an argument that a caller did not get is missing; one with a default 
 
 test_that("the functions keep their formals, and are compiled as R compiles others", {
   expect_identical(formals(nv_add), as.pairlist(alist(lhs = , rhs = )))
-  expect_identical(formals(nv_reduce_sum), as.pairlist(alist(operand = , dims = NULL, drop = TRUE)))
+  expect_identical(formals(nv_reduce_sum), as.pairlist(alist(operand = , axes = NULL, drop = TRUE)))
 })
 
 # ---- arguments of other names ----

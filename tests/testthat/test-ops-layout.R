@@ -133,12 +133,12 @@ test_that("concatenate joins along a dimension", {
   b <- matrix(7:12, 2)
   x <- nv_tensor(a)
   y <- nv_tensor(b)
-  expect_identical(as_array(nv_concatenate(x, y, dimension = 1)), rbind(a, b))
-  expect_identical(as_array(nv_concatenate(x, y, x, dimension = 2)), cbind(a, b, a))
-  expect_jit_equal(function(x, y) nv_concatenate(t(x), t(y) + 1L, dimension = 2), x, y, r = cbind(t(a), t(b) + 1L))
+  expect_identical(as_array(nv_concatenate(x, y, axis = 1)), rbind(a, b))
+  expect_identical(as_array(nv_concatenate(x, y, x, axis = 2)), cbind(a, b, a))
+  expect_jit_equal(function(x, y) nv_concatenate(t(x), t(y) + 1L, axis = 2), x, y, r = cbind(t(a), t(b) + 1L))
   a3 <- array(1:8, c(2, 2, 2))
   for (d in 1:3) {
-    joined <- as_array(nv_concatenate(nv_tensor(a3), nv_tensor(10L * a3), dimension = d))
+    joined <- as_array(nv_concatenate(nv_tensor(a3), nv_tensor(10L * a3), axis = d))
     want <- aperm(array(c(aperm(a3, c(setdiff(1:3, d), d)), 10L * aperm(a3, c(setdiff(1:3, d), d))), c(2, 2, 4)),
                   order(c(setdiff(1:3, d), d)))
     expect_identical(joined, want, label = paste("dimension", d))
@@ -156,13 +156,13 @@ test_that("concatenate promotes; 0-d values get a place along the dimension", {
   expect_elements(nv_concatenate(1L, 2L), 1:2, "i32?[2]")
   expect_elements(nv_concatenate(TRUE, 2L), 1:2, "i32?[2]")
   expect_elements(nv_concatenate(5), 5, "f32?[1]")
-  expect_elements(nv_concatenate(nv_tensor(1:4, shape = c(2, 2)), 9L, dimension = 2), c(1:4, 9L, 9L), "i32[2, 3]")
+  expect_elements(nv_concatenate(nv_tensor(1:4, shape = c(2, 2)), 9L, axis = 2), c(1:4, 9L, 9L), "i32[2, 3]")
   expect_elements(
-    nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), dimension = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]"
+    nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), axis = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]"
   )
   expect_identical(nv_concatenate(nv_tensor(1:3)), nv_tensor(1:3))
   expect_identical(nv_concatenate(nv_empty("i32", 0), nv_tensor(1:3)), nv_tensor(1:3))
-  expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), dimension = 2)), c(0L, 5L))
+  expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), axis = 2)), c(0L, 5L))
   # Ambiguous only if all are.
   expect_identical(type_of(nv_concatenate(nv_scalar(1), nv_scalar(2, dtype = "f32"))), "f32[2]")
 })
@@ -176,16 +176,16 @@ test_that("values have no names: one would be a misspelt `dimension`", {
 test_that("concatenate says what does not fit", {
   x <- nv_fill(1, c(2, 3))
   e <- expect_error(
-    nv_concatenate(x, nv_fill(1, c(3, 3)), dimension = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
+    nv_concatenate(x, nv_fill(1, c(3, 3)), axis = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
   )
   expect_match(conditionMessage(e), "Only dimension 2 may differ; dimension 1 does: 2 and 3")
   expect_error(
-    nv_concatenate(x, nv_tensor(c(1, 2)), dimension = 1), class = "anvil_error_shape", "numbers of dimensions"
+    nv_concatenate(x, nv_tensor(c(1, 2)), axis = 1), class = "anvil_error_shape", "numbers of dimensions"
   )
   expect_error(nv_concatenate(x, x), class = "anvil_error_arg", "`dimension` must be")
-  expect_error(nv_concatenate(x, x, dimension = 3), class = "anvil_error_axis")
-  expect_error(nv_concatenate(x, x, dimension = c(1, 2)), class = "anvil_error_arg")
-  expect_error(nv_concatenate(x, x, dimension = "1"), class = "anvil_error_arg")
+  expect_error(nv_concatenate(x, x, axis = 3), class = "anvil_error_axis")
+  expect_error(nv_concatenate(x, x, axis = c(1, 2)), class = "anvil_error_arg")
+  expect_error(nv_concatenate(x, x, axis = "1"), class = "anvil_error_arg")
   expect_error(nv_concatenate(), class = "anvil_error_arg", "at least one tensor")
-  expect_error(nv_concatenate(list(x, x), dimension = 1), class = "anvil_error_arg", "list")
+  expect_error(nv_concatenate(list(x, x), axis = 1), class = "anvil_error_arg", "list")
 })

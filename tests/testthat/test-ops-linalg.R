@@ -186,5 +186,5 @@ test_that("dot_general says what does not fit", {
   for (wrong in list(1, list(1), list(1, "a"), list(1, 1, 1), "a")) {
     expect_error(nv_dot_general(x, x, wrong), class = "anvil_error_arg", "a list of two vectors of dimension numbers")
   }
-  expect_error(nv_dot_general(x, x), "contracting_dims")
+  expect_error(nv_dot_general(x, x), "contracting_axes")
 })

@@ -29,9 +29,9 @@ random_subscript <- function(size) {
 # What base R selects, with our rule for the shape.
 selected <- function(a, subscripts, drop = TRUE) {
   out <- do.call(`[`, c(list(a), lapply(subscripts, `[[`, "r"), drop = FALSE))
-  dims <- dim(out)
-  if (drop) dims <- dims[!vapply(subscripts, `[[`, NA, "drops")]
-  if (length(dims)) array(out, dims) else as.vector(out)
+  sizes <- dim(out)
+  if (drop) sizes <- sizes[!vapply(subscripts, `[[`, NA, "drops")]
+  if (length(sizes)) array(out, sizes) else as.vector(out)
 }
 
 case <- function() {
