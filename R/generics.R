@@ -21,8 +21,8 @@
 #' @param base Base of the logarithm: a number or a tensor.
 #' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as
 #'   in R. Integers stay integers.
-#' @param axes Dimensions to reduce, from 1; `NULL` is all.
-#' @param drop Whether reduced dimensions disappear, or stay with size 1.
+#' @param axes Axes to reduce, from 1; `NULL` is all.
+#' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
 #' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
 #'   reduced together. Not used otherwise.

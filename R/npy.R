@@ -60,7 +60,7 @@ nv_read_npy <- function(path, dtype = NULL) {
     abort_file("read", path, conditionMessage(data), "Free some memory.")
   }
   sizes <- header$shape
-  # Rows first is columns first of the dimensions in reverse.
+  # Rows first is columns first of the axes in reverse.
   turned <- !header$fortran && sum(sizes != 1) > 1L
   x <- tryCatch(
     .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),

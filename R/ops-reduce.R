@@ -1,7 +1,7 @@
 #' Reductions
 #'
 #' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared
-#' deviations from the mean, over some or all dimensions.
+#' deviations from the mean, over some or all axes.
 #'
 #' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and
 #' `f16` in `f32`, and rounded once; sums have a correction for rounding. Integers wrap; booleans are counted
@@ -16,11 +16,11 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
 #'   anything but complex numbers for `max` and `min`, floats for `squares`.
-#' @param axes The dimensions to reduce, from 1. `NULL` is all of them, `integer()` is none.
-#' @param drop Whether reduced dimensions disappear, or stay with size 1.
-#' @return A tensor without the reduced dimensions (or with size 1 there), of `operand`'s dtype and ambiguity;
+#' @param axes The axes to reduce, from 1. `NULL` is all of them, `integer()` is none.
+#' @param drop Whether reduced axes disappear, or stay with size 1.
+#' @return A tensor without the reduced axes (or with size 1 there), of `operand`'s dtype and ambiguity;
 #'   `i32` for the sum or product of booleans.
-#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for `any` and `all` of numbers: compare them first, such as with `x != 0`; for `max` and `min` of complex
 #' numbers, which have no order; and for `squares` of anything but floats.
 #' @references T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Algorithms for computing the sample variance:
@@ -86,10 +86,10 @@ nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
 #'
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float or complex, else an ambiguous `f32`. NaN over no elements.
 #' @section Errors:
-#' `anvil_error_axis` for dimension numbers out of range or given twice.
+#' `anvil_error_axis` for axes out of range or given twice.
 #' @examples
 #' nv_mean(nv_tensor(c(1, 2, 6)))
 #' nv_mean(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
@@ -109,10 +109,10 @@ nv_mean <- function(operand, axes = NULL, drop = TRUE) {
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float, else an ambiguous `f32`. NaN where there are not more than `correction` elements,
 #'   where [stats::var()] gives `NA`; and if any element is infinite or NaN.
-#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @inherit nv_reduce references
 #' @seealso [nv_mean()]

@@ -23,7 +23,7 @@
 #' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is
 #' traced is not part of any program.
 #'
-#' @section Several devices: `sharding` cuts inputs along a dimension, mostly the batch, for a row of devices:
+#' @section Several devices: `sharding` cuts inputs along an axis, mostly the batch, for a row of devices:
 #' `list(mesh = c(batch = 8L), axes = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
 #' arguments `x` and `y`; all other inputs are whole on each of them. XLA decides what that means for all
 #' other values, and adds the communication. Names in `axes` are arguments, or paths into them as in
@@ -40,7 +40,7 @@
 #'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
 #'   function, is passed to `f` as it is.
 #' @param sharding `NULL` for one device, or `list(mesh = , axes = )`: the number of devices with the name of
-#'   the mesh's axis, and the dimensions that are cut, with the arguments' names.
+#'   the mesh's axis, and the axes that are cut, from 1, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
@@ -56,8 +56,8 @@
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
 #' @section Errors: `anvil_error_export` for a program that cannot leave, with the op that is the reason.
-#' `anvil_error_shape` if the number of devices does not divide a dimension, `anvil_error_axis` for a
-#' dimension that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
+#' `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
+#' axis that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
 #' `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be written. `anvil_error_arg` for
 #' arguments that are not as above; and whatever `f` raises while it is traced.
 #' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no
@@ -176,12 +176,12 @@ check_sharding <- function(sharding) {
   axes <- sharding$axes
   if (!length(axes)) return(list(mesh = mesh, axes = integer()))
   if (!whole(axes) || !named(axes) || anyDuplicated(names(axes))) {
-    refuse("a list whose `axes` are dimensions with the names of arguments", describe(axes))
+    refuse("a list whose `axes` are whole numbers from 1, with the names of arguments", describe(axes))
   }
   list(mesh = mesh, axes = axes)
 }
 
-# For each input, the dimension that is cut, 0 for none. `leaves` are the arguments that are data, with the
+# For each input, the axis that is cut, 0 for none. `leaves` are the arguments that are data, with the
 # numbers of inputs in place of their leaves.
 split_inputs <- function(sharding, args, leaves) {
   data <- unlist_leaves(args)
@@ -201,8 +201,8 @@ split_inputs <- function(sharding, args, leaves) {
         abort(
           "anvil_error_axis",
           paste0(
-            "`sharding` cuts dimension ", axis, " of `", name, "`, which has shape ", format_shape(size), ".\n",
-            "i Choose one of its dimensions, or leave it out to have it whole on each device."
+            "`sharding` cuts axis ", axis, " of `", name, "`, which has shape ", format_shape(size), ".\n",
+            "i Choose one of its axes, or leave it out to have it whole on each device."
           ),
           arg = "sharding", axis = axis, shape = size, rank = length(size)
         )
@@ -212,7 +212,7 @@ split_inputs <- function(sharding, args, leaves) {
         abort(
           "anvil_error_shape",
           paste0(
-            devices, " devices cannot share dimension ", axis, " of `", name, "` equally.\nx Its size is ", size[axis], ".\n",
+            devices, " devices cannot share axis ", axis, " of `", name, "` equally.\nx Its size is ", size[axis], ".\n",
             "i Use a mesh of ", one_of(tail(divisors, 3L)), ", or a size of ",
             devices * max(1, round(size[axis] / devices)), "."
           ),

@@ -1,6 +1,6 @@
 #' Tensors
 #'
-#' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it
+#' A tensor holds elements of one dtype in an array of any number of axes. It is an ordinary R value: it
 #' is never changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be
 #' handed it.
 #'
@@ -18,13 +18,13 @@
 #'   data need a `dtype`, complex data one that is complex if any. For `nv_scalar()`, one value. For
 #'   `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
-#' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
+#' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
 #'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
 #' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is
 #'   `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
-#' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as
-#'   [array()] does, with the first dimension fastest.
+#' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
+#'   [array()] does, with the first axis fastest.
 #' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data,
 #'   as in [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its
 #'   own, and other data are one column.
@@ -125,7 +125,7 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 #' Turn a value into a tensor
 #'
 #' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
-#'   A number without dimensions becomes what it would be as an operand: a 0-d tensor, ambiguous unless
+#'   A number without `dim` becomes what it would be as an operand: a 0-d tensor, ambiguous unless
 #'   logical.
 #' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
@@ -145,13 +145,13 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' Tensors from nothing
 #'
 #' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not
-#' matter or that have no elements; `nv_iota()` counts along one dimension; `nv_seq()` is a vector of numbers
+#' matter or that have no elements; `nv_iota()` counts along one axis; `nv_seq()` is a vector of numbers
 #' from `start` to `end`.
 #'
 #' In a function that is traced, these are part of the program and cost no memory in R.
 #'
 #' @param value One R number or logical, or a 0-d tensor.
-#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
 #'   `nv_seq()` it is `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
@@ -187,7 +187,7 @@ dtype_of_one <- function(value) {
   if (ndims(value) > 0L) {
     abort_arg(
       "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
-      "Use `nv_broadcast_to()` to repeat a tensor along dimensions."
+      "Use `nv_broadcast_to()` to repeat a tensor along axes."
     )
   }
   dtype(value)
@@ -233,7 +233,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' The type of a tensor without its data, as an argument of [trace_fn()].
 #'
 #' @param dtype A dtype: its name, or a dtype object.
-#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
 #' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity;
 #'   [all.equal()] says in what they differ.

@@ -44,7 +44,7 @@ draw_parameter <- function(name, x) {
   some <- function(n) if (n > 0L) sort(sample.int(n, sample.int(n, 1L))) else integer()
   switch(name,
     axes = if (stats::runif(1L) < 0.7) some(rank),
-    dim = , axis = max(1L, sample.int(max(rank, 1L), 1L)),
+    axis = max(1L, sample.int(max(rank, 1L), 1L)),
     drop = one_of(list(TRUE, FALSE)),
     dtype = one_of(as.list(dtype_names)),
     shape = switch(sample.int(4L, 1L), as.integer(prod(sizes)), rev(sizes), c(sizes, 1L), c(2L, sizes)),

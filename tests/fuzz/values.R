@@ -180,7 +180,7 @@ usual <- list(
   n = "number",
   dtype = "dtype", from = "dtype", to = "dtype", lhs_dtype = "dtype", rhs_dtype = "dtype", shape = "number",
   axes = "number",
-  dim = "number", f = "closure", cond = "closure", body = "closure", forward = "closure", backward = "closure",
+  axis = "number", f = "closure", cond = "closure", body = "closure", forward = "closure", backward = "closure",
   graph = "anvil",
   update_computation = "closure", path = "string", label = "string", static = "string", donate = "string",
   rules = "string",

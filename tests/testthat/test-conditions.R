@@ -9,7 +9,7 @@ test_that("anvil_error_arg", {
     nv_tensor(list(1, 2))
     nv_matrix(1:6, 4)
     nv_sin()
-    sum(x, axes = 1)
+    sum(x, dims = 1)
     nv_add(nv_scalar(1), "a")
     nv_scalar(1, dtype = 32)
     nv_seq(3, 1)

@@ -132,7 +132,7 @@ test_that("summaries over one or several tensors", {
   expect_error(any(x), class = "anvil_error_dtype")
 })
 
-test_that("summaries take dims and drop", {
+test_that("summaries take axes and drop", {
   expect_elements(sum(m, axes = 1), c(5, 7, 9), "f64[3]")
   expect_elements(max(m, axes = 2, drop = FALSE), c(3, 6), "f64[2, 1]")
   expect_elements(range(m, axes = 1), c(1, 4, 2, 5, 3, 6), "f64[2, 3]")

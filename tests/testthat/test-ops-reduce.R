@@ -4,7 +4,7 @@ folds <- list(
   nv_reduce_sum = sum, nv_reduce_prod = prod, nv_reduce_max = max, nv_reduce_min = min, nv_mean = mean
 )
 
-# What base R says of a reduction over some dimensions.
+# What base R says of a reduction over some axes.
 reference <- function(x, axes, f, drop = TRUE) {
   if (is.null(axes)) axes <- seq_along(dim(x))
   kept <- setdiff(seq_along(dim(x)), axes)
@@ -13,7 +13,7 @@ reference <- function(x, axes, f, drop = TRUE) {
   apply(x, kept, f)
 }
 
-test_that("sums, products, extremes and means over any dimensions are base R's", {
+test_that("sums, products, extremes and means over any axes are base R's", {
   x <- nv_tensor(a, dtype = "f64")
   for (name in names(folds)) {
     op <- getExportedValue("anvil", name)
@@ -116,7 +116,7 @@ test_that("over nothing, each reduction is its neutral element", {
   expect_elements(nv_reduce_sum(x), 0L, "i32[]")
 })
 
-test_that("no dimensions reduce nothing; a 0-d operand has none", {
+test_that("no axes reduce nothing; a 0-d operand has none", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   expect_identical(nv_reduce_sum(x, integer()), x)
   expect_identical(nv_reduce_max(x, integer(), drop = FALSE), x)
@@ -141,7 +141,7 @@ test_that("NaN and infinities", {
   }
 })
 
-test_that("variances over any dimensions are those of stats::var()", {
+test_that("variances over any axes are those of stats::var()", {
   x <- nv_tensor(a, dtype = "f64")
   squares <- function(x) sum((x - mean(x))^2)
   for (axes in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1))) {
@@ -254,11 +254,11 @@ test_that("long sums are accurate: f32 in double precision, f64 with a correctio
   }
 })
 
-test_that("dimension numbers are checked", {
+test_that("axes are checked", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   for (name in c(setdiff(names(folds), "nv_mean"), "nv_reduce_squares")) {
     op <- getExportedValue("anvil", name)
-    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Dimension 3 is out of range for shape (2,3)", fixed = TRUE)
+    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Axis 3 is out of range for shape (2,3)", fixed = TRUE)
     expect_identical(e[c("op", "axis", "rank")], list(op = name, axis = 3, rank = 2))
   }
   expect_error(nv_mean(x, 3), class = "anvil_error_axis")

@@ -20,7 +20,7 @@ test_that("static slices are base R's, of every dtype", {
   expect_identical(e[c("axis", "size")], list(axis = 2, size = 4))
   expect_error(nv_static_slice(x, c(0, 1, 1), c(3, 4, 5)), class = "anvil_error_arg", "start_indices")
   expect_error(nv_static_slice(x, c(3, 1, 1), c(1, 4, 5)), class = "anvil_error_index")
-  expect_error(nv_static_slice(x, 1, 2), class = "anvil_error_arg", "3 dimensions")
+  expect_error(nv_static_slice(x, 1, 2), class = "anvil_error_arg", "3 axes")
   expect_error(nv_static_slice(x, c(1, 1, 1), c(3, 4, 5), c(1, 0, 1)), class = "anvil_error_arg", "strides")
   expect_error(nv_static_slice(x, "a", 1), class = "anvil_error_arg")
 })
@@ -55,14 +55,14 @@ test_that("dynamic slices are moved so that they fit", {
   expect_identical(shape(nv_dynamic_slice(x, 9L, 9L, slice_sizes = c(0, 2))), c(0L, 2L))
   expect_identical(nv_dynamic_update_slice(x, nv_empty("i32", c(3, 0)), 1L, 1L), x)
   expect_error(nv_dynamic_slice(x, 1L, slice_sizes = c(1, 1)), class = "anvil_error_arg")
-  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "dimension 1 of size 3")
+  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "axis 1 of size 3")
   expect_error(nv_dynamic_slice(x, 1.5, 1L, slice_sizes = c(1, 1)), class = "anvil_error_dtype")
   expect_error(nv_dynamic_slice(x, nv_tensor(1L), 1L, slice_sizes = c(1, 1)), class = "anvil_error_shape")
   expect_error(nv_dynamic_update_slice(x, nv_fill(0.5, c(1, 1)), 1L, 1L), class = "anvil_error_dtype", "f32 .* i32")
-  expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many dimensions")
+  expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many axes")
 })
 
-# One dimension after the other: between, then before and after, or cut off.
+# One axis after the other: between, then before and after, or cut off.
 pad_naive <- function(a, value, low, high, interior) {
   for (d in seq_along(low)) {
     n <- dim(a)[d]
@@ -388,7 +388,7 @@ test_that("gradients of scatter by name, and by functions that have one", {
   expect_identical(grads(max), grads("max"))
 })
 
-test_that("batching dimensions of gather and scatter", {
+test_that("batching axes of gather and scatter", {
   a <- matrix(1:12, 4)
   i <- c(3L, 1L, 2L, 9L)
   pick <- function(x, i) {
@@ -409,7 +409,7 @@ test_that("batching dimensions of gather and scatter", {
   expect_jit_equal(put, nv_tensor(a), nv_tensor(i), nv_fill(0L, 4), r = b)
 })
 
-test_that("dimension numbers that do not fit name their argument", {
+test_that("axes that do not fit name their argument", {
   x <- nv_tensor(matrix(1:6, 2))
   gather <- function(...) {
     args <- list(
@@ -430,7 +430,7 @@ test_that("dimension numbers that do not fit name their argument", {
     e <- expect_error(do.call(gather, wrong[k]), class = "anvil_error_arg", label = label)
     if (!grepl("batching", label)) expect_match(conditionMessage(e), names(wrong)[k], label = label)
   }
-  expect_error(gather(slice_sizes = c(1, 4)), class = "anvil_error_shape", "dimension 2 of size 3")
+  expect_error(gather(slice_sizes = c(1, 4)), class = "anvil_error_shape", "axis 2 of size 3")
   expect_error(gather(start_indices = nv_tensor(TRUE)), class = "anvil_error_dtype")
   expect_error(gather(start_indices = "a"), class = "anvil_error_arg")
 })

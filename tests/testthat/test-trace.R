@@ -39,7 +39,7 @@ test_that("static parameters are shown as R would write them", {
     "    %4: f32[4, 3] = concatenate [axis = 1] (%2, %3)",
     "    %5: f32[1, 3] = reduce_sum [axes = 1, drop = FALSE] (%4)",
     "    %6: f32[] = reduce_max [axes = c(1, 2), drop = TRUE] (%4)",
-    "    %7: i8[2, 3] = iota [dim = 2, dtype = i8, shape = c(2, 3), start = 1, ambiguous = FALSE] ()",
+    "    %7: i8[2, 3] = iota [axis = 2, dtype = i8, shape = c(2, 3), start = 1, ambiguous = FALSE] ()",
     "    %8: f32[2, 2] = dot_general [contracting_axes = [2, 2], batching_axes = [c(), c()]] (%x1, %x1)",
     "    %9: i32[2, 3] = bitcast_convert [dtype = i32] (%x1)",
     "  Outputs:",
@@ -62,7 +62,7 @@ test_that("captured tensors are constants, scalars literals", {
     "    %c1: f32[2]",
     "  Body:",
     "    %1: f32[2] = mul(%x1, %c1)",
-    "    %2: f32[2] = broadcast_in_dim [shape = 2, broadcast_dimensions = c()] (2:f32)",
+    "    %2: f32[2] = broadcast_in_dim [shape = 2, broadcast_axes = c()] (2:f32)",
     "    %3: f32[2] = add(%1, %2)",
     "  Outputs:",
     "    %3: f32[2]"

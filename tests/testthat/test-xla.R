@@ -168,7 +168,7 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     in_both(ends, x, nv_scalar(highest[[d]], dtype = d))
   })
   expect_same_in_xla(python, c(programs, indices, setNames(largest, paste("largest", integers)), list(
-    "three dimensions" = in_both(function(x, i) x[i, 4:2, -1], cube, i),
+    "three axes" = in_both(function(x, i) x[i, 4:2, -1], cube, i),
     "write of a matrix" = in_both(function(x, v, i) { x[2:3, nv_seq(1L, 2L) + i] <- v; x }, x, wave(2L, 2L) * 9, i),
     "repeated places" = in_both(function(x, v, at) { x[at, 1] <- v; x }, x, f32(c(7, 8, 9)), at),
     "dynamic update" = in_both(function(x, u, i) nv_dynamic_update_slice(x, u, i, 99L), x, wave(2L, 2L) * 9, i),
@@ -380,7 +380,7 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     "no columns" = in_both(empty, nv_empty("f64", c(3L, 0L))),
     "0-d" = in_both(function(x) list(x * x, sum(x), nv_reshape(x, c(1L, 1L)), x, nv_broadcast_to(x, c(2L, 2L))), one),
     "gradient of a 0-d" = in_both(gradient(function(x) x^3), one),
-    "contracted over two dimensions" = in_both(dots, cube, wave(2L, 3L, 5L), ulps = 4),
+    "contracted over two axes" = in_both(dots, cube, wave(2L, 3L, 5L), ulps = 4),
     "gradient of a product" = in_both(gradient(function(x, y) sum((x %*% y)^2)), wave(2L, 3L), wave(3L, 4L), ulps = 8),
     "large constant" = in_both(captured, wave(2L, 20L), ulps = 4),
     "large constant, inline" = in_both(captured, wave(2L, 20L), ulps = 4, inline_limit = 1000L),
