@@ -13,7 +13,7 @@
 #'   `i64` but the smallest, and those of `ui64` up to 2^63 - 1.
 #' @param mode A mode of R vectors, as in [as.vector()].
 #' @param ... Not used.
-#' @return An R array with `dim` equal to `shape(x)`, first dimension fastest; a plain vector of length 1 for
+#' @return An R array with `dim` equal to `shape(x)`, first axis fastest; a plain vector of length 1 for
 #'   a 0-d tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give
 #'   vectors without `dim`.
 #' @section Errors: `anvil_error_concrete` for a value that is being traced: it has no elements yet.

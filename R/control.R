@@ -5,7 +5,7 @@
 #'
 #' `nv_if()` runs one of two branches; of two that take no longer than the choice itself, both, and takes the
 #' results of one. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()` repeats a
-#' body a fixed number of times. `nv_scan()` goes along the first dimension of some tensors, and stacks what
+#' body a fixed number of times. `nv_scan()` goes along the first axis of some tensors, and stacks what
 #' its body gives for each. All of them work in [jit()] and outside of it, and inside each other. What they
 #' use of their surroundings they find by themselves.
 #'
@@ -33,7 +33,7 @@
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
 #' @return `nv_if()`: what the branch gave. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
-#'   `list(carry = , ys = )`, the last state and the stacked results, whose first dimension is that of `xs`.
+#'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body
 #' changes the structure or a type of the state, or branches differ in theirs: it names the part of the state
 #' and both types.
@@ -126,7 +126,7 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
     is_value <- inherits(x, "AnvilValue")
     sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
     if (!base::length(sizes)) {
-      abort_arg("xs", "tensors of at least one dimension, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
+      abort_arg("xs", "tensors of at least one axis, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
     }
     sizes[1L]
   }, 0L)

@@ -74,7 +74,7 @@ Ops.AnvilDtype <- function(e1, e2) {
 #' `i32`, a complex number an ambiguous `c64`, a logical a known `i1`.
 #'
 #' @param x A tensor, a traced value, an abstract tensor, or an R number, logical or array.
-#' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the dimensions, an integer
+#' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the axes, an integer
 #'   vector that is empty for a 0-d value; `ndims()` their number; `ambiguous()` `TRUE` or `FALSE`; `device()`
 #'   a string, now always `"cpu"`.
 #' @section Errors:

@@ -21,8 +21,8 @@
 #' @param base Base of the logarithm: a number or a tensor.
 #' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as
 #'   in R. Integers stay integers.
-#' @param dims Dimensions to reduce, from 1; `NULL` is all.
-#' @param drop Whether reduced dimensions disappear, or stay with size 1.
+#' @param axes Axes to reduce, from 1; `NULL` is all.
+#' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
 #' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
 #'   reduced together. Not used otherwise.
@@ -99,16 +99,16 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 
 #' @rdname base-generics
 #' @export
-mean.AnvilValue <- function(x, dims = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
+mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_na_rm(na.rm)
   if (!is.numeric(trim) || !identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
-  nv_mean(x, dims, drop)
+  nv_mean(x, axes, drop)
 }
 
 #' @rdname base-generics
 #' @export
-Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
+Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   check_dots(..., .values = TRUE)
   check_na_rm(na.rm)
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
@@ -117,7 +117,7 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
   reduce <- function(op, combine) {
     out <- NULL
     for (x in values) {
-      one <- .External(anvil_op, op, x, dims = dims, drop = drop)
+      one <- .External(anvil_op, op, x, axes = axes, drop = drop)
       out <- if (is.null(out)) one else combine(out, one)
     }
     out
@@ -134,7 +134,7 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, dims = NULL, drop = TRUE) {
       high <- reduce("reduce_max", nv_max)
       if (ndims(low) == 0L) return(nv_concatenate(low, high))
       one <- c(1L, shape(low))
-      nv_concatenate(nv_reshape(low, one), nv_reshape(high, one), dimension = 1L)
+      nv_concatenate(nv_reshape(low, one), nv_reshape(high, one), axis = 1L)
     },
     unsupported(.Generic)
   )
@@ -181,7 +181,7 @@ c.AnvilValue <- function(...) {
     # An R array keeps its digits until it is promoted.
     values[[i]] <- if (inherits(x, "AnvilValue")) nv_reshape(x, length(x), order = "column") else array(x)
   }
-  .External(anvil_op, "concatenate", operands = values, dimension = 1L)
+  .External(anvil_op, "concatenate", operands = values, axis = 1L)
 }
 
 # Functions of R that would otherwise take the record apart, or return it changed, without a word.
@@ -234,10 +234,10 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
 
 #' @export
 cbind.AnvilValue <- function(..., deparse.level = 1) {
-  unsupported("cbind", advice = "`nv_concatenate(..., dimension = 2)` joins matrices.")
+  unsupported("cbind", advice = "`nv_concatenate(..., axis = 2)` joins matrices.")
 }
 
 #' @export
 rbind.AnvilValue <- function(..., deparse.level = 1) {
-  unsupported("rbind", advice = "`nv_concatenate(..., dimension = 1)` joins matrices.")
+  unsupported("rbind", advice = "`nv_concatenate(..., axis = 1)` joins matrices.")
 }

@@ -16,7 +16,7 @@ matrixOps.AnvilValue <- function(x, y) {
 cross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(swap_last(x), y %||% x))
 tcross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(x, swap_last(y %||% x)))
 
-# With the last two dimensions in the other order: those in front are a batch to nv_matmul(). An R array stays
+# With the last two axes in the other order: those in front are a batch to nv_matmul(). An R array stays
 # one, since its numbers keep their digits until they are promoted; what is no matrix at all nv_matmul()
 # refuses.
 swap_last <- function(x) {

@@ -59,11 +59,11 @@ nv_read_npy <- function(path, dtype = NULL) {
     if (is_time_limit(data)) stop(data)
     abort_file("read", path, conditionMessage(data), "Free some memory.")
   }
-  dims <- header$shape
-  # Rows first is columns first of the dimensions in reverse.
-  turned <- !header$fortran && sum(dims != 1) > 1L
+  sizes <- header$shape
+  # Rows first is columns first of the axes in reverse.
+  turned <- !header$fortran && sum(sizes != 1) > 1L
   x <- tryCatch(
-    .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(dims) else dims),
+    .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),
     anvil_error_arg = function(e) abort_file("read", path, "a boolean in it is neither 0 nor 1")
   )
   if (turned) nv_transpose(x) else x

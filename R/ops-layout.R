@@ -3,9 +3,9 @@
 #' The same elements in another shape of the same size.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param shape Sizes of the dimensions of the result.
+#' @param shape Sizes of the axes of the result.
 #' @param order Order in which elements are read from `operand` and written to the result: `"row"`, last
-#'   dimension fastest, as in StableHLO, JAX and NumPy; or `"column"`, first dimension fastest, as [array()]
+#'   axis fastest, as in StableHLO, JAX and NumPy; or `"column"`, first axis fastest, as [array()]
 #'   and `dim<-` do.
 #' @return A tensor of shape `shape`, and of `operand`'s dtype and ambiguity.
 #' @section Errors:
@@ -21,15 +21,15 @@ nv_reshape <- function(operand, shape, order = "row") {
 
 #' Transpose
 #'
-#' Dimensions in another order. `t(x)` reverses them.
+#' Axes in another order. `t(x)` reverses them.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param permutation The dimension numbers of `operand`, from 1, in the order of the result. `NULL` reverses
+#' @param permutation The axes of `operand`, from 1, in the order of the result. `NULL` reverses
 #'   them.
-#' @return A tensor whose dimension `i` is dimension `permutation[i]` of `operand`; of the same dtype and
+#' @return A tensor whose axis `i` is axis `permutation[i]` of `operand`; of the same dtype and
 #'   ambiguity.
 #' @section Errors:
-#' `anvil_error_axis` unless `permutation` holds each dimension once.
+#' `anvil_error_axis` unless `permutation` holds each axis once.
 #' @examples
 #' nv_transpose(nv_tensor(1:6, shape = c(2, 3)))
 #' shape(nv_transpose(nv_fill(0, c(2, 3, 4)), c(2, 3, 1)))
@@ -40,14 +40,14 @@ nv_transpose <- function(operand, permutation = NULL) {
 
 #' Broadcast
 #'
-#' Elements repeated along new dimensions and dimensions of size 1. `nv_broadcast_to()` repeats one value to a
+#' Elements repeated along new axes and axes of size 1. `nv_broadcast_to()` repeats one value to a
 #' shape, `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only the 0-d ones
 #' among them, which is what every op does by itself.
 #'
-#' Dimensions are aligned from the last, as in NumPy: sizes must be equal, or one of them 1.
+#' Axes are aligned from the last, as in NumPy: sizes must be equal, or one of them 1.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param shape Sizes of the dimensions of the result.
+#' @param shape Sizes of the axes of the result.
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays.
 #' @return A tensor of shape `shape`, or a list of tensors of one shape; dtypes and ambiguities as they were.
 #' @section Errors:
@@ -74,20 +74,20 @@ nv_broadcast_scalars <- function(...) {
 
 #' Concatenate
 #'
-#' Values side by side along one dimension.
+#' Values side by side along one axis.
 #'
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to
-#'   their common dtype. 0-d values get size 1 along the dimension, and are repeated along the others.
-#' @param dimension The dimension along which they are joined, from 1. It may be left out if no value has more
+#'   their common dtype. 0-d values get size 1 along the axis, and are repeated along the others.
+#' @param axis The axis along which they are joined, from 1. It may be left out if no value has more
 #'   than one.
-#' @return A tensor whose size along `dimension` is the sum of theirs; ambiguous if all are.
+#' @return A tensor whose size along `axis` is the sum of theirs; ambiguous if all are.
 #' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for a
-#' dimension out of range, `anvil_error_arg` if the dimension is needed, or there is nothing to join.
+#' axis out of range, `anvil_error_arg` if the axis is needed, or there is nothing to join.
 #' @examples
 #' nv_concatenate(nv_tensor(1:2), 3L)
-#' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), dimension = 1)
+#' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), axis = 1)
 #' @export
-nv_concatenate <- function(..., dimension = NULL) {
+nv_concatenate <- function(..., axis = NULL) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "concatenate", operands = list(...), dimension = dimension)
+  .External(anvil_op, "concatenate", operands = list(...), axis = axis)
 }

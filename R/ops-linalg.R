@@ -1,7 +1,7 @@
 #' Matrix product
 #'
-#' The product of the last two dimensions; leading dimensions are a batch and must be equal. `x %*% y` is the
-#' same; `crossprod(x, y)` and `tcrossprod(x, y)` are that with the last two dimensions of `x`, or of `y`, in
+#' The product of the last two axes; leading axes are a batch and must be equal. `x %*% y` is the
+#' same; `crossprod(x, y)` and `tcrossprod(x, y)` are that with the last two axes of `x`, or of `y`, in
 #' the other order.
 #'
 #' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, of which each element
@@ -11,8 +11,8 @@
 #'   2-d. They are promoted to their common dtype.
 #' @return A tensor of shape `(b..., m, n)` and the common dtype, never ambiguous.
 #' @section Errors: `anvil_error_shape` with both shapes if they do not fit, or an operand has fewer than 2
-#' dimensions: vectors are made matrices with [nv_reshape()].
-#' @seealso [nv_dot_general()] for sums over other dimensions.
+#' axes: vectors are made matrices with [nv_reshape()].
+#' @seealso [nv_dot_general()] for sums over other axes.
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' x %*% t(x)
@@ -24,25 +24,25 @@
 #' @export
 nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 
-#' Sums of products over shared dimensions
+#' Sums of products over shared axes
 #'
-#' The general product of two tensors: contracted dimensions are summed over, batch dimensions are kept apart,
+#' The general product of two tensors: contracted axes are summed over, batch axes are kept apart,
 #' all others are combined.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays. They are promoted to their common dtype.
-#' @param contracting_dims,batching_dims A list of two vectors of dimension numbers from 1, one for each
-#'   operand, which are paired in order; paired dimensions have equal sizes.
-#' @return A tensor of the common dtype, never ambiguous. Its dimensions are those of the batch, then the
+#' @param contracting_axes,batching_axes A list of two vectors of axes from 1, one for each
+#'   operand, which are paired in order; paired axes have equal sizes.
+#' @return A tensor of the common dtype, never ambiguous. Its axes are those of the batch, then the
 #'   others of `lhs`, then the others of `rhs`.
-#' @section Errors: `anvil_error_shape` if paired sizes differ, `anvil_error_axis` for dimension numbers out
+#' @section Errors: `anvil_error_shape` if paired sizes differ, `anvil_error_axis` for axes out
 #' of range or given twice, `anvil_error_arg` for anything but such lists.
 #' @references StableHLO specification, `dot_general`.
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
-#' nv_dot_general(x, x, contracting_dims = list(1, 1))
+#' nv_dot_general(x, x, contracting_axes = list(1, 1))
 #' @export
-nv_dot_general <- function(lhs, rhs, contracting_dims, batching_dims = list(integer(), integer())) {
+nv_dot_general <- function(lhs, rhs, contracting_axes, batching_axes = list(integer(), integer())) {
   .External(
-    anvil_op, "dot_general", lhs, rhs, contracting_dims = contracting_dims, batching_dims = batching_dims
+    anvil_op, "dot_general", lhs, rhs, contracting_axes = contracting_axes, batching_axes = batching_axes
   )
 }

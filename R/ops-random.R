@@ -44,12 +44,12 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 #'
 #' Let `key` and `counter` be the two numbers of the state. ThreeFry makes block `i`, of 64 bits, of `key` and
 #' `counter + i`. It is one element of 64 bits; or two of 32 bits, which are neighbours along the first
-#' dimension of even size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the
+#' axis of even size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the
 #' number whose low half is `counter` and whose high half is `key`, plus `i`. It is two or four elements in a
 #' row. The counter moves on by the number of blocks.
 #'
 #' @param state A state, see [nv_rng_state()].
-#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype The dtype of an integer: its name, or a dtype object.
 #' @param algorithm `"threefry"` for ThreeFry-2x32 of 20 rounds, which all other draws use, or `"philox"` for
 #'   Philox-4x32 of 10 rounds.
@@ -96,7 +96,7 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64.
 #' The values of parameters are checked only if they are R numbers.
 #'
-#' @param shape Sizes of the dimensions of the values; `integer()` is 0-d.
+#' @param shape Sizes of the axes of the values; `integer()` is 0-d.
 #' @param state A state, see [nv_rng_state()].
 #' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`,
 #'   an integer for `nv_sample_int()`, either for `nv_rbinom()`.

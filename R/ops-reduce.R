@@ -1,7 +1,7 @@
 #' Reductions
 #'
 #' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared
-#' deviations from the mean, over some or all dimensions.
+#' deviations from the mean, over some or all axes.
 #'
 #' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and
 #' `f16` in `f32`, and rounded once; sums have a correction for rounding. Integers wrap; booleans are counted
@@ -16,11 +16,11 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
 #'   anything but complex numbers for `max` and `min`, floats for `squares`.
-#' @param dims The dimensions to reduce, from 1. `NULL` is all of them, `integer()` is none.
-#' @param drop Whether reduced dimensions disappear, or stay with size 1.
-#' @return A tensor without the reduced dimensions (or with size 1 there), of `operand`'s dtype and ambiguity;
+#' @param axes The axes to reduce, from 1. `NULL` is all of them, `integer()` is none.
+#' @param drop Whether reduced axes disappear, or stay with size 1.
+#' @return A tensor without the reduced axes (or with size 1 there), of `operand`'s dtype and ambiguity;
 #'   `i32` for the sum or product of booleans.
-#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for `any` and `all` of numbers: compare them first, such as with `x != 0`; for `max` and `min` of complex
 #' numbers, which have no order; and for `squares` of anything but floats.
 #' @references T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Algorithms for computing the sample variance:
@@ -30,8 +30,8 @@
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' nv_reduce_sum(x)
-#' nv_reduce_sum(x, dims = 1)
-#' nv_reduce_max(x, dims = 2, drop = FALSE)
+#' nv_reduce_sum(x, axes = 1)
+#' nv_reduce_max(x, axes = 2, drop = FALSE)
 #' nv_reduce_any(x > 5L)
 #' nv_reduce_squares(nv_tensor(c(1, 2, 6)))
 #' @name nv_reduce
@@ -39,44 +39,44 @@ NULL
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_sum <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_sum", operand, dims = dims, drop = drop)
+nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_prod <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_prod", operand, dims = dims, drop = drop)
+nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_max <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_max", operand, dims = dims, drop = drop)
+nv_reduce_max <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_min <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_min", operand, dims = dims, drop = drop)
+nv_reduce_min <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_any <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_any", operand, dims = dims, drop = drop)
+nv_reduce_any <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_all <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_all", operand, dims = dims, drop = drop)
+nv_reduce_all <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_squares <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_squares", operand, dims = dims, drop = drop)
+nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop)
 }
 
 #' Mean
@@ -86,16 +86,16 @@ nv_reduce_squares <- function(operand, dims = NULL, drop = TRUE) {
 #'
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float or complex, else an ambiguous `f32`. NaN over no elements.
 #' @section Errors:
-#' `anvil_error_axis` for dimension numbers out of range or given twice.
+#' `anvil_error_axis` for axes out of range or given twice.
 #' @examples
 #' nv_mean(nv_tensor(c(1, 2, 6)))
-#' nv_mean(nv_tensor(1:6, shape = c(2, 3)), dims = 2)
+#' nv_mean(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
 #' @export
-nv_mean <- function(operand, dims = NULL, drop = TRUE) {
-  .External(anvil_op, "mean", operand, dims = dims, drop = drop)
+nv_mean <- function(operand, axes = NULL, drop = TRUE) {
+  .External(anvil_op, "mean", operand, axes = axes, drop = drop)
 }
 
 #' Variance
@@ -109,20 +109,20 @@ nv_mean <- function(operand, dims = NULL, drop = TRUE) {
 #' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
-#' @return A tensor without the reduced dimensions (or with size 1 there); of `operand`'s dtype and ambiguity
+#' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float, else an ambiguous `f32`. NaN where there are not more than `correction` elements,
 #'   where [stats::var()] gives `NA`; and if any element is infinite or NaN.
-#' @section Errors: `anvil_error_axis` for dimension numbers out of range or given twice, `anvil_error_dtype`
+#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @inherit nv_reduce references
 #' @seealso [nv_mean()]
 #' @examples
 #' nv_var(nv_tensor(c(1, 2, 6)))
 #' nv_var(nv_tensor(c(1, 2, 6)), correction = 0)
-#' nv_var(nv_tensor(1:6, shape = c(2, 3)), dims = 2)
+#' nv_var(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
 #' # Standard deviations of columns
-#' sqrt(nv_var(nv_tensor(matrix(c(1, 2, 6, 4, 4, 4), 3)), dims = 1))
+#' sqrt(nv_var(nv_tensor(matrix(c(1, 2, 6, 4, 4, 4), 3)), axes = 1))
 #' @export
-nv_var <- function(operand, dims = NULL, drop = TRUE, correction = 1) {
-  .External(anvil_op, "var", operand, dims = dims, drop = drop, correction = correction)
+nv_var <- function(operand, axes = NULL, drop = TRUE, correction = 1) {
+  .External(anvil_op, "var", operand, axes = axes, drop = drop, correction = correction)
 }

@@ -1,25 +1,25 @@
 #' Slices
 #'
-#' `nv_static_slice()` takes elements from a first to a last position along each dimension.
+#' `nv_static_slice()` takes elements from a first to a last position along each axis.
 #' `nv_dynamic_slice()` takes a window whose first position is computed by the program,
 #' `nv_dynamic_update_slice()` replaces one. [nv_subset()] is the easier way to most of these.
 #'
 #' A window that does not fit where it is asked for is moved so that it does.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param start_indices,limit_indices First and last position along each dimension, from 1. A last position
+#' @param start_indices,limit_indices First and last position along each axis, from 1. A last position
 #'   that is 1 less than the first takes nothing.
-#' @param strides Distance between positions along each dimension, at least 1. `NULL` is 1 everywhere.
-#' @param ... The first position along each dimension, from 1: 0-d tensors of integers, or whole numbers.
+#' @param strides Distance between positions along each axis, at least 1. `NULL` is 1 everywhere.
+#' @param ... The first position along each axis, from 1: 0-d tensors of integers, or whole numbers.
 #' @param slice_sizes Sizes of the window.
-#' @param update The window's new elements: of as many dimensions as `operand`, and of a dtype that is not
+#' @param update The window's new elements: of as many axes as `operand`, and of a dtype that is not
 #'   above its.
 #' @return A tensor of `operand`'s dtype and ambiguity; its shape is that of the slice, and for
 #'   `nv_dynamic_update_slice()` that of `operand`.
 #' @section Errors: `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window
 #' that is larger than the operand, and positions that are not 0-d; `anvil_error_dtype` for positions that are
 #' no integers, and an update of a dtype above the operand's; `anvil_error_arg` unless there is one number for
-#' each dimension.
+#' each axis.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' nv_static_slice(x, c(1, 1), c(3, 4), strides = c(2, 3))
@@ -61,12 +61,12 @@ as_index <- function(x) {
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param padding_value The value: 0-d, and of a dtype that is not above the operand's.
 #' @param edge_padding_low,edge_padding_high How many times it comes before the first and after the last
-#'   element, along each dimension. A negative number cuts elements off, after `interior_padding` has been put
+#'   element, along each axis. A negative number cuts elements off, after `interior_padding` has been put
 #'   between them.
-#' @param interior_padding How many times it comes between two neighbours, along each dimension, at least 0.
+#' @param interior_padding How many times it comes between two neighbours, along each axis, at least 0.
 #'   `NULL` is not at all.
 #' @return A tensor of `operand`'s dtype and ambiguity, whose sizes are `low + n + (n - 1) * interior + high`.
-#' @section Errors: `anvil_error_arg` unless there is one number for each dimension, or if more is cut off
+#' @section Errors: `anvil_error_arg` unless there is one number for each axis, or if more is cut off
 #' than there is; `anvil_error_dtype` for a value of a dtype above the operand's, `anvil_error_shape` for one
 #' that is not 0-d.
 #' @examples
@@ -83,17 +83,17 @@ nv_pad <- function(operand, padding_value, edge_padding_low, edge_padding_high, 
 
 #' Reverse
 #'
-#' Elements in reverse order along some dimensions.
+#' Elements in reverse order along some axes.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param dims Dimension numbers, from 1.
+#' @param axes The axes to reverse, from 1.
 #' @return A tensor of `operand`'s shape, dtype and ambiguity.
 #' @section Errors:
-#' `anvil_error_axis` for dimensions out of range or given twice.
+#' `anvil_error_axis` for axes out of range or given twice.
 #' @examples
 #' nv_reverse(nv_tensor(matrix(1:6, 2)), 2)
 #' @export
-nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, dims = dims)
+nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, axes = axes)
 
 #' Gather and scatter
 #'
@@ -101,10 +101,10 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #' windows of a tensor from such a stack. They are StableHLO's ops of these names, with all that these can do;
 #' [nv_subset()] is the easier way to most of it.
 #'
-#' Along dimension `index_vector_dim`, the indices hold vectors: element `k` of one is the position, along
-#' dimension `start_index_map[k]` of the operand, at which a window starts. The result has a dimension for
-#' each other dimension of the indices, and one, at `offset_dims`, for each dimension of the windows; those in
-#' `collapsed_slice_dims` have size 1 and are left out. A scatter has the same parts, under StableHLO's other
+#' Along axis `index_vector_axis`, the indices hold vectors: element `k` of one is the position, along
+#' axis `start_index_map[k]` of the operand, at which a window starts. The result has an axis for
+#' each other axis of the indices, and one, at `offset_axes`, for each axis of the windows; those in
+#' `collapsed_slice_axes` have size 1 and are left out. A scatter has the same parts, under StableHLO's other
 #' names.
 #'
 #' `nv_gather()` moves windows that do not fit so that they do; `nv_scatter()` leaves them out. Windows that
@@ -117,16 +117,16 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,scatter_indices Positions, from 1: integers.
-#' @param slice_sizes Sizes of a window, one for each dimension of the operand.
-#' @param offset_dims,update_window_dims Dimensions of the stack that are those of the windows, ascending.
-#' @param collapsed_slice_dims,inserted_window_dims Dimensions of the operand that windows do not have,
+#' @param slice_sizes Sizes of a window, one for each axis of the operand.
+#' @param offset_axes,update_window_axes Axes of the stack that are those of the windows, ascending.
+#' @param collapsed_slice_axes,inserted_window_axes Axes of the operand that windows do not have,
 #'   ascending.
-#' @param operand_batching_dims,input_batching_dims Dimensions of the operand along which each window belongs
+#' @param operand_batching_axes,input_batching_axes Axes of the operand along which each window belongs
 #'   to the same position of the indices, ascending.
-#' @param start_indices_batching_dims,scatter_indices_batching_dims Those of the indices, in the same order.
-#' @param start_index_map,scatter_dims_to_operand_dims The dimensions of the operand that elements of an index
+#' @param start_indices_batching_axes,scatter_indices_batching_axes Those of the indices, in the same order.
+#' @param start_index_map,scatter_axes_to_operand_axes The axes of the operand that elements of an index
 #'   vector belong to.
-#' @param index_vector_dim The dimension of the indices that holds the vectors; one more than they have if
+#' @param index_vector_axis The axis of the indices that holds the vectors; one more than they have if
 #'   each index is a vector of its own.
 #' @param indices_are_sorted,unique_indices Promises, which are noted in the graph and change no result.
 #' @param update The stack of windows, of a dtype that is not above the input's.
@@ -136,7 +136,7 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #'   values of its surroundings. One that adds, multiplies, or takes the smaller or larger of its arguments,
 #'   and does nothing else, is the update of that name.
 #' @return A tensor of the operand's dtype and ambiguity: the stack of windows, or the updated input.
-#' @section Errors: `anvil_error_arg` with its name for a set of dimensions that does not fit;
+#' @section Errors: `anvil_error_arg` with its name for a set of axes that does not fit;
 #' `anvil_error_shape` for windows and updates that do not; `anvil_error_dtype` for indices that are no
 #' integers, an update of a dtype above the input's, and dtypes that the update computation does not take. For
 #' a function as update computation, `anvil_error_arg` unless it takes two arguments and gives one value,
@@ -145,44 +145,44 @@ nv_reverse <- function(operand, dims) .External(anvil_op, "reverse", operand, di
 #' x <- nv_tensor(matrix(1:12, 3))
 #' # Columns 4 and 1.
 #' nv_gather(
-#'   x, c(4, 1), slice_sizes = c(3, 1), offset_dims = 1, collapsed_slice_dims = 2, start_index_map = 2,
-#'   index_vector_dim = 2
+#'   x, c(4, 1), slice_sizes = c(3, 1), offset_axes = 1, collapsed_slice_axes = 2, start_index_map = 2,
+#'   index_vector_axis = 2
 #' )
 #' # How often each number occurs.
 #' nv_scatter(
-#'   nv_fill(0L, 3), c(2, 2, 3), nv_fill(1L, 3), update_window_dims = NULL, inserted_window_dims = 1,
-#'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = "add"
+#'   nv_fill(0L, 3), c(2, 2, 3), nv_fill(1L, 3), update_window_axes = NULL, inserted_window_axes = 1,
+#'   scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = "add"
 #' )
 #' # Steps towards the updates, one after the other.
 #' nv_scatter(
-#'   nv_fill(0, 3), c(2, 2, 3), nv_fill(1, 3), update_window_dims = NULL, inserted_window_dims = 1,
-#'   scatter_dims_to_operand_dims = 1, index_vector_dim = 2,
+#'   nv_fill(0, 3), c(2, 2, 3), nv_fill(1, 3), update_window_axes = NULL, inserted_window_axes = 1,
+#'   scatter_axes_to_operand_axes = 1, index_vector_axis = 2,
 #'   update_computation = function(old, new) old + (new - old) / 2
 #' )
 #' @export
-nv_gather <- function(operand, start_indices, slice_sizes, offset_dims, collapsed_slice_dims,
-                      operand_batching_dims = NULL, start_indices_batching_dims = NULL, start_index_map,
-                      index_vector_dim, indices_are_sorted = FALSE) {
+nv_gather <- function(operand, start_indices, slice_sizes, offset_axes, collapsed_slice_axes,
+                      operand_batching_axes = NULL, start_indices_batching_axes = NULL, start_index_map,
+                      index_vector_axis, indices_are_sorted = FALSE) {
   .External(
-    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes, offset_dims = offset_dims,
-    collapsed_slice_dims = collapsed_slice_dims, operand_batching_dims = operand_batching_dims,
-    start_indices_batching_dims = start_indices_batching_dims, start_index_map = start_index_map,
-    index_vector_dim = index_vector_dim, indices_are_sorted = indices_are_sorted
+    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes, offset_axes = offset_axes,
+    collapsed_slice_axes = collapsed_slice_axes, operand_batching_axes = operand_batching_axes,
+    start_indices_batching_axes = start_indices_batching_axes, start_index_map = start_index_map,
+    index_vector_axis = index_vector_axis, indices_are_sorted = indices_are_sorted
   )
 }
 
 #' @rdname nv_gather
 #' @export
-nv_scatter <- function(input, scatter_indices, update, update_window_dims, inserted_window_dims,
-                       input_batching_dims = NULL, scatter_indices_batching_dims = NULL, scatter_dims_to_operand_dims,
-                       index_vector_dim, indices_are_sorted = FALSE, unique_indices = FALSE,
+nv_scatter <- function(input, scatter_indices, update, update_window_axes, inserted_window_axes,
+                       input_batching_axes = NULL, scatter_indices_batching_axes = NULL, scatter_axes_to_operand_axes,
+                       index_vector_axis, indices_are_sorted = FALSE, unique_indices = FALSE,
                        update_computation = "replace") {
   scatter <- function(input, how) {
     .External(
-      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_dims = update_window_dims,
-      inserted_window_dims = inserted_window_dims, input_batching_dims = input_batching_dims,
-      scatter_indices_batching_dims = scatter_indices_batching_dims,
-      scatter_dims_to_operand_dims = scatter_dims_to_operand_dims, index_vector_dim = index_vector_dim,
+      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_axes = update_window_axes,
+      inserted_window_axes = inserted_window_axes, input_batching_axes = input_batching_axes,
+      scatter_indices_batching_axes = scatter_indices_batching_axes,
+      scatter_axes_to_operand_axes = scatter_axes_to_operand_axes, index_vector_axis = index_vector_axis,
       indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how
     )
   }

@@ -1,7 +1,7 @@
 #' Print a tensor
 #'
-#' One line per row of the last two dimensions; wide matrices are shown in windows of columns, tensors of more
-#' than two dimensions slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans
+#' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
+#' than two axes slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans
 #' print as 0 and 1, complex numbers as in R, with the same four decimals for both parts.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
@@ -99,7 +99,7 @@ compare_proxy_tensor <- function(x, path) {
     exact <<- FALSE
     invokeRestart("muffleWarning")
   }
-  # Without dim, which is compared as the shape: waldo shows vectors better than arrays of one dimension.
+  # Without dim, which is compared as the shape: waldo shows vectors better than arrays of one axis.
   data <- withCallingHandlers(as.vector(x), anvil_warning = lossy)
   object <- list(data = data, dtype = x$dtype, shape = x$shape, ambiguous = x$ambiguous)
   # Integers that R cannot tell apart differ in their bytes.

@@ -60,8 +60,8 @@ nv_promote_to_common <- function(...) {
 #' Complex numbers do not become real: [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant.
 #' To import R data with checks instead, use [nv_tensor()].
 #'
-#' Bits: a dtype of the same width keeps the shape; a narrower one adds a last dimension of the ratio of the
-#' widths, low bits first; a wider one takes a last dimension of that size away. Booleans convert only to
+#' Bits: a dtype of the same width keeps the shape; a narrower one adds a last axis of the ratio of the
+#' widths, low bits first; a wider one takes a last axis of that size away. Booleans convert only to
 #' booleans. The real part of a complex number comes before the imaginary one.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.

@@ -23,10 +23,10 @@
 #' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is
 #' traced is not part of any program.
 #'
-#' @section Several devices: `sharding` cuts inputs along a dimension, mostly the batch, for a row of devices:
-#' `list(mesh = c(batch = 8L), dims = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
+#' @section Several devices: `sharding` cuts inputs along an axis, mostly the batch, for a row of devices:
+#' `list(mesh = c(batch = 8L), axes = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
 #' arguments `x` and `y`; all other inputs are whole on each of them. XLA decides what that means for all
-#' other values, and adds the communication. Names in `dims` are arguments, or paths into them as in
+#' other values, and adds the communication. Names in `axes` are arguments, or paths into them as in
 #' [gradient()], such as `"data$x"`; a path to a list stands for all that is in it.
 #'
 #' @section Running a program: `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that
@@ -39,8 +39,8 @@
 #' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
 #'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
 #'   function, is passed to `f` as it is.
-#' @param sharding `NULL` for one device, or `list(mesh = , dims = )`: the number of devices with the name of
-#'   the mesh's axis, and the dimensions that are cut, with the arguments' names.
+#' @param sharding `NULL` for one device, or `list(mesh = , axes = )`: the number of devices with the name of
+#'   the mesh's axis, and the axes that are cut, from 1, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
@@ -56,8 +56,8 @@
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
 #' @section Errors: `anvil_error_export` for a program that cannot leave, with the op that is the reason.
-#' `anvil_error_shape` if the number of devices does not divide a dimension, `anvil_error_axis` for a
-#' dimension that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
+#' `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
+#' axis that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
 #' `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be written. `anvil_error_arg` for
 #' arguments that are not as above; and whatever `f` raises while it is traced.
 #' @references The StableHLO specification. Shardy, for the annotations of `sharding`. That TPUs have no
@@ -77,7 +77,7 @@
 #' w <- nv_abstract("f32", c(3, 1))
 #' x <- nv_abstract("f32", c(4, 3))
 #' y <- nv_abstract("f32", c(4, 1))
-#' sharding <- list(mesh = c(batch = 2), dims = c(x = 1, y = 1))
+#' sharding <- list(mesh = c(batch = 2), axes = c(x = 1, y = 1))
 #' stablehlo(gradient(loss, "w"), w, x, y, sharding = sharding)
 #' @export
 stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL) {
@@ -161,11 +161,11 @@ check_tpu <- function(x) {
 check_sharding <- function(sharding) {
   if (is.null(sharding)) return(NULL)
   refuse <- function(expected, got) {
-    abort_arg("sharding", expected, got, "As in `list(mesh = c(batch = 8L), dims = c(x = 1L))`.")
+    abort_arg("sharding", expected, got, "As in `list(mesh = c(batch = 8L), axes = c(x = 1L))`.")
   }
-  parts <- c("mesh", "dims")
+  parts <- c("mesh", "axes")
   if (!is.list(sharding) || is.object(sharding) || !setequal(names(sharding), parts) || length(sharding) != 2L) {
-    refuse("a list of `mesh` and `dims`", describe(sharding))
+    refuse("a list of `mesh` and `axes`", describe(sharding))
   }
   whole <- function(x) is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
   named <- function(x) length(names(x)) == length(x) && all(nzchar(names(x))) && !anyNA(names(x))
@@ -173,22 +173,22 @@ check_sharding <- function(sharding) {
   if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) {
     refuse("a list whose `mesh` is one named number of devices", describe(mesh))
   }
-  dims <- sharding$dims
-  if (!length(dims)) return(list(mesh = mesh, dims = integer()))
-  if (!whole(dims) || !named(dims) || anyDuplicated(names(dims))) {
-    refuse("a list whose `dims` are dimensions with the names of arguments", describe(dims))
+  axes <- sharding$axes
+  if (!length(axes)) return(list(mesh = mesh, axes = integer()))
+  if (!whole(axes) || !named(axes) || anyDuplicated(names(axes))) {
+    refuse("a list whose `axes` are whole numbers from 1, with the names of arguments", describe(axes))
   }
-  list(mesh = mesh, dims = dims)
+  list(mesh = mesh, axes = axes)
 }
 
-# For each input, the dimension that is cut, 0 for none. `leaves` are the arguments that are data, with the
+# For each input, the axis that is cut, 0 for none. `leaves` are the arguments that are data, with the
 # numbers of inputs in place of their leaves.
 split_inputs <- function(sharding, args, leaves) {
   data <- unlist_leaves(args)
   split <- integer(length(data))
-  dims <- sharding$dims
+  axes <- sharding$axes
   devices <- sharding$mesh
-  for (name in names(dims)) {
+  for (name in names(axes)) {
     path <- parse_path_of(name)
     if (is.null(path) || !path[[1L]] %in% names(leaves)) {
       known <- names(leaves)[nzchar(names(leaves))]
@@ -196,30 +196,30 @@ split_inputs <- function(sharding, args, leaves) {
     }
     for (i in unlist(pluck(leaves, path, "sharding"))) {
       size <- shape(data[[i]])
-      dim <- dims[[name]]
-      if (dim > length(size)) {
+      axis <- axes[[name]]
+      if (axis > length(size)) {
         abort(
           "anvil_error_axis",
           paste0(
-            "`sharding` cuts dimension ", dim, " of `", name, "`, which has shape ", format_shape(size), ".\n",
-            "i Choose one of its dimensions, or leave it out to have it whole on each device."
+            "`sharding` cuts axis ", axis, " of `", name, "`, which has shape ", format_shape(size), ".\n",
+            "i Choose one of its axes, or leave it out to have it whole on each device."
           ),
-          arg = "sharding", axis = dim, shape = size, rank = length(size)
+          arg = "sharding", axis = axis, shape = size, rank = length(size)
         )
       }
-      if (size[dim] %% devices != 0) {
-        divisors <- Filter(function(n) size[dim] %% n == 0, seq_len(min(size[dim], devices)))
+      if (size[axis] %% devices != 0) {
+        divisors <- Filter(function(n) size[axis] %% n == 0, seq_len(min(size[axis], devices)))
         abort(
           "anvil_error_shape",
           paste0(
-            devices, " devices cannot share dimension ", dim, " of `", name, "` equally.\nx Its size is ", size[dim], ".\n",
+            devices, " devices cannot share axis ", axis, " of `", name, "` equally.\nx Its size is ", size[axis], ".\n",
             "i Use a mesh of ", one_of(tail(divisors, 3L)), ", or a size of ",
-            devices * max(1, round(size[dim] / devices)), "."
+            devices * max(1, round(size[axis] / devices)), "."
           ),
-          arg = "sharding", axis = dim, size = size[dim], devices = as.integer(devices)
+          arg = "sharding", axis = axis, size = size[axis], devices = as.integer(devices)
         )
       }
-      split[i] <- as.integer(dim)
+      split[i] <- as.integer(axis)
     }
   }
   split

@@ -4,47 +4,47 @@
 #' value = value)` give a tensor with other elements in their place. They work alike on tensors and on traced
 #' values.
 #'
-#' Each dimension has a subscript; those that are left out, between commas or at the end, are taken whole. A
-#' subscript is \describe{ \item{a number}{One position, counted from 1. The dimension disappears, unless
-#' `drop = FALSE`.} \item{a range `a:b`}{These positions. The dimension stays, also if there is one only: what
+#' Each axis has a subscript; those that are left out, between commas or at the end, are taken whole. A
+#' subscript is \describe{ \item{a number}{One position, counted from 1. The axis disappears, unless
+#' `drop = FALSE`.} \item{a range `a:b`}{These positions. The axis stays, also if there is one only: what
 #' counts is that it is written with a colon, here and now.} \item{a vector of several numbers, an array of
-#' one dimension, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such
-#' subscripts select each combination, as in base R. The dimension stays.} \item{negative numbers}{All
-#' positions but these. The dimension stays.} \item{a logical vector}{The positions where it is `TRUE`. It is
-#' as long as the dimension: masks are not recycled.} \item{a logical array of the tensor's shape}{As the only
-#' subscript: the elements where it is `TRUE`, in R's order, as a tensor of one dimension.} \item{a 0-d tensor
-#' of integers}{One position that the program computes. The dimension disappears.} \item{a 1-d tensor of
-#' integers, such as [nv_seq()] gives}{Several such positions. The dimension stays.} }
+#' one axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such
+#' subscripts select each combination, as in base R. The axis stays.} \item{negative numbers}{All
+#' positions but these. The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is
+#' as long as the axis: masks are not recycled.} \item{a logical array of the tensor's shape}{As the only
+#' subscript: the elements where it is `TRUE`, in R's order, as a tensor of one axis.} \item{a 0-d tensor
+#' of integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of
+#' integers, such as [nv_seq()] gives}{Several such positions. The axis stays.} }
 #'
-#' Numbers are checked: a position that the dimension does not have is an error. Tensors are not, since their
+#' Numbers are checked: a position that the axis does not have is an error. Tensors are not, since their
 #' values are not known while a function is traced: a position out of bounds reads the nearest element, and
 #' writes nothing. If a position is written twice, the value that comes last in R's order is kept.
 #'
-#' Unlike in base R, one subscript of a tensor with several dimensions is one of its first dimension, unless
+#' Unlike in base R, one subscript of a tensor with several axes is one of its first axis, unless
 #' it is a logical array; a number beyond the size is an error in negative numbers too; and there are no
 #' indices 0, `NA` or names.
 #'
-#' `x[[...]]` takes one element: it needs a number, or a 0-d tensor of integers, for each dimension.
+#' `x[[...]]` takes one element: it needs a number, or a 0-d tensor of integers, for each axis.
 #'
 #' A value that is assigned takes the dtype of `x`, and must not be above it: what `x + value` promotes to
 #' must be the dtype of `x`. So a double cannot be assigned to elements of an `i32`.
 #'
-#' `nv_select()` has one subscript, for the dimension with a given number. `head()` and `tail()` take elements
-#' at the start and at the end of dimensions, as base R's do for arrays; `rev()` has all elements in reverse
+#' `nv_select()` has one subscript, for the axis `axis`. `head()` and `tail()` take elements
+#' at the start and at the end of axes, as base R's do for arrays; `rev()` has all elements in reverse
 #' order.
 #'
 #' @param x,operand A tensor or a traced value; for the functions also an R number, logical or array.
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
-#' @param drop Whether dimensions with one number as subscript disappear.
+#' @param drop Whether axes with one number as subscript disappear.
 #' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
 #'   the elements that it is assigned to.
-#' @param dim A dimension number, from 1.
+#' @param axis The axis that `index` belongs to, from 1.
 #' @param index A subscript, as above.
-#' @param n How many elements of the first dimension; or of the first dimensions if it has several numbers,
+#' @param n How many elements of the first axis; or of the first axes if it has several numbers,
 #'   `NA` for all. Negative: all but so many.
-#' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each dimension that stays, the number of
+#' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each axis that stays, the number of
 #'   positions; that of an assignment is `x`'s.
-#' @section Errors: `anvil_error_index` for a position out of bounds, with the dimension and its size, for too
+#' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, for too
 #' many subscripts, and for what is no subscript; `anvil_error_dtype` for a tensor of another dtype as
 #' subscript, a boolean one included, and for a value whose dtype is above that of `x`; `anvil_error_shape`
 #' for a value of another shape.
@@ -60,7 +60,7 @@
 #' x[1, ] <- 0L
 #' x
 #' jit(function(x, i) x[i, ])(x, nv_scalar(2L))
-#' nv_select(x, dim = 2, index = 3)
+#' nv_select(x, axis = 2, index = 3)
 #' head(x, 1)
 #' @name nv_subset
 NULL
@@ -100,19 +100,19 @@ nv_subset_assign <- function(x, ..., value) {
 
 #' @rdname nv_subset
 #' @export
-nv_select <- function(operand, dim, index) {
+nv_select <- function(operand, axis, index) {
   rank <- ndims(operand)
-  if (!is_whole(dim) || dim < 1 || dim > rank) {
-    abort_arg("dim", paste("a dimension number from 1 to", rank), describe(dim))
+  if (!is_whole(axis) || axis < 1 || axis > rank) {
+    abort_arg("axis", paste("an axis from 1 to", rank), describe(axis))
   }
   subscripts <- rep(list(quote(expr = )), rank)
-  # A range keeps its dimension here too.
+  # A range keeps its axis here too.
   range <- is.call(substitute(index)) && identical(substitute(index)[[1L]], quote(`:`))
-  subscripts[[dim]] <- if (range) array(index) else index
+  subscripts[[axis]] <- if (range) array(index) else index
   do.call(nv_subset, c(list(operand), subscripts), quote = TRUE)
 }
 
-# A vector of R, which has no dimensions, as an array of one.
+# A vector of R, which has no `dim`, as an array of one axis.
 as_operand <- function(x) {
   if (is.atomic(x) && !is.null(x) && !is.object(x) && length(x) != 1L && is.null(dim(x))) array(x) else x
 }
@@ -125,11 +125,11 @@ as_update <- function(value) {
   as_operand(value)
 }
 
-# The range of positions that head() and tail() take of each dimension.
+# The range of positions that head() and tail() take of each axis.
 ends <- function(x, n, last) {
   sizes <- shape(x)
   if (!is.numeric(n) || !length(n) || length(n) > length(sizes) || any(n != round(n), na.rm = TRUE)) {
-    abort_arg("n", paste0("1 to ", length(sizes), " whole numbers, one for each dimension"), describe(n))
+    abort_arg("n", paste0("1 to ", length(sizes), " whole numbers, one for each axis"), describe(n))
   }
   n <- c(n, rep(NA, length(sizes) - length(n)))
   kept <- ifelse(is.na(n), sizes, ifelse(n < 0, pmax(sizes + n, 0), pmin(n, sizes)))

@@ -1,6 +1,6 @@
 #' Tensors
 #'
-#' A tensor holds elements of one dtype in an array of any number of dimensions. It is an ordinary R value: it
+#' A tensor holds elements of one dtype in an array of any number of axes. It is an ordinary R value: it
 #' is never changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be
 #' handed it.
 #'
@@ -18,13 +18,13 @@
 #'   data need a `dtype`, complex data one that is complex if any. For `nv_scalar()`, one value. For
 #'   `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
-#' @param shape Sizes of the dimensions. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
+#' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
 #'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
 #' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is
 #'   `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
-#' @param byrow Whether data fill the tensor with the last dimension fastest. If not, they fill it as
-#'   [array()] does, with the first dimension fastest.
+#' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
+#'   [array()] does, with the first axis fastest.
 #' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data,
 #'   as in [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its
 #'   own, and other data are one column.
@@ -79,22 +79,22 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   check_size("ncol", ncol)
   is_value <- inherits(data, "AnvilValue")
   if (is_value || is.null(nrow) && is.null(ncol) && length(dim(data)) == 2L) {
-    dims <- dim(data)
-    if (length(dims) != 2L) {
-      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(dims)), "Use `nv_reshape()` to make it one.")
+    sizes <- dim(data)
+    if (length(sizes) != 2L) {
+      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(sizes)), "Use `nv_reshape()` to make it one.")
     }
-    return(nv_tensor(data, dtype, c(nrow %||% dims[1L], ncol %||% dims[2L]), ambiguous, device, byrow))
+    return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, byrow))
   }
   count <- length(data)
   # As in matrix(): what is left out is as large as the data need.
   fitting <- function(given) if (given == 0) 0 else ceiling(count / given)
-  dims <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  sizes <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
   given <- nrow %||% ncol
-  if ((is.null(nrow) || is.null(ncol)) && prod(dims) != count && (count != 1L || given == 0)) {
+  if ((is.null(nrow) || is.null(ncol)) && prod(sizes) != count && (count != 1L || given == 0)) {
     arg <- if (is.null(nrow)) "ncol" else "nrow"
     abort_arg(arg, paste0("a divisor of the data's length, ", count), describe(given))
   }
-  nv_tensor(data, dtype, dims, ambiguous, device, byrow)
+  nv_tensor(data, dtype, sizes, ambiguous, device, byrow)
 }
 
 # A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
@@ -125,7 +125,7 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 #' Turn a value into a tensor
 #'
 #' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
-#'   A number without dimensions becomes what it would be as an operand: a 0-d tensor, ambiguous unless
+#'   A number without `dim` becomes what it would be as an operand: a 0-d tensor, ambiguous unless
 #'   logical.
 #' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
@@ -145,18 +145,18 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' Tensors from nothing
 #'
 #' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not
-#' matter or that have no elements; `nv_iota()` counts along one dimension; `nv_seq()` is a vector of numbers
+#' matter or that have no elements; `nv_iota()` counts along one axis; `nv_seq()` is a vector of numbers
 #' from `start` to `end`.
 #'
 #' In a function that is traced, these are part of the program and cost no memory in R.
 #'
 #' @param value One R number or logical, or a 0-d tensor.
-#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
 #'   `nv_seq()` it is `i32`, or `f32` with `steps`. To count, one of integers or floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
-#' @param dim The dimension that counts, from 1.
+#' @param axis The axis along which it counts, from 1.
 #' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with
 #'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
@@ -187,7 +187,7 @@ dtype_of_one <- function(value) {
   if (ndims(value) > 0L) {
     abort_arg(
       "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
-      "Use `nv_broadcast_to()` to repeat a tensor along dimensions."
+      "Use `nv_broadcast_to()` to repeat a tensor along axes."
     )
   }
   dtype(value)
@@ -201,10 +201,10 @@ nv_empty <- function(dtype, shape, ambiguous = FALSE, device = "cpu") {
 
 #' @rdname nv_fill
 #' @export
-nv_iota <- function(dim, dtype, shape, start = 1L, ambiguous = FALSE, device = "cpu") {
+nv_iota <- function(axis, dtype, shape, start = 1L, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   dtype <- .Call(anvil_dtype_name, dtype)
-  .External(anvil_op, "iota", dim = dim, dtype = dtype, shape = shape, start = start, ambiguous = ambiguous)
+  .External(anvil_op, "iota", axis = axis, dtype = dtype, shape = shape, start = start, ambiguous = ambiguous)
 }
 
 #' @rdname nv_fill
@@ -233,7 +233,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' The type of a tensor without its data, as an argument of [trace_fn()].
 #'
 #' @param dtype A dtype: its name, or a dtype object.
-#' @param shape Sizes of the dimensions; `integer()` is 0-d.
+#' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
 #' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity;
 #'   [all.equal()] says in what they differ.

@@ -121,7 +121,7 @@ concrete_advice <- local({
     "if" = paste0("Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."),
     "while" = paste0("Use `nv_while()`, or n", static, "."),
     "switch" = paste0("N", static, "."),
-    "for" = paste0("Use `nv_scan()` to go along a dimension. ", loop), ":" = loop, "seq_len" = loop,
+    "for" = paste0("Use `nv_scan()` to go along an axis. ", loop), ":" = loop, "seq_len" = loop,
     "&&" = logic, "||" = logic
   )
 })

@@ -36,8 +36,8 @@ cross_entropy <- function(w, x, y) {
   eta <- x %*% w$w1
   eta <- nv_max(eta + nv_broadcast_to(w$b1, shape(eta)), 0) %*% w$w2
   eta <- eta + nv_broadcast_to(w$b2, shape(eta))
-  eta <- eta - nv_broadcast_to(nv_stop_gradient(max(eta, dims = 2L, drop = FALSE)), shape(eta))
-  mean(log(sum(exp(eta), dims = 2L)) - sum(y * eta, dims = 2L))
+  eta <- eta - nv_broadcast_to(nv_stop_gradient(max(eta, axes = 2L, drop = FALSE)), shape(eta))
+  mean(log(sum(exp(eta), axes = 2L)) - sum(y * eta, axes = 2L))
 }
 network_step <- function(w, x, y, rate) {
   Map(function(value, slope) value - rate * slope, w, gradient(cross_entropy, wrt = "w")(w, x, y)$w)

@@ -135,26 +135,26 @@ row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]
 w3("sum", "sum(x)", function(x) sum(x), function(x) sum(x), 1.0, "W3 sum/mean/max all")
 w3("mean", "mean(x)", function(x) mean(x), function(x) mean(x), 1.0, "W3 sum/mean/max all", quick = none)
 w3("max", "max(x)", function(x) max(x), function(x) max(x), 1.0, "W3 sum/mean/max all", quick = none)
-w3("row_sums", "row sums", function(x) sum(x, dims = 2L), rowSums, 1.1, "W3 row sum/max")
-w3("row_max", "row maxima", function(x) max(x, dims = 2L), row_max, 1.1,
+w3("row_sums", "row sums", function(x) sum(x, axes = 2L), rowSums, 1.1, "W3 row sum/max")
+w3("row_max", "row maxima", function(x) max(x, axes = 2L), row_max, 1.1,
   "W3 row sum/max", quick = none)
 w3("var", "variance", function(x) nv_var(x, correction = 0), function(x) mean((x - mean(x))^2), 0.65, "W3 var")
 w3_wide <- "W3 column sums/argmax/softmax/transpose"
-w3("column_sums", "column sums", function(x) sum(x, dims = 1L), colSums, 0.45, w3_wide)
+w3("column_sums", "column sums", function(x) sum(x, axes = 1L), colSums, 0.45, w3_wide)
 w3("argmax", "argmax of rows", function(x) nv_argmax(x, 2L), function(x) max.col(x, "first"), 0.45, w3_wide,
   needs = "nv_argmax")
 across <- function(m, x) nv_broadcast_to(m, shape(x))
 w3("softmax", "softmax of rows", function(x) {
-  e <- exp(x - across(max(x, dims = 2L, drop = FALSE), x))
-  e / across(sum(e, dims = 2L, drop = FALSE), x)
+  e <- exp(x - across(max(x, axes = 2L, drop = FALSE), x))
+  e / across(sum(e, axes = 2L, drop = FALSE), x)
 }, function(x) {
   e <- exp(x - row_max(x))
   e / rowSums(e)
 }, 0.45, w3_wide)
 w3("transpose", "transpose", function(x) t(x), t, 0.45, w3_wide)
 w3("logsumexp", "logsumexp of rows", function(x) {
-  top <- max(x, dims = 2L, drop = FALSE)
-  log(sum(exp(x - across(top, x)), dims = 2L)) + nv_reshape(top, nrow(x))
+  top <- max(x, axes = 2L, drop = FALSE)
+  log(sum(exp(x - across(top, x)), axes = 2L)) + nv_reshape(top, nrow(x))
 }, function(x) {
   top <- row_max(x)
   log(rowSums(exp(x - top))) + top
@@ -222,8 +222,8 @@ w9("gather", "x[i]", function(n, dtype) list(uniform_vector(n, dtype), indices(n
 w9("scatter_add", "x[i] + values, added up", function(n, dtype) {
   list(uniform_vector(n, dtype), indices(n), uniform_vector(n, dtype))
 }, function(x, i, values) {
-  nv_scatter(x, nv_reshape(i, c(length(i), 1L)), values, integer(), 1L, scatter_dims_to_operand_dims = 1L,
-    index_vector_dim = 2L, update_computation = "add")
+  nv_scatter(x, nv_reshape(i, c(length(i), 1L)), values, integer(), 1L, scatter_axes_to_operand_axes = 1L,
+    index_vector_axis = 2L, update_computation = "add")
 }, function(x, i, values) {
   sums <- rowsum(values, i)
   at <- as.integer(rownames(sums))

@@ -39,14 +39,14 @@ covariance <- function(w, x) {
 solve_cg <- function(k, b) {
   force(k)
   force(b)
-  squares <- function(m) sum(m^2, dims = 1L, drop = FALSE)
+  squares <- function(m) sum(m^2, axes = 1L, drop = FALSE)
   rows <- function(v) nv_broadcast_to(v, shape(b))
   last <- nv_while(
     list(i = 0L, out = 0 * b, residual = b, direction = b, rr = squares(b)),
     function(state) state$i < 10L * nrow(k) & max(state$rr / squares(b)) > 1e-24,
     function(state) {
       step <- k %*% state$direction
-      length <- state$rr / sum(state$direction * step, dims = 1L, drop = FALSE)
+      length <- state$rr / sum(state$direction * step, axes = 1L, drop = FALSE)
       residual <- state$residual - rows(length) * step
       rr <- squares(residual)
       list(
@@ -84,8 +84,8 @@ fit <- jit(function(w, x, y, rate, steps) {
 posterior <- jit(function(w, x, y, new) {
   across <- kernel(new, x, w$log_length, w$log_signal)
   solved <- solve_cg(covariance(w, x), t(across))
-  variance <- exp(2 * w$log_signal) - sum(t(across) * solved, dims = 1L)
-  list(mean = sum(solved * nv_broadcast_to(y, shape(solved)), dims = 1L), sd = sqrt(variance))
+  variance <- exp(2 * w$log_signal) - sum(t(across) * solved, axes = 1L)
+  list(mean = sum(solved * nv_broadcast_to(y, shape(solved)), axes = 1L), sd = sqrt(variance))
 })
 
 # ---- the same in R alone, with chol() and optim() ----

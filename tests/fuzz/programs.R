@@ -43,8 +43,8 @@ draw_parameter <- function(name, x) {
   rank <- length(sizes)
   some <- function(n) if (n > 0L) sort(sample.int(n, sample.int(n, 1L))) else integer()
   switch(name,
-    dims = if (stats::runif(1L) < 0.7) some(rank),
-    dim = , dimension = max(1L, sample.int(max(rank, 1L), 1L)),
+    axes = if (stats::runif(1L) < 0.7) some(rank),
+    axis = max(1L, sample.int(max(rank, 1L), 1L)),
     drop = one_of(list(TRUE, FALSE)),
     dtype = one_of(as.list(dtype_names)),
     shape = switch(sample.int(4L, 1L), as.integer(prod(sizes)), rev(sizes), c(sizes, 1L), c(2L, sizes)),
@@ -59,10 +59,10 @@ draw_parameter <- function(name, x) {
     seed = sample.int(100L, 1L),
     start = sample.int(3L, 1L),
     n = sample.int(4L, 1L) - 1L,
-    contracting_dims = list(rank, 1L),
+    contracting_axes = list(rank, 1L),
     index = 1L,
     value = one_of(list(1, 2L, 0.5, TRUE)),
-    index_vector_dim = 1L,
+    index_vector_axis = 1L,
     if (stats::runif(1L) < 0.5) sample.int(2L, 1L)
   )
 }

@@ -1,6 +1,6 @@
 # Shared by the tests of ops, generics, jit and traces.
 
-# A tensor from any R data, strings for numbers that need them; 1-d unless it has dimensions.
+# A tensor from any R data, strings for numbers that need them; 1-d unless it has `dim`.
 tensor_of <- function(x, dtype) nv_tensor(x, dtype = dtype)
 
 # f32 numbers nearest to doubles, as doubles.

@@ -39,7 +39,7 @@ test_that("an argument that a caller did not get is missing; one with a default 
 
 test_that("the functions keep their formals, and are compiled as R compiles others", {
   expect_identical(formals(nv_add), as.pairlist(alist(lhs = , rhs = )))
-  expect_identical(formals(nv_reduce_sum), as.pairlist(alist(operand = , dims = NULL, drop = TRUE)))
+  expect_identical(formals(nv_reduce_sum), as.pairlist(alist(operand = , axes = NULL, drop = TRUE)))
 })
 
 # ---- arguments of other names ----
@@ -109,12 +109,12 @@ test_that("no exported function swallows an argument that it does not know", {
 })
 
 test_that("the arguments that there are are named", {
-  error <- expect_fields(sum(x, axes = 1L), "anvil_error_arg", arg = "axes", expected = c("na.rm", "dims", "drop"))
-  expect_match(conditionMessage(error), "`sum()` has no argument `axes`.\ni Its arguments are `na.rm`, `dims`, `drop`.\ni Values", fixed = TRUE)
-  expect_identical(call_of(sum(x, axes = 1L)), "sum(x, axes = 1L)")
+  error <- expect_fields(sum(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("na.rm", "axes", "drop"))
+  expect_match(conditionMessage(error), "`sum()` has no argument `dims`.\ni Its arguments are `na.rm`, `axes`, `drop`.\ni Values", fixed = TRUE)
+  expect_identical(call_of(sum(x, dims = 1L)), "sum(x, dims = 1L)")
   expect_fields(max(x, axis = 9), "anvil_error_arg", arg = "axis")
-  expect_fields(mean(x, axes = 1L), "anvil_error_arg", arg = "axes", expected = c("x", "dims", "drop", "trim", "na.rm"))
-  expect_fields(nv_concatenate(m, m, axis = 2), "anvil_error_arg", arg = "axis", expected = "dimension")
+  expect_fields(mean(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("x", "axes", "drop", "trim", "na.rm"))
+  expect_fields(nv_concatenate(m, m, dim = 2), "anvil_error_arg", arg = "dim", expected = "axis")
   expect_fields(c(a = x, x), "anvil_error_arg", arg = "a")
   expect_fields(x[i = 1], "anvil_error_arg", arg = "i")
   expect_fields(m[1, , dorp = FALSE], "anvil_error_arg", arg = "dorp")

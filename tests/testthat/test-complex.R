@@ -296,14 +296,14 @@ test_that("sums, products and means are those of base R", {
   x <- array(z(rnorm(24), rnorm(24)), c(2, 3, 4))
   for (case in list(list(nv_reduce_sum, sum), list(nv_reduce_prod, prod), list(nv_mean, mean))) {
     expect_near(case[[1L]](c128(x)), case[[2L]](x), 1e-14)
-    expect_near(case[[1L]](c128(x), dims = c(1, 3)), apply(x, 2, case[[2L]]), 1e-14)
-    expect_near(case[[1L]](c64(x), dims = 2), apply(as_c64(x), c(1, 3), case[[2L]]), 1e-6)
-    expect_identical(type_of(case[[1L]](c64(x), dims = 2, drop = FALSE)), "c64[2, 1, 4]")
+    expect_near(case[[1L]](c128(x), axes = c(1, 3)), apply(x, 2, case[[2L]]), 1e-14)
+    expect_near(case[[1L]](c64(x), axes = 2), apply(as_c64(x), c(1, 3), case[[2L]]), 1e-6)
+    expect_identical(type_of(case[[1L]](c64(x), axes = 2, drop = FALSE)), "c64[2, 1, 4]")
     expect_identical(case[[2L]](c128(x)), case[[1L]](c128(x)))
-    expect_jit_equal(function(x) case[[1L]](x, dims = 1), c64(x))
+    expect_jit_equal(function(x) case[[1L]](x, axes = 1), c64(x))
   }
   expect_nv(sum(nv_empty("c64", 0)), 0i, "c64", integer())
-  expect_nv(prod(nv_empty("c128", c(0, 2)), dims = 1), c(1+0i, 1+0i), "c128")
+  expect_nv(prod(nv_empty("c128", c(0, 2)), axes = 1), c(1+0i, 1+0i), "c128")
   expect_parts(mean(nv_empty("c128", 0)), z(NaN, NaN))
   expect_parts(sum(c128(c(1i, NA_complex_, Inf))), z(NaN, NaN))
   # Partial sums, and a correction between them: base R has a wider type for this.
@@ -338,7 +338,7 @@ test_that("what moves elements moves complex ones", {
     r <- as_array(t)
     expect_identical(as_array(t(t)), t(r))
     expect_identical(as_array(nv_reshape(t, c(3, 2), order = "column")), matrix(r, 3))
-    expect_identical(as_array(nv_concatenate(t, t, dimension = 1)), rbind(r, r))
+    expect_identical(as_array(nv_concatenate(t, t, axis = 1)), rbind(r, r))
     expect_identical(as_array(nv_broadcast_to(nv_tensor(1i, dtype), c(2, 1))), matrix(1i, 2, 1))
     expect_identical(as_array(nv_ifelse(nv_tensor(Re(x) > 0), t, 0)), ifelse(Re(x) > 0, r, 0i))
     expect_identical(as.complex(c(t, 1i)), c(as.vector(r), 1i))

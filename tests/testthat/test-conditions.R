@@ -9,7 +9,7 @@ test_that("anvil_error_arg", {
     nv_tensor(list(1, 2))
     nv_matrix(1:6, 4)
     nv_sin()
-    sum(x, axes = 1)
+    sum(x, dims = 1)
     nv_add(nv_scalar(1), "a")
     nv_scalar(1, dtype = 32)
     nv_seq(3, 1)
@@ -50,7 +50,7 @@ test_that("anvil_error_shape", {
 
 test_that("anvil_error_axis", {
   expect_conditions({
-    sum(nv_tensor(1:3), dims = 2)
+    sum(nv_tensor(1:3), axes = 2)
     nv_reduce_sum(nv_tensor(1:3), c(1, 1))
     nv_transpose(nv_matrix(1:6, 2), 1)
   })
@@ -194,15 +194,15 @@ test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(x & x), "x & x")
   expect_identical(call_of(as_dtype("f32") == "q"), "as_dtype(\"f32\") == \"q\"")
   # R hands these methods values instead of expressions.
-  expect_identical(call_of(sum(x, dims = 3)), "sum(x, dims = 3)")
-  expect_identical(call_of(max(x, dims = 3)), "max(x, dims = 3)")
-  expect_identical(call_of(range(x, dims = 3)), "range(x, dims = 3)")
+  expect_identical(call_of(sum(x, axes = 3)), "sum(x, axes = 3)")
+  expect_identical(call_of(max(x, axes = 3)), "max(x, axes = 3)")
+  expect_identical(call_of(range(x, axes = 3)), "range(x, axes = 3)")
   expect_identical(call_of(any(x)), "any(x)")
   expect_identical(call_of(sum(x, na.rm = TRUE)), "sum(x, na.rm = TRUE)")
-  expect_identical(call_of(sum(x + 1, dims = 3)), "sum(AnvilTensor, dims = 3)")
+  expect_identical(call_of(sum(x + 1, axes = 3)), "sum(AnvilTensor, axes = 3)")
   expect_identical(call_of(round(x, 1.5)), "round(x, 1.5)")
   expect_identical(call_of(cumsum(x)), "cumsum(x)")
-  expect_identical(call_of(mean(x, dims = 3)), "mean(x, dims = 3)")
+  expect_identical(call_of(mean(x, axes = 3)), "mean(x, axes = 3)")
   expect_identical(call_of(mean(x, trim = 0.1)), "mean(x, trim = 0.1)")
   expect_identical(call_of(x[9]), "x[9]")
   expect_identical(call_of(x[, 9]), "x[, 9]")
@@ -211,7 +211,7 @@ test_that("operators and methods are the call, under the name of the generic", {
 })
 
 test_that("a composition is the call, not what it is made of", {
-  expect_identical(call_of(nv_mean(x, dims = 3)), "nv_mean(x, dims = 3)")
+  expect_identical(call_of(nv_mean(x, axes = 3)), "nv_mean(x, axes = 3)")
   expect_identical(call_of(nv_matrix(nv_tensor(1:6), 2)), "nv_matrix(nv_tensor(1:6), 2)")
   expect_identical(call_of(nv_scalar(1, "q")), "nv_scalar(1, \"q\")")
   expect_identical(call_of(nv_seq(1, 300, dtype = "ui8")), "nv_seq(1, 300, dtype = \"ui8\")")
@@ -223,8 +223,8 @@ test_that("within the user's functions it is the line that failed", {
     z
   })
   expect_identical(call_of(f(x, y)), "a + b")
-  g <- user(function(v, unused = stop("forced")) sum(v, dims = 7))
-  expect_identical(call_of(g(x)), "sum(v, dims = 7)")
+  g <- user(function(v, unused = stop("forced")) sum(v, axes = 7))
+  expect_identical(call_of(g(x)), "sum(v, axes = 7)")
   expect_identical(call_of(user(function(u, v) nv_add(v, u))(x, y)), "nv_add(v, u)")
   expect_identical(call_of(lapply(list(x), user_env(function(e) nv_add(e, y), y = y))), "nv_add(e, y)")
   expect_identical(call_of(do.call(nv_add, list(x, y))), "nv_add(x, y)")
@@ -232,7 +232,7 @@ test_that("within the user's functions it is the line that failed", {
   expect_identical(call_of(Reduce(`+`, list(x, y))), "init + x[[i]]")
   # A traced function is the user's all the same.
   expect_identical(call_of(jit(f)(x, y)), "a + b")
-  expect_identical(call_of(jit(g)(x)), "sum(v, dims = 7)")
+  expect_identical(call_of(jit(g)(x)), "sum(v, axes = 7)")
   expect_identical(call_of(trace_fn(f, list(x, y))), "a + b")
   h <- jit(f)
   k <- user(function(h, x, y) h(x, y))
@@ -307,7 +307,7 @@ test_that("strings in any encoding are an argument like others: R's own reading 
       jit(sum, device = text), nv_tensor(1, device = text), nv_tensor(text, "i32"), nv_tensor(text, "i1"), nv_add(1, text),
       nv_add(1, structure(1, class = text)), nv_scalar(structure(1, class = text)), jit(sum)(text),
       jit(function(x) x)(setNames(list("a"), text)), gradient(nv_sin, wrt = text), stablehlo(sum, 1, target = text),
-      nv_read_npy(structure(1, class = text)), nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, dims = text),
+      nv_read_npy(structure(1, class = text)), nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, axes = text),
       x[text], as.vector(x, text), trace_fn(function(x) x, list(1), static = text)
     )
     for (use in uses) {

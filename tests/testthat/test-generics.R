@@ -132,14 +132,14 @@ test_that("summaries over one or several tensors", {
   expect_error(any(x), class = "anvil_error_dtype")
 })
 
-test_that("summaries take dims and drop", {
-  expect_elements(sum(m, dims = 1), c(5, 7, 9), "f64[3]")
-  expect_elements(max(m, dims = 2, drop = FALSE), c(3, 6), "f64[2, 1]")
-  expect_elements(range(m, dims = 1), c(1, 4, 2, 5, 3, 6), "f64[2, 3]")
-  expect_elements(mean(m, dims = 2), c(2, 5), "f64[2]")
+test_that("summaries take axes and drop", {
+  expect_elements(sum(m, axes = 1), c(5, 7, 9), "f64[3]")
+  expect_elements(max(m, axes = 2, drop = FALSE), c(3, 6), "f64[2, 1]")
+  expect_elements(range(m, axes = 1), c(1, 4, 2, 5, 3, 6), "f64[2, 3]")
+  expect_elements(mean(m, axes = 2), c(2, 5), "f64[2]")
   expect_elements(mean(m, 1, FALSE), c(2.5, 3.5, 4.5), "f64[1, 3]")
-  expect_elements(sum(m, m, dims = 1), 2 * c(5, 7, 9), "f64[3]")
-  expect_error(sum(m, dims = 3), class = "anvil_error_axis")
+  expect_elements(sum(m, m, axes = 1), 2 * c(5, 7, 9), "f64[3]")
+  expect_error(sum(m, axes = 3), class = "anvil_error_axis")
 })
 
 test_that("mean", {

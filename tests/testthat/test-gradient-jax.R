@@ -42,10 +42,10 @@ programs <- list(
     logits <- x %*% w
     logits <- logits - nv_broadcast_to(nv_reduce_max(logits, 2L, drop = FALSE), shape(logits))
     logs <- logits - nv_broadcast_to(log(nv_reduce_sum(exp(logits), 2L, drop = FALSE)), shape(logits))
-    at <- nv_concatenate(column(nv_seq(1L, length(label))), column(label), dimension = 2L)
+    at <- nv_concatenate(column(nv_seq(1L, length(label))), column(label), axis = 2L)
     picked <- nv_gather(
-      logs, at, slice_sizes = c(1L, 1L), offset_dims = NULL, collapsed_slice_dims = c(1L, 2L), start_index_map = c(1L, 2L),
-      index_vector_dim = 2L
+      logs, at, slice_sizes = c(1L, 1L), offset_axes = NULL, collapsed_slice_axes = c(1L, 2L), start_index_map = c(1L, 2L),
+      index_vector_axis = 2L
     )
     -mean(picked)
   },
@@ -64,23 +64,23 @@ programs <- list(
   power = function(x, p) sum(x^2 + abs(x)^3) + sum(nv_ifelse(x > 0, x, 1)^p),
   gather_with_duplicates = function(table, at, w) sum(exp(table[at, ]) * w),
   logistic_map = function(x, r) sum(nv_for(12L, x, function(i, x) r * x * (1 - x) + 0.01 * nv_convert(i, "f64"))),
-  products_with_zeros = function(x, w) sum(w * prod(x, dims = 2L)) + prod(x[3L, ] + 1),
+  products_with_zeros = function(x, w) sum(w * prod(x, axes = 2L)) + prod(x[3L, ] + 1),
   tied_maxima = function(x, w) {
     pairs <- nv_max(x[1L, ], x[2L, ]) - nv_min(x[2L, ], x[3L, ])
-    sum(w * max(x, dims = 2L) * min(x, dims = 1L)) + sum(pairs)
+    sum(w * max(x, axes = 2L) * min(x, axes = 1L)) + sum(pairs)
   },
   clamp = function(x, low, high) sum(exp(nv_clamp(low, x, high))),
   scatter_add = function(x, update, at, w) {
     added <- nv_scatter(
-      x, at, update^2L, update_window_dims = NULL, inserted_window_dims = 1L, scatter_dims_to_operand_dims = 1L,
-      index_vector_dim = 2L, update_computation = "add"
+      x, at, update^2L, update_window_axes = NULL, inserted_window_axes = 1L, scatter_axes_to_operand_axes = 1L,
+      index_vector_axis = 2L, update_computation = "add"
     )
     sum(w * tanh(added))
   },
   slices_and_padding = function(x) {
     part <- nv_static_slice(x, c(1L, 2L), c(5L, 4L), c(2L, 1L))
     wide <- nv_pad(part, 0.5, c(1L, -1L), c(2L, 0L), c(1L, 0L))
-    sum(nv_concatenate(wide, nv_reverse(wide, 1L), dimension = 2L)^3L)
+    sum(nv_concatenate(wide, nv_reverse(wide, 1L), axis = 2L)^3L)
   },
   negative_binomial = function(log_mu, log_r, y) {
     mu <- exp(log_mu)

@@ -232,7 +232,7 @@ test_that("gradients are those of differences", {
     sum(x^3L)
   }, matrix)
   expect_gradient(function(x) sum(nv_clamp(-0.4, x, 0.9) * nv_ifelse(x > 0, x, exp(x))), matrix)
-  expect_gradient(function(x) sum(nv_concatenate(x, nv_reverse(x, 1L), dimension = 1L)^2L * 0.5), matrix)
+  expect_gradient(function(x) sum(nv_concatenate(x, nv_reverse(x, 1L), axis = 1L)^2L * 0.5), matrix)
   expect_gradient(function(x) sum(abs(exp(nv_complex(x, x^2L)))) + sum(Re(nv_complex(x, 1)^2)), matrix)
 })
 

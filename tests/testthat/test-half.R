@@ -159,9 +159,9 @@ test_that("sums accumulate in f32, and round once", {
     # A sum of 40 f32 numbers is off by less than 1e-5, and rounds to a neighbour of the exact one at most if
     # that is a tie.
     exact <- rowSums(as_array(x))
-    got <- as.vector(sum(x, dims = 2))
+    got <- as.vector(sum(x, axes = 2))
     expect_true(all(got == rounded(exact * (1 - 1e-5), dtype) | got == rounded(exact * (1 + 1e-5), dtype)))
-    expect_jit_equal(function(x) sum(x, dims = 2), x)
+    expect_jit_equal(function(x) sum(x, axes = 2), x)
     expect_identical(as.vector(max(x)), max(as_array(x)))
     expect_identical(as.vector(min(x)), min(as_array(x)))
     # Neither the sum nor the number of elements need fit.

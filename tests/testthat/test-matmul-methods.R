@@ -28,7 +28,7 @@ test_that("the product of a tensor and its transpose has gradients", {
   expect_equal(gradient(function(x) sum(crossprod(x)), "x")(x), gradient(function(x) sum(t(x) %*% x), "x")(x))
 })
 
-test_that("dimensions before the last two are a batch", {
+test_that("axes before the last two are a batch", {
   z <- nv_tensor(array(as.double(1:24), c(2, 3, 4)), dtype = "f64")
   both <- crossprod(z)
   expect_identical(shape(both), c(2L, 4L, 4L))

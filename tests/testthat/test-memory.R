@@ -106,7 +106,7 @@ test_that("an impossible shape is an error before anything is allocated", {
   y <- nv_empty("f32", c(0, 2e9))
   expect_error(x %*% y, "too large|cannot allocate")
   expect_error(
-    nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), dimension = 2), class = "anvil_error_shape"
+    nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), axis = 2), class = "anvil_error_shape"
   )
   expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)) , list(1)), class = "anvil_error_shape")
   expect_no_open_trace()
@@ -124,7 +124,7 @@ test_that("a result or a temporary value that memory cannot hold is an error, an
     'f <- jit(function(x) sum(nv_reshape(t(nv_broadcast_to(x, size) + 1), c(1e5, 1e7)) * 2))',
     'try_(f(x))',
     'try_(f(x))',
-    'try_(jit(function(x) sum(nv_concatenate(nv_broadcast_to(x, size), 1, dimension = 1)))(x))',
+    'try_(jit(function(x) sum(nv_concatenate(nv_broadcast_to(x, size), 1, axis = 1)))(x))',
     'stopifnot(identical(as_array(jit(function(x) x + 1)(x)), 2), .Call(anvil:::anvil_trace_depth) == 0L)',
     'cat("alive\n")'
   ))

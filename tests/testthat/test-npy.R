@@ -102,7 +102,7 @@ test_that("elements are written and read in parts", {
   }
 })
 
-test_that("ambiguity and dimension names stay in R", {
+test_that("ambiguity and dimnames stay in R", {
   x <- nv_read_npy(written_file(nv_scalar(1)))
   expect_identical(x, nv_scalar(1, "f32"))
 })

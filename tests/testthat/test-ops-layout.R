@@ -46,7 +46,7 @@ test_that("reshape says what does not fit", {
   expect_error(nv_reshape(x, 6, order = "F"), class = "anvil_error_arg", '"row" or "column", not "F"')
 })
 
-test_that("transpose is aperm(), up to five dimensions", {
+test_that("transpose is aperm(), up to five axes", {
   set.seed(3)
   for (sizes in list(3, c(2, 3), c(2, 3, 4), c(2, 1, 3, 4), c(2, 3, 1, 2, 3))) {
     a <- array(sample(1000L, prod(sizes)), sizes)
@@ -85,7 +85,7 @@ test_that("transpose of 0-d, empty and R values; wrong permutations", {
   expect_error(nv_transpose(x, "a"), class = "anvil_error_arg")
 })
 
-test_that("broadcast_to repeats from the last dimension", {
+test_that("broadcast_to repeats from the last axis", {
   v <- nv_tensor(1:3)
   expect_elements(nv_broadcast_to(v, c(2, 3)), c(1L, 1L, 2L, 2L, 3L, 3L), "i32[2, 3]")
   expect_elements(nv_broadcast_to(nv_reshape(v, c(3, 1)), c(3, 2)), c(1:3, 1:3), "i32[3, 2]")
@@ -102,7 +102,7 @@ test_that("broadcast_to repeats from the last dimension", {
     nv_broadcast_to(v, c(3, 2)), class = "anvil_error_shape", "(3) cannot be broadcast to (3,2)", fixed = TRUE
   )
   expect_identical(e[c("from", "to", "axis")], list(from = 3, to = c(3, 2), axis = 2))
-  expect_error(nv_broadcast_to(v, integer()), class = "anvil_error_shape", "It has 1 dimension, the target has 0")
+  expect_error(nv_broadcast_to(v, integer()), class = "anvil_error_shape", "It has 1 axis, the target has 0")
 })
 
 test_that("broadcast_tensors finds the common shape, broadcast_scalars touches 0-d values only", {
@@ -128,20 +128,20 @@ test_that("broadcast_tensors finds the common shape, broadcast_scalars touches 0
   expect_jit_equal(f, nv_tensor(1:3, shape = c(3, 1)), nv_tensor(1:2, shape = c(1, 2)), r = outer(1:3, 1:2))
 })
 
-test_that("concatenate joins along a dimension", {
+test_that("concatenate joins along an axis", {
   a <- matrix(1:6, 2)
   b <- matrix(7:12, 2)
   x <- nv_tensor(a)
   y <- nv_tensor(b)
-  expect_identical(as_array(nv_concatenate(x, y, dimension = 1)), rbind(a, b))
-  expect_identical(as_array(nv_concatenate(x, y, x, dimension = 2)), cbind(a, b, a))
-  expect_jit_equal(function(x, y) nv_concatenate(t(x), t(y) + 1L, dimension = 2), x, y, r = cbind(t(a), t(b) + 1L))
+  expect_identical(as_array(nv_concatenate(x, y, axis = 1)), rbind(a, b))
+  expect_identical(as_array(nv_concatenate(x, y, x, axis = 2)), cbind(a, b, a))
+  expect_jit_equal(function(x, y) nv_concatenate(t(x), t(y) + 1L, axis = 2), x, y, r = cbind(t(a), t(b) + 1L))
   a3 <- array(1:8, c(2, 2, 2))
   for (d in 1:3) {
-    joined <- as_array(nv_concatenate(nv_tensor(a3), nv_tensor(10L * a3), dimension = d))
+    joined <- as_array(nv_concatenate(nv_tensor(a3), nv_tensor(10L * a3), axis = d))
     want <- aperm(array(c(aperm(a3, c(setdiff(1:3, d), d)), 10L * aperm(a3, c(setdiff(1:3, d), d))), c(2, 2, 4)),
                   order(c(setdiff(1:3, d), d)))
-    expect_identical(joined, want, label = paste("dimension", d))
+    expect_identical(joined, want, label = paste("axis", d))
   }
   expect_elements(nv_concatenate(nv_tensor(1:2), nv_tensor(3L)), 1:3, "i32[3]")
   for (dtype in dtypes) {
@@ -150,42 +150,42 @@ test_that("concatenate joins along a dimension", {
   }
 })
 
-test_that("concatenate promotes; 0-d values get a place along the dimension", {
+test_that("concatenate promotes; 0-d values get a place along the axis", {
   expect_elements(nv_concatenate(nv_tensor(1:2), 0.5), c(1, 2, 0.5), "f32?[3]")
   expect_elements(nv_concatenate(nv_tensor(c(1, 2), dtype = "f64"), 0.1), c(1, 2, 0.1), "f64[3]")
   expect_elements(nv_concatenate(1L, 2L), 1:2, "i32?[2]")
   expect_elements(nv_concatenate(TRUE, 2L), 1:2, "i32?[2]")
   expect_elements(nv_concatenate(5), 5, "f32?[1]")
-  expect_elements(nv_concatenate(nv_tensor(1:4, shape = c(2, 2)), 9L, dimension = 2), c(1:4, 9L, 9L), "i32[2, 3]")
+  expect_elements(nv_concatenate(nv_tensor(1:4, shape = c(2, 2)), 9L, axis = 2), c(1:4, 9L, 9L), "i32[2, 3]")
   expect_elements(
-    nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), dimension = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]"
+    nv_concatenate(9L, nv_tensor(1:4, shape = c(2, 2)), axis = 1), c(9L, 1L, 2L, 9L, 3L, 4L), "i32[3, 2]"
   )
   expect_identical(nv_concatenate(nv_tensor(1:3)), nv_tensor(1:3))
   expect_identical(nv_concatenate(nv_empty("i32", 0), nv_tensor(1:3)), nv_tensor(1:3))
-  expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), dimension = 2)), c(0L, 5L))
+  expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), axis = 2)), c(0L, 5L))
   # Ambiguous only if all are.
   expect_identical(type_of(nv_concatenate(nv_scalar(1), nv_scalar(2, dtype = "f32"))), "f32[2]")
 })
 
-test_that("values have no names: one would be a misspelt `dimension`", {
+test_that("values have no names: one would be a misspelt `axis`", {
   expect_error(nv_concatenate(a = nv_tensor(1:2), 3L), class = "anvil_error_arg", "unname()", fixed = TRUE)
-  e <- expect_error(nv_concatenate(nv_tensor(1:2), dim = 1), class = "anvil_error_arg", "`dimension`")
+  e <- expect_error(nv_concatenate(nv_tensor(1:2), dim = 1), class = "anvil_error_arg", "`axis`")
   expect_identical(conditionCall(e), quote(nv_concatenate(nv_tensor(1:2), dim = 1)))
 })
 
 test_that("concatenate says what does not fit", {
   x <- nv_fill(1, c(2, 3))
   e <- expect_error(
-    nv_concatenate(x, nv_fill(1, c(3, 3)), dimension = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
+    nv_concatenate(x, nv_fill(1, c(3, 3)), axis = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
   )
-  expect_match(conditionMessage(e), "Only dimension 2 may differ; dimension 1 does: 2 and 3")
+  expect_match(conditionMessage(e), "Only axis 2 may differ; axis 1 does: 2 and 3")
   expect_error(
-    nv_concatenate(x, nv_tensor(c(1, 2)), dimension = 1), class = "anvil_error_shape", "numbers of dimensions"
+    nv_concatenate(x, nv_tensor(c(1, 2)), axis = 1), class = "anvil_error_shape", "numbers of axes"
   )
-  expect_error(nv_concatenate(x, x), class = "anvil_error_arg", "`dimension` must be")
-  expect_error(nv_concatenate(x, x, dimension = 3), class = "anvil_error_axis")
-  expect_error(nv_concatenate(x, x, dimension = c(1, 2)), class = "anvil_error_arg")
-  expect_error(nv_concatenate(x, x, dimension = "1"), class = "anvil_error_arg")
+  expect_error(nv_concatenate(x, x), class = "anvil_error_arg", "`axis` must be")
+  expect_error(nv_concatenate(x, x, axis = 3), class = "anvil_error_axis")
+  expect_error(nv_concatenate(x, x, axis = c(1, 2)), class = "anvil_error_arg")
+  expect_error(nv_concatenate(x, x, axis = "1"), class = "anvil_error_arg")
   expect_error(nv_concatenate(), class = "anvil_error_arg", "at least one tensor")
-  expect_error(nv_concatenate(list(x, x), dimension = 1), class = "anvil_error_arg", "list")
+  expect_error(nv_concatenate(list(x, x), axis = 1), class = "anvil_error_arg", "list")
 })

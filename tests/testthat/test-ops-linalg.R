@@ -55,7 +55,7 @@ test_that("views are operands: transposed on either side, broadcast, reshaped", 
   expect_jit_equal(function(x, y) t(y %*% x) + 1, x, nv_tensor(b), r = t(b %*% a) + 1)
 })
 
-test_that("leading dimensions are a batch", {
+test_that("leading axes are a batch", {
   set.seed(6)
   a <- array(rnorm(2 * 3 * 4 * 5), c(2, 3, 4, 5))
   b <- array(rnorm(2 * 3 * 5 * 6), c(2, 3, 5, 6))
@@ -79,7 +79,7 @@ test_that("leading dimensions are a batch", {
   expect_jit_equal(nv_matmul, nv_tensor(ints), nv_tensor(ints), r = want)
 })
 
-test_that("empty dimensions", {
+test_that("empty axes", {
   expect_elements(nv_empty("f32", c(2, 0)) %*% nv_empty("f32", c(0, 3)), rep(0, 6), "f32[2, 3]")
   expect_elements(nv_empty("i8", c(2, 0)) %*% nv_empty("i8", c(0, 3)), rep(0L, 6), "i8[2, 3]")
   expect_identical(nv_empty("f64", c(0, 2)) %*% nv_fill(1, c(2, 3), "f64"), nv_empty("f64", c(0, 3)))
@@ -119,12 +119,12 @@ test_that("matmul says what does not fit", {
   expect_match(conditionMessage(e), "columns of the first.*rows of the second: 3 and 2")
   expect_identical(conditionCall(e), quote(x %*% x))
   e <- expect_error(nv_matmul(nv_fill(1, c(2, 2, 3)), nv_fill(1, c(4, 3, 2))), class = "anvil_error_shape")
-  expect_match(conditionMessage(e), "dimension 1 is not: 2 and 4")
-  e <- expect_error(x %*% nv_tensor(c(1, 2, 3)), class = "anvil_error_shape", "at least 2 dimensions")
+  expect_match(conditionMessage(e), "axis 1 is not: 2 and 4")
+  e <- expect_error(x %*% nv_tensor(c(1, 2, 3)), class = "anvil_error_shape", "at least 2 axes")
   expect_match(conditionMessage(e), "nv_reshape")
   expect_identical(e$operand, "rhs")
   expect_error(nv_matmul(nv_scalar(1), x), class = "anvil_error_shape", "`lhs`")
-  expect_error(nv_matmul(x, nv_fill(1, c(2, 3, 2))), class = "anvil_error_shape", "2 dimensions, as `lhs`")
+  expect_error(nv_matmul(x, nv_fill(1, c(2, 3, 2))), class = "anvil_error_shape", "2 axes, as `lhs`")
   expect_error(x %*% c(1, 2, 3), class = "anvil_error_arg")
   expect_error(x %*% "a", class = "anvil_error_arg")
 })
@@ -174,17 +174,17 @@ test_that("dot_general says what does not fit", {
   x <- nv_fill(1, c(2, 3))
   expect_error(
     nv_dot_general(x, x, list(1, 2)), class = "anvil_error_shape",
-    "Contracted dimensions 1 and 2 differ in size: 2 and 3"
+    "Contracted axes 1 and 2 differ in size: 2 and 3"
   )
   expect_error(
-    nv_dot_general(x, x, list(1:2, 1)), class = "anvil_error_shape", "Numbers of contracted dimensions: 2 and 1"
+    nv_dot_general(x, x, list(1:2, 1)), class = "anvil_error_shape", "Numbers of contracted axes: 2 and 1"
   )
   expect_error(nv_dot_general(x, x, list(1, 1), list(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_dot_general(x, x, list(3, 1)), class = "anvil_error_axis", "out of range")
   expect_error(nv_dot_general(x, x, list(c(1, 1), c(1, 1))), class = "anvil_error_axis")
   expect_error(nv_dot_general(x, x, list(1, 1), list(2, 1)), class = "anvil_error_shape")
   for (wrong in list(1, list(1), list(1, "a"), list(1, 1, 1), "a")) {
-    expect_error(nv_dot_general(x, x, wrong), class = "anvil_error_arg", "a list of two vectors of dimension numbers")
+    expect_error(nv_dot_general(x, x, wrong), class = "anvil_error_arg", "a list of two vectors of axes")
   }
-  expect_error(nv_dot_general(x, x), "contracting_dims")
+  expect_error(nv_dot_general(x, x), "contracting_axes")
 })

@@ -245,7 +245,7 @@ test_that("a million uniform numbers are uniform", {
     expect_lt(abs(mean((u - 0.5)^2) - 1 / 12) / sqrt(1 / 180 / 1e6), qnorm(1 - rare / 2))
     expect_lt(abs(cor(u[-1], u[-1e6])) * sqrt(1e6), qnorm(1 - rare / 2))
   }
-  # Neighbours along either dimension of a matrix.
+  # Neighbours along either axis of a matrix.
   u <- as_array(nv_runif(c(1000, 1000), nv_rng_state(102))$value)
   expect_lt(abs(cor(as.vector(u[-1, ]), as.vector(u[-1000, ]))) * 1e3, qnorm(1 - rare / 2))
   expect_lt(abs(cor(as.vector(u[, -1]), as.vector(u[, -1000]))) * 1e3, qnorm(1 - rare / 2))
@@ -367,7 +367,7 @@ test_that("wrong parameters are refused, in the user's call", {
   arg(nv_rbinom(2, s, n = 128, dtype = "i8"), "at most 127, the largest i8")
   arg(nv_rbinom(2, s, n = 2^31, dtype = "f64"), "at most 2147483647, the largest i32")
   e <- expect_error(nv_runif(2, s, lower = nv_tensor(c(0, 0))), class = "anvil_error_shape")
-  expect_match(conditionMessage(e), "`lower` of `nv_runif()` must have no dimensions, not 1 dimension", fixed = TRUE)
+  expect_match(conditionMessage(e), "`lower` of `nv_runif()` must have no axes, not 1 axis", fixed = TRUE)
   expect_error(nv_rnorm(2, s, mean = nv_tensor(1)), class = "anvil_error_shape")
   expect_error(nv_rnorm(2, s, sd = array(1, 1)), class = "anvil_error_shape")
   expect_no_open_trace()

@@ -4,31 +4,31 @@ folds <- list(
   nv_reduce_sum = sum, nv_reduce_prod = prod, nv_reduce_max = max, nv_reduce_min = min, nv_mean = mean
 )
 
-# What base R says of a reduction over some dimensions.
-reference <- function(x, dims, f, drop = TRUE) {
-  if (is.null(dims)) dims <- seq_along(dim(x))
-  kept <- setdiff(seq_along(dim(x)), dims)
+# What base R says of a reduction over some axes.
+reference <- function(x, axes, f, drop = TRUE) {
+  if (is.null(axes)) axes <- seq_along(dim(x))
+  kept <- setdiff(seq_along(dim(x)), axes)
   if (!length(kept)) return(f(x))
-  if (!length(dims)) return(x)
+  if (!length(axes)) return(x)
   apply(x, kept, f)
 }
 
-test_that("sums, products, extremes and means over any dimensions are base R's", {
+test_that("sums, products, extremes and means over any axes are base R's", {
   x <- nv_tensor(a, dtype = "f64")
   for (name in names(folds)) {
     op <- getExportedValue("anvil", name)
-    for (dims in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1), integer())) {
-      want <- reference(a, dims, folds[[name]])
-      got <- op(x, dims)
-      kept <- if (is.null(dims)) integer() else setdiff(1:3, dims)
-      expect_identical(shape(got), dim(a)[kept], label = paste(name, deparse1(dims)))
-      expect_close(got, want, 1e-15, paste(name, deparse1(dims)))
+    for (axes in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1), integer())) {
+      want <- reference(a, axes, folds[[name]])
+      got <- op(x, axes)
+      kept <- if (is.null(axes)) integer() else setdiff(1:3, axes)
+      expect_identical(shape(got), dim(a)[kept], label = paste(name, deparse1(axes)))
+      expect_close(got, want, 1e-15, paste(name, deparse1(axes)))
       # Kept with size 1, and on a view of the operand.
-      got <- op(x, dims, drop = FALSE)
-      expect_identical(shape(got), replace(dim(a), if (is.null(dims)) 1:3 else dims, 1L))
+      got <- op(x, axes, drop = FALSE)
+      expect_identical(shape(got), replace(dim(a), if (is.null(axes)) 1:3 else axes, 1L))
       expect_close(got, want, 1e-15)
       expect_jit_equal(
-        function(x) op(nv_transpose(x, c(3, 1, 2)), dims), x, r = reference(aperm(a, c(3, 1, 2)), dims, folds[[name]])
+        function(x) op(nv_transpose(x, c(3, 1, 2)), axes), x, r = reference(aperm(a, c(3, 1, 2)), axes, folds[[name]])
       )
     }
   }
@@ -116,7 +116,7 @@ test_that("over nothing, each reduction is its neutral element", {
   expect_elements(nv_reduce_sum(x), 0L, "i32[]")
 })
 
-test_that("no dimensions reduce nothing; a 0-d operand has none", {
+test_that("no axes reduce nothing; a 0-d operand has none", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   expect_identical(nv_reduce_sum(x, integer()), x)
   expect_identical(nv_reduce_max(x, integer(), drop = FALSE), x)
@@ -141,24 +141,24 @@ test_that("NaN and infinities", {
   }
 })
 
-test_that("variances over any dimensions are those of stats::var()", {
+test_that("variances over any axes are those of stats::var()", {
   x <- nv_tensor(a, dtype = "f64")
   squares <- function(x) sum((x - mean(x))^2)
-  for (dims in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1))) {
-    kept <- if (is.null(dims)) integer() else setdiff(1:3, dims)
-    label <- deparse1(dims)
-    want <- reference(a, dims, function(x) var(as.vector(x)))
-    got <- nv_var(x, dims)
+  for (axes in list(NULL, 1, 2, 3, c(1, 2), c(3, 1), c(2, 3), 1:3, c(3, 2, 1))) {
+    kept <- if (is.null(axes)) integer() else setdiff(1:3, axes)
+    label <- deparse1(axes)
+    want <- reference(a, axes, function(x) var(as.vector(x)))
+    got <- nv_var(x, axes)
     expect_identical(shape(got), dim(a)[kept], label = label)
     expect_close(got, want, 1e-15, label)
-    expect_close(nv_reduce_squares(x, dims), reference(a, dims, squares), 1e-15, label)
-    expect_close(nv_var(x, dims, correction = 0), reference(a, dims, function(x) mean((x - mean(x))^2)), 1e-15, label)
-    got <- nv_var(x, dims, drop = FALSE)
-    expect_identical(shape(got), replace(dim(a), if (is.null(dims)) 1:3 else dims, 1L), label = label)
+    expect_close(nv_reduce_squares(x, axes), reference(a, axes, squares), 1e-15, label)
+    expect_close(nv_var(x, axes, correction = 0), reference(a, axes, function(x) mean((x - mean(x))^2)), 1e-15, label)
+    got <- nv_var(x, axes, drop = FALSE)
+    expect_identical(shape(got), replace(dim(a), if (is.null(axes)) 1:3 else axes, 1L), label = label)
     expect_close(got, want, 1e-15, label)
     expect_jit_equal(
-      function(x) nv_var(nv_transpose(x, c(3, 1, 2)), dims), x,
-      r = reference(aperm(a, c(3, 1, 2)), dims, function(x) var(as.vector(x)))
+      function(x) nv_var(nv_transpose(x, c(3, 1, 2)), axes), x,
+      r = reference(aperm(a, c(3, 1, 2)), axes, function(x) var(as.vector(x)))
     )
   }
   set.seed(5)
@@ -254,11 +254,11 @@ test_that("long sums are accurate: f32 in double precision, f64 with a correctio
   }
 })
 
-test_that("dimension numbers are checked", {
+test_that("axes are checked", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   for (name in c(setdiff(names(folds), "nv_mean"), "nv_reduce_squares")) {
     op <- getExportedValue("anvil", name)
-    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Dimension 3 is out of range for shape (2,3)", fixed = TRUE)
+    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Axis 3 is out of range for shape (2,3)", fixed = TRUE)
     expect_identical(e[c("op", "axis", "rank")], list(op = name, axis = 3, rank = 2))
   }
   expect_error(nv_mean(x, 3), class = "anvil_error_axis")
@@ -266,7 +266,7 @@ test_that("dimension numbers are checked", {
   expect_error(nv_reduce_sum(x, -1), class = "anvil_error_axis")
   expect_error(nv_reduce_sum(x, c(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_reduce_sum(nv_scalar(1), 1), class = "anvil_error_axis")
-  expect_error(nv_reduce_sum(x, 1.5), class = "anvil_error_arg", "`dims` must be whole numbers, not 1.5")
+  expect_error(nv_reduce_sum(x, 1.5), class = "anvil_error_arg", "`axes` must be whole numbers, not 1.5")
   expect_error(nv_reduce_sum(x, NA_integer_), class = "anvil_error_arg")
   expect_error(nv_reduce_sum(x, "1"), class = "anvil_error_arg")
   expect_error(nv_reduce_sum(x, drop = 1), class = "anvil_error_arg", "`drop` must be TRUE or FALSE")

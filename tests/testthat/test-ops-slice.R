@@ -20,7 +20,7 @@ test_that("static slices are base R's, of every dtype", {
   expect_identical(e[c("axis", "size")], list(axis = 2, size = 4))
   expect_error(nv_static_slice(x, c(0, 1, 1), c(3, 4, 5)), class = "anvil_error_arg", "start_indices")
   expect_error(nv_static_slice(x, c(3, 1, 1), c(1, 4, 5)), class = "anvil_error_index")
-  expect_error(nv_static_slice(x, 1, 2), class = "anvil_error_arg", "3 dimensions")
+  expect_error(nv_static_slice(x, 1, 2), class = "anvil_error_arg", "3 axes")
   expect_error(nv_static_slice(x, c(1, 1, 1), c(3, 4, 5), c(1, 0, 1)), class = "anvil_error_arg", "strides")
   expect_error(nv_static_slice(x, "a", 1), class = "anvil_error_arg")
 })
@@ -55,14 +55,14 @@ test_that("dynamic slices are moved so that they fit", {
   expect_identical(shape(nv_dynamic_slice(x, 9L, 9L, slice_sizes = c(0, 2))), c(0L, 2L))
   expect_identical(nv_dynamic_update_slice(x, nv_empty("i32", c(3, 0)), 1L, 1L), x)
   expect_error(nv_dynamic_slice(x, 1L, slice_sizes = c(1, 1)), class = "anvil_error_arg")
-  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "dimension 1 of size 3")
+  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "axis 1 of size 3")
   expect_error(nv_dynamic_slice(x, 1.5, 1L, slice_sizes = c(1, 1)), class = "anvil_error_dtype")
   expect_error(nv_dynamic_slice(x, nv_tensor(1L), 1L, slice_sizes = c(1, 1)), class = "anvil_error_shape")
   expect_error(nv_dynamic_update_slice(x, nv_fill(0.5, c(1, 1)), 1L, 1L), class = "anvil_error_dtype", "f32 .* i32")
-  expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many dimensions")
+  expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many axes")
 })
 
-# One dimension after the other: between, then before and after, or cut off.
+# One axis after the other: between, then before and after, or cut off.
 pad_naive <- function(a, value, low, high, interior) {
   for (d in seq_along(low)) {
     n <- dim(a)[d]
@@ -119,7 +119,7 @@ test_that("reverse", {
   expect_identical(as_array(nv_reverse(x, c(3, 1))), a[2:1, , 4:1])
   expect_identical(nv_reverse(x, NULL), x)
   expect_jit_equal(function(x) nv_reverse(t(nv_reverse(x, 1)), 1) + 1L, x, r = aperm(a[2:1, , ])[4:1, , ] + 1L)
-  expect_jit_equal(function(x) sum(nv_reverse(x, c(1, 3)), dims = 2), x, r = apply(a[2:1, , 4:1], c(1, 3), sum))
+  expect_jit_equal(function(x) sum(nv_reverse(x, c(1, 3)), axes = 2), x, r = apply(a[2:1, , 4:1], c(1, 3), sum))
   expect_identical(nv_reverse(nv_empty("f32", c(0, 2)), c(1, 2)), nv_empty("f32", c(0, 2)))
   expect_identical(nv_reverse(nv_scalar(1), NULL), nv_scalar(1))
   for (dtype in dtypes) expect_identical(as.double(Re(as_array(nv_reverse(nv_tensor(c(1, 0, 0), dtype = dtype), 1)))), c(0, 0, 1))
@@ -129,20 +129,20 @@ test_that("reverse", {
 })
 
 # The places of each element of the stack: an index vector of the operand, or NULL if its window does not fit.
-each_place <- function(stack, sizes, window, indices, window_dims, dropped, map, vector_dim, clamps, visit) {
+each_place <- function(stack, sizes, window, indices, window_axes, dropped, map, vector_axis, clamps, visit) {
   kept <- setdiff(seq_along(sizes), dropped)
   where <- arrayInd(seq_len(prod(stack)), stack)
   for (n in seq_len(nrow(where))) {
     at <- where[n, ]
-    batch <- at[setdiff(seq_along(stack), window_dims)]
+    batch <- at[setdiff(seq_along(stack), window_axes)]
     start <- rep(1, length(sizes))
     for (k in seq_along(map)) {
-      full <- if (vector_dim > length(dim(indices))) batch else append(batch, k, vector_dim - 1L)
+      full <- if (vector_axis > length(dim(indices))) batch else append(batch, k, vector_axis - 1L)
       start[map[k]] <- indices[matrix(full, 1L)]
     }
     fits <- all(start >= 1 & start + window - 1 <= sizes)
     if (clamps) start <- pmax(pmin(start, sizes - window + 1), 1) else if (!fits) next
-    start[kept] <- start[kept] + at[window_dims] - 1
+    start[kept] <- start[kept] + at[window_axes] - 1
     visit(matrix(at, 1L), matrix(start, 1L))
   }
 }
@@ -155,17 +155,17 @@ random_windows <- function() {
   window <- vapply(sizes, function(n) sample(n, 1L), 1L)
   window[dropped] <- 1L
   batch <- sample(1:3, sample(2L, 1L), replace = TRUE)
-  vector_dim <- sample(length(batch) + 1L, 1L)
-  index_shape <- append(batch, length(map), vector_dim - 1L)
+  vector_axis <- sample(length(batch) + 1L, 1L)
+  index_shape <- append(batch, length(map), vector_axis - 1L)
   indices <- array(sample(-1:5, prod(index_shape), replace = TRUE), index_shape)
   kept <- setdiff(seq_len(rank), dropped)
-  window_dims <- sort(sample(length(batch) + length(kept), length(kept)))
+  window_axes <- sort(sample(length(batch) + length(kept), length(kept)))
   stack <- integer(length(batch) + length(kept))
-  stack[window_dims] <- window[kept]
-  stack[setdiff(seq_along(stack), window_dims)] <- batch
+  stack[window_axes] <- window[kept]
+  stack[setdiff(seq_along(stack), window_axes)] <- batch
   list(
-    sizes = sizes, dropped = dropped, map = map, window = window, vector_dim = vector_dim, indices = indices,
-    window_dims = window_dims, stack = stack
+    sizes = sizes, dropped = dropped, map = map, window = window, vector_axis = vector_axis, indices = indices,
+    window_axes = window_axes, stack = stack
   )
 }
 
@@ -176,11 +176,11 @@ test_that("gather is a loop over windows", {
     a <- array(sample(100L, prod(w$sizes)), w$sizes)
     want <- array(0L, w$stack)
     each_place(
-      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, TRUE,
+      w$stack, w$sizes, w$window, w$indices, w$window_axes, w$dropped, w$map, w$vector_axis, TRUE,
       function(at, place) want[at] <<- a[place]
     )
     gather <- function(x, i) {
-      nv_gather(x, i, w$window, w$window_dims, w$dropped, start_index_map = w$map, index_vector_dim = w$vector_dim)
+      nv_gather(x, i, w$window, w$window_axes, w$dropped, start_index_map = w$map, index_vector_axis = w$vector_axis)
     }
     expect_jit_equal(gather, nv_tensor(a), nv_tensor(w$indices), r = want)
     turned <- function(x, i) gather(nv_transpose(nv_transpose(x)), i)
@@ -198,12 +198,12 @@ test_that("scatter is a loop over updates, with each update computation", {
     how <- sample(names(join), 1L)
     want <- a
     each_place(
-      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, FALSE,
+      w$stack, w$sizes, w$window, w$indices, w$window_axes, w$dropped, w$map, w$vector_axis, FALSE,
       function(at, place) want[place] <<- as.integer(join[[how]](want[place], u[at]))
     )
     scatter <- function(x, i, u) {
       nv_scatter(
-        x, i, u, w$window_dims, w$dropped, scatter_dims_to_operand_dims = w$map, index_vector_dim = w$vector_dim,
+        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map, index_vector_axis = w$vector_axis,
         update_computation = how
       )
     }
@@ -213,7 +213,7 @@ test_that("scatter is a loop over updates, with each update computation", {
 
 test_that("scatter on every dtype, with duplicates; empty ones", {
   count <- function(x, i, u, how = "add") {
-    nv_scatter(x, i, u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+    nv_scatter(x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
   }
   for (dtype in real_dtypes) {
     x <- nv_tensor(c(0, 0, 1), dtype = dtype)
@@ -248,7 +248,7 @@ test_that("scatter on every dtype, with duplicates; empty ones", {
 
 # Elements of a vector, updated at positions by a function or a name.
 scatter_by <- function(x, i, u, how) {
-  nv_scatter(x, i, u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+  nv_scatter(x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
 }
 
 test_that("scatter by a function is a loop over updates", {
@@ -269,12 +269,12 @@ test_that("scatter by a function is a loop over updates", {
     k <- sample(length(joins), 1L)
     want <- a
     each_place(
-      w$stack, w$sizes, w$window, w$indices, w$window_dims, w$dropped, w$map, w$vector_dim, FALSE,
+      w$stack, w$sizes, w$window, w$indices, w$window_axes, w$dropped, w$map, w$vector_axis, FALSE,
       function(at, place) want[place] <<- as.integer(plain[[k]](want[place], u[at]))
     )
     scatter <- function(x, i, u) {
       nv_scatter(
-        x, i, u, w$window_dims, w$dropped, scatter_dims_to_operand_dims = w$map, index_vector_dim = w$vector_dim,
+        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map, index_vector_axis = w$vector_axis,
         update_computation = joins[[k]]
       )
     }
@@ -348,7 +348,7 @@ test_that("functions that cannot update are errors of the call", {
   x <- nv_tensor(c(1, 2, 3))
   u <- nv_tensor(c(4, 5))
   call <- function(how) {
-    nv_scatter(x, c(1, 2), u, NULL, 1, scatter_dims_to_operand_dims = 1, index_vector_dim = 2, update_computation = how)
+    nv_scatter(x, c(1, 2), u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
   }
   refused <- function(how, class, message) {
     e <- expect_error(call(how), class = class, message)
@@ -388,20 +388,20 @@ test_that("gradients of scatter by name, and by functions that have one", {
   expect_identical(grads(max), grads("max"))
 })
 
-test_that("batching dimensions of gather and scatter", {
+test_that("batching axes of gather and scatter", {
   a <- matrix(1:12, 4)
   i <- c(3L, 1L, 2L, 9L)
   pick <- function(x, i) {
     nv_gather(
-      x, i, slice_sizes = c(1, 1), offset_dims = NULL, collapsed_slice_dims = 2, operand_batching_dims = 1,
-      start_indices_batching_dims = 1, start_index_map = 2, index_vector_dim = 2
+      x, i, slice_sizes = c(1, 1), offset_axes = NULL, collapsed_slice_axes = 2, operand_batching_axes = 1,
+      start_indices_batching_axes = 1, start_index_map = 2, index_vector_axis = 2
     )
   }
   expect_jit_equal(pick, nv_tensor(a), nv_tensor(i), r = a[cbind(1:4, c(3, 1, 2, 3))])
   put <- function(x, i, u) {
     nv_scatter(
-      x, i, u, update_window_dims = NULL, inserted_window_dims = 2, input_batching_dims = 1,
-      scatter_indices_batching_dims = 1, scatter_dims_to_operand_dims = 2, index_vector_dim = 2
+      x, i, u, update_window_axes = NULL, inserted_window_axes = 2, input_batching_axes = 1,
+      scatter_indices_batching_axes = 1, scatter_axes_to_operand_axes = 2, index_vector_axis = 2
     )
   }
   b <- a
@@ -409,28 +409,28 @@ test_that("batching dimensions of gather and scatter", {
   expect_jit_equal(put, nv_tensor(a), nv_tensor(i), nv_fill(0L, 4), r = b)
 })
 
-test_that("dimension numbers that do not fit name their argument", {
+test_that("axes that do not fit name their argument", {
   x <- nv_tensor(matrix(1:6, 2))
   gather <- function(...) {
     args <- list(
-      operand = x, start_indices = nv_tensor(1:2), slice_sizes = c(1, 3), offset_dims = 2, collapsed_slice_dims = 1,
-      start_index_map = 1, index_vector_dim = 2
+      operand = x, start_indices = nv_tensor(1:2), slice_sizes = c(1, 3), offset_axes = 2, collapsed_slice_axes = 1,
+      start_index_map = 1, index_vector_axis = 2
     )
     args[...names()] <- list(...)
     do.call(nv_gather, args)
   }
   expect_identical(gather(), x)
   wrong <- list(
-    offset_dims = 3, offset_dims = c(1, 2), collapsed_slice_dims = 3, collapsed_slice_dims = c(1, 1), start_index_map = 0,
-    start_index_map = c(1, 2), index_vector_dim = 4, index_vector_dim = c(1, 2), slice_sizes = 1, slice_sizes = c(2, 3),
-    operand_batching_dims = 2, indices_are_sorted = NA, offset_dims = "a"
+    offset_axes = 3, offset_axes = c(1, 2), collapsed_slice_axes = 3, collapsed_slice_axes = c(1, 1), start_index_map = 0,
+    start_index_map = c(1, 2), index_vector_axis = 4, index_vector_axis = c(1, 2), slice_sizes = 1, slice_sizes = c(2, 3),
+    operand_batching_axes = 2, indices_are_sorted = NA, offset_axes = "a"
   )
   for (k in seq_along(wrong)) {
     label <- deparse1(wrong[k])
     e <- expect_error(do.call(gather, wrong[k]), class = "anvil_error_arg", label = label)
     if (!grepl("batching", label)) expect_match(conditionMessage(e), names(wrong)[k], label = label)
   }
-  expect_error(gather(slice_sizes = c(1, 4)), class = "anvil_error_shape", "dimension 2 of size 3")
+  expect_error(gather(slice_sizes = c(1, 4)), class = "anvil_error_shape", "axis 2 of size 3")
   expect_error(gather(start_indices = nv_tensor(TRUE)), class = "anvil_error_dtype")
   expect_error(gather(start_indices = "a"), class = "anvil_error_arg")
 })

@@ -55,7 +55,7 @@ test_that("columns are aligned to the right, one width for all of a window", {
   expect_identical(body_of(nv_tensor(c(8, 9, 10))), c("  8", "  9", " 10"))
 })
 
-test_that("more than two dimensions print slice by slice, last index fastest", {
+test_that("more than two axes print slice by slice, last index fastest", {
   expect_identical(body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c(
     "(1,.,.) =", "  1  7 13 19", "  3  9 15 21", "  5 11 17 23", "",
     "(2,.,.) =", "  2  8 14 20", "  4 10 16 22", "  6 12 18 24"

@@ -287,7 +287,7 @@ test_that("bits are read as another dtype", {
   # Known, whatever it was.
   expect_nv(nv_bitcast_convert(1, "i32"), 1065353216, "i32", integer())
   expect_nv(nv_bitcast_convert(TRUE, "i1"), TRUE, "i1", integer())
-  # Narrower: a last dimension, low bits first.
+  # Narrower: a last axis, low bits first.
   narrow <- nv_bitcast_convert(nv_tensor(c(67305985, 134678021), "ui32"), "ui8")
   expect_nv(narrow, matrix(1:8, 2, byrow = TRUE), "ui8")
   expect_nv(nv_bitcast_convert(narrow, "ui32"), c(67305985, 134678021), "ui32")

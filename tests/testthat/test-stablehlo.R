@@ -90,17 +90,17 @@ test_that("constants are inline up to a limit, and arguments beyond it", {
 test_that("sharding cuts arguments and parts of lists", {
   loss <- user(function(w, data) mean((data$x %*% w - data$y)^2))
   data <- list(x = f32(16, 3), y = f32(16, 1))
-  cut <- stablehlo(loss, f32(3, 1), data, sharding = list(mesh = c(batch = 8), dims = c(data = 1)))
+  cut <- stablehlo(loss, f32(3, 1), data, sharding = list(mesh = c(batch = 8), axes = c(data = 1)))
   expect_match(cut$text, "mhlo.num_partitions = 8 : i32", fixed = TRUE)
   expect_match(cut$text, "sdy.mesh @mesh = <[\"batch\"=8]>", fixed = TRUE)
   expect_match(cut$text, "%arg0: tensor<3x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE)
   expect_match(cut$text, "%arg1: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE)
   expect_match(cut$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE)
-  one <- stablehlo(loss, f32(3, 1), data, sharding = list(dims = c("data$x" = 1), mesh = c(batch = 8)))
+  one <- stablehlo(loss, f32(3, 1), data, sharding = list(axes = c("data$x" = 1), mesh = c(batch = 8)))
   expect_match(one$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE)
   expect_identical(one$inputs, cut$inputs)
 
-  export <- function(mesh, dims) stablehlo(loss, f32(3, 1), data, sharding = list(mesh = mesh, dims = dims))
+  export <- function(mesh, axes) stablehlo(loss, f32(3, 1), data, sharding = list(mesh = mesh, axes = axes))
   error <- expect_fields(export(c(batch = 7), c(data = 1)), "anvil_error_shape", axis = 1, size = 16L, devices = 7L)
   expect_match(conditionMessage(error), "Use a mesh of 1, 2 or 4, or a size of 14.", fixed = TRUE)
   expect_fields(export(c(batch = 2), c("data$y" = 3)), "anvil_error_axis", axis = 3, rank = 2L, shape = c(16L, 1L))
@@ -110,10 +110,10 @@ test_that("sharding cuts arguments and parts of lists", {
   for (mesh in list(8, c(batch = 0), c(batch = 1.5), c(a = 2, b = 2), "a", c(batch = NA), NULL)) {
     expect_error(export(mesh, c(data = 1)), class = "anvil_error_arg")
   }
-  for (dims in list(1, c(data = 0), c(data = 1, data = 1), "a", c(data = NA))) {
-    expect_error(export(c(batch = 2), dims), class = "anvil_error_arg")
+  for (axes in list(1, c(data = 0), c(data = 1, data = 1), "a", c(data = NA))) {
+    expect_error(export(c(batch = 2), axes), class = "anvil_error_arg")
   }
-  for (sharding in list(8, list(c(batch = 8)), list(mesh = c(batch = 8), dims = c(data = 1), x = 1))) {
+  for (sharding in list(8, list(c(batch = 8)), list(mesh = c(batch = 8), axes = c(data = 1), x = 1))) {
     expect_error(stablehlo(loss, f32(3, 1), data, sharding = sharding), class = "anvil_error_arg")
   }
 })
@@ -158,7 +158,7 @@ test_that("arguments that are left out, too many, or no data are named", {
   error <- expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x")
   expect_match(conditionMessage(error), "`nv_convert(x, \"f32\")`", fixed = TRUE)
   # Arguments without names can be cut, too.
-  cut <- list(mesh = c(batch = 7), dims = c("..1" = 1))
+  cut <- list(mesh = c(batch = 7), axes = c("..1" = 1))
   expect_fields(stablehlo(user(function(...) ..1), f32(16), sharding = cut), "anvil_error_shape", size = 16L)
 })
 
@@ -290,7 +290,7 @@ test_that("a program for eight devices gives the same gradient", {
   y <- nv_tensor(matrix(cos(1:16), 16))
   w <- nv_fill(0.5, c(3, 1))
   f <- user_env(function(w, x, y) list(gradient(loss, "w")(w, x, y)$w, x + 1), loss = loss)
-  sharding <- list(mesh = c(batch = 8), dims = c(x = 1, y = 1))
+  sharding <- list(mesh = c(batch = 8), axes = c(x = 1, y = 1))
   got <- run_exported(python, f, list(w = w, x = x, y = y), sharding = sharding)
   expect_equal(got[[1L]], gradient(loss, "w")(w, x, y)$w, tolerance = 1e-6)
   expect_equal(got[[2L]], x + 1)
@@ -319,7 +319,7 @@ test_that("the script says what is wrong, and which argument", {
   fails("the program cannot be read", at("none.mlir"))
   writeLines("no", at("no.mlir"))
   fails("the program has no function main()", at("no.mlir"))
-  sharding <- list(mesh = c(batch = 2), dims = c(x = 1))
+  sharding <- list(mesh = c(batch = 2), axes = c(x = 1))
   nv_write_stablehlo(stablehlo(user(function(x) x + 1), f32(2), sharding = sharding), at("cut.mlir"))
   fails("--devices 2 makes so many of one CPU", at("cut.mlir"), "--inputs", at("x.npy"))
 })

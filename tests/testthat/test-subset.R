@@ -1,4 +1,4 @@
-# Every static form against base R, by chance, on one to five dimensions; then what base R does not have.
+# Every static form against base R, by chance, on one to five axes; then what base R does not have.
 
 # R's data, vectors as vectors.
 plain <- function(x) {
@@ -6,7 +6,7 @@ plain <- function(x) {
   if (length(dim(a)) == 1L) as.vector(a) else a
 }
 
-# One subscript of each kind for a dimension of this size: `r` is base R's, `call` is ours, `drops` whether it
+# One subscript of each kind for an axis of this size: `r` is base R's, `call` is ours, `drops` whether it
 # disappears.
 random_subscript <- function(size) {
   kinds <- c("missing", if (size) c("number", "double", "range", "unit", "down", "list", "vector"), "negative", "mask", "empty")
@@ -29,9 +29,9 @@ random_subscript <- function(size) {
 # What base R selects, with our rule for the shape.
 selected <- function(a, subscripts, drop = TRUE) {
   out <- do.call(`[`, c(list(a), lapply(subscripts, `[[`, "r"), drop = FALSE))
-  dims <- dim(out)
-  if (drop) dims <- dims[!vapply(subscripts, `[[`, NA, "drops")]
-  if (length(dims)) array(out, dims) else as.vector(out)
+  sizes <- dim(out)
+  if (drop) sizes <- sizes[!vapply(subscripts, `[[`, NA, "drops")]
+  if (length(sizes)) array(out, sizes) else as.vector(out)
 }
 
 case <- function() {
@@ -47,7 +47,7 @@ test_that("reads of every static form are base R's, eagerly and jitted", {
     x <- nv_tensor(case$a)
     drop <- i %% 3L != 0L
     calls <- unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)
-    # Trailing dimensions that are taken whole may be left out.
+    # Trailing axes that are taken whole may be left out.
     short <- calls
     while (length(short) > 1L && identical(short[[length(short)]], quote(expr = ))) short <- short[-length(short)]
     read <- as.call(c(quote(`[`), quote(x), if (i %% 2L) calls else short, if (!drop) list(drop = FALSE)))
@@ -149,12 +149,12 @@ test_that("tensors are dynamic subscripts; reads are moved to what there is, wri
   y <- x
   y[nv_tensor(c(0L, 2L, 4L)), 1] <- -1:-3
   expect_identical(as_array(y)[, 1], c(1L, -2L, 3L))
-  # A range that is a tensor keeps its dimension, and is static while tracing.
+  # A range that is a tensor keeps its axis, and is static while tracing.
   expect_identical(as_array(x[nv_seq(2, 3), nv_seq(1, 1)]), a[2:3, 1, drop = FALSE])
   expect_match(graph_text(trace_fn(function(x) x[nv_seq(2, 3), ], list(x)), optimised = TRUE), "static_slice")
   expect_identical(as_array(jit(function(x) x[nv_seq(2, 5), ])(x)), a[c(2, 3, 3, 3), ])
   expect_identical(x[nv_empty("i32", 0), ], nv_empty("i32", c(0, 4)))
-  expect_error(nv_empty("f32", c(0, 2))[nv_scalar(1L), ], class = "anvil_error_index", "dimension 1 of size 0")
+  expect_error(nv_empty("f32", c(0, 2))[nv_scalar(1L), ], class = "anvil_error_index", "axis 1 of size 0")
 })
 
 test_that("what is written twice keeps the last", {
@@ -307,7 +307,7 @@ test_that("what is no subscript says so", {
     case$value <- 0L
     expect_error(eval(case), class = "anvil_error_index", label = deparse1(case))
   }
-  e <- expect_error(x[1, 7], class = "anvil_error_index", "Index 7 is out of bounds for dimension 2 of size 3")
+  e <- expect_error(x[1, 7], class = "anvil_error_index", "Index 7 is out of bounds for axis 2 of size 3")
   expect_identical(e[c("index", "axis", "size")], list(index = "7", axis = 2, size = 3))
   e <- expect_error(x[1, 2, 3, 4], class = "anvil_error_index")
   expect_identical(e[c("got", "rank")], list(got = 4, rank = 2))
@@ -375,7 +375,7 @@ test_that("what cannot be assigned is refused by the name of the value", {
   expect_nv(x, c(1, 2), "f32")
 })
 
-test_that("few positions along several large dimensions", {
+test_that("few positions along several large axes", {
   set.seed(4)
   sizes <- c(40L, 30L, 9L)
   a <- array(sample(1000L, prod(sizes), replace = TRUE), sizes)

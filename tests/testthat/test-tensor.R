@@ -29,7 +29,7 @@ test_that("nv_tensor() takes its shape from dim, length or the argument", {
   expect_identical(shape(nv_tensor(1:6, shape = array(2:3))), 2:3)
 })
 
-test_that("arrays of up to five dimensions keep their elements in place", {
+test_that("arrays of up to five axes keep their elements in place", {
   for (rank in 1:5) {
     sizes <- c(2L, 3L, 1L, 2L, 2L)[seq_len(rank)]
     data <- array(seq_len(prod(sizes)), sizes)
@@ -44,7 +44,7 @@ test_that("arrays of up to five dimensions keep their elements in place", {
 test_that("a vector fills a shape column by column, or row by row", {
   expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3))), matrix(1:6, 2))
   expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3), byrow = TRUE)), matrix(1:6, 2, byrow = TRUE))
-  # The last dimension is the fastest, whatever the number of dimensions.
+  # The last axis is the fastest, whatever the number of axes.
   by_row <- nv_tensor(1:24, "f64", shape = c(2, 3, 4), byrow = TRUE)
   expect_equal(as_array(by_row), aperm(array(1:24, c(4, 3, 2))))
   expect_nv(nv_tensor(c(1, 2), byrow = TRUE), c(1, 2), "f32")
@@ -227,7 +227,7 @@ test_that("shapes that are none are refused before anything is allocated", {
     expect_error(nv_abstract("i1", huge), class = "anvil_error_shape")
   }
   expect_fields(nv_tensor(1, shape = rep(1e9, 3)), "anvil_error_shape", shape = "(1000000000,1000000000,1000000000)")
-  # More dimensions than anybody needs.
+  # More axes than anybody needs.
   expect_identical(ndims(nv_tensor(1, shape = rep(1, 300))), 300L)
   # A shape that can be addressed, but not allocated, is R's own error.
   expect_error(nv_tensor(1, shape = c(2147483647, 1e5)), "allocate|too large")
@@ -365,7 +365,7 @@ test_that("nv_fill() and nv_empty() repeat one value", {
   expect_error(nv_empty("float", 2), class = "anvil_error_dtype")
 })
 
-test_that("nv_iota() counts along one dimension", {
+test_that("nv_iota() counts along one axis", {
   for (dtype in c(integers, floats)) expect_nv(nv_iota(1, dtype, 3), 1:3, dtype)
   expect_equal(as_array(nv_iota(2, "i32", c(2, 3))), matrix(1:3, 2, 3, byrow = TRUE))
   expect_equal(as_array(nv_iota(3, "f64", c(2, 2, 3), start = 0)), array(rep(0:2, each = 4), c(2, 2, 3)))

@@ -22,9 +22,9 @@ test_that("inputs, literals, conversions and outputs", {
 test_that("static parameters are shown as R would write them", {
   f <- function(x) {
     y <- nv_reshape(nv_transpose(x, c(2, 1)), c(2, 3), order = "column")
-    z <- nv_concatenate(y, nv_fill(1, c(2, 3)), dimension = 1)
+    z <- nv_concatenate(y, nv_fill(1, c(2, 3)), axis = 1)
     list(
-      nv_reduce_sum(z, dims = 1, drop = FALSE), nv_reduce_max(z), nv_iota(2, "i8", c(2, 3)),
+      nv_reduce_sum(z, axes = 1, drop = FALSE), nv_reduce_max(z), nv_iota(2, "i8", c(2, 3)),
       nv_dot_general(x, x, list(2, 2)), nv_bitcast_convert(x, "i32")
     )
   }
@@ -36,11 +36,11 @@ test_that("static parameters are shown as R would write them", {
     "    %1: f32[3, 2] = transpose [permutation = c(2, 1)] (%x1)",
     "    %2: f32[2, 3] = reshape [shape = c(2, 3), order = \"column\"] (%1)",
     "    %3: f32[2, 3] = fill [value = 1, dtype = f32, shape = c(2, 3), ambiguous = FALSE] ()",
-    "    %4: f32[4, 3] = concatenate [dimension = 1] (%2, %3)",
-    "    %5: f32[1, 3] = reduce_sum [dims = 1, drop = FALSE] (%4)",
-    "    %6: f32[] = reduce_max [dims = c(1, 2), drop = TRUE] (%4)",
-    "    %7: i8[2, 3] = iota [dim = 2, dtype = i8, shape = c(2, 3), start = 1, ambiguous = FALSE] ()",
-    "    %8: f32[2, 2] = dot_general [contracting_dims = [2, 2], batching_dims = [c(), c()]] (%x1, %x1)",
+    "    %4: f32[4, 3] = concatenate [axis = 1] (%2, %3)",
+    "    %5: f32[1, 3] = reduce_sum [axes = 1, drop = FALSE] (%4)",
+    "    %6: f32[] = reduce_max [axes = c(1, 2), drop = TRUE] (%4)",
+    "    %7: i8[2, 3] = iota [axis = 2, dtype = i8, shape = c(2, 3), start = 1, ambiguous = FALSE] ()",
+    "    %8: f32[2, 2] = dot_general [contracting_axes = [2, 2], batching_axes = [c(), c()]] (%x1, %x1)",
     "    %9: i32[2, 3] = bitcast_convert [dtype = i32] (%x1)",
     "  Outputs:",
     "    %5: f32[1, 3]",
@@ -62,7 +62,7 @@ test_that("captured tensors are constants, scalars literals", {
     "    %c1: f32[2]",
     "  Body:",
     "    %1: f32[2] = mul(%x1, %c1)",
-    "    %2: f32[2] = broadcast_in_dim [shape = 2, broadcast_dimensions = c()] (2:f32)",
+    "    %2: f32[2] = broadcast_in_dim [shape = 2, broadcast_axes = c()] (2:f32)",
     "    %3: f32[2] = add(%1, %2)",
     "  Outputs:",
     "    %3: f32[2]"

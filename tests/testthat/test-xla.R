@@ -52,7 +52,7 @@ test_that("XLA and anvil agree on models, loops and their gradients", {
     logits <- x %*% w$w
     logits <- logits + rows_like(w$b, logits)
     logits <- logits - rows_like(nv_reduce_max(logits, 2L, drop = FALSE), logits)
-    logs <- logits - rows_like(log(sum(exp(logits), dims = 2L, drop = FALSE)), logits)
+    logs <- logits - rows_like(log(sum(exp(logits), axes = 2L, drop = FALSE)), logits)
     classes <- rows_like(nv_reshape(nv_seq(1L, 3L), c(1L, 3L)), logs)
     hits <- rows_like(nv_reshape(label, c(length(label), 1L)), logs) == classes
     -mean(nv_ifelse(hits, logs, 0)) * 3
@@ -168,7 +168,7 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     in_both(ends, x, nv_scalar(highest[[d]], dtype = d))
   })
   expect_same_in_xla(python, c(programs, indices, setNames(largest, paste("largest", integers)), list(
-    "three dimensions" = in_both(function(x, i) x[i, 4:2, -1], cube, i),
+    "three axes" = in_both(function(x, i) x[i, 4:2, -1], cube, i),
     "write of a matrix" = in_both(function(x, v, i) { x[2:3, nv_seq(1L, 2L) + i] <- v; x }, x, wave(2L, 2L) * 9, i),
     "repeated places" = in_both(function(x, v, at) { x[at, 1] <- v; x }, x, f32(c(7, 8, 9)), at),
     "dynamic update" = in_both(function(x, u, i) nv_dynamic_update_slice(x, u, i, 99L), x, wave(2L, 2L) * 9, i),
@@ -179,7 +179,7 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     "reshape, both orders" = in_both(
       function(x) list(nv_reshape(x, c(6, 10)), nv_reshape(x, c(6, 10), order = "column")), cube
     ),
-    "concatenate" = in_both(function(x, y) nv_concatenate(x, y, x, dimension = 2L), x, wave(4L, 1L)),
+    "concatenate" = in_both(function(x, y) nv_concatenate(x, y, x, axis = 2L), x, wave(4L, 1L)),
     "iota and sequences" = in_both(function(x) list(nv_iota(2L, "i8", c(2L, 3L)), nv_seq(3L, 9L), length(x)), x)
   )))
 })
@@ -191,8 +191,8 @@ test_that("XLA and anvil agree on gather and scatter", {
   scatter <- function(how) {
     force(how)
     function(x, at, update) nv_scatter(
-      x, at, update, update_window_dims = NULL, inserted_window_dims = 1L, scatter_dims_to_operand_dims = 1L,
-      index_vector_dim = 2L, update_computation = how
+      x, at, update, update_window_axes = NULL, inserted_window_axes = 1L, scatter_axes_to_operand_axes = 1L,
+      index_vector_axis = 2L, update_computation = how
     )
   }
   by_name <- setNames(nm = c("replace", "add", "mul", "min", "max"))
@@ -215,8 +215,8 @@ test_that("XLA and anvil agree on gather and scatter", {
   }
   slopes <- lapply(by_name, function(how) in_both(slope(how), x, at, update, ulps = 8))
   batched <- function(x, i) nv_gather(
-    x, i, slice_sizes = c(1L, 2L), offset_dims = 2L, collapsed_slice_dims = NULL, operand_batching_dims = 1L,
-    start_indices_batching_dims = 1L, start_index_map = 2L, index_vector_dim = 2L
+    x, i, slice_sizes = c(1L, 2L), offset_axes = 2L, collapsed_slice_axes = NULL, operand_batching_axes = 1L,
+    start_indices_batching_axes = 1L, start_index_map = 2L, index_vector_axis = 2L
   )
   booleans <- scatter(function(old, new) xor(old, new))
   powers <- scatter(function(old, new) old^new)
@@ -351,7 +351,7 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     in_both(product, x, t(x))
   })
   folds <- function(x) {
-    list(sum(x), sum(x, dims = 1L), sum(x, dims = c(1L, 3L)), sum(x, dims = 2L, drop = FALSE), mean(x, dims = 3L),
+    list(sum(x), sum(x, axes = 1L), sum(x, axes = c(1L, 3L)), sum(x, axes = 2L, drop = FALSE), mean(x, axes = 3L),
          nv_reduce_prod(x, 2L), nv_mean(x, c(1L, 2L), drop = FALSE))
   }
   orders <- function(x) {
@@ -359,9 +359,9 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
          nv_reduce_any(x > 0, 1L), nv_reduce_all(x > -1, 2:3), any(x > 5), all(x == x), sum(x > 0))
   }
   empty <- function(x) {
-    list(sum(x), nv_reduce_sum(x, 1L), nv_reduce_prod(x, 1L), x + 1, x %*% t(x), nv_concatenate(x, x, dimension = 1L), t(x))
+    list(sum(x), nv_reduce_sum(x, 1L), nv_reduce_prod(x, 1L), x + 1, x %*% t(x), nv_concatenate(x, x, axis = 1L), t(x))
   }
-  dots <- function(x, y) nv_dot_general(x, y, contracting_dims = list(c(1L, 3L), c(2L, 1L)))
+  dots <- function(x, y) nv_dot_general(x, y, contracting_axes = list(c(1L, 3L), c(2L, 1L)))
   big <- wave(20L, 30L)
   captured <- function(x) x %*% big
   give <- jit(function(x, y) list(x + y, sum(x)), donate = "x")
@@ -374,13 +374,13 @@ test_that("XLA and anvil agree on shapes, products and reductions", {
     "reductions with an order" = in_both(orders, cube),
     "reductions in f64" = in_both(folds, wave(3L, 4L, 2L, dtype = "f64") + 2, ulps = 4),
     "reductions of integers" = in_both(
-      function(x) list(sum(x), prod(x), max(x), min(x), sum(x, dims = 1L)), nv_tensor(array(1:12, c(3L, 4L)))
+      function(x) list(sum(x), prod(x), max(x), min(x), sum(x, axes = 1L)), nv_tensor(array(1:12, c(3L, 4L)))
     ),
     "no elements" = in_both(empty, nv_empty("f32", c(0L, 3L))),
     "no columns" = in_both(empty, nv_empty("f64", c(3L, 0L))),
     "0-d" = in_both(function(x) list(x * x, sum(x), nv_reshape(x, c(1L, 1L)), x, nv_broadcast_to(x, c(2L, 2L))), one),
     "gradient of a 0-d" = in_both(gradient(function(x) x^3), one),
-    "contracted over two dimensions" = in_both(dots, cube, wave(2L, 3L, 5L), ulps = 4),
+    "contracted over two axes" = in_both(dots, cube, wave(2L, 3L, 5L), ulps = 4),
     "gradient of a product" = in_both(gradient(function(x, y) sum((x %*% y)^2)), wave(2L, 3L), wave(3L, 4L), ulps = 8),
     "large constant" = in_both(captured, wave(2L, 20L), ulps = 4),
     "large constant, inline" = in_both(captured, wave(2L, 20L), ulps = 4, inline_limit = 1000L),
@@ -413,11 +413,11 @@ test_that("a step on eight devices is the step on one", {
   train <- function(w, data, rate) nv_for(3L, w, function(i, w) step(w, data, rate)$w)
   w <- function() list(a = wave(4L, 16L), b = wave(1L, 16L), c = wave(16L, 1L))
   data <- list(x = wave(64L, 4L), y = wave(64L, 1L))
-  batch <- list(mesh = c(batch = 8), dims = c(data = 1))
+  batch <- list(mesh = c(batch = 8), axes = c(data = 1))
   # Of one layer, each device has some units; rows of the next one's weights go with them.
-  layers <- list(mesh = c(units = 8), dims = c("w$a" = 2, "w$b" = 2, "w$c" = 1))
+  layers <- list(mesh = c(units = 8), axes = c("w$a" = 2, "w$b" = 2, "w$c" = 1))
   noise <- function(x, state) x + nv_rnorm(shape(x), state)$value
-  rows <- list(mesh = c(batch = 8), dims = c(x = 1))
+  rows <- list(mesh = c(batch = 8), axes = c(x = 1))
   # Sums over 64 rows in eight parts, and what the tanh() of XLA makes of them.
   expect_same_in_xla(python, list(
     "gradient step, rows" = in_both(step, w(), data, 0.1, ulps = 16, sharding = batch),
@@ -432,7 +432,7 @@ test_that("a step on eight devices is the step on one", {
     ),
     "random numbers" = in_both(noise, wave(16L, 3L), nv_rng_state(3), ulps = 4, sharding = rows),
     "two devices" = in_both(
-      step, w(), data, 0.1, ulps = 16, sharding = list(mesh = c(batch = 2), dims = c("data$x" = 1))
+      step, w(), data, 0.1, ulps = 16, sharding = list(mesh = c(batch = 2), axes = c("data$x" = 1))
     )
   ))
 })

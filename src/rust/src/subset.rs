@@ -134,7 +134,7 @@ impl Subscripts {
         }
         check_count(expressions.len(), shape)?;
         if one && expressions.len() < shape.rank() {
-            let hint = "`x[[...]]` is one element: give each dimension a subscript.".into();
+            let hint = "`x[[...]]` is one element: give each axis a subscript.".into();
             return Err(Error::SubscriptCount { got: expressions.len(), shape: shape.clone(), hint }.into());
         }
         if value::has_s4_bit() && expressions.iter().any(|&x| is_integer(x)) {
@@ -394,8 +394,8 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);
     let rank = if vector { value::number_dims(x).len() } else { 0 };
     if rank > 1 {
-        let hint = "Give each dimension a subscript of its own.";
-        return wrong(axis, format!("an array of {rank} dimensions"), hint);
+        let hint = "Give each axis a subscript of its own.";
+        return wrong(axis, format!("an array of {rank} axes"), hint);
     }
     Ok(Chosen::Known(match kind(x) {
         LGLSXP => select_mask(cast::slice::<i32>(value::bytes(x, 4)?.as_slice()), axis, size)?,

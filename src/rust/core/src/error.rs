@@ -64,10 +64,10 @@ pub enum Error {
     )]
     ShapeMismatch { op: String, lhs: Shape, rhs: Shape },
     /// A shape that cannot be broadcast to another.
-    #[error("Shape {from} cannot be broadcast to {to}.\nx Dimension {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
+    #[error("Shape {from} cannot be broadcast to {to}.\nx Axis {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
     Broadcast { from: Shape, to: Shape, axis: Axis, l: usize, r: usize },
     /// More dimensions than the target has.
-    #[error("Shape {from} cannot be broadcast to {to}.\nx It has {}, the target has {}.", dims(.from.rank()), .to.rank())]
+    #[error("Shape {from} cannot be broadcast to {to}.\nx It has {}, the target has {}.", axes(.from.rank()), .to.rank())]
     BroadcastRank { from: Shape, to: Shape },
     /// Number of elements and shape disagree.
     #[error("Data has length {len}, but shape {shape} holds {size} element{}.\ni Length-1 data is recycled to any shape; nothing else is.", plural(*.size))]
@@ -76,10 +76,10 @@ pub enum Error {
     #[error("`{op}()` cannot turn shape {from} into {to}: {} and {} elements.", .from.size(), .to.size())]
     Reshape { op: String, from: Shape, to: Shape },
     /// More elements or bytes than can be addressed.
-    #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes, and 2^31 - 1 elements along a dimension.")]
+    #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes, and 2^31 - 1 elements along an axis.")]
     TooLarge { shape: String },
     /// Wrong number of dimensions.
-    #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", dims(.shape.rank()), hint_line(.hint))]
+    #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", axes(.shape.rank()), hint_line(.hint))]
     Rank { op: String, operand: String, expected: String, shape: Shape, hint: String },
     /// Sizes of two dimensions that are joined differ.
     #[error("`{op}()` cannot combine shapes {lhs} and {rhs}.\nx {what}: {l} and {r}.")]
@@ -87,10 +87,10 @@ pub enum Error {
 
     // --- axis ---
     /// A dimension number that the operand does not have.
-    #[error("Dimension {got} is out of range for shape {shape}, which has {}.\ni Dimensions are numbered from 1.", dims(.shape.rank()))]
+    #[error("Axis {got} is out of range for shape {shape}, which has {}.\ni Axes are numbered from 1.", axes(.shape.rank()))]
     AxisOutOfRange { op: String, got: i64, shape: Shape },
     /// The same dimension twice.
-    #[error("Dimension {axis} is given more than once.")]
+    #[error("Axis {axis} is given more than once.")]
     DuplicateAxis { op: String, axis: Axis },
     /// Not a permutation of all dimensions.
     #[error("`permutation` must hold each of {expected} once, not {got}.")]
@@ -98,10 +98,10 @@ pub enum Error {
 
     // --- subscripts ---
     /// A position that a dimension does not have.
-    #[error("Index {index} is out of bounds for dimension {axis} of size {size}.{}", bounds(*.size))]
+    #[error("Index {index} is out of bounds for axis {axis} of size {size}.{}", bounds(*.size))]
     IndexOutOfBounds { index: String, axis: Axis, size: usize },
     /// More subscripts than dimensions, or not the number that is needed.
-    #[error("Subscripts for {got} dimension{} were given, but shape {shape} has {}.\ni {hint}", plural(*.got), .shape.rank())]
+    #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
     SubscriptCount { got: usize, shape: Shape, hint: String },
     /// Not something that selects positions.
     #[error("Subscript {axis} must be {expected}, not {got}.{}", hint_line(.hint))]
@@ -113,7 +113,7 @@ pub enum Error {
     #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni Shapes must be equal, or the value 0-d.")]
     AssignShape { value: Shape, subset: Shape },
     /// A window that does not fit.
-    #[error("A window of size {window} does not fit dimension {axis} of size {size}.")]
+    #[error("A window of size {window} does not fit axis {axis} of size {size}.")]
     Window { window: usize, axis: Axis, size: usize },
 
     // --- tracing ---
@@ -140,7 +140,7 @@ pub enum Error {
     #[error("`{op}()` cannot be exported: {why}.{}", hint_line(.hint))]
     Export { op: String, why: String, hint: String },
     /// A dimension that cannot be cut into equal parts for the devices of a mesh.
-    #[error("Dimension {axis} of argument {input} has size {size}, which {devices} devices cannot share equally.\ni Choose a dimension whose size is a multiple of {devices}, or pad it with `nv_pad()`.")]
+    #[error("Axis {axis} of argument {input} has size {size}, which {devices} devices cannot share equally.\ni Choose an axis whose size is a multiple of {devices}, or pad it with `nv_pad()`.")]
     Mesh { input: usize, axis: Axis, size: usize, devices: usize },
 
     // --- resources ---
@@ -377,8 +377,8 @@ fn instead_of_missing(dtype: DType) -> &'static str {
     }
 }
 
-fn dims(n: usize) -> String {
-    format!("{n} dimension{}", plural(n))
+fn axes(n: usize) -> String {
+    if n == 1 { "1 axis".into() } else { format!("{n} axes") }
 }
 
 fn list(xs: &[usize]) -> String {

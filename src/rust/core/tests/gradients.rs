@@ -96,7 +96,7 @@ fn elementwise_rules_on_complex_numbers_agree_with_differences() {
                 return y;
             }
             let [re, im] = ["real", "imag"].map(|part| op(b, part, &[y], &Attrs::new()));
-            op(b, "concatenate", &[re, im], &Attrs::new().with("dimension", numbers(&[1])))
+            op(b, "concatenate", &[re, im], &Attrs::new().with("axis", numbers(&[1])))
         };
         // Off the axes, where functions are cut; not near 0, where some have poles.
         let shapes: Vec<Shape> = (0..2 * count).map(|_| [2].into()).collect();
@@ -119,7 +119,7 @@ fn rules_of_structured_ops_agree_with_differences() {
             (numbers(&[3, 1]), false),
             (Attr::Numbers(vec![]), true),
         ] {
-            let attrs = attrs().with("dims", dims).with("drop", Attr::Logical(drop));
+            let attrs = attrs().with("axes", dims).with("drop", Attr::Logical(drop));
             check(fold, &|b, x| op(b, fold, x, &attrs), &[cube.clone()], &around, rng);
         }
     }
@@ -137,10 +137,10 @@ fn rules_of_structured_ops_agree_with_differences() {
     // Batches and contracted dimensions out of order.
     let pair = |l: &[usize], r: &[usize]| Attr::List(vec![numbers(l), numbers(r)]);
     let general =
-        attrs().with("contracting_dims", pair(&[4, 1], &[1, 3])).with("batching_dims", pair(&[3], &[2]));
+        attrs().with("contracting_axes", pair(&[4, 1], &[1, 3])).with("batching_axes", pair(&[3], &[2]));
     let shapes = [[2, 4, 3, 5].into(), [5, 3, 2, 2].into()];
     check("dot_general", &|b, x| op(b, "dot_general", x, &general), &shapes, &around, rng);
-    let drop = attrs().with("dims", numbers(&[1])).with("drop", Attr::Logical(true));
+    let drop = attrs().with("axes", numbers(&[1])).with("drop", Attr::Logical(true));
     check("mean", &|b, x| op(b, "mean", x, &drop), &[matrix.clone()], &around, rng);
     let sample = drop.clone().with("correction", numbers(&[1]));
     check("var", &|b, x| op(b, "var", x, &sample), &[matrix.clone()], &around, rng);
@@ -203,7 +203,7 @@ fn special_points() {
 
 #[test]
 fn products_with_zeros_and_tied_maxima() {
-    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
     let of = |name: &str, x: &[f64]| {
         let shapes = [[x.len()].into()];
         let mut b = Builder::default();

@@ -131,7 +131,7 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
         let weight = to_float(b, weight);
         let scaled = plain(b, "mul", &[h, *s]);
         let y = plain(b, "mul", &[scaled, weight]);
-        let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+        let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
         let part = op(b, "reduce_sum", &[h], &all);
         let grown = plain(b, "sin", &[part]);
         let s = plain(b, "add", &[*s, grown]);

@@ -27,14 +27,14 @@ fn signed(x: &[i64]) -> Attr {
 #[test]
 fn concatenate_and_reverse() {
     let rng = &mut Rng::new(1);
-    let join = |b: &mut Builder, x: &[Value]| op(b, "concatenate", x, &attrs(&[("dimension", &[2])]));
+    let join = |b: &mut Builder, x: &[Value]| op(b, "concatenate", x, &attrs(&[("axis", &[2])]));
     check("concatenate", &join, &[[2, 3].into(), [2, 0].into(), [2, 1].into()], &AROUND, rng);
     // The same value twice gets both parts.
     let twice = |b: &mut Builder, x: &[Value]| {
-        op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("dimension", &[1])]))
+        op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("axis", &[1])]))
     };
     check("concatenate twice", &twice, &[[2, 2].into(), [1, 2].into()], &AROUND, rng);
-    let turn = |b: &mut Builder, x: &[Value]| op(b, "reverse", x, &attrs(&[("dims", &[3, 1])]));
+    let turn = |b: &mut Builder, x: &[Value]| op(b, "reverse", x, &attrs(&[("axes", &[3, 1])]));
     check("reverse", &turn, &[[2, 3, 2].into()], &AROUND, rng);
 }
 
@@ -102,12 +102,12 @@ fn rows_of(b: &mut Builder, x: Value, at: &[i32]) -> Value {
     let columns = b.graph().aval(x).shape[1];
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
-        ("offset_dims", &[2]),
-        ("collapsed_slice_dims", &[1]),
-        ("operand_batching_dims", &[]),
-        ("start_indices_batching_dims", &[]),
+        ("offset_axes", &[2]),
+        ("collapsed_slice_axes", &[1]),
+        ("operand_batching_axes", &[]),
+        ("start_indices_batching_axes", &[]),
         ("start_index_map", &[1]),
-        ("index_vector_dim", &[2]),
+        ("index_vector_axis", &[2]),
         ("slice_sizes", &[1, columns]),
     ]);
     op(b, "gather", &[x, indices], &attrs.with("indices_are_sorted", Attr::Logical(false)))
@@ -124,12 +124,12 @@ fn gathers() {
     let windows = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 2, 4, 9, 0, 1, 2, 3, 9, 2], &[5, 2]);
         let attrs = attrs(&[
-            ("offset_dims", &[1, 3]),
-            ("collapsed_slice_dims", &[]),
-            ("operand_batching_dims", &[]),
-            ("start_indices_batching_dims", &[]),
+            ("offset_axes", &[1, 3]),
+            ("collapsed_slice_axes", &[]),
+            ("operand_batching_axes", &[]),
+            ("start_indices_batching_axes", &[]),
             ("start_index_map", &[1, 2]),
-            ("index_vector_dim", &[2]),
+            ("index_vector_axis", &[2]),
             ("slice_sizes", &[2, 2]),
         ]);
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
@@ -139,12 +139,12 @@ fn gathers() {
     let batched = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 3, 3, 2, 9, 0], &[2, 3]);
         let attrs = attrs(&[
-            ("offset_dims", &[]),
-            ("collapsed_slice_dims", &[2]),
-            ("operand_batching_dims", &[1]),
-            ("start_indices_batching_dims", &[1]),
+            ("offset_axes", &[]),
+            ("collapsed_slice_axes", &[2]),
+            ("operand_batching_axes", &[1]),
+            ("start_indices_batching_axes", &[1]),
             ("start_index_map", &[2]),
-            ("index_vector_dim", &[3]),
+            ("index_vector_axis", &[3]),
             ("slice_sizes", &[1, 1]),
         ]);
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
@@ -160,12 +160,12 @@ fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) ->
 fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr) -> Value {
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
-        ("update_window_dims", &[2]),
-        ("inserted_window_dims", &[1]),
-        ("input_batching_dims", &[]),
-        ("scatter_indices_batching_dims", &[]),
-        ("scatter_dims_to_operand_dims", &[1]),
-        ("index_vector_dim", &[2]),
+        ("update_window_axes", &[2]),
+        ("inserted_window_axes", &[1]),
+        ("input_batching_axes", &[]),
+        ("scatter_indices_batching_axes", &[]),
+        ("scatter_axes_to_operand_axes", &[1]),
+        ("index_vector_axis", &[2]),
     ]);
     let attrs = attrs.with("update_computation", how);
     let attrs =
@@ -187,12 +187,12 @@ fn scatters() {
         let windows = |b: &mut Builder, x: &[Value]| {
             let at = integers(b, &[1, 2, 3, 4, 1, 1, 2, 1], &[4, 2]);
             let attrs = attrs(&[
-                ("update_window_dims", &[1, 3]),
-                ("inserted_window_dims", &[]),
-                ("input_batching_dims", &[]),
-                ("scatter_indices_batching_dims", &[]),
-                ("scatter_dims_to_operand_dims", &[1, 2]),
-                ("index_vector_dim", &[2]),
+                ("update_window_axes", &[1, 3]),
+                ("inserted_window_axes", &[]),
+                ("input_batching_axes", &[]),
+                ("scatter_indices_batching_axes", &[]),
+                ("scatter_axes_to_operand_axes", &[1, 2]),
+                ("index_vector_axis", &[2]),
             ]);
             let attrs = attrs.with("update_computation", Attr::Text(how.into()));
             let attrs = attrs
@@ -256,7 +256,7 @@ fn ones(program: &gradients::Program, shapes: &[Shape]) -> anvil_core::ops::Grap
     let mut b = Builder::default();
     let x = inputs(&mut b, shapes);
     let y = program(&mut b, &x);
-    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
     let sum = op(&mut b, "reduce_sum", &[y], &all);
     b.finish(vec![sum])
 }
@@ -279,7 +279,7 @@ fn products_with_zeros_to_second_order() {
     // Zeros written by the program itself: differences at a point with a zero are those of any other point.
     for zeros in [&[][..], &[2], &[1, 4], &[1, 2, 3]] {
         for dims in [Attr::Null, numbers(&[1]), numbers(&[2])] {
-            let attrs = Attrs::new().with("dims", dims).with("drop", Attr::Logical(true));
+            let attrs = Attrs::new().with("axes", dims).with("drop", Attr::Logical(true));
             let program = |b: &mut Builder, x: &[Value]| {
                 // x - floor(x) * mask is smooth, since the floor of what is in [0.2, 0.8] is 0.
                 let flat = op(
@@ -316,7 +316,7 @@ fn products_with_zeros_to_second_order() {
     }
     // By hand: d2 (xyz) / dx dy = z, and the others are 0 where z is.
     let shapes = [[3].into()];
-    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
     let mut b = Builder::default();
     let x = inputs(&mut b, &shapes);
     let y = op(&mut b, "reduce_prod", &x, &all);

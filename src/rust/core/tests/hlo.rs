@@ -379,7 +379,7 @@ fn inputs_are_cut_along_a_dimension_of_a_mesh() {
     let refused = |options: &Options| export(&graph, &[], options).unwrap_err();
     let e = refused(&options(1, 4));
     assert_eq!(e.class(), "anvil_error_shape");
-    assert!(e.to_string().contains("Dimension 2 of argument 1 has size 3, which 4 devices"), "{e}");
+    assert!(e.to_string().contains("Axis 2 of argument 1 has size 3, which 4 devices"), "{e}");
     assert_eq!(refused(&options(2, 4)).class(), "anvil_error_axis");
     assert_eq!(refused(&options(0, 0)).class(), "anvil_error_arg");
     assert_eq!(refused(&Options { mesh: None, ..options(0, 4) }).class(), "anvil_error_arg");

@@ -14,7 +14,7 @@ const LAYERS: &[&str] = &[
 /// What knows a module above it nevertheless: who, whom, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("error", "dtype", "messages name dtypes, and dtypes report errors: one of the two has to look up"),
-    ("error", "shape", "messages name shapes and dimensions, and shapes report errors"),
+    ("error", "shape", "messages name shapes and axes, and shapes report errors"),
 ];
 
 /// More lines than this are two files.

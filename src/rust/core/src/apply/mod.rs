@@ -115,7 +115,7 @@ impl<'a> Applier<'a> {
             arity(&format!("nv_{name}"), operands, 1)?;
             let x = self.counted(operands[0], matches!(fold, Fold::Sum | Fold::Prod))?;
             let shape = self.shape(x);
-            let axes = attrs.axes("dims", &format!("nv_{name}"), &shape)?;
+            let axes = attrs.axes("axes", &format!("nv_{name}"), &shape)?;
             let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
             return self
                 .builder
@@ -134,7 +134,7 @@ impl<'a> Applier<'a> {
             }
             "iota" => {
                 let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
-                let axis = Axis::from_one_based("nv_iota", attrs.integer("dim")?, &shape)?;
+                let axis = Axis::from_one_based("nv_iota", attrs.integer("axis")?, &shape)?;
                 let (start, ambiguous) = (attrs.integer("start")?, attrs.flag("ambiguous")?);
                 self.builder.node(Op::Iota(Iota { axis, dtype, shape, start, ambiguous }), &[])
             }
@@ -339,7 +339,7 @@ impl<'a> Applier<'a> {
             DotGeneral::matmul(lhs, rhs)?
         } else {
             let pair = |name| attrs.axes_pair(name, "nv_dot_general", [lhs, rhs]);
-            DotGeneral { contracting: pair("contracting_dims")?, batching: pair("batching_dims")? }
+            DotGeneral { contracting: pair("contracting_axes")?, batching: pair("batching_axes")? }
         };
         self.builder.node(Op::DotGeneral(op), &values)
     }
@@ -349,16 +349,16 @@ impl<'a> Applier<'a> {
         let values = self.promote(operands, None)?;
         let shapes: Vec<Shape> = values.iter().map(|&v| self.shape(v)).collect();
         let model = shapes.iter().find(|s| s.rank() > 0).cloned().unwrap_or_else(|| [1].into());
-        let axis = match attrs.axes("dimension", "nv_concatenate", &model)? {
+        let axis = match attrs.axes("axis", "nv_concatenate", &model)? {
             Some(axes) if axes.len() == 1 => axes[0],
             None if model.rank() == 1 => Axis(0),
             _ => {
-                let got = format!("a shape of {} dimensions", model.rank());
+                let got = format!("a shape of {} axes", model.rank());
                 return Err(Error::Arg {
-                    arg: "dimension".into(),
-                    expected: "one dimension number".into(),
+                    arg: "axis".into(),
+                    expected: "one axis".into(),
                     got,
-                    hint: "It may be left out only for operands of at most one dimension.".into(),
+                    hint: "It may be left out only for operands of at most one axis.".into(),
                 });
             }
         };

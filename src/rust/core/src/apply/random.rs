@@ -89,7 +89,7 @@ impl Applier<'_> {
             return Err(Error::Rank {
                 op: function.into(),
                 operand: name.into(),
-                expected: "no dimensions".into(),
+                expected: "no axes".into(),
                 shape,
                 hint: "Draw with one number, and scale the result with tensor ops.".into(),
             });

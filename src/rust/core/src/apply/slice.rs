@@ -33,7 +33,7 @@ impl Applier<'_> {
             "reverse" => {
                 arity(&function, operands, 1)?;
                 let x = self.materialise(operands[0])?;
-                let axes = attrs.axes("dims", &function, &self.shape(x))?.unwrap_or_default();
+                let axes = attrs.axes("axes", &function, &self.shape(x))?.unwrap_or_default();
                 self.builder.node(Op::Reverse(Reverse { axes }), &[x])?
             }
             "dynamic_slice" => {
@@ -65,8 +65,8 @@ impl Applier<'_> {
             }
             "gather" => {
                 arity(&function, operands, 2)?;
-                let names = ["offset_dims", "collapsed_slice_dims", "operand_batching_dims"];
-                let windows = windows(attrs, names, ["start_indices_batching_dims", "start_index_map"])?;
+                let names = ["offset_axes", "collapsed_slice_axes", "operand_batching_axes"];
+                let windows = windows(attrs, names, ["start_indices_batching_axes", "start_index_map"])?;
                 let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
                 let op =
                     Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? };
@@ -79,8 +79,8 @@ impl Applier<'_> {
                 // What a function uses beside its arguments comes after the others, as it is.
                 let count = if matches!(update, Update::By(_)) { operands.len().max(3) } else { 3 };
                 arity(&function, operands, count)?;
-                let names = ["update_window_dims", "inserted_window_dims", "input_batching_dims"];
-                let names = (names, ["scatter_indices_batching_dims", "scatter_dims_to_operand_dims"]);
+                let names = ["update_window_axes", "inserted_window_axes", "input_batching_axes"];
+                let names = (names, ["scatter_indices_batching_axes", "scatter_axes_to_operand_axes"]);
                 let op = Scatter {
                     windows: windows(attrs, names.0, names.1)?,
                     update,
@@ -192,12 +192,12 @@ fn windows(
     [window, dropped, batching]: [&str; 3],
     [index_batching, map]: [&str; 2],
 ) -> Result<Windows> {
-    let index_vector_dim = match dims(attrs, "index_vector_dim")?.as_slice() {
+    let index_vector_dim = match dims(attrs, "index_vector_axis")?.as_slice() {
         [one] => *one,
         many => {
             return Err(Error::arg(
-                "index_vector_dim",
-                "one dimension number",
+                "index_vector_axis",
+                "one axis",
                 format!("{} numbers", many.len()),
             ))
         }

@@ -84,7 +84,7 @@ pub fn check_count(got: usize, shape: &Shape) -> Result<()> {
     }
     let hint = match shape.rank() {
         0 => "`x[]` is all of a 0-d tensor.",
-        _ => "Give at most one for each dimension; what is left out is taken whole.",
+        _ => "Give at most one for each axis; what is left out is taken whole.",
     };
     Err(Error::SubscriptCount { got, shape: shape.clone(), hint: hint.into() })
 }
@@ -198,7 +198,7 @@ pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
 pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
     check_size(size)?;
     if mask.len() != size {
-        let expected = format!("as long as dimension {axis}, {size}, if it is logical");
+        let expected = format!("as long as axis {axis}, {size}, if it is logical");
         let hint = "Masks are not recycled. Use `which(mask)` to select by number.";
         return wrong(axis, &expected, format!("of length {}", mask.len()), hint);
     }
@@ -434,7 +434,7 @@ impl Applier<'_> {
         let shape = self.shape(index.value);
         if shape.rank() > 1 {
             let got = format!("one of shape {shape}");
-            return wrong(axis, "a tensor of at most 1 dimension", got, "Make it 1-d with `nv_reshape()`.");
+            return wrong(axis, "a tensor of at most 1 axis", got, "Make it 1-d with `nv_reshape()`.");
         }
         let counted = self.counting(index.value);
         let positions = self.positions(index, "nv_subset", &format!("subscript {axis}"))?;
@@ -665,7 +665,7 @@ mod tests {
         assert_eq!(select(&[], false).unwrap(), range(0, 0, 1));
         assert_eq!(select(&[-1.0, -2.0, -3.0, -4.0, -5.0], false).unwrap(), range(0, 0, 1));
         for (wrong, what) in [
-            (vec![6.0], "Index 6 is out of bounds for dimension 2 of size 5"),
+            (vec![6.0], "Index 6 is out of bounds for axis 2 of size 5"),
             (vec![-6.0], "Index -6 is out of bounds"),
             (vec![1.0, 1e300], "out of bounds"),
             (vec![f64::INFINITY], "out of bounds"),

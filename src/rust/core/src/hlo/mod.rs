@@ -126,7 +126,7 @@ fn check_mesh(avals: &[&Aval], options: &Options) -> Result<()> {
     let Some(mesh) = &options.mesh else {
         return match (0..avals.len()).find_map(|i| sharded(&i)) {
             Some(_) => {
-                Err(Error::arg("mesh", "a device mesh, since an argument is cut along a dimension", "NULL"))
+                Err(Error::arg("mesh", "a device mesh, since an argument is cut along an axis", "NULL"))
             }
             None => Ok(()),
         };

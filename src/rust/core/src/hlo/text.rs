@@ -6,11 +6,26 @@ use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{table, Text};
-use crate::ops::gather::{GATHER_NAMES, SCATTER_NAMES};
 use crate::ops::{Binary, Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
 use crate::shape::{join, Axis};
 use crate::stop;
 use crate::tensor::{Aval, View};
+
+/// How StableHLO names what gather and scatter know as sets of axes.
+const GATHER_NAMES: [&str; 5] = [
+    "offset_dims",
+    "collapsed_slice_dims",
+    "operand_batching_dims",
+    "start_indices_batching_dims",
+    "start_index_map",
+];
+const SCATTER_NAMES: [&str; 5] = [
+    "update_window_dims",
+    "inserted_window_dims",
+    "input_batching_dims",
+    "scatter_indices_batching_dims",
+    "scatter_dims_to_operand_dims",
+];
 
 /// Writes lines; numbers values as they are named.
 #[derive(Default)]

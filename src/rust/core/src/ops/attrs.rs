@@ -202,7 +202,7 @@ impl Attrs {
     /// # Errors
     /// [`Error::Arg`] unless it is such a list; those of [`Attrs::axes`].
     pub fn axes_pair(&self, name: &str, op: &str, shapes: [&Shape; 2]) -> Result<[Vec<Axis>; 2]> {
-        let expected = "a list of two vectors of dimension numbers";
+        let expected = "a list of two vectors of axes";
         match self.get(name) {
             Attr::Null => Ok([vec![], vec![]]),
             Attr::List(both) => match both.as_slice() {
@@ -266,14 +266,14 @@ mod tests {
     #[test]
     fn dimensions_are_checked() {
         let shape = Shape::from([2, 3]);
-        let axes = |x: Vec<f64>| Attrs::new().with("dims", Attr::Numbers(x)).axes("dims", "nv_x", &shape);
+        let axes = |x: Vec<f64>| Attrs::new().with("axes", Attr::Numbers(x)).axes("axes", "nv_x", &shape);
         assert_eq!(axes(vec![2.0, 1.0]).unwrap(), Some(vec![Axis(1), Axis(0)]));
         assert!(matches!(axes(vec![3.0]), Err(Error::AxisOutOfRange { got: 3, .. })));
         assert!(matches!(axes(vec![0.0]), Err(Error::AxisOutOfRange { .. })));
         assert!(matches!(axes(vec![1.0, 1.0]), Err(Error::DuplicateAxis { .. })));
         assert!(matches!(axes(vec![1.5]), Err(Error::Arg { .. })));
         assert!(matches!(axes(vec![f64::NAN]), Err(Error::Arg { .. })));
-        assert_eq!(Attrs::new().axes("dims", "nv_x", &shape).unwrap(), None);
+        assert_eq!(Attrs::new().axes("axes", "nv_x", &shape).unwrap(), None);
     }
 
     #[test]

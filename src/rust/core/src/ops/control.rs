@@ -200,7 +200,7 @@ impl Scan {
                 Some((&first, rest)) if first == self.length => {
                     Ok(Aval { shape: Shape::try_new(rest.to_vec())?, ..(*x).clone() })
                 }
-                _ => Err(internal(&SCAN, "a first dimension of another size")),
+                _ => Err(internal(&SCAN, "a first axis of another size")),
             })
             .collect::<Result<_>>()?;
         let state = &operands[..self.carried];

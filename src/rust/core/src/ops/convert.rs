@@ -94,7 +94,7 @@ impl BitcastConvert {
             sizes.push(from / to);
         } else if from < to && sizes.pop() != Some(to / from) {
             return refuse(format!(
-                "The last dimension must have size {}, the ratio of the widths",
+                "The last axis must have size {}, the ratio of the widths",
                 to / from
             ));
         }

@@ -61,7 +61,7 @@ pub(super) static IOTA: Row = written("iota", "nv_iota", &[], NUMERIC);
 impl Iota {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("dim", self.axis.to_string()),
+            ("axis", self.axis.to_string()),
             ("dtype", self.dtype.to_string()),
             ("shape", vector(&self.shape)),
             ("start", self.start.to_string()),

@@ -44,13 +44,13 @@ impl DotGeneral {
         let hint = "Use `nv_reshape()` to make a vector a matrix of one row or one column.";
         for (operand, shape) in [("lhs", lhs), ("rhs", rhs)] {
             if shape.rank() < 2 {
-                return need(operand, shape, "at least 2 dimensions".into(), hint);
+                return need(operand, shape, "at least 2 axes".into(), hint);
             }
         }
         if lhs.rank() != rhs.rank() {
             let hint =
-                "Leading dimensions are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
-            return need("rhs", rhs, format!("{} dimensions, as `lhs`", lhs.rank()), hint);
+                "Leading axes are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
+            return need("rhs", rhs, format!("{} axes, as `lhs`", lhs.rank()), hint);
         }
         let (rank, batch) = (lhs.rank(), (0..lhs.rank() - 2).map(Axis).collect::<Vec<_>>());
         let differ = |what: String, l: usize, r: usize| {
@@ -69,7 +69,7 @@ impl DotGeneral {
         }
         if let Some(i) = batch.iter().find(|i| lhs[i.0] != rhs[i.0]) {
             return differ(
-                format!("Leading dimensions are a batch and must be equal; dimension {i} is not"),
+                format!("Leading axes are a batch and must be equal; axis {i} is not"),
                 lhs[i.0],
                 rhs[i.0],
             );
@@ -80,7 +80,7 @@ impl DotGeneral {
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
         let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
-        vec![("contracting_dims", pair(&self.contracting)), ("batching_dims", pair(&self.batching))]
+        vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
     }
 
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
@@ -126,7 +126,7 @@ impl DotGeneral {
                 among(&self.batching[side])
                     .or(own)
                     .or(shared)
-                    .expect("each dimension has one of three parts"),
+                    .expect("each axis has one of three parts"),
             )
         };
         let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
@@ -139,7 +139,7 @@ impl DotGeneral {
             return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
         }
         for (what, [l, r]) in
-            [("Contracted dimensions", &self.contracting), ("Batch dimensions", &self.batching)]
+            [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)]
         {
             let mismatch = |what: String, l: usize, r: usize| {
                 let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
@@ -400,13 +400,13 @@ mod tests {
         let op = DotGeneral::matmul(&[2, 3].into(), &[3, 4].into()).unwrap();
         assert_eq!(op.infer(&aval([2, 3].into()), &aval([3, 4].into())).unwrap().shape, [2, 4].into());
         let e = op.infer(&aval([2, 3].into()), &aval([2, 4].into())).unwrap_err().to_string();
-        assert!(e.contains("dimensions 2 and 1 differ in size: 3 and 2"), "{e}");
+        assert!(e.contains("axes 2 and 1 differ in size: 3 and 2"), "{e}");
         let refused = |l: &[usize], r: &[usize]| {
             let shape = |s: &[usize]| Shape::try_new(s.to_vec()).unwrap();
             DotGeneral::matmul(&shape(l), &shape(r)).unwrap_err().to_string()
         };
         assert!(refused(&[2, 3], &[2, 4]).contains("`nv_matmul()` cannot combine shapes (2,3) and (2,4)"));
-        assert!(refused(&[5, 2, 3], &[4, 3, 4]).contains("dimension 1 is not: 5 and 4"));
+        assert!(refused(&[5, 2, 3], &[4, 3, 4]).contains("axis 1 is not: 5 and 4"));
         assert!(DotGeneral::matmul(&[3].into(), &[3, 4].into())
             .unwrap_err()
             .to_string()

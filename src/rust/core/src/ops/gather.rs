@@ -36,21 +36,21 @@ pub struct Windows {
     pub index_vector_dim: Axis,
 }
 
-/// Names of the parameters, as StableHLO has them.
+/// Names of the parameters: as StableHLO has them, with `axes` for `dims`.
 type Names = [&'static str; 5];
-pub(crate) const GATHER_NAMES: [&str; 5] = [
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
+const GATHER_NAMES: [&str; 5] = [
+    "offset_axes",
+    "collapsed_slice_axes",
+    "operand_batching_axes",
+    "start_indices_batching_axes",
     "start_index_map",
 ];
-pub(crate) const SCATTER_NAMES: [&str; 5] = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
+const SCATTER_NAMES: [&str; 5] = [
+    "update_window_axes",
+    "inserted_window_axes",
+    "input_batching_axes",
+    "scatter_indices_batching_axes",
+    "scatter_axes_to_operand_axes",
 ];
 
 /// Checks that an operand holds integers.
@@ -75,7 +75,7 @@ impl Windows {
         if self.batching.is_empty() {
             out.drain(2..4);
         }
-        out.push(("index_vector_dim", self.index_vector_dim.to_string()));
+        out.push(("index_vector_axis", self.index_vector_dim.to_string()));
         out
     }
 
@@ -93,8 +93,8 @@ impl Windows {
     fn check(&self, names: Names, x: &Shape, indices: &Shape) -> Result<()> {
         let rank = x.rank();
         if self.index_vector_dim.0 > indices.rank() {
-            let expected = format!("a dimension of the indices, or {}", indices.rank() + 1);
-            return Err(Error::arg("index_vector_dim", expected, self.index_vector_dim.to_string()));
+            let expected = format!("an axis of the indices, or {}", indices.rank() + 1);
+            return Err(Error::arg("index_vector_axis", expected, self.index_vector_dim.to_string()));
         }
         let count = self.batches(indices).len() + self.window_dims.len();
         check_dims(names[0], &self.window_dims, count, true)?;
@@ -104,13 +104,13 @@ impl Windows {
         check_dims(names[4], &self.index_map, rank, false)?;
         let refuse = |name, expected: String, got: &[Axis]| Err(Error::arg(name, expected, vector(got)));
         if let Some(i) = self.dropped.iter().find(|i| self.batching.contains(i)) {
-            return refuse(names[1], format!("without the dimensions of `{}`", names[2]), &[*i]);
+            return refuse(names[1], format!("without the axes of `{}`", names[2]), &[*i]);
         }
         let left = rank - self.dropped.len() - self.batching.len();
         if self.window_dims.len() != left {
-            let what = if left == 1 { "dimension number" } else { "dimension numbers" };
+            let what = if left == 1 { "axis" } else { "axes" };
             let expected =
-                format!("{left} {what}: one for each dimension that is neither dropped nor batched");
+                format!("{left} {what}: one for each axis that is neither dropped nor batched");
             return refuse(names[0], expected, &self.window_dims);
         }
         let length = indices.get(self.index_vector_dim.0).copied().unwrap_or(1);
@@ -119,7 +119,7 @@ impl Windows {
             return refuse(names[4], expected, &self.index_map);
         }
         if let Some(i) = self.index_map.iter().find(|i| self.batching.contains(i)) {
-            return refuse(names[4], format!("without the dimensions of `{}`", names[2]), &[*i]);
+            return refuse(names[4], format!("without the axes of `{}`", names[2]), &[*i]);
         }
         let pairs = || self.batching.iter().zip(&self.index_batching);
         let sizes_agree = pairs().all(|(i, j)| x[i.0] == indices[j.0]);
@@ -127,7 +127,7 @@ impl Windows {
             || self.index_batching.contains(&self.index_vector_dim)
             || !sizes_agree
         {
-            let expected = format!("dimensions of the indices of the sizes of those in `{}`", names[2]);
+            let expected = format!("axes of the indices of the sizes of those in `{}`", names[2]);
             return refuse(names[3], expected, &self.index_batching);
         }
         Ok(())
@@ -192,7 +192,7 @@ impl Windows {
         let mut entries = 1;
         let step = stack.iter().enumerate().map(|(i, &size)| {
             if self.window_dims.contains(&Axis(i)) {
-                let axis = kept.next().expect("as many as there are window dimensions");
+                let axis = kept.next().expect("as many as there are window axes");
                 return (size, Step::Memory(layout.strides[axis]));
             }
             let own = entries;
@@ -212,7 +212,7 @@ fn check_dims(name: &str, dims: &[Axis], rank: usize, sorted: bool) -> Result<()
         return Ok(());
     }
     let order = if sorted { " in ascending order" } else { "" };
-    Err(Error::arg(name, format!("distinct dimension numbers from 1 to {rank}{order}"), vector(dims)))
+    Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(dims)))
 }
 
 /// Windows of the operand, stacked. Those that do not fit are moved so that they do (StableHLO, `gather`).
@@ -259,7 +259,7 @@ impl Gather {
         if sizes.len() != rank {
             return Err(Error::arg(
                 "slice_sizes",
-                format!("{rank} sizes, one for each dimension"),
+                format!("{rank} sizes, one for each axis"),
                 vector(sizes),
             ));
         }
@@ -270,7 +270,7 @@ impl Gather {
             }
             let one = windows.dropped.contains(&axis) || windows.batching.contains(&axis) && size > 0;
             if one && window != 1 {
-                let expected = format!("1 for dimension {axis}, which is collapsed or batched");
+                let expected = format!("1 for axis {axis}, which is collapsed or batched");
                 return Err(Error::arg("slice_sizes", expected, window.to_string()));
             }
         }
@@ -395,7 +395,7 @@ impl Scatter {
         let count = batches.len() + self.windows.window_dims.len();
         if update.shape.rank() != count {
             let (operand, shape) = ("update".into(), update.shape.clone());
-            let expected = format!("{count} dimensions, those of the windows and of the indices");
+            let expected = format!("{count} axes, those of the windows and of the indices");
             return Err(Error::Rank { op: op(), operand, expected, shape, hint: String::new() });
         }
         let others = (0..count).filter(|&i| !self.windows.window_dims.contains(&Axis(i)));
@@ -405,7 +405,7 @@ impl Scatter {
                     op: op(),
                     lhs: update.shape.clone(),
                     rhs: indices.shape.clone(),
-                    what: format!("Dimension {} of the update belongs to the indices", Axis(i)),
+                    what: format!("Axis {} of the update belongs to the indices", Axis(i)),
                     l: update.shape[i],
                     r: size,
                 });
@@ -613,15 +613,15 @@ mod tests {
             let text = infer(change).unwrap_err().to_string();
             assert!(text.contains(what), "{text}");
         };
-        refused(&|op| op.windows.window_dims = dims(&[2]), "`offset_dims`");
-        refused(&|op| op.windows.window_dims = vec![], "`offset_dims`");
-        refused(&|op| op.windows.dropped = dims(&[0, 0]), "`collapsed_slice_dims`");
+        refused(&|op| op.windows.window_dims = dims(&[2]), "`offset_axes`");
+        refused(&|op| op.windows.window_dims = vec![], "`offset_axes`");
+        refused(&|op| op.windows.dropped = dims(&[0, 0]), "`collapsed_slice_axes`");
         refused(&|op| op.windows.index_map = dims(&[0, 1]), "`start_index_map`");
-        refused(&|op| op.windows.index_vector_dim = Axis(2), "`index_vector_dim`");
-        refused(&|op| op.windows.index_vector_dim = Axis(0), "`offset_dims`");
-        refused(&|op| op.windows.batching = dims(&[0]), "`collapsed_slice_dims`");
+        refused(&|op| op.windows.index_vector_dim = Axis(2), "`index_vector_axis`");
+        refused(&|op| op.windows.index_vector_dim = Axis(0), "`offset_axes`");
+        refused(&|op| op.windows.batching = dims(&[0]), "`collapsed_slice_axes`");
         refused(&|op| op.slice_sizes = vec![2, 5], "`slice_sizes`");
-        refused(&|op| op.slice_sizes = vec![1, 6], "dimension 2 of size 5");
+        refused(&|op| op.slice_sizes = vec![1, 6], "axis 2 of size 5");
         refused(&|op| op.slice_sizes = vec![1], "`slice_sizes`");
         let float = Gather::along(Axis(0), &x.shape).infer(&x, &Aval::known(DType::F32, [3].into()));
         assert_eq!(float.unwrap_err().class(), "anvil_error_dtype");

@@ -215,7 +215,7 @@ impl BroadcastInDim {
     }
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("shape", vector(&self.shape)), ("broadcast_dimensions", vector(&self.axes))]
+        vec![("shape", vector(&self.shape)), ("broadcast_axes", vector(&self.axes))]
     }
 
     pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
@@ -254,7 +254,7 @@ pub(super) static CONCATENATE: Row = written("concatenate", "nv_concatenate", &[
 
 impl Concatenate {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("dimension", self.axis.to_string())]
+        vec![("axis", self.axis.to_string())]
     }
 
     pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
@@ -271,11 +271,11 @@ impl Concatenate {
                 let differ = (0..sizes.len().min(x.shape.rank())).find(|&i| !agree(i));
                 let (what, l, r) = match differ {
                     Some(i) => (
-                        format!("Only dimension {} may differ; dimension {} does", self.axis, i + 1),
+                        format!("Only axis {} may differ; axis {} does", self.axis, i + 1),
                         lhs[i],
                         rhs[i],
                     ),
-                    None => ("Their numbers of dimensions differ".to_string(), lhs.rank(), rhs.rank()),
+                    None => ("Their numbers of axes differ".to_string(), lhs.rank(), rhs.rank()),
                 };
                 return Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r });
             }

@@ -88,7 +88,7 @@ impl Reduction {
     }
 
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("dims", vector(&self.axes)), ("drop", logical(self.drop))]
+        vec![("axes", vector(&self.axes)), ("drop", logical(self.drop))]
     }
 
     /// The operand's gradient.

@@ -29,7 +29,7 @@ fn check_count(arg: &str, got: usize, x: &Aval) -> Result<()> {
     if got == x.shape.rank() {
         return Ok(());
     }
-    let expected = format!("one number for each of {} dimensions", x.shape.rank());
+    let expected = format!("one number for each of {} axes", x.shape.rank());
     Err(Error::arg(arg, expected, format!("{got} number{}", if got == 1 { "" } else { "s" })))
 }
 
@@ -100,7 +100,7 @@ pub(super) static REVERSE: Row = written("reverse", "nv_reverse", &["operand"], 
 
 impl Reverse {
     pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("dims", vector(&self.axes))]
+        vec![("axes", vector(&self.axes))]
     }
 
     pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
@@ -133,8 +133,8 @@ fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
         super::gather::check_indices(row, "...", start)?;
         row.check_same(starts[0], start)?;
         if start.shape.rank() > 0 {
-            let (op, operand, expected) = (row.function.into(), "...".into(), "0 dimensions".into());
-            let hint = "Each dimension has one start index.".into();
+            let (op, operand, expected) = (row.function.into(), "...".into(), "0 axes".into());
+            let hint = "Each axis has one start index.".into();
             return Err(Error::Rank { op, operand, expected, shape: start.shape.clone(), hint });
         }
     }
@@ -228,7 +228,7 @@ impl DynamicUpdateSlice {
         }
         if x.shape.rank() != update.shape.rank() {
             let (op, operand) = (row.function.into(), "update".into());
-            let expected = format!("as many dimensions as the operand, {}", x.shape.rank());
+            let expected = format!("as many axes as the operand, {}", x.shape.rank());
             return Err(Error::Rank {
                 op,
                 operand,
@@ -286,7 +286,7 @@ impl Pad {
             return Err(Error::DtypeMismatch { op: op(), lhs: x.dtype, rhs: value.dtype });
         }
         if value.shape.rank() > 0 {
-            let (operand, expected) = ("padding_value".into(), "0 dimensions".into());
+            let (operand, expected) = ("padding_value".into(), "0 axes".into());
             let hint = "One value fills all places.".into();
             return Err(Error::Rank { op: op(), operand, expected, shape: value.shape.clone(), hint });
         }
@@ -296,7 +296,7 @@ impl Pad {
             let result = size as i128 + between + i128::from(self.low[i]) + i128::from(self.high[i]);
             sizes.push(usize::try_from(result).map_err(|_| Error::Arg {
                 arg: "edge_padding_high".into(),
-                expected: format!("such that dimension {} is left with a size of at least 0", Axis(i)),
+                expected: format!("such that axis {} is left with a size of at least 0", Axis(i)),
                 got: self.high[i].to_string(),
                 hint: format!("It would have size {result}: no more can be cut off than there is."),
             })?);
@@ -452,6 +452,6 @@ mod tests {
         assert_eq!((op.as_view(&Layout::dense(&shape), &result).offset, result.size()), (0, 0));
         let beyond = StaticSlice { start: vec![0, 0], limit: vec![3, 0], stride: vec![1, 1] };
         let text = beyond.infer(&aval(&shape)).unwrap_err().to_string();
-        assert!(text.contains("1:3 is out of bounds for dimension 1 of size 2"), "{text}");
+        assert!(text.contains("1:3 is out of bounds for axis 1 of size 2"), "{text}");
     }
 }

@@ -40,7 +40,7 @@ pub fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
     // Numbers away from 0, so that no part of `x` goes unseen.
     let weights = constant(b, &weights, &shape);
     let product = op(b, "mul", &[x, weights], &Attrs::new());
-    let all = Attrs::new().with("dims", Attr::Null).with("drop", Attr::Logical(true));
+    let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
     op(b, "reduce_sum", &[product], &all)
 }
 
@@ -60,7 +60,7 @@ pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape)
                 op(b, "broadcast_in_dim", &[x], &one)
             })
             .collect();
-        op(b, "concatenate", &parts, &Attrs::new().with("dimension", self::numbers(&[1])))
+        op(b, "concatenate", &parts, &Attrs::new().with("axis", self::numbers(&[1])))
     };
     let shape = Attrs::new().with("shape", self::numbers(shape)).with("order", Attr::Text("column".into()));
     op(b, "reshape", &[flat], &shape)

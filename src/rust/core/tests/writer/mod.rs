@@ -224,7 +224,7 @@ impl Writer {
             "iota" => {
                 let (dim, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
                 let attrs = attrs
-                    .with("dim", Attr::Numbers(vec![dim as f64]))
+                    .with("axis", Attr::Numbers(vec![dim as f64]))
                     .with("start", Attr::Numbers(vec![start]));
                 (
                     vec![],
@@ -266,7 +266,7 @@ impl Writer {
                     all.push(self.like(x));
                 }
                 let dimension = 1 + self.rng.below(rank.max(1));
-                (all, attrs.with("dimension", Attr::Numbers(vec![dimension as f64])))
+                (all, attrs.with("axis", Attr::Numbers(vec![dimension as f64])))
             }
             "matmul" => {
                 // With its own transpose anything of rank two fits.
@@ -290,7 +290,7 @@ impl Writer {
                 let pair = |x: Vec<f64>| Attr::List(vec![Attr::Numbers(x.clone()), Attr::Numbers(x)]);
                 (
                     vec![x, y],
-                    attrs.with("contracting_dims", pair(contracting)).with("batching_dims", pair(batching)),
+                    attrs.with("contracting_axes", pair(contracting)).with("batching_axes", pair(batching)),
                 )
             }
             "select" => (vec![self.like(x), x, self.like(x)], attrs),
@@ -319,7 +319,7 @@ impl Writer {
             "print" => (vec![x], attrs.with("label", Attr::Text("x".into()))),
             "reverse" => {
                 let dims = self.axes(rank);
-                (vec![x], attrs.with("dims", dims))
+                (vec![x], attrs.with("axes", dims))
             }
             "dynamic_slice" => {
                 let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
@@ -343,11 +343,11 @@ impl Writer {
             }
             "gather" => {
                 let w = self.windows(&shape);
-                let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_dims", sizes(&w.stacked));
+                let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_axes", sizes(&w.stacked));
                 let attrs =
-                    attrs.with("collapsed_slice_dims", sizes(&w.dropped)).with("indices_are_sorted", flag);
+                    attrs.with("collapsed_slice_axes", sizes(&w.dropped)).with("indices_are_sorted", flag);
                 let attrs = attrs.with("start_index_map", sizes(&w.map));
-                (vec![x, w.indices], attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+                (vec![x, w.indices], attrs.with("index_vector_axis", sizes(&[w.vector_dim])))
             }
             "scatter" => {
                 let w = self.windows(&shape);
@@ -361,17 +361,17 @@ impl Writer {
                     Attr::Graph(region)
                 };
                 let attrs =
-                    attrs.with("update_window_dims", sizes(&w.stacked)).with("update_computation", how);
+                    attrs.with("update_window_axes", sizes(&w.stacked)).with("update_computation", how);
                 let attrs = attrs
-                    .with("inserted_window_dims", sizes(&w.dropped))
+                    .with("inserted_window_axes", sizes(&w.dropped))
                     .with("indices_are_sorted", flag.clone());
                 let attrs =
-                    attrs.with("scatter_dims_to_operand_dims", sizes(&w.map)).with("unique_indices", flag);
-                (operands, attrs.with("index_vector_dim", sizes(&[w.vector_dim])))
+                    attrs.with("scatter_axes_to_operand_axes", sizes(&w.map)).with("unique_indices", flag);
+                (operands, attrs.with("index_vector_axis", sizes(&[w.vector_dim])))
             }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
-                (vec![x], attrs.with("dims", axes).with("drop", flag))
+                (vec![x], attrs.with("axes", axes).with("drop", flag))
             }
             "promote" | "broadcast_scalars" | "broadcast" => (vec![x, self.like(x), self.like(x)], attrs),
             _ => ((0..arity).map(|i| if i == 0 { x } else { self.like(x) }).collect(), attrs),
