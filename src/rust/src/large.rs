@@ -9,7 +9,7 @@
 use crate::ffi::*;
 use crate::guard::lack;
 use crate::handle::{self, Held};
-use anvil_core::kernels::blocks::Block;
+use anvil_core::kernels::memory::block_allocator::Block;
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -6,7 +6,7 @@ mod common;
 
 use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
-use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{
     BroadcastInDim, Builder, Compare, Convert, DotGeneral, Graph, Op, Reduction, Transpose,
 };

@@ -7,7 +7,7 @@ mod common;
 use anvil_core::dtype::DType;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
-use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{
     Binary, BroadcastInDim, Builder, Compare, Convert, Graph, Op, Reduction, Ternary, Unary, While,
 };

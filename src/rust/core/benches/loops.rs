@@ -4,8 +4,8 @@
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
-use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{
     Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Op, Reduction, Region, Ternary, Unary, While,
 };

@@ -13,6 +13,7 @@
 //! | [`format`](mod@format) | the text of a tensor |
 //! | [`kernels`] | slices in, slices out |
 //! | [`boundary`] | R's vectors to the bytes of a tensor, and back |
+//! | [`exec::vm`] | the tile VM: instructions on registers of one tile each |
 //! | [`graph`] | typed values and nodes, generic over ops |
 //! | [`ops`] | the catalogue: every op once |
 //! | [`autodiff`] | gradients: rules of the ops, applied to a program backwards |

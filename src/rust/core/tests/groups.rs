@@ -6,9 +6,9 @@ mod common;
 use anvil_core::dtype::DType;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
-use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::layout::Order;
 use anvil_core::ops::{

@@ -16,7 +16,7 @@ use crate::dtype::promote::{common_dtype, why, Rules};
 use crate::dtype::{Class, DType, Ranked, FLOAT, INEXACT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::Value;
-use crate::kernels::fold::Fold;
+use crate::kernels::reductions::fold::Fold;
 use crate::ops::attrs::Attrs;
 use crate::ops::layout::Order;
 use crate::ops::*;

@@ -12,6 +12,7 @@ mod run;
 mod scatter;
 mod tile;
 mod views;
+pub mod vm;
 
 pub use memory_plan::MemoryPlan;
 pub use run::{Executable, Output};

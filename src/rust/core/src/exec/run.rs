@@ -5,8 +5,8 @@ use super::plan::{plan, Action, Plan, Step, INPUTS};
 use super::tile::Program;
 use crate::dtype::dispatch;
 use crate::error::Result;
+use crate::exec::vm::Bound;
 use crate::graph::{Def, Value};
-use crate::kernels::frame::Bound;
 use crate::kernels::math::Level;
 use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
@@ -56,7 +56,7 @@ impl Executable {
         Level::check()?;
         graph.verify()?;
         let mut graph = passes::optimise(graph)?;
-        if let Some(chosen) = passes::choices(&graph)? {
+        if let Some(chosen) = passes::if_conversion(&graph)? {
             graph = passes::optimise(&chosen)?;
         }
         let plan = plan(&graph, donated, leaves)?;

@@ -53,6 +53,36 @@ fn check<T>(pointer: *const u8, bytes: usize) {
     assert!(pointer.align_offset(align_of::<T>()) == 0, "buffer is not aligned");
 }
 
+/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements
+/// need not be made for each dtype.
+macro_rules! by_width {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype.bytes() {
+            1 => {
+                type $t = u8;
+                $body
+            }
+            2 => {
+                type $t = u16;
+                $body
+            }
+            4 => {
+                type $t = u32;
+                $body
+            }
+            8 => {
+                type $t = u64;
+                $body
+            }
+            _ => {
+                type $t = num_complex::Complex<f64>;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_width;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,34 +1,24 @@
-//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops or
-//! graphs.
+//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops, programs
+//! or graphs.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`memory`] | buffers, the block allocator, copies: permuted, indexed, non-temporal |
+//! | [`threads`] | how many there may be, and the pool of them |
+//! | [`math`] | elementary and special functions, of slices, of numbers, of complex numbers |
+//! | [`reductions`] | folds |
+//! | [`products`] | products of matrices and vectors |
+//! | [`random`] | ciphers that make random bits |
+//!
+//! [`cast`], [`wide`] and [`tile`] serve all of them: bytes as elements, loops for the vectors that the
+//! processor has, and elementwise kernels on values of any layout.
 
-pub mod across;
-pub mod blocks;
-pub mod by_block;
-mod by_vector;
 pub mod cast;
-pub mod complex;
-pub mod cross;
-pub mod dot;
-pub mod fold;
-pub mod frame;
-#[cfg(target_arch = "x86_64")]
-pub mod gemm;
-mod inner;
 pub mod math;
-pub mod matvec;
 pub mod memory;
-pub mod native;
-pub mod pairs;
-mod past;
-pub mod permute;
-pub mod pool;
+pub mod products;
 pub mod random;
-pub mod reduce;
-pub mod scalar;
-pub mod special;
-mod squares;
-mod steps;
+pub mod reductions;
 pub mod threads;
 pub mod tile;
 pub mod wide;
-pub mod window;

@@ -3,11 +3,8 @@
 //! element belongs to is as XLA has it on CPU, and is counted in row-major order; elements are made in the
 //! order of memory, so that nothing is transposed.
 
-use super::frame::{Extent, Kernel, Window};
 use super::math::Level;
-use super::pool;
-use crate::dtype::Element;
-use std::mem::size_of;
+use super::threads::pool;
 use std::ops::Range;
 
 /// A cipher.
@@ -424,16 +421,6 @@ impl Draw {
         pool::for_each_chunk(out, PIECE, work, |i, piece| {
             self.range(state, i * PIECE..i * PIECE + piece.len(), piece);
         });
-    }
-}
-
-impl Kernel {
-    /// The tile of a draw, from a state of which key and counter are in these places.
-    pub fn random<T: Bits + Element>(draw: Draw, place: [usize; 2]) -> Kernel {
-        let run = Box::new(move |w: &Window| {
-            draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>())
-        });
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 }
 

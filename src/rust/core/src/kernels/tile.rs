@@ -4,8 +4,9 @@
 //! column-major order; a tile of a dense value is a window on it, a tile of any other is gathered into a
 //! scratch buffer that stays in the first-level cache.
 
-use super::window::by_width;
-use super::{cast, permute, pool};
+use super::cast::{self, by_width};
+use super::memory::permute;
+use super::threads::pool;
 use crate::dtype::Element;
 use crate::shape::Shape;
 use crate::stop;

@@ -10,10 +10,12 @@ use crate::dtype::{
     ORDERED,
 };
 use crate::error::{Error, Result};
-use crate::kernels::frame::Kernel;
+use crate::exec::vm::native;
+use crate::exec::vm::Kernel;
 use crate::kernels::math::{self, Computed};
+use crate::kernels::math::{complex, scalar, special};
+use crate::kernels::tile;
 use crate::kernels::wide::wide;
-use crate::kernels::{complex, native, scalar, special, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;

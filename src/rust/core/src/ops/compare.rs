@@ -4,9 +4,10 @@
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
-use crate::kernels::frame::Kernel;
+use crate::exec::vm::native;
+use crate::exec::vm::Kernel;
+use crate::kernels::tile;
 use crate::kernels::wide::wide;
-use crate::kernels::{native, tile};
 use crate::tensor::{Aval, View, ViewMut};
 
 macro_rules! compare_ops {

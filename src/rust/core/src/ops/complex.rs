@@ -7,7 +7,7 @@ use super::spell::{self, Spelling, Spelling1};
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
-use crate::kernels::frame::Kernel;
+use crate::exec::vm::Kernel;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};

@@ -6,7 +6,7 @@ use super::derive::Var;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::frame::Kernel;
+use crate::exec::vm::Kernel;
 use crate::kernels::memory::AlignedBytes;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;

@@ -15,7 +15,7 @@ use super::{
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::kernels::fold::Fold;
+use crate::kernels::reductions::fold::Fold;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 use num_complex::Complex;

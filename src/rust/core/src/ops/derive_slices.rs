@@ -11,7 +11,7 @@ use super::slice::{DynamicSlice, DynamicUpdateSlice, Pad, Reverse, StaticSlice};
 use super::{Iota, Op, Update};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernels::fold::Fold;
+use crate::kernels::reductions::fold::Fold;
 use crate::shape::Axis;
 
 impl<'m, 'b> Var<'m, 'b> {

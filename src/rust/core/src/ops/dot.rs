@@ -6,13 +6,13 @@ use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::kernels::by_block::{Blocks, Lines};
-use crate::kernels::dot::{is_long, Batch, Matrix, STEP};
-use crate::kernels::frame::Kernel;
-use crate::kernels::matvec::{add_parts, COST};
+use crate::exec::vm::{is_wide, Kernel, Lines};
 use crate::kernels::memory::zeroed;
-use crate::kernels::pool::WORTH_SHARING;
-use crate::kernels::{cast, dot, tile};
+use crate::kernels::products::dot;
+use crate::kernels::products::dot::{is_long, Batch, Matrix, STEP};
+use crate::kernels::products::matvec::{add_parts, COST};
+use crate::kernels::threads::pool::WORTH_SHARING;
+use crate::kernels::{cast, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -225,11 +225,8 @@ impl DotGeneral {
         let ([m, k, n], strides) = self.of_matrices(dtype, operands)?;
         let lines = [0, 1].map(|i| (operands[i].1.offset, strides[i]));
         let product = ByBlocks { dtype, rows: m, k, columns: n, lines };
-        (m > 1
-            && n > 1
-            && !is_long([m, k, n])
-            && (product.picoseconds() < WORTH_SHARING || Blocks::is_wide(n)))
-        .then_some(product)
+        (m > 1 && n > 1 && !is_long([m, k, n]) && (product.picoseconds() < WORTH_SHARING || is_wide(n)))
+            .then_some(product)
     }
 }
 

@@ -35,8 +35,8 @@ pub mod update;
 
 use crate::dtype::{Class, DType};
 use crate::error::{Error, Result};
+use crate::exec::vm::native;
 use crate::graph::{self, Operation};
-use crate::kernels::native;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 

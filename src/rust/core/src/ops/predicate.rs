@@ -4,7 +4,7 @@ use super::spell::{self, Spelling, Spelling1};
 use super::Row;
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
-use crate::kernels::frame::Kernel;
+use crate::exec::vm::Kernel;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};

@@ -11,7 +11,7 @@ use super::layout::Order;
 use super::{Binary, Compare, Op, Part, Predicate, Reduction, Ternary, Unary};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernels::fold::Fold;
+use crate::kernels::reductions::fold::Fold;
 use crate::tensor::Aval;
 
 /// How rows of elementwise ops say it; `F` is a formula of their operands.
@@ -339,7 +339,7 @@ fn zero_signed<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     negative(x).select(x.of(-0.0), x.of(0.0))
 }
 
-/// As `kernels::scalar::modulo`, and of integers.
+/// As `kernels::math::scalar::modulo`, and of integers.
 pub(super) fn modulo<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let rest = x.binary(Binary::remainder, y);
     let zero = x.of(0.0);
@@ -355,7 +355,7 @@ fn same_sign<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     signs_differ(x, y).unary(Unary::not)
 }
 
-/// As `kernels::scalar::floor_quotient`, and of integers.
+/// As `kernels::math::scalar::floor_quotient`, and of integers.
 pub(super) fn floor_quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let (zero, one) = (x.of(0.0), x.of(1.0));
     let rest = x.binary(Binary::remainder, y);

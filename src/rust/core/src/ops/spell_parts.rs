@@ -8,7 +8,7 @@ use super::derive_slices::starts;
 use super::spell::{wide_indices, widened};
 use super::{Binary, BitcastConvert, Convert, Iota, Op, Reduction, Reshape, Scatter, Unary, Windows};
 use crate::dtype::{DType, Kind};
-use crate::kernels::fold::Fold;
+use crate::kernels::reductions::fold::Fold;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 

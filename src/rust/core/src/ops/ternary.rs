@@ -6,11 +6,11 @@ use super::derive::Var;
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
-use crate::kernels::frame::Kernel;
-use crate::kernels::native;
+use crate::exec::vm::native;
+use crate::exec::vm::Kernel;
+use crate::kernels::cast::by_width;
 use crate::kernels::tile::{self, tiles, TILE};
 use crate::kernels::wide::wide;
-use crate::kernels::window::by_width;
 use crate::tensor::{Aval, View, ViewMut};
 use num_complex::Complex;
 

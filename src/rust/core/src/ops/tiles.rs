@@ -3,10 +3,10 @@
 
 use super::{Binary, Op, Unary};
 use crate::dtype::DType;
-use crate::kernels::frame::Kernel;
-use crate::kernels::native;
+use crate::exec::vm::native;
+use crate::exec::vm::Kernel;
+use crate::kernels::cast::by_width;
 use crate::kernels::random::ELEMENT;
-use crate::kernels::window::by_width;
 
 impl Op {
     /// Whether each element of the result is made of those of the operands that are in its place.

@@ -4,17 +4,17 @@
 //! casts and moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are
 //! made once (by the builder).
 
-mod choices;
+mod if_conversion;
 mod regions;
 
-pub use choices::choices;
+pub use if_conversion::if_conversion;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Operation, Value};
 use crate::growth::table;
-use crate::kernels::fold::Fold;
 use crate::kernels::memory::AlignedBytes;
+use crate::kernels::reductions::fold::Fold;
 use crate::ops::{Binary, Builder, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};

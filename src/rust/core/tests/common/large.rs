@@ -3,7 +3,7 @@
 use super::Rng;
 use anvil_core::dtype::DType;
 use anvil_core::graph::{Def, Value};
-use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{
     Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Region, Scan, Transpose, Unary,
 };

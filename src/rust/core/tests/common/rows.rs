@@ -3,8 +3,8 @@
 
 use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
-use anvil_core::kernels::fold::Fold;
 use anvil_core::kernels::random::Algorithm;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::layout::Order;
 use anvil_core::ops::*;
 use anvil_core::shape::{Axis, Shape};

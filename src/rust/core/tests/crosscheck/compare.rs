@@ -5,7 +5,7 @@ use crate::common::aligned;
 use crate::known::{is_known, Pair};
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::reference;
-use anvil_core::kernels::fold::Fold;
+use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{Binary, Builder, Op, Part, Reduction, Scatter, Unary, Update};
 use anvil_core::tensor::Aval;
 

@@ -2,7 +2,7 @@
 
 use super::compile::{Draft, Home, Item, Make, Virtual};
 use crate::dtype::DType;
-use crate::kernels::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
+use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
 
 /// Steps of a chain, at most: more would only make its code long.
 const MAX_STEPS: usize = 128;

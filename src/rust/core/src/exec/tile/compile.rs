@@ -5,15 +5,13 @@ use crate::dtype::{dispatch, DType};
 use crate::exec::group::{by_blocks, by_vector, dtypes, role, Group, Role};
 use crate::exec::plan::Place;
 use crate::exec::views::Views;
+use crate::exec::vm::native;
+use crate::exec::vm::superinstruction::Step;
+use crate::exec::vm::{self, Across, Blocks, Code, Folding, Instruction, Kernel, Slot, Work};
 use crate::graph::{Def, Value};
-use crate::kernels::across::{self, Across, Folding};
-use crate::kernels::by_block::Blocks;
-use crate::kernels::fold::{Accumulators, PARTIAL};
-use crate::kernels::frame::{Code, Instruction, Kernel, Slot, Work};
-use crate::kernels::native;
-use crate::kernels::pairs::Step;
+use crate::kernels::cast::by_width;
+use crate::kernels::reductions::fold::{Accumulators, PARTIAL};
 use crate::kernels::tile::TILE;
-use crate::kernels::window::by_width;
 use crate::ops::{ByVector, Graph, Op};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal};
@@ -173,7 +171,7 @@ pub fn compile(
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
     // Segments that are longer than a tile leave partial results.
-    let parts = group.across.map_or(cut(group, 0).parts(), |rows| across::parts(group.len, rows));
+    let parts = group.across.map_or(cut(group, 0).parts(), |rows| vm::parts(group.len, rows));
     for &number in nodes {
         let node = &graph.nodes()[number];
         let result = node.results[0];

@@ -14,9 +14,9 @@ pub use compile::{compile, Compiled, Kept, Stored};
 use super::group::Group;
 use super::plan::Step;
 use crate::dtype::DType;
-use crate::kernels::frame::{Bound, Code, Cut, CONSTANT};
+use crate::exec::vm::{Bound, Code, Cut, CONSTANT};
 use crate::kernels::memory::{Memory, Span};
-use crate::kernels::pool::WORTH_SHARING;
+use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::{ByVector, Reduction};
 

@@ -3,7 +3,7 @@
 
 use super::compile::{Draft, Home, Make, Virtual};
 use crate::dtype::DType;
-use crate::kernels::pairs::{self, Next, Step};
+use crate::exec::vm::superinstruction::{self, Next, Step};
 use crate::ops::{Binary, Op};
 
 /// An op as a step that may be one of a pair.
@@ -15,7 +15,7 @@ pub fn step(op: &Op, from: &[DType]) -> Option<(Step, DType)> {
         Binary::mul => Step::Mul,
         _ => return None,
     };
-    Some((step, from[0])).filter(|(_, dtype)| pairs::is_paired(*dtype))
+    Some((step, from[0])).filter(|(_, dtype)| superinstruction::is_paired(*dtype))
 }
 
 /// Joins pairs among the instructions, in their order.
@@ -35,7 +35,7 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Vec<Draft> {
                 Next::Square => None,
             };
             let operands = first.operands.iter().copied().chain(other).collect();
-            let make = move || pairs::kernel(dtype, step, next).expect("steps have kernels");
+            let make = move || superinstruction::kernel(dtype, step, next).expect("steps have kernels");
             draft = Draft { make: Make::Kernel(Box::new(make)), operands, step: None, ..draft };
         }
         made[draft.result] = out.len();

@@ -21,6 +21,7 @@ mod avx2;
 mod avx512;
 #[rustfmt::skip] // generated
 mod coefficients;
+pub mod complex;
 mod error;
 mod exp;
 mod gamma;
@@ -31,6 +32,8 @@ mod log;
 mod neon;
 mod portable;
 mod root;
+pub mod scalar;
+pub mod special;
 mod trigonometry;
 
 use crate::dtype::{Element, Float};

@@ -1,4 +1,6 @@
-//! How many threads there may be.
+//! How many threads there may be, and the pool of them.
+
+pub mod pool;
 
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

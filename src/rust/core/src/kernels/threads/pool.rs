@@ -14,7 +14,7 @@
 //! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which
 //! makes some of its own and never touches the locks of the parent's.
 
-use super::threads::threads;
+use super::threads;
 use crate::stop;
 use rayon::ThreadPoolBuilder;
 use std::any::Any;

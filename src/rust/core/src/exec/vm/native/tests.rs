@@ -3,8 +3,8 @@
 use super::*;
 use crate::dtype::{dispatch, Bool, Element};
 use crate::kernels::cast;
+use crate::kernels::math::scalar;
 use crate::kernels::memory::AlignedBytes;
-use crate::kernels::scalar;
 
 /// An element as its bits.
 type Bits = u64;

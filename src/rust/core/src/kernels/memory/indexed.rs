@@ -4,37 +4,16 @@
 //! its dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as
 //! one.
 
-use super::frame::{Extent, Kernel, Window};
-use super::memory::zeroed;
-use super::threads::threads;
-use super::tile::TILE;
-use super::{cast, pool, tile};
+use super::zeroed;
 use crate::dtype::Element;
+use crate::kernels::threads::{pool, threads};
+use crate::kernels::tile::TILE;
+use crate::kernels::{cast, tile};
 use crate::tensor::{View, ViewMut};
-use std::mem::size_of;
 use std::ops::Range;
 
 /// In a table: a window that is left out.
 pub const OUTSIDE: isize = isize::MIN;
-
-impl Kernel {
-    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a
-    /// tile of indices.
-    pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
-        /// Places that are found at a time.
-        const SOME: usize = 256;
-        let run = Box::new(move |w: &Window| {
-            let x = w.whole::<T>(0);
-            for (out, indices) in w.write::<T>().chunks_mut(SOME).zip(w.read::<I>(1).chunks(SOME)) {
-                let places = &mut [0; SOME][..out.len()];
-                find(places, indices);
-                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
-            }
-        });
-        let tile = Extent::Tile(size_of::<I>());
-        Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
-    }
-}
 
 /// How the other side moves with a dimension of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -314,36 +293,6 @@ fn update<T: Element>(
         });
     }
 }
-
-/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements
-/// need not be made for each dtype.
-macro_rules! by_width {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype.bytes() {
-            1 => {
-                type $t = u8;
-                $body
-            }
-            2 => {
-                type $t = u16;
-                $body
-            }
-            4 => {
-                type $t = u32;
-                $body
-            }
-            8 => {
-                type $t = u64;
-                $body
-            }
-            _ => {
-                type $t = num_complex::Complex<f64>;
-                $body
-            }
-        }
-    };
-}
-pub(crate) use by_width;
 
 #[cfg(test)]
 mod tests {

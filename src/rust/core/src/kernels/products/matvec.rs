@@ -6,12 +6,12 @@
 //! strides, not on threads.
 
 use super::dot::Matrix;
-use super::inner::{products, vector};
-use super::memory::zeroed;
-use super::pool;
-use super::tile::{gather_run, TILE};
-use super::wide::{wide_loop, Loop};
+use super::inner_products::{products, vector};
 use crate::dtype::{Element, Float};
+use crate::kernels::memory::zeroed;
+use crate::kernels::threads::pool;
+use crate::kernels::tile::{gather_run, TILE};
+use crate::kernels::wide::{wide_loop, Loop};
 
 /// Products below which a sum has one part.
 const SHORT: usize = 64;

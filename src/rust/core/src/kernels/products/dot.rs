@@ -2,21 +2,22 @@
 //!
 //! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix
 //! and a vector have a kernel of their own ([`super::matvec`]); where sums are long and results few, these
-//! are shared out by parts of the sums, added in double precision ([`super::cross`] for few enough); all
+//! are shared out by parts of the sums, added in double precision ([`super::crossprod`] for few enough); all
 //! others are cut into blocks of the result, which change no sum.
 //!
 //! Blocks of floats are made by [`super::gemm`] where the processor has FMA, else by `matrixmultiply`, which
 //! ndarray brings. Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit
 //! where `matrixmultiply` finds FMA; on a processor without, products are rounded before they are added.
 
-use super::cross::{cross, MOST};
+use super::crossprod::{crossprod, MOST};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
 use super::matvec::matvec;
-use super::memory::zeroed;
-use super::wide::wide;
-use super::{cast, pool};
 use crate::dtype::{Bool, Element, Int};
+use crate::kernels::cast;
+use crate::kernels::memory::zeroed;
+use crate::kernels::threads::pool;
+use crate::kernels::wide::wide;
 use crate::stop;
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
@@ -53,7 +54,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 
     /// The part of it from a row and a column on.
-    pub(super) fn from(&self, row: usize, column: usize) -> Self {
+    pub fn from(&self, row: usize, column: usize) -> Self {
         Matrix { first: self.at(row, column), ..*self }
     }
 
@@ -109,7 +110,7 @@ unsafe impl<T: Sync> Sync for Block<'_, T> {}
 
 impl<T> Block<'_, T> {
     /// The matrix of these sizes in `data`; its elements have different places.
-    pub(super) fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
+    pub fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
         let last = (0..2).map(|i| (sizes[i] - 1) * strides[i]).sum::<usize>();
         assert!(last < data.len(), "a matrix outside of its data");
         Block { pointer: data.as_mut_ptr(), sizes, strides, borrow: PhantomData }
@@ -223,7 +224,7 @@ macro_rules! dot_float {
                 if sizes[0].max(sizes[2]) > MOST {
                     return in_parts::<$type, f64>(lhs, rhs, sizes, out);
                 }
-                cross::<$type, { $line / 2 }>(lhs, rhs, sizes, out);
+                crossprod::<$type, { $line / 2 }>(lhs, rhs, sizes, out);
                 true
             }
         }

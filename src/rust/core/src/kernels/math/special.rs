@@ -5,7 +5,7 @@
 //! rounded to a double); the tests hold it, and what the vectorised functions of [`math`] promise, to values
 //! from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
 
-use super::math::{self, DIGAMMA, LGAMMA};
+use super::{single, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
 
 /// Derivative of order `n` of `digamma(x)`; `n` is a whole number, not negative, and 0 gives `digamma(x)`
@@ -29,7 +29,7 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
         return f64::NAN;
     }
     if n == 0.0 {
-        return math::single(&DIGAMMA, x);
+        return single(&DIGAMMA, x);
     }
     let sign = if odd { 1.0 } else { -1.0 };
     if x == f64::INFINITY {
@@ -160,7 +160,7 @@ const LARGEST_FACTORIAL: f64 = 170.0;
 fn factorial(n: f64) -> Scaled {
     static TABLE: OnceLock<[f64; 171]> = OnceLock::new();
     if n > LARGEST_FACTORIAL {
-        return Scaled::exp2(math::single(&LGAMMA, n + 1.0) * std::f64::consts::LOG2_E);
+        return Scaled::exp2(single(&LGAMMA, n + 1.0) * std::f64::consts::LOG2_E);
     }
     let table = TABLE.get_or_init(|| {
         let mut table = [1.0; 171];
@@ -241,23 +241,23 @@ mod tests {
     }
 
     fn logistic(x: f64) -> f64 {
-        math::single(&LOGISTIC, x)
+        single(&LOGISTIC, x)
     }
 
     fn erf(x: f64) -> f64 {
-        math::single(&ERF, x)
+        single(&ERF, x)
     }
 
     fn erf_inv(x: f64) -> f64 {
-        math::single(&ERF_INV, x)
+        single(&ERF_INV, x)
     }
 
     fn lgamma(x: f64) -> f64 {
-        math::single(&LGAMMA, x)
+        single(&LGAMMA, x)
     }
 
     fn digamma(x: f64) -> f64 {
-        math::single(&DIGAMMA, x)
+        single(&DIGAMMA, x)
     }
 
     const RELATIVE: fn(&[f64]) -> f64 = |_| 0.0;
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn error_functions_against_mpmath() {
         check("erf", 1.0, |x| erf(x[0]), RELATIVE);
-        check("erfc", 4.0, |x| math::single(&ERFC, x[0]), RELATIVE);
+        check("erfc", 4.0, |x| single(&ERFC, x[0]), RELATIVE);
         check("erf_inv", 3.0, |x| erf_inv(x[0]), RELATIVE);
         check("logistic", 2.0, |x| logistic(x[0]), RELATIVE);
     }

@@ -15,9 +15,9 @@
 //! samples.
 
 use super::fold::{halve, Compensated, Each, Made, Partial, Rows, LANES};
-use super::tile::TILE;
-use super::wide::{wide, wide_loop, Loop};
 use crate::dtype::{Element, Real};
+use crate::kernels::tile::TILE;
+use crate::kernels::wide::{wide, wide_loop, Loop};
 use num_complex::Complex;
 
 /// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in

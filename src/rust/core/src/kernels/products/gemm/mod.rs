@@ -13,7 +13,7 @@
 mod pack;
 mod tile;
 
-use super::math::Level;
+use crate::kernels::math::Level;
 use crate::stop;
 use std::cell::Cell;
 use std::mem::{size_of, MaybeUninit};

@@ -1,6 +1,6 @@
-//! Branches that take no longer than choosing one does become selections between the results of both: these
-//! are part of the group of what is around them. For the engine alone: elsewhere a program keeps its
-//! branches.
+//! If-conversion: branches that take no longer than choosing one does become selections between the results
+//! of both, which are part of the group of what is around them. For the engine alone: elsewhere a program
+//! keeps its branches.
 
 use super::flagged;
 use crate::dtype::DType;
@@ -12,7 +12,7 @@ use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 ///
 /// # Errors
 /// Those of [`Builder::node`], which would be a bug.
-pub fn choices(graph: &Graph) -> Result<Option<Graph>> {
+pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
     let is_short =
         |op: &Op| matches!(op, Op::If(If { branches }) if branches.iter().all(|branch| is_short(branch)));
     if !graph.nodes().iter().any(|node| is_short(&node.op)) {

@@ -4,9 +4,9 @@
 //!
 //! The same operations in the same order as one by one: nothing is contracted, the bits are the same.
 
-use super::frame::Kernel;
-use super::wide::wide;
+use super::kernel::Kernel;
 use crate::dtype::{DType, Element};
+use crate::kernels::wide::wide;
 
 /// A step of arithmetic on two operands; integers wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,11 @@
-//! Products of a matrix and a vector as instructions of tile programs ([`super::matvec`]): the matrix is in
+//! Products of a matrix and a vector as instructions of tile programs ([`matvec`](crate::kernels::products::matvec)): the matrix is in
 //! memory, and of the vector or of the result there is a tile.
 
-use super::dot::Matrix;
-use super::frame::{Extent, Kernel, Window};
-use super::matvec::{add_parts, part};
-use super::tile::TILE;
+use super::kernel::{Extent, Kernel, Window};
 use crate::dtype::Float;
+use crate::kernels::products::dot::Matrix;
+use crate::kernels::products::matvec::{add_parts, part};
+use crate::kernels::tile::TILE;
 use std::mem::size_of;
 
 impl Kernel {

@@ -6,11 +6,11 @@
 //! column after column, so that memory is read along its lines, once. Tiles are shared between threads,
 //! whichever result they belong to.
 
-use super::fold::{Fold, Made, Reduce, Rows, PARTIAL};
-use super::memory::zeroed;
-use super::threads::threads;
-use super::tile::{runs, tile, TILE};
-use super::{cast, pool};
+use super::fold::{Fold, Made, Partial, Reduce, Rows, PARTIAL};
+use crate::kernels::cast;
+use crate::kernels::memory::zeroed;
+use crate::kernels::threads::{pool, threads};
+use crate::kernels::tile::{runs, tile, TILE};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Layout, View, ViewMut};
@@ -140,6 +140,20 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
         stop::work(count);
         let own = partials[i * from..].iter().step_by(step).take(count);
         *out = T::finish(fold, n, &mut |add| own.clone().copied().for_each(add));
+    }
+}
+
+/// Folds the [`Partial`]s of the tiles of each result, which has `len` elements.
+pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
+    for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(cast::slice_mut::<T>(out)) {
+        *out = T::finish(fold, len, &mut |add| {
+            for (i, partial) in partials.chunks(PARTIAL).enumerate() {
+                if i % stop::EVERY == 0 {
+                    stop::work(stop::EVERY);
+                }
+                add(Partial::try_from(partial).expect("a whole number of partials"));
+            }
+        });
     }
 }
 

@@ -1,5 +1,10 @@
-//! The memory of one run: buffers by number, lent out a step at a time. One of the two places that turn
-//! pointers into slices (the other is [`super::cast`]); callers never see a pointer.
+//! Memory: buffers of one run, by number, lent out a step at a time; callers never see a pointer. Beside it
+//! the block allocator, and kernels that only move elements.
+
+pub mod block_allocator;
+pub mod indexed;
+pub(crate) mod nontemporal;
+pub mod permute;
 
 use crate::growth::reserve;
 use crate::stop;
@@ -105,7 +110,7 @@ impl<'a> Memory<'a> {
 
     /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them
     /// holds this memory exclusively meanwhile ([`address`](Memory::address)).
-    pub(super) fn resolve<'s>(
+    pub fn resolve<'s>(
         &self,
         reads: impl ExactSizeIterator<Item = &'s Span>,
         writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
@@ -159,7 +164,7 @@ impl<'a> Memory<'a> {
 
     /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were
     /// added.
-    pub(super) fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         self.buffers.as_ptr() as usize
     }
 
@@ -245,24 +250,24 @@ pub struct Streams<'s> {
     borrow: PhantomData<&'s mut [u8]>,
 }
 
-// SAFETY: the pointers are to memory that is borrowed for 's. Whoever makes slices of them ([`super::frame`])
+// SAFETY: the pointers are to memory that is borrowed for 's. Whoever makes slices of them (the tile VM)
 // sees to it that threads write different elements, and read none that another writes.
 unsafe impl Sync for Streams<'_> {}
 
 impl Streams<'_> {
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.streams.len()
     }
 
     /// The stream with that number.
-    pub(super) fn get(&self, number: usize) -> &Stream {
+    pub fn get(&self, number: usize) -> &Stream {
         &self.streams[number]
     }
 }
 
 /// One value in memory.
-pub(super) struct Stream {
+pub struct Stream {
     pointer: *mut u8,
     len: usize,
     writable: bool,
@@ -271,22 +276,22 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Where it starts.
-    pub(super) fn pointer(&self) -> *mut u8 {
+    pub fn pointer(&self) -> *mut u8 {
         self.pointer
     }
 
     /// Its bytes.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether it may be written.
-    pub(super) fn is_writable(&self) -> bool {
+    pub fn is_writable(&self) -> bool {
         self.writable
     }
 
     /// Whether nothing writes where it is.
-    pub(super) fn is_alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         self.alone
     }
 }
@@ -375,7 +380,7 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     reserve(&mut out, n);
     let bytes = n * std::mem::size_of::<T>();
     if bytes >= OWN_PAGES {
-        super::blocks::advise(out.as_mut_ptr().cast(), bytes);
+        block_allocator::advise(out.as_mut_ptr().cast(), bytes);
     }
     while out.len() < n {
         // In parts between which it may be stopped: these pages are touched for the first time.

@@ -1,9 +1,9 @@
-//! Writing past the caches, for results that nobody will soon read where they are: memory is not read first,
-//! and what is in the caches stays.
+//! Non-temporal stores, for results that nobody will soon read: they go past the caches, memory is not read
+//! first, and what is in the caches stays.
 
 /// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn stream(from: &[u8], to: &mut [u8]) {
+pub(crate) fn stream(from: &[u8], to: &mut [u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     const UNIT: usize = size_of::<__m128i>();
     let (first, from_first) = to.split_at_mut(to.as_ptr().align_offset(UNIT).min(to.len()));
@@ -19,19 +19,19 @@ pub(super) fn stream(from: &[u8], to: &mut [u8]) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn stream(from: &[u8], to: &mut [u8]) {
+pub(crate) fn stream(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
 }
 
 /// Ends what [`stream`] wrote: it is there before anything that is written later.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn streamed() {
+pub(crate) fn streamed() {
     // SAFETY: every processor of the kind has it.
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn streamed() {}
+pub(crate) fn streamed() {}
 
 #[cfg(test)]
 mod tests {

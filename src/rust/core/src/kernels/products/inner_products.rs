@@ -1,7 +1,7 @@
 //! Sums of products of lines, in parts that fill vectors.
 
-use super::wide::{wide_loop, Loop};
 use crate::dtype::Float;
+use crate::kernels::wide::{wide_loop, Loop};
 
 /// The sums of the products of each line of `x` with each of `y`, all of one length. A sum is made of `L`
 /// parts: element `i` belongs to part `i % L`, and the later half of the parts is added to the earlier until

@@ -6,12 +6,13 @@
 //! until one is left. So a result depends on the values and their order only: not on how they lie in memory,
 //! not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
-use super::scalar::{maximum, minimum};
-use super::squares;
-use super::steps::{free_loops, halves, loops, Loops, Step};
-use super::tile::gather_run;
-use super::{cast, complex};
+use super::deviations;
+use super::loops::{free_loops, halves, loops, Loops, Step};
 use crate::dtype::{Bool, Cpx, Element, Float, Int, Real};
+use crate::kernels::cast;
+use crate::kernels::math::complex;
+use crate::kernels::math::scalar::{maximum, minimum};
+use crate::kernels::tile::gather_run;
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
@@ -517,15 +518,15 @@ macro_rules! reduce {
             fn finish(fold: Fold, len: usize, partials: Each<Partial>) -> $type {
                 match fold {
                     Fold::Sum => sum_of_floats(partials),
-                    Fold::Squares => squares::finish(len, partials),
+                    Fold::Squares => deviations::finish(len, partials),
                     _ => Self::steps(fold, Last(partials)),
                 }
             }
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
-                if fold == Fold::Squares { O::made(squares::tile(x)) } else { Self::steps(fold, One(x, PhantomData)) }
+                if fold == Fold::Squares { O::made(deviations::tile(x)) } else { Self::steps(fold, One(x, PhantomData)) }
             }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
-                if fold == Fold::Squares { squares::tiles(x, rows, out) } else { Self::steps(fold, Many { x, rows, out }) }
+                if fold == Fold::Squares { deviations::tiles(x, rows, out) } else { Self::steps(fold, Many { x, rows, out }) }
             }
         }
     )+};

@@ -5,9 +5,9 @@
 //! leaves it along those of the result, in whole lines. The sizes of matrices are often powers of two, for
 //! which the lines of a block would fall on the same places of the cache if they stayed there.
 
-use super::pool;
-use super::wide::wide;
 use crate::dtype::Element;
+use crate::kernels::threads::pool;
+use crate::kernels::wide::wide;
 use crate::stop;
 use crate::tensor::View;
 use std::mem::size_of;

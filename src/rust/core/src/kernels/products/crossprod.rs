@@ -9,10 +9,10 @@
 //! that it has in the other.
 
 use super::dot::{Matrix, STEP};
-use super::inner::products;
-use super::pool;
-use super::tile::gather_run;
+use super::inner_products::products;
 use crate::dtype::Float;
+use crate::kernels::threads::pool;
+use crate::kernels::tile::gather_run;
 use std::ops::Range;
 
 /// Products in a block.
@@ -26,7 +26,12 @@ pub const MOST: usize = 32;
 
 /// `out = lhs * rhs`, column-major, for `lhs [m, k]`, `rhs [k, n]`, none of these 0; `L` elements are a
 /// vector.
-pub fn cross<F: Float, const L: usize>(lhs: Matrix<F>, rhs: Matrix<F>, [m, k, n]: [usize; 3], out: &mut [F]) {
+pub fn crossprod<F: Float, const L: usize>(
+    lhs: Matrix<F>,
+    rhs: Matrix<F>,
+    [m, k, n]: [usize; 3],
+    out: &mut [F],
+) {
     // Columns of both.
     let (x, y) = (lhs.transposed(), rhs);
     let symmetric = m == n && x.first == y.first && x.strides == y.strides && std::ptr::eq(x.data, y.data);
@@ -118,7 +123,7 @@ mod tests {
             (0..m * k).for_each(|i| turned[i / k + i % k * m] = x[i]);
             let run = |lhs: Matrix<f32>| {
                 let mut out = vec![f32::NAN; m * m];
-                cross::<f32, 8>(lhs, Matrix::dense(&x, k), [m, k, m], &mut out);
+                crossprod::<f32, 8>(lhs, Matrix::dense(&x, k), [m, k, m], &mut out);
                 out
             };
             let itself = run(Matrix::dense(&x, k).transposed());

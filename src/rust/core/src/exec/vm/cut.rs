@@ -1,0 +1,99 @@
+//! How the elements of a program are cut into tiles.
+
+use std::ops::Range;
+
+/// How the elements of a program are cut into tiles. No tile holds parts of two segments, unless it holds all
+/// of both: a reduction folds segments, and its tiles are those that it has when it stands alone.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// Number of elements.
+    pub len: usize,
+    /// Elements of a segment.
+    pub segment: usize,
+    /// Elements of a tile, at most.
+    pub tile: usize,
+}
+
+impl Cut {
+    /// Tiles of a segment; 1 if a tile holds whole ones.
+    pub fn parts(&self) -> usize {
+        self.segment.div_ceil(self.tile)
+    }
+
+    /// Segments of a tile, at least 1.
+    pub(super) fn segments(&self) -> usize {
+        (self.tile / self.segment).max(1)
+    }
+
+    /// Number of tiles.
+    pub fn tiles(&self) -> usize {
+        let segments = self.len / self.segment;
+        if self.parts() > 1 {
+            segments * self.parts()
+        } else {
+            segments.div_ceil(self.segments())
+        }
+    }
+
+    /// Elements that a constant fills.
+    pub fn constant(&self) -> usize {
+        self.longest().min(CONSTANT)
+    }
+
+    /// Segments of the longest tile; one if a segment is many tiles.
+    pub(super) fn folded(&self) -> usize {
+        (self.longest() / self.segment).max(1)
+    }
+
+    /// Elements of the longest tile.
+    pub fn longest(&self) -> usize {
+        if self.parts() > 1 {
+            self.tile
+        } else {
+            (self.segments() * self.segment).min(self.len)
+        }
+    }
+
+    /// The elements of a tile.
+    pub(super) fn range(&self, tile: usize) -> Range<usize> {
+        if self.parts() > 1 {
+            let (segment, part) = (tile / self.parts(), tile % self.parts());
+            let start = segment * self.segment + part * self.tile;
+            return start..(start + self.tile).min((segment + 1) * self.segment);
+        }
+        let step = self.segments() * self.segment;
+        tile * step..((tile + 1) * step).min(self.len)
+    }
+}
+
+/// Elements of a register that holds one value for ever: a kernel that reads one takes its tile in parts of
+/// this length, so that constants leave the cache to others.
+pub const CONSTANT: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_all_elements_once_and_keep_to_segments() {
+        for (len, segment) in
+            [(10, 10), (10, 5), (12, 3), (1, 1), (100, 20), (21, 7), (16, 4), (64, 64), (45, 9)]
+        {
+            let cut = Cut { len, segment, tile: 8 };
+            let mut next = 0;
+            for tile in 0..cut.tiles() {
+                let range = cut.range(tile);
+                assert!(
+                    range.start == next && range.len() <= cut.longest() && !range.is_empty(),
+                    "{cut:?} {tile}"
+                );
+                let whole = range.start % segment == 0 && range.end % segment == 0;
+                assert!(whole || (range.start / segment == (range.end - 1) / segment && cut.parts() > 1));
+                // As the reduction by itself has it.
+                assert!(cut.parts() == 1 || range.start % segment % 8 == 0);
+                next = range.end;
+            }
+            assert_eq!(next, len);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Kernels as instructions have them: a function on slices, with what it reads and writes for a tile.
+//!
+//! This is one of the files that turn pointers into slices: windows of values are lent to kernels, a tile at a
+//! time.
+
+use super::cut::Cut;
+use crate::dtype::Element;
+use crate::kernels::cast;
+use crate::kernels::memory::nontemporal::stream;
+use crate::kernels::random::{Bits, Draw};
+use crate::kernels::reductions::fold::{Fold, Partial, Reduce, Rows, PARTIAL};
+use crate::kernels::tile::{gather, TILE};
+use crate::shape::Shape;
+use crate::tensor::{Layout, Literal};
+use std::fmt;
+use std::mem::size_of;
+use std::ops::Range;
+
+/// Where an operand or a result of an instruction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// Among the constants, from this byte on: one value, [`Cut::constant`] times.
+    Constant(usize),
+    /// Among the registers, from this byte on.
+    Register(usize),
+    /// In the stream with that number.
+    Stream(usize),
+}
+
+/// Segments below which each is folded by itself, however short.
+const FEW: usize = 4;
+
+/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
+/// begin is more than to gather the elements of all.
+const ALONE: usize = 24;
+
+/// What an instruction touches of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// Nothing: the kernel has fewer operands.
+    Unused,
+    /// The elements of the tile, of so many bytes each.
+    Tile(usize),
+    /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a
+    /// [`Partial`] for each tile.
+    Fold(usize),
+    /// So many bytes for each part of a segment.
+    Part(usize),
+    /// All of a stream that no instruction writes.
+    Whole,
+    /// So many bytes of a stream.
+    Bytes(usize),
+    /// All copies of a constant, of so many bytes each.
+    Constant(usize),
+}
+
+pub(super) type Run = dyn Fn(&Window) + Send + Sync;
+
+/// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the
+/// three.
+pub struct Kernel {
+    pub(super) run: Box<Run>,
+    pub(super) reads: [Extent; 3],
+    pub(super) write: Extent,
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kernel")
+    }
+}
+
+/// The tile of a value of elements of this type.
+fn tile_of<T>() -> Extent {
+    Extent::Tile(size_of::<T>())
+}
+
+impl Kernel {
+    /// A kernel that keeps to these extents.
+    pub(super) fn new(run: Box<Run>, reads: [Extent; 3], write: Extent) -> Kernel {
+        Kernel { run, reads, write }
+    }
+
+    /// A kernel of one operand.
+    pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
+        let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
+        Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: tile_of::<U>() }
+    }
+
+    /// A kernel of two operands.
+    pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
+        let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.read::<T>(1), w.write::<U>()));
+        Kernel { run, reads: [tile_of::<T>(), tile_of::<T>(), Extent::Unused], write: tile_of::<U>() }
+    }
+
+    /// A kernel of three operands, the first of its own dtype.
+    pub fn of3<S: Element, T: Element>(
+        f: impl Fn(&[S], &[T], &[T], &mut [T]) + Send + Sync + 'static,
+    ) -> Kernel {
+        let run =
+            Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
+        Kernel { run, reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()], write: tile_of::<T>() }
+    }
+
+    /// Copies the operand.
+    pub fn copy<T: Element>() -> Kernel {
+        Kernel::of1::<T, T>(|x, out| out.copy_from_slice(x))
+    }
+
+    /// Copies the operand past the caches, for results that nobody will soon read there: memory is written
+    /// without being read first, and what is in the caches stays.
+    pub fn stream<T: Element>() -> Kernel {
+        Kernel::of1::<T, T>(|x, out| stream(cast::bytes(x), cast::bytes_mut(out)))
+    }
+
+    /// The tile of a stream of this shape and layout.
+    pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
+        let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
+        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
+    }
+
+    /// One element of a stream, as a constant. Runs before the first tile.
+    pub fn splat<T: Element>(element: usize) -> Kernel {
+        let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
+        let write = Extent::Constant(size_of::<T>());
+        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
+    }
+
+    /// One value, as a constant. Runs before the first tile.
+    pub fn fill<T: Element>(value: Literal) -> Kernel {
+        let value: T = value.get();
+        let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
+        Kernel { run, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
+    }
+
+    /// Counts from `start`, up to `size` numbers, each repeated `stride` times.
+    pub fn iota<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let (mut repeat, mut at) = (w.start % stride, w.start / stride % size);
+            for out in w.write::<T>() {
+                *out = T::from_i64(start.wrapping_add(at as i64));
+                repeat += 1;
+                if repeat == stride {
+                    (repeat, at) = (0, if at + 1 == size { 0 } else { at + 1 });
+                }
+            }
+        });
+        Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
+    }
+
+    /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
+    /// its [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
+    pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
+        let places: [isize; ALONE] = std::array::from_fn(|i| i as isize);
+        let run = Box::new(move |w: &Window| {
+            let x = w.read::<T>(0);
+            if w.cut.parts() > 1 {
+                return w.folded::<u8>(PARTIAL).copy_from_slice(&T::tile::<Partial>(fold, x));
+            }
+            let segment = w.cut.segment;
+            let out = w.folded::<T>(x.len() / segment);
+            // Many short ones are folded side by side.
+            if segment < ALONE && x.len() / segment >= FEW {
+                return T::tiles(
+                    fold,
+                    x,
+                    Rows { first: 0, stride: segment as isize, places: &places[..segment] },
+                    out,
+                );
+            }
+            for (x, out) in x.chunks(segment).zip(out) {
+                *out = if segment <= TILE {
+                    T::tile(fold, x)
+                } else {
+                    T::finish(fold, segment, &mut |add| {
+                        x.chunks(TILE).for_each(|part| add(T::tile(fold, part)))
+                    })
+                };
+            }
+        });
+        Kernel {
+            run,
+            reads: [tile_of::<T>(), Extent::Unused, Extent::Unused],
+            write: Extent::Fold(size_of::<T>()),
+        }
+    }
+
+    /// Repeats what segments were folded into, each for all elements of its segment.
+    pub fn repeat<T: Element>() -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let (segment, out) = (w.cut.segment, w.write::<T>());
+            let folded = w.slice::<T>(0, out.len() / segment);
+            out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
+        });
+        let folded = Extent::Fold(size_of::<T>());
+        Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
+    }
+
+    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a
+    /// tile of indices.
+    pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
+        /// Places that are found at a time.
+        const SOME: usize = 256;
+        let run = Box::new(move |w: &Window| {
+            let x = w.whole::<T>(0);
+            for (out, indices) in w.write::<T>().chunks_mut(SOME).zip(w.read::<I>(1).chunks(SOME)) {
+                let places = &mut [0; SOME][..out.len()];
+                find(places, indices);
+                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
+            }
+        });
+        let tile = Extent::Tile(size_of::<I>());
+        Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
+    }
+
+    /// The tile of a draw, from a state of which key and counter are in these places.
+    pub fn random<T: Bits + Element>(draw: Draw, place: [usize; 2]) -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>())
+        });
+        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
+    }
+}
+
+/// What a kernel sees: where its operands and its result are, and which elements of the program these are.
+/// Kernels read and write just what their [`Extent`]s say.
+pub struct Window<'w> {
+    pub(super) reads: [*const u8; 3],
+    pub(super) write: *mut u8,
+    pub(super) whole: [usize; 2],
+    pub(super) start: usize,
+    pub(super) len: usize,
+    pub(super) cut: &'w Cut,
+}
+
+impl Window<'_> {
+    /// Which elements they are.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.start + self.len
+    }
+
+    /// The elements of an operand.
+    pub(super) fn read<T: Element>(&self, i: usize) -> &[T] {
+        self.slice(i, self.len)
+    }
+
+    /// All elements of one of the first two operands.
+    pub(super) fn whole<T: Element>(&self, i: usize) -> &[T] {
+        self.slice(i, self.whole[i] / size_of::<T>())
+    }
+
+    fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
+        let pointer = self.reads[i].cast::<T>();
+        assert!(pointer.is_aligned(), "an operand is not aligned");
+        // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in
+        // memory that is borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
+        unsafe { std::slice::from_raw_parts(pointer, n) }
+    }
+
+    /// The elements to make.
+    #[allow(clippy::mut_from_ref)]
+    pub(super) fn write<T: Element>(&self) -> &mut [T] {
+        self.folded(self.len)
+    }
+
+    /// The elements to make, of which there are `n`. Kernels call this once.
+    #[allow(clippy::mut_from_ref)]
+    pub(super) fn folded<T: Element>(&self, n: usize) -> &mut [T] {
+        let pointer = self.write.cast::<T>();
+        assert!(pointer.is_aligned(), "a result is not aligned");
+        // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by
+        // nobody.
+        unsafe { std::slice::from_raw_parts_mut(pointer, n) }
+    }
+}

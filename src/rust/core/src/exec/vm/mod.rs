@@ -1,0 +1,24 @@
+//! The tile VM: instructions over registers of one tile each, which stay in the first-level cache.
+//!
+//! An instruction is a kernel on slices, the same that runs when its op stands alone, with the places of its
+//! operands and its result. A place is a register, or a *stream*: a dense value in memory, of which the tile
+//! is a window. One that is not dense is first gathered into a register. Values of which all elements are
+//! equal are filled into a register once.
+
+mod across;
+mod code;
+mod cut;
+mod kernel;
+pub mod native;
+mod product_blocks;
+mod resolve;
+mod run;
+pub mod superinstruction;
+mod vector_product;
+
+pub use across::parts;
+pub use code::{Across, Blocks, Code, Folding, Instruction, Work};
+pub use cut::{Cut, CONSTANT};
+pub use kernel::{Kernel, Slot};
+pub use product_blocks::{is_wide, Lines};
+pub use run::Bound;

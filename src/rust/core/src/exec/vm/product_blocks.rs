@@ -1,0 +1,70 @@
+//! Products of matrices that a tile program goes on with: the columns of a block of the result are made, then
+//! the tiles that they are made of are computed on, while they are in the cache.
+
+use super::code::{Blocks, Code};
+use super::kernel::{Extent, Kernel, Window};
+use super::resolve::Tile;
+use crate::kernels::memory::Streams;
+use crate::kernels::products::dot::{Block, Dot, Matrix};
+use crate::kernels::threads::{pool, threads};
+use crate::stop;
+use std::mem::size_of;
+use std::ops::Range;
+
+/// Columns of a block that threads share, at least: with fewer, kernels would copy the rows of an operand too
+/// often.
+const COLUMNS: usize = 64;
+
+/// Columns of a block, at most, so that it is in the cache when the tiles are computed on; with more, nothing
+/// is won.
+const MOST: usize = 256;
+
+/// Blocks for each thread, so that they end at about the same time.
+const EACH: usize = 2;
+
+/// A matrix in a stream: the place of its first element, and the distances of rows and of columns.
+pub type Lines = (usize, [isize; 2]);
+
+impl Kernel {
+    /// The columns of a product that are the elements of the tile: `lhs [m, k] * rhs [k, n]`.
+    pub fn product<T: Dot>(lines: [Lines; 2], [m, k]: [usize; 2]) -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let matrix = |i: usize| Matrix { data: w.whole::<T>(i), first: lines[i].0, strides: lines[i].1 };
+            let (range, out) = (w.range(), w.write::<T>());
+            let n = range.len() / m;
+            T::dot(matrix(0), matrix(1).from(0, range.start / m), [m, k, n], Block::new(out, [m, n], [1, m]));
+        });
+        Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<T>()))
+    }
+}
+
+/// Whether a product of so many columns has enough of them to be shared by blocks.
+pub fn is_wide(columns: usize) -> bool {
+    columns >= 2 * EACH * COLUMNS
+}
+
+/// Runs a program that begins with it.
+///
+/// # Panics
+/// As [`Code::run`].
+pub(super) fn run(blocks: &Blocks, code: &Code, streams: &Streams, shared: bool) {
+    let columns = code.cut.len / blocks.rows;
+    let wanted = if shared { columns.div_ceil(EACH * threads()) } else { columns };
+    let each = wanted.clamp(COLUMNS, MOST).min(columns);
+    pool::for_each_piece(columns.div_ceil(each), shared, |piece| {
+        let elements = piece * each * blocks.rows..((piece + 1) * each).min(columns) * blocks.rows;
+        code.with_room(streams, |room| {
+            let (product, rest) = (room.all([&blocks.product].into_iter()), room.instructions(code));
+            let tile = |elements: Range<usize>| Tile { elements, segments: 0..0 };
+            // SAFETY: by `with_room`; no other piece has these elements.
+            unsafe {
+                product.run(&code.cut, &tile(elements.clone()));
+                for start in elements.clone().step_by(code.cut.longest()) {
+                    let tile = tile(start..(start + code.cut.longest()).min(elements.end));
+                    stop::work(tile.elements.len());
+                    rest.run(&code.cut, &tile);
+                }
+            }
+        });
+    });
+}

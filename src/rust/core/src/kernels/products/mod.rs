@@ -1,0 +1,8 @@
+//! Products of matrices and vectors: [`dot`] chooses the kernel.
+
+pub mod crossprod;
+pub mod dot;
+#[cfg(target_arch = "x86_64")]
+pub mod gemm;
+mod inner_products;
+pub mod matvec;
