@@ -639,8 +639,8 @@ impl<'c> Resolved<'c> {
         mut call: impl FnMut(Call<'c, 'w>),
     ) {
         let range = |folded: bool| if folded { segments } else { elements };
-        match self {
-            &Resolved::Kernel {
+        match *self {
+            Resolved::Kernel {
                 kernel,
                 reads: [ref x, ref y, ref z],
                 ref write,
@@ -663,7 +663,7 @@ impl<'c> Resolved<'c> {
                     at += len;
                 }
             }
-            &Resolved::Native { native, ref places, folded } => {
+            Resolved::Native { native, ref places, folded } => {
                 let range = range(folded);
                 let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
                 for (address, place) in addresses.iter_mut().zip(places) {
