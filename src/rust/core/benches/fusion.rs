@@ -308,8 +308,7 @@ fn main() {
     let wanted = std::env::args().nth(1).filter(|a| !a.starts_with("--"));
     println!("compile 1,000 nodes: {:.2} ms", compile_time(1000));
     println!("{:<20}{:>6}{:>14}{:>14}{:>14}   ns per run, fastest (median)", "", "", "1e3", "1e5", "1e7");
-    for (name, make) in PROGRAMS.iter().filter(|(name, _)| wanted.as_ref().map_or(true, |w| name.contains(w)))
-    {
+    for (name, make) in PROGRAMS.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|w| name.contains(w))) {
         for dtype in [DType::F32, DType::F64] {
             print!("{name:<20}{:>6}", dtype.name());
             for n in [1_000, 100_000, 10_000_000] {

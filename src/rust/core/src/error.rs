@@ -378,7 +378,11 @@ fn instead_of_missing(dtype: DType) -> &'static str {
 }
 
 fn axes(n: usize) -> String {
-    if n == 1 { "1 axis".into() } else { format!("{n} axes") }
+    if n == 1 {
+        "1 axis".into()
+    } else {
+        format!("{n} axes")
+    }
 }
 
 fn list(xs: &[usize]) -> String {

@@ -15,6 +15,7 @@ use anvil_core::tensor::{Aval, Literal};
 use common::{aligned, asking, disagreement};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::slice;
 use std::sync::Arc;
 
 fn f32s(sizes: &[usize]) -> Aval {
@@ -40,11 +41,11 @@ fn sums_and_count(length: usize) -> Graph {
         let sum = b.node1(add(), &[x[0], x[1]]).unwrap();
         vec![sum, sum]
     });
-    let cond = region(&[scalar.clone()], |b, x| {
+    let cond = region(slice::from_ref(&scalar), |b, x| {
         let limit = b.literal(Literal::new(100f32), false);
         vec![b.node1(Op::Compare(Compare::lt), &[x[0], limit]).unwrap()]
     });
-    let count = region(&[scalar.clone()], |b, x| {
+    let count = region(slice::from_ref(&scalar), |b, x| {
         let one = b.literal(Literal::new(1f32), false);
         vec![b.node1(add(), &[x[0], one]).unwrap()]
     });
@@ -141,7 +142,7 @@ fn regions_are_verified_with_the_graph_around_them() {
 #[test]
 fn ops_refuse_what_does_not_fit_their_regions() {
     let scalar = f32s(&[]);
-    let same = || region(&[scalar.clone()], |_, x| x.to_vec());
+    let same = || region(slice::from_ref(&scalar), |_, x| x.to_vec());
     let mut b = Builder::default();
     let (x, xs) = (b.input(scalar.clone()), b.input(f32s(&[2])));
     let flag = b.input(Aval::known(DType::I1, Default::default()));
@@ -162,8 +163,9 @@ fn ops_refuse_what_does_not_fit_their_regions() {
     assert!(refused(scan(0, 1, 1), &[x]));
     assert!(refused(scan(2, 0, 3), &[x, x]));
     assert!(refused(scan(1, 0, 3), &[]));
-    let cond =
-        region(&[scalar.clone()], |b, x| vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]);
+    let cond = region(slice::from_ref(&scalar), |b, x| {
+        vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]
+    });
     let repeat = |cond: Region| Op::While(While { cond, body: same(), carried: 1 });
     assert!(!refused(repeat(cond.clone()), &[x]));
     assert!(refused(repeat(cond.clone()), &[xs]));
@@ -184,7 +186,7 @@ fn choice(n: usize, long: bool) -> Graph {
         let op = BroadcastInDim { shape: vector.shape.clone(), axes: vec![Axis(0)] };
         vec![b.node1(Op::BroadcastInDim(op), &[total]).unwrap(), x[1]]
     });
-    let no = region(&[vector.clone()], |_, x| vec![x[0], x[0]]);
+    let no = region(slice::from_ref(&vector), |_, x| vec![x[0], x[0]]);
     let mut b = Builder::default();
     let (pred, x, y) = (b.input(flag), b.input(vector.clone()), b.input(vector.clone()));
     let results = b.node(Op::If(If { branches: [yes, no] }), &[pred, x, y, x]).unwrap();

@@ -89,7 +89,7 @@ fn function(out: &mut String, row: &Row, result: &str) {
     line(&format!(" @return {result}"));
     line(" @section Errors:");
     let whole = |d: DType| d.is_integer() || d == DType::I1;
-    let refuses = DType::ALL.iter().any(|&d| !row.accepts.contains(d) && !(lifts && whole(d)));
+    let refuses = DType::ALL.iter().any(|&d| !(row.accepts.contains(d) || lifts && whole(d)));
     if refuses {
         let whole = if lifts { ", integers and booleans" } else { "" };
         line(&format!(" `anvil_error_dtype` for operands other than {}{whole}.", row.accepts.name));

@@ -14,6 +14,7 @@ use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use common::Rng;
 use gradients::{check, gradient, inner, inputs, op, run, scalar};
+use std::slice;
 use std::sync::Arc;
 
 const AROUND: [[f64; 2]; 1] = [[-1.0, 1.0]];
@@ -58,7 +59,7 @@ fn branches(b: &mut Builder, x: &[Value]) -> Value {
     });
     let nested = region(&[scalar.clone(), scalar.clone()], |b, x| {
         let pred = plain(b, "lt", &[x[0], x[1]]);
-        let other = region(&[scalar.clone()], |b, x| vec![plain(b, "tanh", x)]);
+        let other = region(slice::from_ref(&scalar), |b, x| vec![plain(b, "tanh", x)]);
         b.node(Op::If(If { branches: [inner.clone(), other] }), &[pred, x[0], x[1], x[0]]).unwrap()
     });
     let other = region(&[scalar.clone(), scalar.clone(), scalar], |b, x| {

@@ -30,9 +30,8 @@ fn concatenate_and_reverse() {
     let join = |b: &mut Builder, x: &[Value]| op(b, "concatenate", x, &attrs(&[("axis", &[2])]));
     check("concatenate", &join, &[[2, 3].into(), [2, 0].into(), [2, 1].into()], &AROUND, rng);
     // The same value twice gets both parts.
-    let twice = |b: &mut Builder, x: &[Value]| {
-        op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("axis", &[1])]))
-    };
+    let twice =
+        |b: &mut Builder, x: &[Value]| op(b, "concatenate", &[x[0], x[1], x[0]], &attrs(&[("axis", &[1])]));
     check("concatenate twice", &twice, &[[2, 2].into(), [1, 2].into()], &AROUND, rng);
     let turn = |b: &mut Builder, x: &[Value]| op(b, "reverse", x, &attrs(&[("axes", &[3, 1])]));
     check("reverse", &turn, &[[2, 3, 2].into()], &AROUND, rng);

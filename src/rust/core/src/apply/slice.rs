@@ -194,13 +194,7 @@ fn windows(
 ) -> Result<Windows> {
     let index_vector_dim = match dims(attrs, "index_vector_axis")?.as_slice() {
         [one] => *one,
-        many => {
-            return Err(Error::arg(
-                "index_vector_axis",
-                "one axis",
-                format!("{} numbers", many.len()),
-            ))
-        }
+        many => return Err(Error::arg("index_vector_axis", "one axis", format!("{} numbers", many.len()))),
     };
     Ok(Windows {
         window_dims: dims(attrs, window)?,

@@ -18,7 +18,7 @@ use std::cell::RefCell;
 #[derive(Debug)]
 pub enum Control {
     /// Programs for a condition that holds, and for one that does not.
-    If([Executable; 2]),
+    If(Box<[Executable; 2]>),
     /// The condition, the body with the condition of what it makes, what is carried.
     While(Box<Executable>, Box<Executable>, Carried),
     /// Body, the op, what is carried.
@@ -60,7 +60,9 @@ impl Control {
         let types =
             |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
         Ok(match op {
-            Op::If(op) => Some(Control::If([*program(&op.branches[0])?, *program(&op.branches[1])?])),
+            Op::If(op) => {
+                Some(Control::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?])))
+            }
             Op::While(op) => {
                 let (cond, body) = (program(&op.cond)?, Box::new(Executable::region(&tested(op)?)?));
                 let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
@@ -97,7 +99,7 @@ impl Control {
     /// The programs inside of it, with what they are to it.
     pub fn programs(&self) -> Vec<(&'static str, &Executable)> {
         match self {
-            Control::If([yes, no]) => vec![("true", yes), ("false", no)],
+            Control::If(branches) => vec![("true", &branches[0]), ("false", &branches[1])],
             Control::While(cond, body, _) => vec![("cond", cond), ("body", body)],
             Control::Scan(body, ..) => vec![("body", body)],
             Control::Scatter(combiner) => vec![("update", combiner.program())],

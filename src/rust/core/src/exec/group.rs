@@ -465,8 +465,7 @@ impl Planner<'_> {
         let unit = self.available(operand, len);
         let group = self.drafts.get(unit).and_then(|draft| draft.group);
         let free = |group: &Group| group.segment.is_none() && group.product.is_none();
-        let fits =
-            group.is_some_and(|group| free(&group) && group.across.map_or(true, |other| other == rows));
+        let fits = group.is_some_and(|group| free(&group) && group.across.is_none_or(|other| other == rows));
         if !fits || !self.is_in(operand, unit) || !self.fits(node, unit, None) {
             return self.open(node, None);
         }
@@ -483,7 +482,7 @@ impl Planner<'_> {
         let group = self.drafts.get(unit).and_then(|draft| draft.group);
         let in_time =
             self.in_memory(matrix) <= unit && self.is_in(vector, unit) && self.views.is_whole(vector);
-        if group.map_or(true, |group| group.len != len) || !in_time || !self.fits(node, unit, Some(len)) {
+        if group.is_none_or(|group| group.len != len) || !in_time || !self.fits(node, unit, Some(len)) {
             return self.open(node, None);
         }
         self.join(node, unit, Some(len));
@@ -509,7 +508,7 @@ impl Planner<'_> {
         let same = segment.is_none()
             || (group.across.is_none()
                 && group.product.is_none()
-                && group.segment.map_or(true, |other| segment == Some(other)));
+                && group.segment.is_none_or(|other| segment == Some(other)));
         same && draft.nodes.len() < MAX_NODES
             && draft.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
     }

@@ -93,10 +93,7 @@ impl BitcastConvert {
         if from > to {
             sizes.push(from / to);
         } else if from < to && sizes.pop() != Some(to / from) {
-            return refuse(format!(
-                "The last axis must have size {}, the ratio of the widths",
-                to / from
-            ));
+            return refuse(format!("The last axis must have size {}, the ratio of the widths", to / from));
         }
         Ok(Aval::known(self.dtype, Shape::try_new(sizes)?))
     }

@@ -48,8 +48,7 @@ impl DotGeneral {
             }
         }
         if lhs.rank() != rhs.rank() {
-            let hint =
-                "Leading axes are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
+            let hint = "Leading axes are a batch and must be equal; `nv_broadcast_to()` repeats a matrix.";
             return need("rhs", rhs, format!("{} axes, as `lhs`", lhs.rank()), hint);
         }
         let (rank, batch) = (lhs.rank(), (0..lhs.rank() - 2).map(Axis).collect::<Vec<_>>());
@@ -122,12 +121,7 @@ impl DotGeneral {
                 let at = contracted.iter().position(|&a| a == self.contracting[other][k])?;
                 Some(batch + before_shared + at)
             });
-            Axis(
-                among(&self.batching[side])
-                    .or(own)
-                    .or(shared)
-                    .expect("each axis has one of three parts"),
-            )
+            Axis(among(&self.batching[side]).or(own).or(shared).expect("each axis has one of three parts"))
         };
         let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
         made.transposed(permutation)
@@ -138,9 +132,7 @@ impl DotGeneral {
         if lhs.dtype != rhs.dtype {
             return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
         }
-        for (what, [l, r]) in
-            [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)]
-        {
+        for (what, [l, r]) in [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)] {
             let mismatch = |what: String, l: usize, r: usize| {
                 let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
                 Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r })

@@ -110,8 +110,7 @@ impl Windows {
         let left = rank - self.dropped.len() - self.batching.len();
         if self.window_dims.len() != left {
             let what = if left == 1 { "axis" } else { "axes" };
-            let expected =
-                format!("{left} {what}: one for each axis that is neither dropped nor batched");
+            let expected = format!("{left} {what}: one for each axis that is neither dropped nor batched");
             return refuse(names[0], expected, &self.window_dims);
         }
         let length = indices.get(self.index_vector_dim.0).copied().unwrap_or(1);
@@ -258,11 +257,7 @@ impl Gather {
         windows.check(GATHER_NAMES, &x.shape, &indices.shape)?;
         let rank = x.shape.rank();
         if sizes.len() != rank {
-            return Err(Error::arg(
-                "slice_sizes",
-                format!("{rank} sizes, one for each axis"),
-                vector(sizes),
-            ));
+            return Err(Error::arg("slice_sizes", format!("{rank} sizes, one for each axis"), vector(sizes)));
         }
         for (i, (&window, &size)) in sizes.iter().zip(x.shape.iter()).enumerate() {
             let axis = Axis(i);

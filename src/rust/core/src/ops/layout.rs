@@ -270,11 +270,9 @@ impl Concatenate {
                 let (lhs, rhs) = (first.shape.clone(), x.shape.clone());
                 let differ = (0..sizes.len().min(x.shape.rank())).find(|&i| !agree(i));
                 let (what, l, r) = match differ {
-                    Some(i) => (
-                        format!("Only axis {} may differ; axis {} does", self.axis, i + 1),
-                        lhs[i],
-                        rhs[i],
-                    ),
+                    Some(i) => {
+                        (format!("Only axis {} may differ; axis {} does", self.axis, i + 1), lhs[i], rhs[i])
+                    }
                     None => ("Their numbers of axes differ".to_string(), lhs.rank(), rhs.rank()),
                 };
                 return Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r });

@@ -136,7 +136,7 @@ fn is_straight(graph: &Graph) -> bool {
 impl Scatter {
     /// Whether what is done with an element is one op, or formulas without loops.
     pub(super) fn is_straight(&self) -> bool {
-        self.region().map_or(true, |region| is_straight(region))
+        self.region().is_none_or(|region| is_straight(region))
     }
 
     /// As a scan along the update, in its order: each element is read, updated and written back, unless its

@@ -10,6 +10,7 @@ use anvil_core::ops::*;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 
 /// A program of one op.
@@ -307,8 +308,8 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let (x, count, flag) = (aval(d, &[3]), aval(DType::I32, &[]), aval(DType::I1, &[]));
     let add =
         |b: &mut Builder, x, y| b.node1(Op::Binary(Binary::add), &[x, y]).expect("every dtype has sums");
-    let double = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
-    let same = region(&[x.clone()], &|_, v| vec![v[0]]);
+    let double = region(slice::from_ref(&x), &|b, v| vec![add(b, v[0], v[0])]);
+    let same = region(slice::from_ref(&x), &|_, v| vec![v[0]]);
     let mut all = vec![(Op::If(If { branches: [double.clone(), same] }), vec![flag, x.clone(), x.clone()])];
     let small = |limit: i32| {
         region(&[count.clone(), x.clone()], &move |b, v| {
@@ -338,8 +339,8 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
         let scan = Scan { body, carried: 1, sliced: 1, length, reverse, checkpoint: false };
         all.push((Op::Scan(scan), vec![x.clone(), aval(d, &[length, 3]), x.clone()]));
     }
-    let forward = region(&[x.clone()], &|b, v| vec![add(b, v[0], v[0])]);
-    let backward = region(&[x.clone()], &|_, v| vec![v[0]]);
+    let forward = region(slice::from_ref(&x), &|b, v| vec![add(b, v[0], v[0])]);
+    let backward = region(slice::from_ref(&x), &|_, v| vec![v[0]]);
     let custom = Custom { call: double, forward, backward, arguments: 1, targets: vec![0] };
     all.push((Op::Custom(custom), vec![x]));
     all

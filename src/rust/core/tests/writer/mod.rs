@@ -99,7 +99,7 @@ impl Writer {
 
     /// A program on tensors of these shapes.
     pub fn on(seed: u64, mut rng: Rng, shapes: Vec<Shape>) -> Writer {
-        let rules = by_name(if rng.one_in(4) { *rng.choose(names()) } else { names()[0] }).unwrap();
+        let rules = by_name(if rng.one_in(4) { rng.choose::<&str>(names()) } else { names()[0] }).unwrap();
         // Conversions to and fro, and ops that round, are where these go wrong.
         let dtypes: &[DType] = match seed % 4 {
             0 => &[DType::BF16, DType::F16, DType::F32],
@@ -557,8 +557,9 @@ impl Writer {
         let element = Aval::known(dtype, Shape::scalar());
         let names = if self.rng.one_in(4) { ANY_COMBINING } else { COMBINING };
         self.depth += 1;
-        let (region, more) =
-            self.region(&[element.clone(), element.clone()], names, |w, _| w.of_types(&[element.clone()]));
+        let (region, more) = self.region(&[element.clone(), element.clone()], names, |w, _| {
+            w.of_types(std::slice::from_ref(&element))
+        });
         self.depth -= 1;
         (region, self.of_types(&more))
     }

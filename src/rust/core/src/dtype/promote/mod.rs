@@ -303,7 +303,7 @@ pub(crate) fn advice(lhs: Ranked, rhs: Ranked, name: &str) -> String {
     let Ok(rules) = by_name(name) else { return String::new() };
     let mut out = String::new();
     for (i, x) in [lhs, rhs].into_iter().enumerate() {
-        if !rules.knows(x.dtype) && !(x.ambiguous || i == 1 && x == lhs) {
+        if !(rules.knows(x.dtype) || x.ambiguous || i == 1 && x == lhs) {
             out += &format!("\nx They do not have {x}.");
         }
     }

@@ -2,6 +2,7 @@
 //! not.
 
 /// How a system is written down.
+#[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Edges of an order over the system's types; a pair promotes to its least upper bound.
     Edges(&'static str),

@@ -460,11 +460,7 @@ fn faults_in_the_data_are_named() {
         (Source::Table(",i8\ni8,f8"), "unknown type f8"),
     ];
     for (source, want) in CASES {
-        let source = match *source {
-            Source::Edges(text) => Source::Edges(text),
-            Source::Table(text) => Source::Table(text),
-        };
-        let system = System { name: "broken", ambiguous: Ambiguous::OfEachWidth, source };
+        let system = System { name: "broken", ambiguous: Ambiguous::OfEachWidth, source: *source };
         let fault = Rules::from_system(&system).unwrap_err().to_string();
         assert!(fault.contains(want) && fault.contains("\"broken\""), "{want}: {fault}");
     }

@@ -203,8 +203,8 @@ impl<'c> Resolved<'c> {
         mut call: impl FnMut(Call<'c, 'w>),
     ) {
         let range = |folded: bool| if folded { segments } else { elements };
-        match self {
-            &Resolved::Kernel {
+        match *self {
+            Resolved::Kernel {
                 kernel,
                 reads: [ref x, ref y, ref z],
                 ref write,
@@ -227,7 +227,7 @@ impl<'c> Resolved<'c> {
                     at += len;
                 }
             }
-            &Resolved::Native { native, ref places, folded } => {
+            Resolved::Native { native, ref places, folded } => {
                 let range = range(folded);
                 let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
                 for (address, place) in addresses.iter_mut().zip(places) {
@@ -317,9 +317,9 @@ impl Room<'_> {
         let fixed = |bytes: Bytes| (Place { start: bytes.0, by_tile: 0, by_part: 0, by_fold: 0 }, bytes);
         let stream = |i: usize, needed: usize| {
             let stream = self.streams.get(i);
-            assert!(needed <= stream.len(), "a tile outside of its stream");
+            assert!(needed <= stream.bytes(), "a tile outside of its stream");
             assert!(!write || stream.is_writable(), "a stream is read-only");
-            fixed(Bytes(stream.pointer(), stream.len()))
+            fixed(Bytes(stream.pointer(), stream.bytes()))
         };
         match (extent, slot) {
             (Extent::Unused, _) => fixed(Bytes(std::ptr::NonNull::dangling().as_ptr(), 0)),

@@ -73,14 +73,14 @@ impl<'c, 'a> Bound<'c, 'a> {
         let streams = memory.resolve(reads, writes, names, in_place);
         let identity: Vec<usize> = (0..=scratch[0].buffer.max(scratch[1].buffer)).collect();
         let spare = memory.resolve([].iter(), scratch.into_iter(), &identity, |_, _| false);
-        let [registers, constants] = [0, 1].map(|i| Bytes(spare.get(i).pointer(), spare.get(i).len()));
+        let [registers, constants] = [0, 1].map(|i| Bytes(spare.get(i).pointer(), spare.get(i).bytes()));
         // Scratch memory is nobody's value.
         let apart = |i: usize| {
             [registers, constants]
                 .iter()
-                .all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).len())))
+                .all(|b| b.apart(&Bytes(streams.get(i).pointer(), streams.get(i).bytes())))
         };
-        assert!((0..streams.len()).all(apart), "a value lies in scratch memory");
+        assert!((0..streams.count()).all(apart), "a value lies in scratch memory");
         let room = Room { streams: &streams, registers, constants, cut: &code.cut };
         let changes = |instruction: &&Instruction| !matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused);
         let (before, each) =

@@ -132,7 +132,7 @@ impl Level {
         let asked = asked.filter(|name| !name.is_empty());
         let here = || Level::ALL.iter().copied().filter(|level| level.is_here());
         let found = asked.as_ref().and_then(|name| here().find(|level| level.name() == name));
-        let best = here().last().unwrap_or(Level::Portable);
+        let best = here().next_back().unwrap_or(Level::Portable);
         (found.unwrap_or(best), asked.filter(|name| !NAMES.contains(&name.as_str())))
     }
 }

@@ -228,17 +228,17 @@ impl<'a> Bond<'a> {
         memory: &'s mut Memory<'a>,
     ) -> ([&'s [u8]; R], [&'s mut [u8]; W]) {
         assert!(memory.address() == self.address, "a step is bound to other memory");
-        assert!(R == self.reads && R + W == self.streams.len(), "a step has other operands and results");
+        assert!(R == self.reads && R + W == self.streams.count(), "a step has other operands and results");
         let read = |i: usize| {
             let stream = self.streams.get(i);
             // SAFETY: inside of a buffer that is borrowed for 'a, and apart from all that is written (checked
             // when it was bound). `memory`, through which alone slices are made, is held exclusively for 's.
-            unsafe { std::slice::from_raw_parts(stream.pointer().cast_const(), stream.len()) }
+            unsafe { std::slice::from_raw_parts(stream.pointer().cast_const(), stream.bytes()) }
         };
         let write = |i: usize| {
             let stream = self.streams.get(R + i);
             // SAFETY: as above; the buffer is writable, and results are apart from each other.
-            unsafe { std::slice::from_raw_parts_mut(stream.pointer(), stream.len()) }
+            unsafe { std::slice::from_raw_parts_mut(stream.pointer(), stream.bytes()) }
         };
         (std::array::from_fn(read), std::array::from_fn(write))
     }
@@ -256,7 +256,7 @@ unsafe impl Sync for Streams<'_> {}
 
 impl Streams<'_> {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.streams.len()
     }
 
@@ -281,7 +281,7 @@ impl Stream {
     }
 
     /// Its bytes.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.len
     }
 

@@ -214,10 +214,8 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     }
     for step in &chain.steps {
         let dtype = chain.values[*step.operands.last().unwrap()].dtype;
-        for i in 0..n {
-            let x: Vec<Bits> = step.operands.iter().map(|&v| columns[v][i]).collect();
-            columns[step.result][i] = one(step.op, dtype, &x);
-        }
+        let at = |i: usize| -> Vec<Bits> { step.operands.iter().map(|&v| columns[v][i]).collect() };
+        columns[step.result] = (0..n).map(|i| one(step.op, dtype, &at(i))).collect();
     }
     let packed = |v: usize| -> Vec<u8> {
         let width = chain.values[v].dtype.bytes();
