@@ -3,7 +3,7 @@
 use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
-use crate::ops::{Binary, Builder, Graph, If, Op, Region, Scan};
+use crate::ops::{Binary, Builder, Graph, If, Region, Scan};
 use crate::tensor::Aval;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub(super) fn pull_if(
     };
     let inputs: Vec<Value> = operands[1..].iter().chain(&given).copied().collect();
     let all: Vec<Value> = [&[operands[0]], inputs.as_slice(), inputs.as_slice()].concat();
-    let results = b.node(Op::If(If { branches: [branch(0)?, branch(1)?] }), &all)?;
+    let results = b.node(If { branches: [branch(0)?, branch(1)?] }, &all)?;
     let mut out = vec![None; operands.len()];
     for (&i, g) in wrt.iter().zip(results) {
         out[i + 1] = Some(g);
@@ -119,19 +119,6 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Resu
         made.insert(v, copied);
     }
     Ok(b.finish(wanted.iter().map(|v| made[v]).collect()))
-}
-
-/// Whether a result holds nothing that the operands do not hold.
-fn is_move(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::BroadcastInDim(_)
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Reverse(_)
-            | Op::Fill(_)
-            | Op::Iota(_)
-    )
 }
 
 /// How a scan is derived: what its body keeps at each step, and the loop that runs back.
@@ -186,7 +173,7 @@ impl ScanRule {
         let mut pulled = tape.pull(&mut both, &gradients, &wrt)?;
         let last = state.len() + along.len();
         for (g, &sum) in pulled[last..].iter_mut().zip(&so_far) {
-            *g = both.node1(Op::Binary(Binary::add), &[sum, *g])?;
+            *g = both.node1(Binary::add, &[sum, *g])?;
         }
         let (to_along, to_rest) = (pulled[state.len()..last].to_vec(), pulled[last..].to_vec());
         let results = [&pulled[..state.len()], &to_rest, &to_along].concat();
@@ -211,7 +198,7 @@ impl ScanRule {
                         let node = &both.nodes()[node];
                         // What is only moved is no more than what it was made of, and costs nothing to make
                         // again.
-                        if own(&v) && !is_move(&node.op) {
+                        if own(&v) && !node.op.moves_only() {
                             kept.push(v)
                         } else {
                             read.extend(&node.operands)
@@ -239,7 +226,7 @@ impl ScanRule {
             reverse: !op.reverse,
             checkpoint: op.checkpoint,
         };
-        let mut results = b.node(Op::Scan(Scan { body: Arc::new(forward), ..op.clone() }), operands)?;
+        let mut results = b.node(Scan { body: Arc::new(forward), ..op.clone() }, operands)?;
         let kept = results.split_off(outputs.len());
         Ok((results, ScanRule { state, along, rest, stacked, back, kept, carried }))
     }
@@ -263,7 +250,7 @@ impl ScanRule {
         given.extend(&self.kept);
         given.extend(&operands[self.carried..]);
         debug_assert_eq!(self.back.body.inputs().len(), given.len());
-        let made = b.node(Op::Scan(self.back.clone()), &given)?;
+        let made = b.node(self.back.clone(), &given)?;
         let mut out = vec![None; operands.len()];
         let order = self.state.iter().chain(&self.rest).chain(&self.along);
         for (&i, g) in order.zip(made) {

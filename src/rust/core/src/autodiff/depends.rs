@@ -3,7 +3,7 @@
 use super::is_differentiable;
 use crate::graph::Def;
 use crate::growth::table;
-use crate::ops::{Graph, Op, Region};
+use crate::ops::{Control, Graph, Op, Region, Vjp};
 
 /// For each value of a graph, whether it changes with one of the inputs that are marked: in floats all the
 /// way, and not by jumps alone. Only such values have gradients; ops without a rule are an obstacle nowhere
@@ -49,25 +49,25 @@ pub(super) fn state(body: &Region, operands: &[bool], carried: usize) -> Vec<boo
 }
 
 fn results(op: &Op, operands: &[bool], count: usize) -> Vec<bool> {
-    if !operands.contains(&true) || op.is_flat() {
+    if !operands.contains(&true) || matches!(op.vjp(), Vjp::Zero) {
         return table(false, count);
     }
-    match op {
-        Op::If(op) => {
+    match op.control() {
+        Some(Control::If(op)) => {
             let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
             let [first, second] = [(0, first), (1, second)].map(|(k, marks)| outputs(&op.branches[k], marks));
             first.into_iter().zip(second).map(|(x, y)| x || y).collect()
         }
-        Op::While(op) => {
+        Some(Control::While(op)) => {
             let for_cond = op.cond.inputs().len() - op.carried;
             let (init, rest) = operands.split_at(op.carried);
             state(&op.body, &[init, &rest[for_cond..]].concat(), op.carried)[..op.carried].to_vec()
         }
-        Op::Scan(op) => {
+        Some(Control::Scan(op)) => {
             let marks = state(&op.body, operands, op.carried);
             let stacked = outputs(&op.body, &marks);
             [&marks[..op.carried], &stacked[op.carried..]].concat()
         }
-        _ => table(true, count),
+        Some(Control::Custom(_)) | None => table(true, count),
     }
 }

@@ -1,6 +1,6 @@
 //! Reverse-mode derivatives: a program becomes nodes of a graph, and then so do the gradients of its inputs.
 //!
-//! The rules are those of the ops ([`Op::pull`](crate::ops::Op::pull)). What they make are nodes like any
+//! The rules are those of the ops ([`OpDef::vjp`](crate::ops::OpDef::vjp)). What they make are nodes like any
 //! other, so that the gradient of a gradient needs nothing more. Only nodes between the inputs that are asked
 //! for and the outputs are looked at: an op without a rule is no obstacle elsewhere.
 
@@ -8,10 +8,11 @@ mod control;
 mod depends;
 
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::ops::{Binary, Builder, Convert, Custom, Graph, Math, Op, Var};
+use crate::ops::contract::Pull;
+use crate::ops::{Backward, Binary, Builder, Control, Convert, Custom, Graph, Math, Op, Var, Vjp};
 use crate::tensor::Aval;
 use control::ScanRule;
 use std::collections::HashMap;
@@ -60,26 +61,28 @@ impl<'g> Tape<'g> {
                 Def::Literal(literal) => builder.literal(literal, graph.aval(value).ambiguous),
                 Def::Constant(_) => {
                     let detail = "constants belong to the outermost trace".into();
-                    return Err(crate::error::Error::Internal { detail });
+                    return Err(Error::Internal { detail });
                 }
                 Def::Result(number, i) => {
                     let node = &graph.nodes()[number];
                     if i == 0 {
                         let operands: Vec<Value> = node.operands.iter().map(|v| values[v.index()]).collect();
                         let wanted: Vec<bool> = node.operands.iter().map(|v| depends[v.index()]).collect();
-                        made = match &node.op {
-                            Op::Scan(op) if wanted.contains(&true) => {
+                        made = match node.op.control().filter(|_| wanted.contains(&true)) {
+                            Some(Control::Scan(op)) => {
                                 let (results, rule) = ScanRule::record(builder, op, &operands, &wanted)?;
                                 scans.insert(number, rule);
                                 results
                             }
-                            Op::Custom(op) if wanted.contains(&true) => {
+                            Some(Control::Custom(op)) => {
                                 let mut all =
                                     builder.inline(&op.forward, &op.operands(&op.forward, &operands))?;
                                 residuals.insert(number, all.split_off(node.results.len()));
                                 all
                             }
-                            op => builder.node(op.clone(), &operands)?,
+                            Some(Control::If(_) | Control::While(_)) | None => {
+                                builder.node(node.op.clone(), &operands)?
+                            }
                         };
                     }
                     made[i]
@@ -98,7 +101,7 @@ impl<'g> Tape<'g> {
     /// gradients of the outputs (`None` is 0). They have the types of the inputs.
     ///
     /// # Errors
-    /// [`Error::NoGradient`](crate::error::Error::NoGradient) if an op on the way has no rule.
+    /// [`Error::NoGradient`] if an op on the way has no rule.
     pub fn pull(
         &self,
         builder: &mut Builder,
@@ -121,19 +124,18 @@ impl<'g> Tape<'g> {
             let operands: Vec<Value> = node.operands.iter().map(|v| self.values[v.index()]).collect();
             let results: Vec<Value> = node.results.iter().map(|v| self.values[v.index()]).collect();
             let made: Vec<Option<Value>> = node.results.iter().map(|v| sums[v.index()]).collect();
-            let pulled = match (&node.op, self.scans.get(&number)) {
-                (Op::Scan(_), Some(rule)) => rule.pull(builder, &operands, &results, &made)?,
-                (Op::Custom(op), _) => self.pull_custom(builder, op, number, &operands, &made)?,
-                (Op::If(op), _) => control::pull_if(builder, op, &operands, &made, &wanted)?,
-                (op, _) => {
-                    let math = Math::new(builder);
-                    let vars = |values: &[Value]| values.iter().map(|&v| math.var(v)).collect::<Vec<Var>>();
-                    let made: Vec<Option<Var>> = made.iter().map(|g| g.map(|g| math.var(g))).collect();
-                    let pulled = op.pull(&vars(&operands), &vars(&results), &made, &wanted)?;
-                    let pulled = pulled.into_iter().map(|g| g.map(Var::value)).collect();
-                    math.finish()?;
+            let pulled = match node.op.vjp() {
+                Vjp::By(rule) => by_rule(builder, &rule, [&operands, &results], &made, &wanted)?,
+                Vjp::Partly(rule, why) => {
+                    let pulled = by_rule(builder, &rule, [&operands, &results], &made, &wanted)?;
+                    if wanted.iter().zip(&pulled).any(|(wanted, g)| *wanted && g.is_none()) {
+                        return Err(no_gradient(&node.op, why));
+                    }
                     pulled
                 }
+                Vjp::Regions => self.pull_regions(builder, number, [&operands, &results], &made, &wanted)?,
+                Vjp::Zero => continue,
+                Vjp::Todo(why) => return Err(no_gradient(&node.op, why)),
             };
             for ((v, g), wanted) in node.operands.iter().zip(pulled).zip(wanted) {
                 if let (true, Some(g)) = (wanted, g) {
@@ -148,8 +150,7 @@ impl<'g> Tape<'g> {
                 let aval = self.graph.aval(input);
                 match sums[input.index()] {
                     Some(g) if builder.graph().aval(g).ambiguous == aval.ambiguous => Ok(g),
-                    Some(g) => builder
-                        .node1(Op::Convert(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }), &[g]),
+                    Some(g) => builder.node1(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }, &[g]),
                     None => zeros(builder, aval),
                 }
             })
@@ -158,6 +159,27 @@ impl<'g> Tape<'g> {
 }
 
 impl Tape<'_> {
+    /// Gradients by derivatives of the graphs that an op runs.
+    fn pull_regions(
+        &self,
+        builder: &mut Builder,
+        number: usize,
+        [operands, results]: [&[Value]; 2],
+        gradients: &[Option<Value>],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<Value>>> {
+        let op = &self.graph.nodes()[number].op;
+        match (op.control(), self.scans.get(&number)) {
+            (Some(Control::Scan(_)), Some(rule)) => rule.pull(builder, operands, results, gradients),
+            (Some(Control::Custom(op)), _) => self.pull_custom(builder, op, number, operands, gradients),
+            (Some(Control::If(op)), _) => control::pull_if(builder, op, operands, gradients, wanted),
+            (Some(Control::Scan(_) | Control::While(_)) | None, _) => {
+                let detail = format!("`{}` has no derivative by its graphs", op.row().name);
+                Err(Error::Internal { detail })
+            }
+        }
+    }
+
     /// Gradients as the user's function gives them.
     fn pull_custom(
         &self,
@@ -181,6 +203,27 @@ impl Tape<'_> {
     }
 }
 
+/// Gradients of operands by the rule of their op.
+fn by_rule(
+    builder: &mut Builder,
+    rule: &Pull,
+    [operands, results]: [&[Value]; 2],
+    gradients: &[Option<Value>],
+    wanted: &[bool],
+) -> Result<Vec<Option<Value>>> {
+    let math = Math::new(builder);
+    let vars = |values: &[Value]| values.iter().map(|&v| math.var(v)).collect::<Vec<Var>>();
+    let (operands, results) = (vars(operands), vars(results));
+    let gradients: Vec<Option<Var>> = gradients.iter().map(|g| g.map(|g| math.var(g))).collect();
+    let at = Backward { operands: &operands, results: &results, gradients: &gradients, wanted };
+    let pulled = rule(&at).into_iter().map(|g| g.map(Var::value)).collect();
+    math.finish().map(|()| pulled)
+}
+
+fn no_gradient(op: &Op, why: &str) -> Error {
+    Error::NoGradient { op: op.row().function.into(), why: why.into() }
+}
+
 /// The gradient of what has no part in the result.
 fn zeros(builder: &mut Builder, aval: &Aval) -> Result<Value> {
     let math = Math::new(builder);
@@ -191,7 +234,7 @@ fn zeros(builder: &mut Builder, aval: &Aval) -> Result<Value> {
 /// Adds to the gradient of a value.
 fn add(builder: &mut Builder, sum: &mut Option<Value>, g: Value) -> Result<()> {
     *sum = Some(match *sum {
-        Some(so_far) => builder.node1(Op::Binary(Binary::add), &[so_far, g])?,
+        Some(so_far) => builder.node1(Binary::add, &[so_far, g])?,
         None => g,
     });
     Ok(())

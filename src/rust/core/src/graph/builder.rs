@@ -62,7 +62,11 @@ impl<O: Operation> Builder<O> {
     ///
     /// # Errors
     /// Those of [`Operation::infer`]; the graph is unchanged then.
-    pub fn node(&mut self, op: O, operands: &[Value]) -> Result<Vec<Value>> {
+    pub fn node(&mut self, op: impl Into<O>, operands: &[Value]) -> Result<Vec<Value>> {
+        self.add(op.into(), operands)
+    }
+
+    fn add(&mut self, op: O, operands: &[Value]) -> Result<Vec<Value>> {
         stop::work(NODE);
         let key = (op, operands.to_vec());
         if let Some(&node) = self.nodes.get(&key) {
@@ -86,7 +90,7 @@ impl<O: Operation> Builder<O> {
     ///
     /// # Errors
     /// As [`Builder::node`].
-    pub fn node1(&mut self, op: O, operands: &[Value]) -> Result<Value> {
+    pub fn node1(&mut self, op: impl Into<O>, operands: &[Value]) -> Result<Value> {
         Ok(self.node(op, operands)?[0])
     }
 

@@ -93,6 +93,14 @@ impl<O> Graph<O> {
         self.values[value.index()].1
     }
 
+    /// The node whose result a value is, if it is one.
+    pub fn made_by(&self, value: Value) -> Option<&Node<O>> {
+        match self.def(value) {
+            Def::Result(node, _) => Some(&self.nodes[node]),
+            Def::Input(_) | Def::Constant(_) | Def::Literal(_) => None,
+        }
+    }
+
     /// All values, in the order of their making.
     pub fn values(&self) -> impl Iterator<Item = Value> {
         (0..self.values.len() as u32).map(Value)

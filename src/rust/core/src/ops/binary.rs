@@ -2,16 +2,19 @@
 //! are.
 
 use super::compare::Compare;
-use super::derive::{Slope, Slope2, Var};
+use super::contract::{simplified, Backward, Cost, OpDef, Simplified, Vjp};
+use super::create::uniform;
+use super::derive::{Rule2, Slope, Slope2, Var};
 use super::spell::{self, Spelling, Spelling2};
-use super::{spell_floats as floats, Row};
+use super::{spell_floats as floats, Builder, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
     ORDERED,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::math::{complex, scalar, special};
 use crate::kernels::tile;
@@ -39,6 +42,7 @@ macro_rules! binary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
             $(float: |$x:ident, $y:ident| $float:expr,)?
@@ -75,6 +79,16 @@ macro_rules! binary_ops {
             /// How its result changes with the operands.
             pub fn slope(self) -> Slope2 {
                 match self { $(Binary::$op => $slope),+ }
+            }
+
+            /// How long it takes: as a sum, if the row says nothing.
+            fn cost(self) -> Cost {
+                match self { $(Binary::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut cost = Cost::Simple;
+                    $(cost = Cost::$cost;)?
+                    cost
+                }),+ }
             }
 
             /// How it is written in StableHLO.
@@ -207,7 +221,7 @@ binary_ops! {
     /// neither overflow nor underflow on the way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)", cost: Quotient,
         native: Div, float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -226,14 +240,14 @@ binary_ops! {
             };
             [Some(y.chain(less)), Some(base.log() * z)]
         }), hlo: Spelling::On(spell::inexact, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
-        ulps: 1.0, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
+        ulps: 1.0, cost: Functions, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
     /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::On(DType::is_float, "stablehlo.remainder", spell::remainder), example: "c(-7, 7), c(3, -3)",
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::On(DType::is_float, "stablehlo.remainder", spell::remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
         float: |x, y| x % y, int: |x, y| x.remainder(y),
     }
     /// Remainder with the sign of the divisor, R's `%%`.
@@ -241,7 +255,7 @@ binary_ops! {
     /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), hlo: Spelling::Formula(spell::modulo), generic: "%%", example: "c(-7, 7), c(3, -3)",
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), hlo: Spelling::Formula(spell::modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", cost: Remainder,
         float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y),
     }
     /// Quotient rounded down, R's `%/%`.
@@ -250,7 +264,7 @@ binary_ops! {
     /// dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
-        slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)",
+        slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", cost: Remainder,
         float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y),
     }
     /// Larger of two values, element by element.
@@ -273,7 +287,7 @@ binary_ops! {
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
-        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, simd: math::ATAN2, }
+        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, cost: Functions, simd: math::ATAN2, }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
         accepts: BITS,
@@ -315,8 +329,11 @@ binary_ops! {
     /// `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
     polygamma "polygamma" {
         accepts: FLOAT,
-        slope: Slope::By(|n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))]), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
-        ulps: 8.0, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
+        slope: Slope::Partly(
+            |n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))],
+            "it is not known how the result changes with `n`",
+        ), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        ulps: 8.0, cost: Series, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }
 
@@ -342,48 +359,70 @@ fn larger<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2] {
     [(x, y), (y, x)].map(|(a, b)| Some(a.compare(Compare::gt, b).select(x.of(1.0), tie)))
 }
 
-impl Binary {
-    /// The gradients of the operands that are wanted.
-    pub(super) fn pull<'m, 'b>(
-        self,
-        [x, y]: [Var<'m, 'b>; 2],
-        z: Var<'m, 'b>,
-        g: Var<'m, 'b>,
-        wanted: &[bool],
-    ) -> Result<Vec<Option<Var<'m, 'b>>>> {
-        let missing = |why: &str| Err(Error::NoGradient { op: self.row().function.into(), why: why.into() });
-        let slopes = match self.slope() {
-            Slope::By(rule) => rule(x, y, z),
-            Slope::Flat => return Ok(vec![None; 2]),
-            Slope::Todo(why) => return missing(why),
-        };
-        if let Some(i) = (0..2).find(|&i| wanted[i] && slopes[i].is_none()) {
-            return missing(&format!(
-                "it is not known how the result changes with `{}`",
-                self.row().operands[i]
-            ));
-        }
-        Ok(slopes
-            .iter()
-            .zip(wanted)
-            .map(|(slope, wanted)| slope.filter(|_| *wanted).map(|d| g.chain(d)))
-            .collect())
+impl OpDef for Binary {
+    fn row(&self) -> &'static Row {
+        Binary::row(*self)
     }
 
-    pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {
+    fn rows() -> Vec<&'static Row> {
+        Binary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let (x, y) = (operands[0], operands[1]);
         self.row().check(0, x)?;
         self.row().check(1, y)?;
         self.row().check_same(x, y)?;
-        Ok(Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() })
+        Ok(vec![Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() }])
     }
 
-    pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
-        dispatch!(x.dtype, T => tile::map2(T::tile(self).expect("infer accepts what has a tile").slices, x, y, out))
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let ([x, y], out) = ([&operands[0], &operands[1]], &mut results[0]);
+        dispatch!(x.dtype, T => tile::map2(T::tile(*self).expect("infer accepts what has a tile").slices, x, y, out))
     }
 
-    pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::of2(T::tile(self).expect("infer accepts what has a tile").slices))
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
     }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        dispatch!(from[0], T => T::tile(*self).map(|tile| Kernel::of2(tile.slices)))
+    }
+
+    fn cost(&self) -> Cost {
+        Binary::cost(*self)
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        match self.slope() {
+            Slope::By(rule) => Vjp::by(move |at| pull(rule, at)),
+            Slope::Partly(rule, why) => Vjp::Partly(Box::new(move |at| pull(rule, at)), why),
+            Slope::Flat => Vjp::Zero,
+            Slope::Todo(why) => Vjp::Todo(why),
+        }
+    }
+
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        // The square is a product, bit for bit (`kernels::math`), for a tenth of the time.
+        if let (Binary::pow, &[x, y]) = (self, operands) {
+            let aval = b.graph().aval(x).clone();
+            let two = uniform(b.graph(), y).is_some_and(|n| n.dtype() == aval.dtype && n.get::<f64>() == 2.0);
+            if two && !aval.dtype.is_complex() && aval.ambiguous <= b.graph().aval(y).ambiguous {
+                return simplified(b.node1(Binary::mul, &[x, x])?);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The gradients of the operands that are wanted, by these slopes.
+fn pull<'m, 'b>(rule: Rule2, at: &Backward<'_, 'm, 'b>) -> Vec<Option<Var<'m, 'b>>> {
+    let slopes = rule(at.x(0), at.x(1), at.y());
+    slopes
+        .iter()
+        .zip(at.wanted)
+        .map(|(slope, wanted)| slope.filter(|_| *wanted).map(|d| at.g().chain(d)))
+        .collect()
 }
 
 #[cfg(test)]

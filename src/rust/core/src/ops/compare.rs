@@ -1,6 +1,7 @@
 //! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands
 //! are.
 
+use super::contract::{OpDef, Vjp};
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
@@ -75,18 +76,36 @@ compare_ops! {
     le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), hlo: "LE", native: Le, }
 }
 
-impl Compare {
-    pub(super) fn infer(self, x: &Aval, y: &Aval) -> Result<Aval> {
-        self.row().check(0, x)?;
-        self.row().check_same(x, y)?;
-        Ok(Aval { dtype: DType::I1, ambiguous: x.ambiguous && y.ambiguous, shape: x.shape.clone() })
+impl OpDef for Compare {
+    fn row(&self) -> &'static Row {
+        Compare::row(*self)
     }
 
-    pub(super) fn eval(self, x: &View, y: &View, out: &mut ViewMut) {
+    fn rows() -> Vec<&'static Row> {
+        Compare::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let (x, y) = (operands[0], operands[1]);
+        self.row().check(0, x)?;
+        self.row().check_same(x, y)?;
+        Ok(vec![Aval { dtype: DType::I1, ambiguous: x.ambiguous && y.ambiguous, shape: x.shape.clone() }])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let ([x, y], out) = ([&operands[0], &operands[1]], &mut results[0]);
         dispatch!(x.dtype, T => tile::map2(self.tile::<T>(), x, y, out))
     }
 
-    pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::of2(self.tile::<T>()))
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        dispatch!(from[0], T => Some(Kernel::of2(self.tile::<T>())))
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
     }
 }

@@ -2,7 +2,7 @@
 //! other ops.
 
 use super::compare::Compare;
-use super::derive::Var;
+use super::contract::{Cost, Linear, OpDef, Vjp};
 use super::spell::{self, Spelling, Spelling1};
 use super::{written, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
@@ -85,47 +85,75 @@ part_ops! {
     magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
 }
 
-impl Part {
-    /// The operand's gradient, see [`derive`](super::derive) for what that of a complex number is.
-    pub(super) fn pull<'m, 'b>(self, z: Var<'m, 'b>, part: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
-        let zero = g.of(0.0);
-        let [re, im] = [Part::real, Part::imag].map(|part| z.part(part));
-        let [by_re, by_im] = match self {
-            Part::real => [g, zero],
-            Part::imag => [zero, g],
-            // 0 at 0, as the derivative of the absolute value of real numbers is.
-            Part::magnitude => {
-                let size = part.compare(Compare::eq, part.of(0.0)).select(part.of(1.0), part);
-                [g.chain(re / size), g.chain(im / size)]
-            }
-            Part::arg => {
-                let square = re.squared() + im.squared();
-                [g.chain(-im / square), g.chain(re / square)]
-            }
-        };
-        by_re.complex(-by_im)
+impl OpDef for Part {
+    fn row(&self) -> &'static Row {
+        Part::row(*self)
     }
 
-    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
+    fn rows() -> Vec<&'static Row> {
+        Part::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         if !x.dtype.is_complex() {
             return Err(Error::Internal {
                 detail: format!("`{}` of {}: `apply` has other ops for it", self.row().name, x.dtype),
             });
         }
-        Ok(Aval { dtype: x.dtype.part(), ..x.clone() })
+        Ok(vec![Aval { dtype: x.dtype.part(), ..x.clone() }])
     }
 
-    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
         match x.dtype {
             DType::C64 => tile::map1(self.tile::<Complex<f32>>(), x, out),
             _ => tile::map1(self.tile::<Complex<f64>>(), x, out),
         }
     }
 
-    pub(super) fn kernel(self, from: DType) -> Kernel {
-        match from {
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        Some(match from[0] {
             DType::C64 => Kernel::of1(self.tile::<Complex<f32>>()),
             _ => Kernel::of1(self.tile::<Complex<f64>>()),
+        })
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Division
+    }
+
+    /// See [`derive`](super::derive) for what the gradient of a complex number is.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| {
+            let (z, part, g) = (at.x(0), at.y(), at.g());
+            let zero = g.of(0.0);
+            let [re, im] = [Part::real, Part::imag].map(|part| z.part(part));
+            let [by_re, by_im] = match self {
+                Part::real => [g, zero],
+                Part::imag => [zero, g],
+                // 0 at 0, as the derivative of the absolute value of real numbers is.
+                Part::magnitude => {
+                    let size = part.compare(Compare::eq, part.of(0.0)).select(part.of(1.0), part);
+                    [g.chain(re / size), g.chain(im / size)]
+                }
+                Part::arg => {
+                    let square = re.squared() + im.squared();
+                    [g.chain(-im / square), g.chain(re / square)]
+                }
+            };
+            by_re.complex(-by_im)
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        match self {
+            Part::real | Part::imag => Linear::InAll,
+            Part::arg | Part::magnitude => Linear::In(&[]),
         }
     }
 }
@@ -135,36 +163,53 @@ impl Part {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MakeComplex;
 
-pub(super) static COMPLEX_OP: Row = written("complex", "nv_complex", &["re", "im"], FLOAT);
+static COMPLEX: Row = written("complex", "nv_complex", &["re", "im"], FLOAT);
 
-impl MakeComplex {
-    /// The gradients of both parts.
-    pub(super) fn pull<'m, 'b>(self, g: Var<'m, 'b>) -> Vec<Option<Var<'m, 'b>>> {
-        vec![Some(g.part(Part::real)), Some(-g.part(Part::imag))]
+impl OpDef for MakeComplex {
+    fn row(&self) -> &'static Row {
+        &COMPLEX
     }
 
-    pub(super) fn infer(self, re: &Aval, im: &Aval) -> Result<Aval> {
-        COMPLEX_OP.check_same(re, im)?;
+    fn rows() -> Vec<&'static Row> {
+        vec![&COMPLEX]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let (re, im) = (operands[0], operands[1]);
+        COMPLEX.check_same(re, im)?;
         let dtype = match re.dtype {
             DType::F32 => DType::C64,
             DType::F64 => DType::C128,
-            other => return Err(COMPLEX_OP.unsupported(0, other, "")),
+            other => return Err(COMPLEX.unsupported(0, other, "")),
         };
-        Ok(Aval { dtype, ambiguous: re.ambiguous && im.ambiguous, shape: re.shape.clone() })
+        Ok(vec![Aval { dtype, ambiguous: re.ambiguous && im.ambiguous, shape: re.shape.clone() }])
     }
 
-    pub(super) fn eval(self, re: &View, im: &View, out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let ([re, im], out) = ([&operands[0], &operands[1]], &mut results[0]);
         match out.dtype {
             DType::C64 => tile::map2(join::<Complex<f32>>, re, im, out),
             _ => tile::map2(join::<Complex<f64>>, re, im, out),
         }
     }
 
-    pub(super) fn kernel(self, from: DType) -> Kernel {
-        match from {
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        Some(match from[0] {
             DType::F32 => Kernel::of2(join::<Complex<f32>>),
             _ => Kernel::of2(join::<Complex<f64>>),
-        }
+        })
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::by(|at| vec![Some(at.g().part(Part::real)), Some(-at.g().part(Part::imag))])
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
     }
 }
 

@@ -4,11 +4,12 @@
 //! The executors run them (`exec::control`): what a region means is what its ops mean.
 
 use super::attrs::logical;
+use super::contract::{OpDef, Vjp};
 use super::{written, Graph, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
-use crate::tensor::Aval;
+use crate::tensor::{Aval, View, ViewMut};
 use std::sync::Arc;
 
 /// A graph without constants, run by an op.
@@ -70,11 +71,24 @@ pub struct Custom {
     pub targets: Vec<usize>,
 }
 
-pub(super) static IF: Row = written("if", "nv_if", &["pred"], ANY);
-pub(super) static WHILE: Row = written("while", "nv_while", &["init"], ANY);
-pub(super) static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
+static IF: Row = written("if", "nv_if", &["pred"], ANY);
+static WHILE: Row = written("while", "nv_while", &["init"], ANY);
+static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
 
-pub(super) static CUSTOM: Row = written("custom_gradient", "custom_gradient", &[], ANY);
+static CUSTOM: Row = written("custom_gradient", "custom_gradient", &[], ANY);
+
+/// An op that decides which of its graphs run, and how often.
+#[derive(Clone, Copy, Debug)]
+pub enum Control<'a> {
+    /// One of two.
+    If(&'a If),
+    /// As long as a condition holds.
+    While(&'a While),
+    /// Along a dimension.
+    Scan(&'a Scan),
+    /// One of three, by what it is asked for.
+    Custom(&'a Custom),
+}
 
 /// Whether types are the same but for the flag.
 fn same(a: &Aval, b: &Aval) -> bool {
@@ -101,8 +115,16 @@ fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
     region.outputs().iter().map(|&v| region.aval(v))
 }
 
-impl If {
-    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+impl OpDef for If {
+    fn row(&self) -> &'static Row {
+        &IF
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&IF]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let [first, second] = &self.branches;
         let (pred, rest) = operands.split_first().ok_or_else(|| internal(&IF, "no condition"))?;
         if pred.dtype != DType::I1 || pred.shape.rank() > 0 {
@@ -118,6 +140,22 @@ impl If {
         }
         let both = |(x, y): (&Aval, &Aval)| Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() };
         Ok(outputs(first).zip(outputs(second)).map(both).collect())
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        vec![("true", &self.branches[0]), ("false", &self.branches[1])]
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(Control::If(self))
+    }
+
+    fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
+        unreachable!("executors run regions")
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Regions
     }
 }
 
@@ -147,8 +185,18 @@ impl Custom {
             of_backward.to_vec()
         }
     }
+}
 
-    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+impl OpDef for Custom {
+    fn row(&self) -> &'static Row {
+        &CUSTOM
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&CUSTOM]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         check(&CUSTOM, &self.call, self.operands(&self.call, operands).into_iter())?;
         check(&CUSTOM, &self.forward, self.operands(&self.forward, operands).into_iter())?;
         let first = outputs(&self.forward).take(outputs(&self.call).len());
@@ -157,10 +205,34 @@ impl Custom {
         }
         Ok(outputs(&self.call).cloned().collect())
     }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        vec![("call", &self.call), ("forward", &self.forward), ("backward", &self.backward)]
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(Control::Custom(self))
+    }
+
+    fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
+        unreachable!("executors run regions")
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Regions
+    }
 }
 
-impl While {
-    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+impl OpDef for While {
+    fn row(&self) -> &'static Row {
+        &WHILE
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&WHILE]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let extra = self.cond.inputs().len().saturating_sub(self.carried);
         if operands.len() < self.carried + extra || outputs(&self.body).len() != self.carried {
             return Err(internal(&WHILE, "too few operands or results"));
@@ -176,21 +248,47 @@ impl While {
         }
         carried(&WHILE, state, outputs(&self.body))
     }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        vec![("cond", &self.cond), ("body", &self.body)]
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(Control::While(self))
+    }
+
+    fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
+        unreachable!("executors run regions")
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Todo("how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`")
+    }
 }
 
 impl Scan {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
-        vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
-    }
-
     /// The type of what is stacked from slices of this type.
     pub fn stacked(&self, slice: &Aval) -> Result<Aval> {
         let sizes = std::iter::once(self.length).chain(slice.shape.iter().copied()).collect();
         Ok(Aval { shape: Shape::try_new(sizes)?, ..slice.clone() })
     }
+}
 
-    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+impl OpDef for Scan {
+    fn row(&self) -> &'static Row {
+        &SCAN
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&SCAN]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
+        vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         if operands.len() < self.carried + self.sliced || outputs(&self.body).len() < self.carried {
             return Err(internal(&SCAN, "too few operands or results"));
         }
@@ -212,5 +310,21 @@ impl Scan {
             types.push(self.stacked(slice)?);
         }
         Ok(types)
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        vec![("body", &self.body)]
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(Control::Scan(self))
+    }
+
+    fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
+        unreachable!("executors run regions")
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Regions
     }
 }

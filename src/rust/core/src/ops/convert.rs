@@ -2,11 +2,14 @@
 
 use super::attrs::logical;
 use super::complex::Part;
-use super::derive::Var;
-use super::{written, Row};
+use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
+use super::{written, Builder, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
+use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
+use crate::kernels::cast::by_width;
 use crate::kernels::memory::AlignedBytes;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
@@ -23,36 +26,81 @@ pub struct Convert {
     pub ambiguous: bool,
 }
 
-pub(super) static CONVERT: Row = written("convert", "nv_convert", &["operand"], ANY);
+static CONVERT: Row = written("convert", "nv_convert", &["operand"], ANY);
 
-impl Convert {
-    /// The operand's gradient, in its dtype.
-    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
-        let from = x.aval().dtype;
-        if g.aval().dtype.is_complex() && !from.is_complex() {
-            return g.part(Part::real).convert(from);
-        }
-        g.convert(from)
+impl OpDef for Convert {
+    fn row(&self) -> &'static Row {
+        &CONVERT
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+    fn rows() -> Vec<&'static Row> {
+        vec![&CONVERT]
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         if x.dtype.is_complex() && !self.dtype.is_complex() {
             return Err(Error::ComplexToReal { from: x.dtype, to: self.dtype });
         }
-        Ok(Aval { dtype: self.dtype, ambiguous: self.ambiguous, shape: x.shape.clone() })
+        Ok(vec![Aval { dtype: self.dtype, ambiguous: self.ambiguous, shape: x.shape.clone() }])
     }
 
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
         dispatch!(x.dtype, T => dispatch!(self.dtype, U => tile::map1::<T, U>(convert, x, out)))
     }
 
-    pub(super) fn kernel(&self, from: DType) -> Kernel {
-        dispatch!(from, T => dispatch!(self.dtype, U => Kernel::of1::<T, U>(convert)))
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
     }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        dispatch!(from[0], T => dispatch!(self.dtype, U => Some(Kernel::of1::<T, U>(convert))))
+    }
+
+    fn instruction(&self) -> Option<native::Op> {
+        Some(native::Op::Convert(self.dtype))
+    }
+
+    /// The gradient in the operand's dtype.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| {
+            let (from, g) = (at.x(0).aval().dtype, at.g());
+            if g.aval().dtype.is_complex() && !from.is_complex() {
+                return g.part(Part::real).convert(from);
+            }
+            g.convert(from)
+        })
+    }
+
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let x = operands[0];
+        let is = |aval: &Aval| aval.dtype == self.dtype && aval.ambiguous == self.ambiguous;
+        if is(b.graph().aval(x)) {
+            return simplified(x);
+        }
+        // Widening within a kind loses nothing, so the value before it can be converted at once.
+        match b.graph().made_by(x).filter(|node| node.op.get::<Convert>().is_some()) {
+            Some(node) if widens(b.graph().aval(node.operands[0]), b.graph().aval(x)) => {
+                let from = node.operands[0];
+                simplified(if is(b.graph().aval(from)) { from } else { b.node1(*self, &[from])? })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
+}
+
+fn widens(from: &Aval, to: &Aval) -> bool {
+    // bf16 and f16 are of one width, and neither holds the other.
+    from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
 }
 
 fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
@@ -74,14 +122,23 @@ pub struct BitcastConvert {
     pub dtype: DType,
 }
 
-pub(super) static BITCAST_CONVERT: Row = written("bitcast_convert", "nv_bitcast_convert", &["operand"], ANY);
+static BITCAST_CONVERT: Row = written("bitcast_convert", "nv_bitcast_convert", &["operand"], ANY);
 
-impl BitcastConvert {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for BitcastConvert {
+    fn row(&self) -> &'static Row {
+        &BITCAST_CONVERT
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&BITCAST_CONVERT]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string())]
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         let (from, to) = (x.dtype.bytes(), self.dtype.bytes());
         let refuse = |reason: String| {
             Err(Error::Bitcast { from: x.dtype, to: self.dtype, shape: x.shape.clone(), reason })
@@ -95,10 +152,11 @@ impl BitcastConvert {
         } else if from < to && sizes.pop() != Some(to / from) {
             return refuse(format!("The last axis must have size {}, the ratio of the widths", to / from));
         }
-        Ok(Aval::known(self.dtype, Shape::try_new(sizes)?))
+        Ok(vec![Aval::known(self.dtype, Shape::try_new(sizes)?)])
     }
 
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
         // The elements of the narrower side that share bits lie along its last dimension, which is the
         // slowest in memory: element `i` of the wider side is made of elements `i`, `i + n`, `i + 2n`, ... of
         // the narrower.
@@ -124,6 +182,22 @@ impl BitcastConvert {
             }
         }
     }
+
+    fn scratch(&self, operands: &[&Aval]) -> usize {
+        operands[0].bytes()
+    }
+
+    fn is_elementwise(&self, from: &[DType]) -> bool {
+        self.dtype.bytes() == from[0].bytes()
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        by_width!(from[0], T => self.is_elementwise(from).then(Kernel::copy::<T>))
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
+    }
 }
 
 #[cfg(test)]
@@ -134,11 +208,14 @@ mod tests {
 
     fn bitcast<T: Element, U: Element>(x: &[T], shape: Shape) -> (Vec<U>, Shape) {
         let op = BitcastConvert { dtype: U::DTYPE };
-        let aval = op.infer(&Aval::known(T::DTYPE, shape.clone())).unwrap();
+        let aval = op.infer(&[&Aval::known(T::DTYPE, shape.clone())]).unwrap().remove(0);
         let mut out = vec![U::default(); aval.shape.size()];
         let layout = Layout::dense(&shape);
         let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(x) };
-        op.eval(&x, &mut ViewMut { dtype: U::DTYPE, shape: &aval.shape, data: cast::bytes_mut(&mut out) });
+        op.eval(
+            &[x],
+            &mut [ViewMut { dtype: U::DTYPE, shape: &aval.shape, data: cast::bytes_mut(&mut out) }],
+        );
         (out, aval.shape)
     }
 
@@ -152,7 +229,7 @@ mod tests {
 
     #[test]
     fn refusals_say_why() {
-        let infer = |from, shape: Shape, dtype| BitcastConvert { dtype }.infer(&Aval::known(from, shape));
+        let infer = |from, shape: Shape, dtype| BitcastConvert { dtype }.infer(&[&Aval::known(from, shape)]);
         assert!(infer(DType::I1, [8].into(), DType::UI8).is_err());
         assert!(infer(DType::UI8, [3].into(), DType::UI32).unwrap_err().to_string().contains("size 4"));
         assert!(infer(DType::UI8, Shape::scalar(), DType::UI32).is_err());

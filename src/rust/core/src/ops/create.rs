@@ -1,13 +1,15 @@
 //! Values from nothing: one value everywhere, and counting.
 
 use super::attrs::{logical, vector};
-use super::{written, Row};
+use super::contract::{simplified, OpDef, Simplified, Vjp};
+use super::{written, BroadcastInDim, Builder, Graph, Row};
 use crate::dtype::{dispatch, DType, ANY, NUMERIC};
 use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
 use crate::stop;
-use crate::tensor::{Aval, Literal, ViewMut};
+use crate::tensor::{Aval, Literal, View, ViewMut};
 
 /// One value everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,10 +22,18 @@ pub struct Fill {
     pub ambiguous: bool,
 }
 
-pub(super) static FILL: Row = written("fill", "nv_fill", &[], ANY);
+static FILL: Row = written("fill", "nv_fill", &[], ANY);
 
-impl Fill {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for Fill {
+    fn row(&self) -> &'static Row {
+        &FILL
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&FILL]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![
             ("value", self.value.to_string()),
             ("dtype", self.value.dtype().to_string()),
@@ -32,12 +42,44 @@ impl Fill {
         ]
     }
 
-    pub(super) fn infer(&self) -> Result<Aval> {
-        Ok(Aval { dtype: self.value.dtype(), shape: self.shape.clone(), ambiguous: self.ambiguous })
+    fn infer(&self, _operands: &[&Aval]) -> Result<Vec<Aval>> {
+        Ok(vec![Aval { dtype: self.value.dtype(), shape: self.shape.clone(), ambiguous: self.ambiguous }])
     }
 
-    pub(super) fn eval(&self, out: &mut ViewMut) {
+    fn eval(&self, _operands: &[View], results: &mut [ViewMut]) {
+        let out = &mut results[0];
         dispatch!(out.dtype, T => stop::fill(cast::slice_mut::<T>(out.data), self.value.get()))
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
+    }
+
+    fn simplify(&self, b: &mut Builder, _operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        if self.shape.rank() > 0 {
+            return Ok(None);
+        }
+        simplified(b.literal(self.value, self.ambiguous))
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+
+    fn is_cheap(&self) -> bool {
+        true
+    }
+}
+
+/// The number that all elements of a value are, if that is in the graph.
+pub(super) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
+    if let Def::Literal(literal) = graph.def(value) {
+        return Some(literal);
+    }
+    let node = graph.made_by(value)?;
+    match node.op.get::<Fill>() {
+        Some(fill) => Some(fill.value),
+        None => node.op.get::<BroadcastInDim>().and_then(|_| uniform(graph, node.operands[0])),
     }
 }
 
@@ -56,10 +98,18 @@ pub struct Iota {
     pub ambiguous: bool,
 }
 
-pub(super) static IOTA: Row = written("iota", "nv_iota", &[], NUMERIC);
+static IOTA: Row = written("iota", "nv_iota", &[], NUMERIC);
 
-impl Iota {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for Iota {
+    fn row(&self) -> &'static Row {
+        &IOTA
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&IOTA]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![
             ("axis", self.axis.to_string()),
             ("dtype", self.dtype.to_string()),
@@ -69,7 +119,7 @@ impl Iota {
         ]
     }
 
-    pub(super) fn infer(&self) -> Result<Aval> {
+    fn infer(&self, _operands: &[&Aval]) -> Result<Vec<Aval>> {
         if !IOTA.accepts.contains(self.dtype) {
             let expected = "the dtype of an integer or float";
             return Err(Error::arg("dtype", expected, self.dtype.to_string()));
@@ -81,10 +131,11 @@ impl Iota {
                 return Err(Error::SequenceRange { dtype: self.dtype, from, to });
             }
         }
-        Ok(Aval { dtype: self.dtype, shape: self.shape.clone(), ambiguous: self.ambiguous })
+        Ok(vec![Aval { dtype: self.dtype, shape: self.shape.clone(), ambiguous: self.ambiguous }])
     }
 
-    pub(super) fn eval(&self, out: &mut ViewMut) {
+    fn eval(&self, _operands: &[View], results: &mut [ViewMut]) {
+        let out = &mut results[0];
         let (size, stride) = (self.shape[self.axis.0].max(1), self.shape.strides()[self.axis.0]);
         dispatch!(self.dtype, T => {
             for (i, x) in cast::slice_mut::<T>(out.data).iter_mut().enumerate() {
@@ -94,5 +145,17 @@ impl Iota {
                 *x = <T as crate::dtype::Element>::from_i64(self.start.wrapping_add((i / stride % size) as i64));
             }
         })
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+
+    fn is_cheap(&self) -> bool {
+        true
     }
 }

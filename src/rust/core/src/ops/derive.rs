@@ -9,8 +9,8 @@
 
 use super::layout::Order;
 use super::{
-    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Graph, MakeComplex, Op,
-    Part, Predicate, Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
+    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Fill, Graph, MakeComplex,
+    Op, Pad, Part, Predicate, Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -26,6 +26,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub enum Slope<F> {
     /// By these factors.
     By(F),
+    /// By these factors; where one is missing, because of this.
+    Partly(F, &'static str),
     /// Not at all, but for jumps.
     Flat,
     /// By a rule that is not written, because of this.
@@ -34,9 +36,10 @@ pub enum Slope<F> {
 
 /// The derivative of an elementwise op of one operand, from the operand and the result.
 pub type Slope1 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>) -> Var<'m, 'b>>;
-/// The derivatives of an elementwise op of two operands, from these and the result; `None` is a rule that is
-/// not written.
-pub type Slope2 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>, Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2]>;
+/// The derivatives of an elementwise op of two operands.
+pub type Slope2 = Slope<Rule2>;
+/// What gives them, from the operands and the result; `None` is a rule that is not written.
+pub type Rule2 = for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>, Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2];
 
 /// A graph that a rule adds to.
 pub struct Math<'b> {
@@ -64,7 +67,7 @@ impl<'b> Math<'b> {
     }
 
     /// Applies an op of one result.
-    pub fn apply(&self, op: Op, operands: &[Var<'_, 'b>]) -> Var<'_, 'b> {
+    pub fn apply(&self, op: impl Into<Op>, operands: &[Var<'_, 'b>]) -> Var<'_, 'b> {
         let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
         let made = self.builder.borrow_mut().node1(op, &values);
         self.var(made.unwrap_or_else(|error| {
@@ -75,7 +78,7 @@ impl<'b> Math<'b> {
     }
 
     /// Applies an op of any number of results. If it does not go, there are none.
-    pub fn apply_all(&self, op: Op, operands: &[Var<'_, 'b>]) -> Vec<Var<'_, 'b>> {
+    pub fn apply_all(&self, op: impl Into<Op>, operands: &[Var<'_, 'b>]) -> Vec<Var<'_, 'b>> {
         let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
         let made = self.builder.borrow_mut().node(op, &values);
         made.map_err(|error| self.fail(error)).unwrap_or_default().into_iter().map(|v| self.var(v)).collect()
@@ -135,7 +138,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Any op on it and others.
-    pub(super) fn apply(self, op: Op, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
+    pub(super) fn apply(self, op: impl Into<Op>, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
         let operands: Vec<Value> =
             std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
         let operands: Vec<Var> = operands.into_iter().map(|v| self.math.var(v)).collect();
@@ -176,14 +179,14 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// The same bits in another dtype.
     pub(super) fn bitcast(self, dtype: DType) -> Var<'m, 'b> {
-        self.apply(Op::BitcastConvert(BitcastConvert { dtype }), &[])
+        self.apply(BitcastConvert { dtype }, &[])
     }
 
     /// The same elements in row-major order in another shape.
     pub(super) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
         match Shape::try_new(sizes) {
             Ok(shape) if shape == self.aval().shape => self,
-            Ok(shape) => self.apply(Op::Reshape(Reshape { shape, order: Order::Row }), &[]),
+            Ok(shape) => self.apply(Reshape { shape, order: Order::Row }, &[]),
             Err(error) => {
                 self.math.fail(error);
                 self
@@ -193,7 +196,7 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// Beside others along a dimension.
     pub(super) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
-        self.apply(Op::Concatenate(Concatenate { axis }), others)
+        self.apply(Concatenate { axis }, others)
     }
 
     /// Elements `from..to` along a dimension.
@@ -204,11 +207,11 @@ impl<'m, 'b> Var<'m, 'b> {
         if limit[..] == shape[..] && from == 0 {
             return self;
         }
-        self.apply(Op::StaticSlice(StaticSlice { start, limit, stride: vec![1; shape.rank()] }), &[])
+        self.apply(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[])
     }
 
     /// The result of an op without operands.
-    pub(super) fn made(self, op: Op) -> Var<'m, 'b> {
+    pub(super) fn made(self, op: impl Into<Op>) -> Var<'m, 'b> {
         self.math.apply(op, &[])
     }
 
@@ -217,7 +220,7 @@ impl<'m, 'b> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
         }
-        self.apply(Op::Reshape(Reshape { shape: shape.clone(), order: Order::Column }), &[])
+        self.apply(Reshape { shape: shape.clone(), order: Order::Column }, &[])
     }
 
     /// The dimensions in another order.
@@ -225,12 +228,12 @@ impl<'m, 'b> Var<'m, 'b> {
         if permutation.iter().enumerate().all(|(i, axis)| axis.0 == i) {
             return self;
         }
-        self.apply(Op::Transpose(Transpose { permutation }), &[])
+        self.apply(Transpose { permutation }, &[])
     }
 
     /// An elementwise op on it.
     pub fn unary(self, op: Unary) -> Var<'m, 'b> {
-        self.apply(Op::Unary(op), &[])
+        self.apply(op, &[])
     }
 
     /// An elementwise op on it and another one.
@@ -245,22 +248,22 @@ impl<'m, 'b> Var<'m, 'b> {
                 _ => {}
             }
         }
-        self.apply(Op::Binary(op), &[other])
+        self.apply(op, &[other])
     }
 
     /// A comparison with another one.
     pub fn compare(self, op: Compare, other: Var<'m, 'b>) -> Var<'m, 'b> {
-        self.apply(Op::Compare(op), &[other])
+        self.apply(op, &[other])
     }
 
     /// A property of each element.
     pub fn predicate(self, op: Predicate) -> Var<'m, 'b> {
-        self.apply(Op::Predicate(op), &[])
+        self.apply(op, &[])
     }
 
     /// Where it, a condition, holds: one value; elsewhere the other.
     pub fn select(self, yes: Var<'m, 'b>, no: Var<'m, 'b>) -> Var<'m, 'b> {
-        self.apply(Op::Ternary(Ternary::Select), &[yes, no])
+        self.apply(Ternary::Select, &[yes, no])
     }
 
     /// In another dtype.
@@ -269,7 +272,7 @@ impl<'m, 'b> Var<'m, 'b> {
         if aval.dtype == dtype {
             self
         } else {
-            self.apply(Op::Convert(Convert { dtype, ambiguous: aval.ambiguous }), &[])
+            self.apply(Convert { dtype, ambiguous: aval.ambiguous }, &[])
         }
     }
 
@@ -278,7 +281,7 @@ impl<'m, 'b> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
         }
-        self.apply(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: axes.to_vec() }), &[])
+        self.apply(BroadcastInDim { shape: shape.clone(), axes: axes.to_vec() }, &[])
     }
 
     /// Summed over dimensions, which are dropped.
@@ -286,17 +289,29 @@ impl<'m, 'b> Var<'m, 'b> {
         if axes.is_empty() {
             return self;
         }
-        self.apply(Op::Reduction(Reduction { fold: Fold::Sum, axes, drop: true }), &[])
+        self.apply(Reduction { fold: Fold::Sum, axes, drop: true }, &[])
+    }
+
+    /// With elements of a value around it, or without some of its own where the numbers are negative.
+    pub(super) fn padded(
+        self,
+        value: f64,
+        low: Vec<i64>,
+        high: Vec<i64>,
+        interior: Vec<usize>,
+    ) -> Var<'m, 'b> {
+        let value = self.scalar(value);
+        self.apply(Pad { low, high, interior }, &[value])
     }
 
     /// A part of a complex number.
     pub fn part(self, part: Part) -> Var<'m, 'b> {
-        self.apply(Op::Part(part), &[])
+        self.apply(part, &[])
     }
 
     /// The complex number of these parts.
     pub fn complex(self, imaginary: Var<'m, 'b>) -> Var<'m, 'b> {
-        self.apply(Op::Complex(MakeComplex), &[imaginary])
+        self.apply(MakeComplex, &[imaginary])
     }
 
     /// The square.
@@ -325,13 +340,14 @@ impl<'m, 'b> Var<'m, 'b> {
         let builder = self.math.builder.borrow();
         let graph = builder.graph();
         let source = match graph.def(self.value) {
-            Def::Result(node, _) => match &graph.nodes()[node] {
-                node if matches!(node.op, Op::BroadcastInDim(_)) => node.operands[0],
-                node => match &node.op {
-                    Op::Fill(fill) => return Some(fill.value.get()),
-                    _ => return None,
-                },
-            },
+            Def::Result(node, _) => {
+                let node = &graph.nodes()[node];
+                if let Some(fill) = node.op.get::<Fill>() {
+                    return Some(fill.value.get());
+                }
+                node.op.get::<BroadcastInDim>()?;
+                node.operands[0]
+            }
             _ => self.value,
         };
         match graph.def(source) {

@@ -1,8 +1,8 @@
 //! Sums of products over shared dimensions: matrix products and their generalisation.
 
 use super::attrs::vector;
+use super::contract::{Linear, OpDef, Ready, Vjp};
 use super::derive::Var;
-use super::Op;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
@@ -28,7 +28,89 @@ pub struct DotGeneral {
     pub batching: [Vec<Axis>; 2],
 }
 
-pub(super) static DOT_GENERAL: Row = written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY);
+static DOT_GENERAL: Row = written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY);
+
+impl OpDef for DotGeneral {
+    fn row(&self) -> &'static Row {
+        &DOT_GENERAL
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&DOT_GENERAL]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let (lhs, rhs) = (operands[0], operands[1]);
+        let op = || DOT_GENERAL.function.to_string();
+        if lhs.dtype != rhs.dtype {
+            return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
+        }
+        for (what, [l, r]) in [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)] {
+            let mismatch = |what: String, l: usize, r: usize| {
+                let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
+                Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r })
+            };
+            if l.len() != r.len() {
+                return mismatch(format!("Numbers of {}", what.to_lowercase()), l.len(), r.len());
+            }
+            for (&i, &j) in l.iter().zip(r) {
+                if lhs.shape[i.0] != rhs.shape[j.0] {
+                    return mismatch(
+                        format!("{what} {i} and {j} differ in size"),
+                        lhs.shape[i.0],
+                        rhs.shape[j.0],
+                    );
+                }
+            }
+        }
+        for side in 0..2 {
+            if let Some(&axis) = self.contracting[side].iter().find(|a| self.batching[side].contains(a)) {
+                return Err(Error::DuplicateAxis { op: op(), axis });
+            }
+        }
+        let batch = self.batching[0].iter().map(|a| lhs.shape[a.0]);
+        let left = self.rest(0, &lhs.shape).into_iter().map(|a| lhs.shape[a.0]);
+        let right = self.rest(1, &rhs.shape).into_iter().map(|a| rhs.shape[a.0]);
+        Ok(vec![Aval::known(lhs.dtype, Shape::try_new(batch.chain(left).chain(right).collect())?)])
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
+        vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let product = self.product([0, 1].map(|i| (operands[i].shape, operands[i].layout)));
+        product.eval(&operands[0], &operands[1], &mut results[0]);
+    }
+
+    fn prepare(&self, operands: &[(&Shape, &Layout)]) -> Option<Ready> {
+        let product = self.product([operands[0], operands[1]]);
+        Some(Box::new(move |operands, results| product.eval(&operands[0], &operands[1], &mut results[0])))
+    }
+
+    fn scratch(&self, operands: &[&Aval]) -> usize {
+        let layouts = [0, 1].map(|i| Layout::dense(&operands[i].shape));
+        let product = self.product([0, 1].map(|i| (&operands[i].shape, &layouts[i])));
+        let copied = |i: &usize| matches!(product.sides[*i], Side::Copied(..));
+        (0..2).filter(copied).map(|i| operands[i].bytes()).sum()
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::by(|at| {
+            let pull = |side: usize| at.wanted[side].then(|| self.pull(side, [at.x(0), at.x(1)], at.g()));
+            (0..2).map(pull).collect()
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InEach(&[0, 1])
+    }
+
+    fn reads_transposed(&self) -> bool {
+        true
+    }
+}
 
 impl DotGeneral {
     /// The matrix product of the last two dimensions; the others are a batch.
@@ -77,11 +159,6 @@ impl DotGeneral {
         Ok(DotGeneral { contracting, batching: [batch.clone(), batch] })
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
-        vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
-    }
-
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
         let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
@@ -89,12 +166,7 @@ impl DotGeneral {
 
     /// The gradient of one side: the other side and the result's gradient, multiplied over the dimensions of
     /// the result that come from the other side.
-    pub(super) fn pull<'m, 'b>(
-        &self,
-        side: usize,
-        operands: [Var<'m, 'b>; 2],
-        g: Var<'m, 'b>,
-    ) -> Var<'m, 'b> {
+    fn pull<'m, 'b>(&self, side: usize, operands: [Var<'m, 'b>; 2], g: Var<'m, 'b>) -> Var<'m, 'b> {
         let shapes = operands.map(|x| x.aval().shape);
         let other = 1 - side;
         let batch = self.batching[0].len();
@@ -107,7 +179,7 @@ impl DotGeneral {
         let theirs = (rests[other].clone(), self.batching[other].clone(), operands[other]);
         let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
         let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
-        let made = lhs.2.apply(Op::DotGeneral(product), &[rhs.2]);
+        let made = lhs.2.apply(product, &[rhs.2]);
         // Its dimensions: the batch, then this side's own and the contracted ones in the order that they have
         // in the other; for the second operand, first these.
         let mut contracted = self.contracting[other].clone();
@@ -127,42 +199,8 @@ impl DotGeneral {
         made.transposed(permutation)
     }
 
-    pub(super) fn infer(&self, lhs: &Aval, rhs: &Aval) -> Result<Aval> {
-        let op = || DOT_GENERAL.function.to_string();
-        if lhs.dtype != rhs.dtype {
-            return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
-        }
-        for (what, [l, r]) in [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)] {
-            let mismatch = |what: String, l: usize, r: usize| {
-                let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());
-                Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r })
-            };
-            if l.len() != r.len() {
-                return mismatch(format!("Numbers of {}", what.to_lowercase()), l.len(), r.len());
-            }
-            for (&i, &j) in l.iter().zip(r) {
-                if lhs.shape[i.0] != rhs.shape[j.0] {
-                    return mismatch(
-                        format!("{what} {i} and {j} differ in size"),
-                        lhs.shape[i.0],
-                        rhs.shape[j.0],
-                    );
-                }
-            }
-        }
-        for side in 0..2 {
-            if let Some(&axis) = self.contracting[side].iter().find(|a| self.batching[side].contains(a)) {
-                return Err(Error::DuplicateAxis { op: op(), axis });
-            }
-        }
-        let batch = self.batching[0].iter().map(|a| lhs.shape[a.0]);
-        let left = self.rest(0, &lhs.shape).into_iter().map(|a| lhs.shape[a.0]);
-        let right = self.rest(1, &rhs.shape).into_iter().map(|a| rhs.shape[a.0]);
-        Ok(Aval::known(lhs.dtype, Shape::try_new(batch.chain(left).chain(right).collect())?))
-    }
-
     /// What there is to know before the elements are: operands of these shapes and layouts.
-    pub(super) fn product(&self, operands: [(&Shape, &Layout); 2]) -> Product {
+    fn product(&self, operands: [(&Shape, &Layout); 2]) -> Product {
         let [lhs, rhs] = operands.map(|(shape, _)| shape);
         let size = |axes: &[Axis], shape: &Shape| axes.iter().map(|a| shape[a.0]).product::<usize>();
         let [left, right] = [0, 1].map(|i| self.rest(i, operands[i].0));
@@ -315,7 +353,7 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    pub(super) fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
+    fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
         dispatch!(lhs.dtype, T => {
             let mut scratch = [Vec::new(), Vec::new()];
             let [sl, sr] = &mut scratch;
@@ -387,8 +425,8 @@ mod tests {
     fn matmul_names_what_does_not_fit() {
         let aval = |s: Shape| Aval::known(DType::F32, s);
         let op = DotGeneral::matmul(&[2, 3].into(), &[3, 4].into()).unwrap();
-        assert_eq!(op.infer(&aval([2, 3].into()), &aval([3, 4].into())).unwrap().shape, [2, 4].into());
-        let e = op.infer(&aval([2, 3].into()), &aval([2, 4].into())).unwrap_err().to_string();
+        assert_eq!(op.infer(&[&aval([2, 3].into()), &aval([3, 4].into())]).unwrap()[0].shape, [2, 4].into());
+        let e = op.infer(&[&aval([2, 3].into()), &aval([2, 4].into())]).unwrap_err().to_string();
         assert!(e.contains("axes 2 and 1 differ in size: 3 and 2"), "{e}");
         let refused = |l: &[usize], r: &[usize]| {
             let shape = |s: &[usize]| Shape::try_new(s.to_vec()).unwrap();

@@ -2,11 +2,12 @@
 //! can be.
 
 use super::attrs::vector;
+use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
-use super::Op;
-use super::{written, Row};
+use super::{written, Builder, Row, StaticSlice};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
+use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::tile::{copy, runs, tile, tiles};
 use crate::shape::{Axis, Shape};
@@ -30,7 +31,7 @@ pub struct Reshape {
     pub order: Order,
 }
 
-pub(super) static RESHAPE: Row = written("reshape", "nv_reshape", &["operand"], ANY);
+static RESHAPE: Row = written("reshape", "nv_reshape", &["operand"], ANY);
 
 fn reversed(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
     let sizes = shape.iter().rev().copied().collect();
@@ -38,28 +39,33 @@ fn reversed(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
     (Shape::try_new(sizes).expect("same size as before"), Layout { strides, offset: layout.offset })
 }
 
-impl Reshape {
-    /// The operand's gradient.
-    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
-        g.apply(Op::Reshape(Reshape { shape: x.aval().shape, order: self.order }), &[])
+impl OpDef for Reshape {
+    fn row(&self) -> &'static Row {
+        &RESHAPE
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+    fn rows() -> Vec<&'static Row> {
+        vec![&RESHAPE]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         let order = if self.order == Order::Row { "\"row\"" } else { "\"column\"" };
         vec![("shape", vector(&self.shape)), ("order", order.into())]
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         if x.shape.size() != self.shape.size() {
             let (from, to) = (x.shape.clone(), self.shape.clone());
             return Err(Error::Reshape { op: RESHAPE.function.into(), from, to });
         }
-        Ok(Aval { shape: self.shape.clone(), ..x.clone() })
+        Ok(vec![Aval { shape: self.shape.clone(), ..x.clone() }])
     }
 
     /// Splits and joins runs of dimensions that lie in one line in memory; `None` if the result needs a line
     /// that does not exist.
-    pub(super) fn as_view(&self, shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
+    fn as_view(&self, shape: &Shape, layout: &Layout, result: &Aval) -> Option<Layout> {
+        let result = &result.shape;
         if self.order == Order::Row {
             let (shape, layout) = reversed(shape, layout);
             let (result, _) = reversed(result, &Layout::dense(result));
@@ -69,7 +75,8 @@ impl Reshape {
         regroup(shape, layout, result)
     }
 
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
         if self.order == Order::Column {
             return dispatch!(x.dtype, T => copy::<T>(x, out));
         }
@@ -89,6 +96,30 @@ impl Reshape {
                 });
             }
         })
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| at.g().apply(Reshape { shape: at.x(0).aval().shape, order: self.order }, &[]))
+    }
+
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let Some(node) = b.graph().made_by(operands[0]) else { return Ok(None) };
+        let from = node.operands.first().copied();
+        match node.op.get::<Reshape>().zip(from) {
+            Some((inner, from)) if inner.order == self.order => {
+                let same = b.graph().aval(from).shape == self.shape;
+                simplified(if same { from } else { b.node1(self.clone(), &[from])? })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
+
+    fn moves_only(&self) -> bool {
+        true
     }
 }
 
@@ -133,23 +164,23 @@ pub struct Transpose {
     pub permutation: Vec<Axis>,
 }
 
-pub(super) static TRANSPOSE: Row = written("transpose", "nv_transpose", &["operand"], ANY);
+static TRANSPOSE: Row = written("transpose", "nv_transpose", &["operand"], ANY);
 
-impl Transpose {
-    /// The operand's gradient.
-    pub(super) fn pull<'m, 'b>(&self, g: Var<'m, 'b>) -> Var<'m, 'b> {
-        let mut back = self.permutation.clone();
-        for (to, from) in self.permutation.iter().enumerate() {
-            back[from.0] = Axis(to);
-        }
-        g.apply(Op::Transpose(Transpose { permutation: back }), &[])
+impl OpDef for Transpose {
+    fn row(&self) -> &'static Row {
+        &TRANSPOSE
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+    fn rows() -> Vec<&'static Row> {
+        vec![&TRANSPOSE]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("permutation", vector(&self.permutation))]
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         let rank = x.shape.rank();
         let mut sorted = self.permutation.clone();
         sorted.sort();
@@ -159,19 +190,53 @@ impl Transpose {
             return Err(Error::Permutation { op: TRANSPOSE.function.into(), expected, got });
         }
         let sizes = self.permutation.iter().map(|a| x.shape[a.0]).collect();
-        Ok(Aval { shape: Shape::try_new(sizes)?, ..x.clone() })
+        Ok(vec![Aval { shape: Shape::try_new(sizes)?, ..x.clone() }])
     }
 
-    pub(super) fn as_view(&self, layout: &Layout) -> Layout {
+    fn as_view(&self, _shape: &Shape, layout: &Layout, _result: &Aval) -> Option<Layout> {
+        Some(self.view(layout))
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        let layout = self.view(x.layout);
+        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| {
+            let mut back = self.permutation.clone();
+            for (to, from) in self.permutation.iter().enumerate() {
+                back[from.0] = Axis(to);
+            }
+            at.g().apply(Transpose { permutation: back }, &[])
+        })
+    }
+
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let Some(node) = b.graph().made_by(operands[0]) else { return Ok(None) };
+        let Some(inner) = node.op.get::<Transpose>() else { return Ok(None) };
+        let from = node.operands[0];
+        let permutation: Vec<_> = self.permutation.iter().map(|a| inner.permutation[a.0]).collect();
+        let identity = permutation.iter().enumerate().all(|(i, a)| a.0 == i);
+        simplified(if identity { from } else { b.node1(Transpose { permutation }, &[from])? })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}
+
+impl Transpose {
+    fn view(&self, layout: &Layout) -> Layout {
         Layout {
             strides: self.permutation.iter().map(|a| layout.strides[a.0]).collect(),
             offset: layout.offset,
         }
-    }
-
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
-        let layout = self.as_view(x.layout);
-        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
     }
 }
 
@@ -185,7 +250,7 @@ pub struct BroadcastInDim {
     pub axes: Vec<Axis>,
 }
 
-pub(super) static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_to", &["operand"], ANY);
+static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_to", &["operand"], ANY);
 
 impl BroadcastInDim {
     /// Aligns the operand's dimensions with the last ones of `shape`, as NumPy does.
@@ -199,26 +264,30 @@ impl BroadcastInDim {
         }
     }
 
-    /// The operand's gradient: the sum over the repetitions.
-    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, g: Var<'m, 'b>) -> Var<'m, 'b> {
-        let from = x.aval().shape;
-        let repeats = |i: &usize| match self.axes.iter().position(|a| a.0 == *i) {
-            Some(k) => from[k] == 1 && self.shape[*i] != 1,
-            None => true,
-        };
-        let repeated: Vec<Axis> = (0..self.shape.rank()).filter(repeats).map(Axis).collect();
-        let sum = g.summed(repeated.clone());
-        // What is left is in the order of the result, without the unit dimensions that were repeated.
-        let left: Vec<Axis> = (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
-        let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();
-        sum.transposed(order).reshaped(&from)
+    fn view(&self, shape: &Shape, layout: &Layout) -> Layout {
+        let mut strides = vec![0; self.shape.rank()];
+        for ((&size, &stride), axis) in shape.iter().zip(&layout.strides).zip(&self.axes) {
+            strides[axis.0] = if size == 1 { 0 } else { stride };
+        }
+        Layout { strides, offset: layout.offset }
+    }
+}
+
+impl OpDef for BroadcastInDim {
+    fn row(&self) -> &'static Row {
+        &BROADCAST_IN_DIM
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+    fn rows() -> Vec<&'static Row> {
+        vec![&BROADCAST_IN_DIM]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("shape", vector(&self.shape)), ("broadcast_axes", vector(&self.axes))]
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         for (&from, &axis) in x.shape.iter().zip(&self.axes) {
             let to = self.shape[axis.0];
             if from != to && from != 1 {
@@ -226,20 +295,47 @@ impl BroadcastInDim {
                 return Err(Error::Broadcast { from: shape, to: target, axis, l: from, r: to });
             }
         }
-        Ok(Aval { shape: self.shape.clone(), ..x.clone() })
+        Ok(vec![Aval { shape: self.shape.clone(), ..x.clone() }])
     }
 
-    pub(super) fn as_view(&self, shape: &Shape, layout: &Layout, result: &Shape) -> Layout {
-        let mut strides = vec![0; result.rank()];
-        for ((&size, &stride), axis) in shape.iter().zip(&layout.strides).zip(&self.axes) {
-            strides[axis.0] = if size == 1 { 0 } else { stride };
-        }
-        Layout { strides, offset: layout.offset }
+    fn as_view(&self, shape: &Shape, layout: &Layout, _result: &Aval) -> Option<Layout> {
+        Some(self.view(shape, layout))
     }
 
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
-        let layout = self.as_view(x.shape, x.layout, out.shape);
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        let layout = self.view(x.shape, x.layout);
         dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+    }
+
+    /// The gradient is the sum over the repetitions.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| {
+            let from = at.x(0).aval().shape;
+            let repeats = |i: &usize| match self.axes.iter().position(|a| a.0 == *i) {
+                Some(k) => from[k] == 1 && self.shape[*i] != 1,
+                None => true,
+            };
+            let repeated: Vec<Axis> = (0..self.shape.rank()).filter(repeats).map(Axis).collect();
+            let sum = at.g().summed(repeated.clone());
+            // What is left is in the order of the result, without the unit dimensions that were repeated.
+            let left: Vec<Axis> =
+                (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
+            let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();
+            sum.transposed(order).reshaped(&from)
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+
+    fn is_cheap(&self) -> bool {
+        true
     }
 }
 
@@ -250,14 +346,22 @@ pub struct Concatenate {
     pub axis: Axis,
 }
 
-pub(super) static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
+static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
 
-impl Concatenate {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for Concatenate {
+    fn row(&self) -> &'static Row {
+        &CONCATENATE
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&CONCATENATE]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("axis", self.axis.to_string())]
     }
 
-    pub(super) fn infer(&self, operands: &[&Aval]) -> Result<Aval> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let op = || CONCATENATE.function.to_string();
         let first = operands[0];
         let mut sizes = first.shape.to_vec();
@@ -280,10 +384,11 @@ impl Concatenate {
             sizes[self.axis.0] += x.shape[self.axis.0];
         }
         let ambiguous = operands.iter().all(|x| x.ambiguous);
-        Ok(Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous })
+        Ok(vec![Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous }])
     }
 
-    pub(super) fn eval(&self, operands: &[View], out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let out = &mut results[0];
         if out.data.is_empty() {
             return;
         }
@@ -309,6 +414,26 @@ impl Concatenate {
             at += block;
         }
     }
+
+    /// The gradients are the parts of the result's.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::by(|at| {
+            let mut first = 0;
+            let part = |x: &Var<'_, '_>| {
+                let shape = x.aval().shape;
+                let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
+                start[self.axis.0] = first;
+                first += shape[self.axis.0];
+                limit[self.axis.0] = first;
+                Some(at.g().apply(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[]))
+            };
+            at.operands.iter().map(part).collect()
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
 }
 
 #[cfg(test)]
@@ -320,7 +445,8 @@ mod tests {
     fn reshapes_are_views_where_memory_allows() {
         let dense = |s: [usize; 3]| Layout::dense(&s.into());
         let reshape = |order, from: [usize; 3], to: [usize; 2]| {
-            Reshape { shape: to.into(), order }.as_view(&from.into(), &dense(from), &to.into())
+            let result = Aval::known(DType::F32, to.into());
+            Reshape { shape: to.into(), order }.as_view(&from.into(), &dense(from), &result)
         };
         assert_eq!(reshape(Order::Column, [2, 3, 4], [6, 4]).unwrap().strides, [1, 6]);
         assert_eq!(reshape(Order::Column, [2, 3, 4], [3, 8]).unwrap().strides, [1, 3]);
@@ -329,7 +455,10 @@ mod tests {
         // A transposed matrix is row-major, so a row-major flattening is a view.
         let t = Layout { strides: vec![3, 1], offset: 0 };
         let flat = Reshape { shape: [6].into(), order: Order::Row };
-        assert_eq!(flat.as_view(&[2, 3].into(), &t, &[6].into()).unwrap().strides, [1]);
+        assert_eq!(
+            flat.as_view(&[2, 3].into(), &t, &Aval::known(DType::F32, [6].into())).unwrap().strides,
+            [1]
+        );
     }
 
     #[test]
@@ -340,7 +469,7 @@ mod tests {
         let mut out = vec![0i32; 6];
         let view = View { dtype: DType::I32, shape: &from, layout: &layout, data: cast::bytes(&x) };
         let op = Reshape { shape: to.clone(), order: Order::Row };
-        op.eval(&view, &mut ViewMut { dtype: DType::I32, shape: &to, data: cast::bytes_mut(&mut out) });
+        op.eval(&[view], &mut [ViewMut { dtype: DType::I32, shape: &to, data: cast::bytes_mut(&mut out) }]);
         // Rows of x are 1 3 5 / 2 4 6, read row by row and written row by row: 1 3 / 5 2 / 4 6.
         assert_eq!(out, [1, 5, 4, 3, 2, 6]);
     }
@@ -355,6 +484,6 @@ mod tests {
             data: &[],
         });
         Concatenate { axis: Axis(1) }
-            .eval(&views, &mut ViewMut { dtype: DType::I32, shape: &both, data: &mut [] });
+            .eval(&views, &mut [ViewMut { dtype: DType::I32, shape: &both, data: &mut [] }]);
     }
 }

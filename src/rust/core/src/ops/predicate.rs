@@ -1,5 +1,6 @@
 //! One operand, booleans of the same shape out. The result is known.
 
+use super::contract::{OpDef, Vjp};
 use super::spell::{self, Spelling, Spelling1};
 use super::Row;
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
@@ -86,16 +87,33 @@ tiles! { float_tile: bf16 f16 f32 f64 }
 tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { other_tile: i8 i16 i32 i64 u8 u16 u32 u64 Bool }
 
-impl Predicate {
-    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
-        Ok(Aval::known(DType::I1, x.shape.clone()))
+impl OpDef for Predicate {
+    fn row(&self) -> &'static Row {
+        Predicate::row(*self)
     }
 
-    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
-        dispatch!(x.dtype, T => tile::map1(T::tile(self), x, out))
+    fn rows() -> Vec<&'static Row> {
+        Predicate::ALL.iter().map(|op| op.row()).collect()
     }
 
-    pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::of1(T::tile(self)))
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        Ok(vec![Aval::known(DType::I1, operands[0].shape.clone())])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        dispatch!(x.dtype, T => tile::map1(T::tile(*self), x, out))
+    }
+
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        dispatch!(from[0], T => Some(Kernel::of1(T::tile(*self))))
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
     }
 }

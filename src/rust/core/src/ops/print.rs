@@ -1,7 +1,9 @@
 //! Printing while a program runs. The engine knows no console: whoever runs programs says where text goes.
 
+use super::contract::{Linear, OpDef, Vjp};
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
+use crate::error::Result;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::Cell;
@@ -17,7 +19,7 @@ pub struct Print {
     pub number: u64,
 }
 
-pub(super) static PRINT: Row = written("print", "nv_print", &["operand"], ANY);
+static PRINT: Row = written("print", "nv_print", &["operand"], ANY);
 
 /// Shows a value: its label, type and bytes, dense and column-major.
 pub type Printer = fn(&str, &Aval, &[u8]);
@@ -31,16 +33,41 @@ pub fn set_printer(printer: Printer) {
     PRINTER.set(Some(printer));
 }
 
-impl Print {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for Print {
+    fn row(&self) -> &'static Row {
+        &PRINT
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&PRINT]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        Ok(vec![operands[0].clone()])
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("label", format!("{:?}", self.label))]
     }
 
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
         dispatch!(x.dtype, T => tile::copy::<T>(x, out));
         if let Some(printer) = PRINTER.get() {
             let aval = Aval { dtype: x.dtype, shape: x.shape.clone(), ambiguous: self.ambiguous };
             printer(&self.label, &aval, out.data);
         }
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| at.g())
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::InAll
+    }
+
+    fn effect(&self) -> bool {
+        true
     }
 }

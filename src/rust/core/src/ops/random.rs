@@ -1,14 +1,16 @@
 //! Random bits: a state in, the next state and the bits out.
 
 use super::attrs::{logical, vector};
-use super::{written, Row};
+use super::contract::{Cost, OpDef, Ready, Simplified, Vjp};
+use super::{written, Binary, Builder, Fill, Iota, Row};
 use crate::dtype::{DType, INTEGER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
 use crate::kernels::cast;
-use crate::kernels::random::{Algorithm, Draw};
-use crate::shape::Shape;
-use crate::tensor::{Aval, Layout, View, ViewMut};
+use crate::kernels::random::{Algorithm, Draw, ELEMENT};
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Uniform random bits, and the state after them. The state is `ui64[2]`, a key and a counter; elements are
 /// numbered in row-major order.
@@ -24,14 +26,22 @@ pub struct RngBits {
     pub with_state: bool,
 }
 
-pub(super) static RNG_BITS: Row = written("rng_bits", "nv_rng_bits", &["state"], INTEGER);
+static RNG_BITS: Row = written("rng_bits", "nv_rng_bits", &["state"], INTEGER);
 
 /// Algorithms by the names that R knows.
 pub(crate) const ALGORITHMS: [(&str, Algorithm); 2] =
     [("threefry", Algorithm::ThreeFry), ("philox", Algorithm::Philox)];
 
-impl RngBits {
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
+impl OpDef for RngBits {
+    fn row(&self) -> &'static Row {
+        &RNG_BITS
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&RNG_BITS]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
         let name = ALGORITHMS.iter().find(|(_, a)| *a == self.algorithm).map_or("", |(name, _)| name);
         let mut all = vec![
             ("algorithm", name.to_string()),
@@ -44,7 +54,8 @@ impl RngBits {
         all
     }
 
-    pub(super) fn infer(&self, state: &Aval) -> Result<Vec<Aval>> {
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let state = operands[0];
         let expected = Aval::known(DType::UI64, [2].into());
         if (state.dtype, &state.shape) != (expected.dtype, &expected.shape) {
             return Err(Error::Arg {
@@ -61,8 +72,48 @@ impl RngBits {
         Ok(if self.with_state { vec![expected, bits] } else { vec![bits] })
     }
 
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        self.fill(&self.draw(), &operands[0], results);
+    }
+
+    fn prepare(&self, _operands: &[(&Shape, &Layout)]) -> Option<Ready> {
+        let (op, draw) = (self.clone(), self.draw());
+        Some(Box::new(move |operands, results| op.fill(&draw, &operands[0], results)))
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Picoseconds(ELEMENT)
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::Zero
+    }
+
+    /// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be
+    /// made by those who read them. The state is a key and a counter, which moves on.
+    fn simplify(&self, b: &mut Builder, operands: &[Value], read: &[bool]) -> Result<Simplified> {
+        if !self.with_state {
+            return Ok(None);
+        }
+        let state = operands[0];
+        let mut next = None;
+        if read[0] {
+            let shape = b.graph().aval(state).shape.clone();
+            let which =
+                Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
+            let which = b.node1(which, &[])?;
+            let used = b.node1(Fill { value: Literal::new(self.used()), shape, ambiguous: false }, &[])?;
+            let ahead = b.node1(Binary::mul, &[which, used])?;
+            next = Some(b.node1(Binary::add, &[state, ahead])?);
+        }
+        let bits = RngBits { with_state: false, ..self.clone() };
+        Ok(Some(vec![next, if read[1] { Some(b.node1(bits, &[state])?) } else { None }]))
+    }
+}
+
+impl RngBits {
     /// How many blocks of the stream it uses: by so much the counter of the state after it is further.
-    pub(crate) fn used(&self) -> u64 {
+    fn used(&self) -> u64 {
         self.draw().next([0, 0])[1]
     }
 
@@ -79,11 +130,11 @@ impl RngBits {
     }
 
     /// What there is to know before the state is.
-    pub(super) fn draw(&self) -> Draw {
+    fn draw(&self) -> Draw {
         Draw::new(self.algorithm, &self.shape, self.dtype.bytes())
     }
 
-    pub(super) fn eval(&self, draw: &Draw, state: &View, results: &mut [ViewMut]) {
+    fn fill(&self, draw: &Draw, state: &View, results: &mut [ViewMut]) {
         let [next @ .., bits] = results else { unreachable!("infer gives the bits") };
         let (data, layout) = (cast::slice::<u64>(state.data), state.layout);
         let number = |i: isize| data[(layout.offset as isize + i * layout.strides[0]) as usize];

@@ -3,12 +3,14 @@
 use super::attrs::{logical, vector};
 use super::binary::Binary;
 use super::compare::Compare;
+use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
 use super::spell_parts::is_half;
-use super::{written, Row};
+use super::{written, Builder, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
 use crate::kernels::reductions::fold::{Accumulators, Fold};
 use crate::kernels::reductions::reduce::{finish, reduce};
 use crate::shape::{Axis, Shape};
@@ -26,7 +28,7 @@ pub struct Reduction {
     pub drop: bool,
 }
 
-pub(super) static ROWS: [Row; 7] = [
+static ROWS: [Row; 7] = [
     written("reduce_sum", "nv_reduce_sum", &["operand"], ANY),
     written("reduce_prod", "nv_reduce_prod", &["operand"], ANY),
     written("reduce_max", "nv_reduce_max", &["operand"], ORDERED),
@@ -44,9 +46,8 @@ impl Fold {
     }
 }
 
-impl Reduction {
-    /// The op's row.
-    pub fn row(&self) -> &'static Row {
+impl OpDef for Reduction {
+    fn row(&self) -> &'static Row {
         match self.fold {
             Fold::Sum => &ROWS[0],
             Fold::Prod => &ROWS[1],
@@ -58,6 +59,84 @@ impl Reduction {
         }
     }
 
+    fn rows() -> Vec<&'static Row> {
+        ROWS.iter().collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
+        if self.fold == Fold::Squares && !FLOAT.contains(x.dtype) && !x.dtype.is_complex() {
+            let hint = "Convert it to a float first, or take `nv_var()`, which does.";
+            return Err(self.row().unsupported(0, x.dtype, hint));
+        }
+        self.row().check(0, x)?;
+        if matches!(self.fold, Fold::Sum | Fold::Prod) && x.dtype == DType::I1 {
+            return Err(self.row().unsupported(
+                0,
+                x.dtype,
+                "Booleans are counted as integers: convert to i32 first.",
+            ));
+        }
+        let shape = if self.drop {
+            x.shape.without(&self.axes)
+        } else {
+            let size = |(i, &d): (usize, &usize)| if self.axes.contains(&Axis(i)) { 1 } else { d };
+            Shape::try_new(x.shape.iter().enumerate().map(size).collect())?
+        };
+        Ok(vec![Aval { shape, ..x.clone() }])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("axes", vector(&self.axes)), ("drop", logical(self.drop))]
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        match self.fold {
+            Fold::Sum => Vjp::of_one(|at| self.spread(at.x(0), at.g())),
+            Fold::Prod => {
+                Vjp::of_one(|at| self.spread(at.x(0), at.g()).chain(self.product_of_others(at.x(0))))
+            }
+            // In equal parts to all that are the largest.
+            Fold::Max | Fold::Min => Vjp::of_one(|at| {
+                let (x, zero) = (at.x(0), at.x(0).of(0.0));
+                let is_it = x.compare(Compare::eq, self.spread(x, at.y())).select(x.of(1.0), zero);
+                let count = self.again(Fold::Sum, is_it);
+                let one = count.of(1.0);
+                self.spread(x, at.g() / count.binary(Binary::max, one)).chain(is_it)
+            }),
+            Fold::Squares => Vjp::of_one(|at| {
+                let x = at.x(0);
+                let dtype = x.aval().dtype;
+                let apart = self.deviations(if is_half(dtype) { x.convert(DType::F32) } else { x });
+                self.spread(x, at.g()).chain((apart * 2.0).convert(dtype))
+            }),
+            Fold::Any | Fold::All => Vjp::Zero,
+        }
+    }
+
+    fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        // The largest of one element; a sum may turn -0 into 0.
+        if matches!(self.fold, Fold::Max | Fold::Min) && self.axes.is_empty() {
+            return simplified(operands[0]);
+        }
+        Ok(None)
+    }
+
+    fn linear(&self) -> Linear {
+        if self.fold == Fold::Sum {
+            Linear::InAll
+        } else {
+            Linear::In(&[])
+        }
+    }
+}
+
+impl Reduction {
     /// The op of two elements that StableHLO's reduction applies; squares of deviations are composed.
     pub fn spelling(&self) -> &'static str {
         match self.fold {
@@ -87,34 +166,12 @@ impl Reduction {
         }
     }
 
-    pub(super) fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("axes", vector(&self.axes)), ("drop", logical(self.drop))]
-    }
-
-    /// The operand's gradient.
-    pub(super) fn pull<'m, 'b>(&self, x: Var<'m, 'b>, y: Var<'m, 'b>, g: Var<'m, 'b>) -> Option<Var<'m, 'b>> {
+    /// A value of the result's shape, repeated over the dimensions that are reduced.
+    fn spread<'m, 'b>(&self, x: Var<'m, 'b>, of_result: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let kept = |i: &usize| !self.drop || !self.axes.contains(&Axis(*i));
         let kept: Vec<Axis> = (0..shape.rank()).filter(kept).map(Axis).collect();
-        let spread = |v: Var<'m, 'b>| v.repeated(&shape, &kept);
-        let zero = x.of(0.0);
-        match self.fold {
-            Fold::Sum => Some(spread(g)),
-            Fold::Prod => Some(spread(g).chain(self.product_of_others(x))),
-            // In equal parts to all that are the largest.
-            Fold::Max | Fold::Min => {
-                let is_it = x.compare(Compare::eq, spread(y)).select(x.of(1.0), zero);
-                let count = self.again(Fold::Sum, is_it);
-                let one = count.of(1.0);
-                Some(spread(g / count.binary(Binary::max, one)).chain(is_it))
-            }
-            Fold::Squares => {
-                let dtype = x.aval().dtype;
-                let apart = self.deviations(if is_half(dtype) { x.convert(DType::F32) } else { x });
-                Some(spread(g).chain((apart * 2.0).convert(dtype)))
-            }
-            Fold::Any | Fold::All => None,
-        }
+        of_result.repeated(&shape, &kept)
     }
 
     /// The elements less their mean.
@@ -128,33 +185,38 @@ impl Reduction {
 
     /// Another fold over the same dimensions.
     pub(super) fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
-        x.apply(super::Op::Reduction(Reduction { fold, ..self.clone() }), &[])
+        x.apply(Reduction { fold, ..self.clone() }, &[])
     }
 
-    pub(super) fn infer(&self, x: &Aval) -> Result<Aval> {
-        if self.fold == Fold::Squares && !FLOAT.contains(x.dtype) && !x.dtype.is_complex() {
-            let hint = "Convert it to a float first, or take `nv_var()`, which does.";
-            return Err(self.row().unsupported(0, x.dtype, hint));
-        }
-        self.row().check(0, x)?;
-        if matches!(self.fold, Fold::Sum | Fold::Prod) && x.dtype == DType::I1 {
-            return Err(self.row().unsupported(
-                0,
-                x.dtype,
-                "Booleans are counted as integers: convert to i32 first.",
-            ));
-        }
-        let shape = if self.drop {
-            x.shape.without(&self.axes)
-        } else {
-            let size = |(i, &d): (usize, &usize)| if self.axes.contains(&Axis(i)) { 1 } else { d };
-            Shape::try_new(x.shape.iter().enumerate().map(size).collect())?
+    /// For each element, the product of the others over the dimensions: of those before it and of those after
+    /// it. Zeros need no care, and derivatives of any order are those of products.
+    fn product_of_others<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+        let shape = x.aval().shape;
+        let rank = shape.rank();
+        let rest: Vec<Axis> = (0..rank).map(Axis).filter(|a| !self.axes.contains(a)).collect();
+        let order: Vec<Axis> = self.axes.iter().chain(&rest).copied().collect();
+        let count: usize = self.axes.iter().map(|a| shape[a.0]).product();
+        let sorted = x.transposed(order.clone());
+        let (all, flat) = (
+            sorted.aval().shape,
+            sorted.reshaped(&[count, shape.size().checked_div(count).unwrap_or(0)].into()),
+        );
+        let shifted = |v: Var<'m, 'b>, by: i64| v.padded(1.0, vec![by, 0], vec![-by, 0], vec![0, 0]);
+        let running = |way: i64| {
+            let mut product = shifted(flat, way);
+            let mut step = 1;
+            while step < count {
+                product = product * shifted(product, way * step as i64);
+                step *= 2;
+            }
+            product
         };
-        Ok(Aval { shape, ..x.clone() })
-    }
-
-    pub(super) fn eval(&self, x: &View, out: &mut ViewMut) {
-        dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
+        let others = (running(1) * running(-1)).reshaped(&all);
+        let mut back = order.clone();
+        for (to, from) in order.iter().enumerate() {
+            back[from.0] = Axis(to);
+        }
+        others.transposed(back)
     }
 
     /// The number of elements that make one of the result, if these lie side by side in a dense operand and

@@ -5,9 +5,9 @@ use super::binary::Binary;
 use super::compare::Compare;
 use super::control::Region;
 use super::derive::{Math, Var};
-use super::derive_slices::starts;
 use super::slice::{DynamicSlice, DynamicUpdateSlice};
 use super::spell::widened;
+use super::windows::fitted;
 use super::{Builder, Gather, Graph, Iota, Op, Scan, Scatter, Update, While};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -167,7 +167,7 @@ impl Scatter {
         let places = x.made(Op::Iota(numbers)).reread(shape.to_vec()).apply(Op::Gather(gather), &[at]);
         let batches: Vec<Axis> =
             (0..stack.rank()).map(Axis).filter(|axis| !windows.window_dims.contains(axis)).collect();
-        let fits = starts(at, windows, &shape, &sizes).fits.repeated(&stack, &batches);
+        let fits = fitted(at, windows, &shape, &sizes).fits.repeated(&stack, &batches);
         let line = Shape::from([length]);
         let along = [places, fits, update].map(|v| v.reshaped(&line));
         let state = x.reread(vec![size]);

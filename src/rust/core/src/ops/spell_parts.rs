@@ -3,9 +3,10 @@
 
 use super::compare::Compare;
 use super::complex::Part;
+use super::contract::OpDef;
 use super::derive::{Math, Var};
-use super::derive_slices::starts;
 use super::spell::{wide_indices, widened};
+use super::windows::fitted;
 use super::{Binary, BitcastConvert, Convert, Iota, Op, Reduction, Reshape, Scatter, Unary, Windows};
 use crate::dtype::{DType, Kind};
 use crate::kernels::reductions::fold::Fold;
@@ -86,7 +87,7 @@ impl BitcastConvert {
         if aval.dtype == self.dtype {
             return x;
         }
-        let types = self.infer(&aval).map(|result| result.shape);
+        let types = self.infer(&[&aval]).map(|types| types[0].shape.clone());
         let result = match types {
             Ok(shape) => shape,
             Err(error) => {
@@ -192,7 +193,7 @@ impl Iota {
             return math.constant(Literal::new(0i64).convert(self.dtype), &self.shape);
         }
         let from_zero = Iota { start: 0, ambiguous: false, ..self.clone() };
-        if self.is_exact() && from_zero.infer().is_ok() {
+        if self.is_exact() && from_zero.infer(&[]).is_ok() {
             let count = math.apply(Op::Iota(from_zero), &[]);
             return count + count.integer(self.start);
         }
@@ -235,7 +236,7 @@ impl Scatter {
             if outside > i64::from(i32::MAX) {
                 at = at.convert(DType::I64);
             }
-            let fits = starts(at, &self.windows, &shape, &sizes).fits;
+            let fits = fitted(at, &self.windows, &shape, &sizes).fits;
             let whole = at.aval().shape;
             let batches: Vec<Axis> = self.windows.batches(&whole).into_iter().map(Axis).collect();
             at = fits.repeated(&whole, &batches).select(at, at.integer(outside));

@@ -2,7 +2,7 @@
 
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::derive::Var;
+use super::contract::{Linear, OpDef, Vjp};
 use super::Row;
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
@@ -48,27 +48,19 @@ impl Ternary {
             Ternary::Clamp => "stablehlo.clamp",
         }
     }
+}
 
-    /// The operands' gradients. A bound has that of the elements that it holds back.
-    pub(super) fn pull<'m, 'b>(
-        self,
-        [x, y, z]: [Var<'m, 'b>; 3],
-        out: Var<'m, 'b>,
-        g: Var<'m, 'b>,
-    ) -> Vec<Option<Var<'m, 'b>>> {
-        match self {
-            Ternary::Select => vec![None, Some(x.select(g, g.of(0.0))), Some(x.select(g.of(0.0), g))],
-            Ternary::Clamp => {
-                let inside = y.compare(Compare::eq, out).select(g, g.of(0.0));
-                let outside = g - inside;
-                let above = out.compare(Compare::eq, z);
-                let zero = g.of(0.0);
-                vec![Some(above.select(zero, outside)), Some(inside), Some(above.select(outside, zero))]
-            }
-        }
+impl OpDef for Ternary {
+    fn row(&self) -> &'static Row {
+        Ternary::row(*self)
     }
 
-    pub(super) fn infer(self, [x, y, z]: [&Aval; 3]) -> Result<Aval> {
+    fn rows() -> Vec<&'static Row> {
+        Ternary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let (x, y, z) = (operands[0], operands[1], operands[2]);
         let row = self.row();
         row.check_same(y, z)?;
         match self {
@@ -78,27 +70,57 @@ impl Ternary {
                     return Err(Row { accepts: BOOLEAN, ..SELECT }.unsupported(0, x.dtype, hint));
                 }
                 row.check_same(&Aval { shape: x.shape.clone(), ..y.clone() }, y)?;
-                Ok(Aval { ambiguous: y.ambiguous && z.ambiguous, ..y.clone() })
+                Ok(vec![Aval { ambiguous: y.ambiguous && z.ambiguous, ..y.clone() }])
             }
             Ternary::Clamp => {
                 row.check(1, y)?;
                 row.check_same(x, y)?;
-                Ok(y.clone())
+                Ok(vec![y.clone()])
             }
         }
     }
 
-    pub(super) fn eval(self, x: [&View; 3], out: &mut ViewMut) {
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = ([&operands[0], &operands[1], &operands[2]], &mut results[0]);
         match self {
             Ternary::Select => by_width!(out.dtype, T => tile::map3::<Bool, T>(select, x, out)),
             Ternary::Clamp => dispatch!(out.dtype, T => tile::map3::<T, T>(clamp, x, out)),
         }
     }
 
-    pub(super) fn kernel(self, dtype: DType) -> Kernel {
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        Some(match self {
+            Ternary::Select => by_width!(from[1], T => Kernel::of3::<Bool, T>(select)),
+            Ternary::Clamp => dispatch!(from[1], T => Kernel::of3::<T, T>(clamp)),
+        })
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
         match self {
-            Ternary::Select => by_width!(dtype, T => Kernel::of3::<Bool, T>(select)),
-            Ternary::Clamp => dispatch!(dtype, T => Kernel::of3::<T, T>(clamp)),
+            Ternary::Select => Vjp::by(|at| {
+                let (x, g) = (at.x(0), at.g());
+                vec![None, Some(x.select(g, g.of(0.0))), Some(x.select(g.of(0.0), g))]
+            }),
+            // A bound has the gradient of the elements that it holds back.
+            Ternary::Clamp => Vjp::by(|at| {
+                let (y, z, out, g) = (at.x(1), at.x(2), at.y(), at.g());
+                let inside = y.compare(Compare::eq, out).select(g, g.of(0.0));
+                let outside = g - inside;
+                let above = out.compare(Compare::eq, z);
+                let zero = g.of(0.0);
+                vec![Some(above.select(zero, outside)), Some(inside), Some(above.select(outside, zero))]
+            }),
+        }
+    }
+
+    fn linear(&self) -> Linear {
+        match self {
+            Ternary::Select => Linear::In(&[1, 2]),
+            Ternary::Clamp => Linear::In(&[]),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
 use super::binary::Binary;
+use super::contract::{simplified, Cost, OpDef, Simplified, Vjp};
 use super::derive::{Slope, Slope1, Var};
 use super::spell::{self, Spelling, Spelling1};
-use super::{spell_complex as complexes, spell_floats as floats, Row};
+use super::{spell_complex as complexes, spell_floats as floats, Builder, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
     SIGNED_NUMBER,
@@ -11,6 +12,7 @@ use crate::dtype::{
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::math::{complex, scalar};
 use crate::kernels::tile;
@@ -33,6 +35,7 @@ macro_rules! unary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
             $(float: |$x:ident| $float:expr,)?
@@ -70,6 +73,16 @@ macro_rules! unary_ops {
             /// How its result changes with the operand, both real; complex numbers too, but for `conj`.
             pub fn slope(self) -> Slope1 {
                 match self { $(Unary::$name => $slope),+ }
+            }
+
+            /// How long it takes: as an exponential, if the row says nothing.
+            fn cost(self) -> Cost {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut cost = Cost::Function;
+                    $(cost = Cost::$cost;)?
+                    cost
+                }),+ }
             }
 
             /// How it is written in StableHLO.
@@ -140,23 +153,23 @@ unary_ops! {
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
     /// `2^bits`.
-    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
+    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
     /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
-    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), hlo: Spelling::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
+    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), hlo: Spelling::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
-    sign { accepts: SIGNED, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", float: |x| scalar::sign(x), int: |x| x.signum(), }
+    sign { accepts: SIGNED, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
     /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
-    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), hlo: Spelling::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", ulps: 2.0, simd: math::RSQRT, }
+    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), hlo: Spelling::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", ulps: 2.0, cost: Root, simd: math::RSQRT, }
     /// Cube root, of negative numbers too.
     cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), hlo: Spelling::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
     /// Exponential, `e^x`.
@@ -236,45 +249,45 @@ unary_ops! {
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erf_inv), example: "c(-0.5, 0, 0.9)", ulps: 3.0, simd: math::ERF_INV, }
+    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erf_inv), example: "c(-0.5, 0, 0.9)", ulps: 3.0, cost: Special, simd: math::ERF_INV, }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), hlo: Spelling::Formula(floats::lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, simd: math::LGAMMA, }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), hlo: Spelling::Formula(floats::lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, cost: Special, simd: math::LGAMMA, }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, simd: math::DIGAMMA, }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, cost: Special, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
-    floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", native: Floor, float: |x| x.floor(), int: |x| x, }
+    floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
-    ceiling { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.ceil", spell::same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", native: Ceiling, float: |x| x.ceil(), int: |x| x, }
+    ceiling { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.ceil", spell::same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Ceiling, float: |x| x.ceil(), int: |x| x, }
     /// Whole part: the nearest whole number toward zero.
-    trunc { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::Formula(spell::trunc), example: "c(-1.5, 0.5, 2)", native: Trunc, float: |x| x.trunc(), int: |x| x, }
+    trunc { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::Formula(spell::trunc), example: "c(-1.5, 0.5, 2)", cost: Simple, native: Trunc, float: |x| x.trunc(), int: |x| x, }
     /// Nearest whole number, ties to even.
-    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_even", spell::same), function: "nv_round", example: "", native: Round, float: |x| x.round_ties_even(), int: |x| x, }
+    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_even", spell::same), function: "nv_round", example: "", cost: Simple, native: Round, float: |x| x.round_ties_even(), int: |x| x, }
     /// Nearest whole number, ties away from zero.
     round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_afz", spell::same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
     /// A real number is its own.
     conj {
-        accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), hlo: Spelling::Formula(spell::conj), generic: "Conj", example: "c(3+4i, -1i)",
+        accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), hlo: Spelling::Formula(spell::conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// The value itself, taken for a constant by [gradient()].
     ///
     /// What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
     stop_gradient {
-        accepts: ANY, slope: Slope::Flat, hlo: Spelling::Formula(spell::same), example: "c(1, 2)", float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
+        accepts: ANY, slope: Slope::Flat, hlo: Spelling::Formula(spell::same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
     /// logical result.
-    not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", native: Not, int: |x| x.not(), boolean: |x| !x, }
+    not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
-    popcnt { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", int: |x| x.popcnt(), }
+    popcnt { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
 }
 
 /// Element types, each with the tile of its kind.
@@ -292,41 +305,62 @@ tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 
-impl Unary {
-    /// The operand's gradient.
-    pub(super) fn pull<'m, 'b>(
-        self,
-        x: Var<'m, 'b>,
-        y: Var<'m, 'b>,
-        g: Var<'m, 'b>,
-    ) -> Result<Option<Var<'m, 'b>>> {
-        // The conjugate has no complex derivative.
-        if self == Unary::conj && x.aval().dtype.is_complex() {
-            return Ok(Some(g.conj()));
-        }
-        match self.slope() {
-            Slope::By(rule) => Ok(Some(g.chain(rule(x, y)))),
-            Slope::Flat => Ok(None),
-            Slope::Todo(why) => Err(Error::NoGradient { op: self.row().function.into(), why: why.into() }),
-        }
+impl OpDef for Unary {
+    fn row(&self) -> &'static Row {
+        Unary::row(*self)
     }
 
-    pub(super) fn infer(self, x: &Aval) -> Result<Aval> {
+    fn rows() -> Vec<&'static Row> {
+        Unary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
         self.row().check(0, x)?;
-        if self == Unary::abs && x.dtype.is_complex() {
+        if *self == Unary::abs && x.dtype.is_complex() {
             let detail =
                 "the absolute value of complex numbers is not of their dtype: it is `magnitude`".into();
             return Err(Error::Internal { detail });
         }
-        Ok(x.clone())
+        Ok(vec![x.clone()])
     }
 
-    pub(super) fn eval(self, x: &View, out: &mut ViewMut) {
-        dispatch!(x.dtype, T => tile::map1(T::tile(self).expect("infer accepts what has a tile"), x, out))
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        dispatch!(x.dtype, T => tile::map1(T::tile(*self).expect("infer accepts what has a tile"), x, out))
     }
 
-    pub(super) fn kernel(self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::of1(T::tile(self).expect("infer accepts what has a tile")))
+    fn is_elementwise(&self, _from: &[DType]) -> bool {
+        true
+    }
+
+    fn kernel(&self, from: &[DType]) -> Option<Kernel> {
+        dispatch!(from[0], T => T::tile(*self).map(Kernel::of1))
+    }
+
+    fn cost(&self) -> Cost {
+        Unary::cost(*self)
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        // The conjugate has no complex derivative.
+        let conjugates = |x: Var| *self == Unary::conj && x.aval().dtype.is_complex();
+        match self.slope() {
+            Slope::By(rule) => Vjp::of_one(move |at| match at.x(0) {
+                x if conjugates(x) => at.g().conj(),
+                x => at.g().chain(rule(x, at.y())),
+            }),
+            Slope::Partly(_, why) | Slope::Todo(why) => Vjp::Todo(why),
+            Slope::Flat => Vjp::Zero,
+        }
+    }
+
+    fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        // Derivatives have been made by now.
+        if *self == Unary::stop_gradient {
+            return simplified(operands[0]);
+        }
+        Ok(None)
     }
 }
 

@@ -13,9 +13,7 @@ use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 /// # Errors
 /// Those of [`Builder::node`], which would be a bug.
 pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
-    let is_short =
-        |op: &Op| matches!(op, Op::If(If { branches }) if branches.iter().all(|branch| is_short(branch)));
-    if !graph.nodes().iter().any(|node| is_short(&node.op)) {
+    if !graph.nodes().iter().any(|node| short(&node.op).is_some()) {
         return Ok(None);
     }
     let mut b = Builder::default();
@@ -29,8 +27,8 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
             Def::Result(number, k) => {
                 let node = &graph.nodes()[number];
                 let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
-                match &node.op {
-                    Op::If(op) if is_short(&node.op) => {
+                match short(&node.op) {
+                    Some(op) => {
                         let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
                         let (yes, no) =
                             (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
@@ -38,7 +36,7 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
                         // What is ambiguous in a branch need not be so here, and the other way round.
                         flagged(&mut b, chosen, aval.ambiguous)?
                     }
-                    op => b.node(op.clone(), &operands)?[k],
+                    None => b.node(node.op.clone(), &operands)?[k],
                 }
             }
         });
@@ -47,23 +45,24 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
     Ok(Some(b.finish(outputs)))
 }
 
+/// The op, if it is a branch between two such graphs.
+fn short(op: &Op) -> Option<&If> {
+    op.get::<If>().filter(|op| op.branches.iter().all(|branch| is_short(branch)))
+}
+
 /// Whether a branch is of elementwise ops on a few elements.
 fn is_short(branch: &Graph) -> bool {
     /// Picoseconds: about what a branch costs before it does anything.
     const CHOICE: usize = 100_000;
     let time = |op: &Op, from: &[DType], size: usize| size.saturating_mul(op.picoseconds(from));
-    let select = Op::Ternary(Ternary::Select);
+    let select = Op::from(Ternary::Select);
     let outputs = branch.outputs().iter().map(|&v| branch.aval(v));
     let mut cost = outputs
         .map(|aval| time(&select, &[DType::I1, aval.dtype, aval.dtype], aval.shape.size()))
         .fold(0, usize::saturating_add);
     for node in branch.nodes() {
         let from: Vec<DType> = node.operands.iter().map(|&v| branch.aval(v).dtype).collect();
-        let moves = matches!(
-            node.op,
-            Op::Reshape(_) | Op::BroadcastInDim(_) | Op::Transpose(_) | Op::Fill(_) | Op::Iota(_)
-        );
-        if !moves && !node.op.is_elementwise(&from) {
+        if !node.op.moves_only() && !node.op.is_elementwise(&from) {
             return false;
         }
         cost = cost.saturating_add(time(&node.op, &from, branch.aval(node.results[0]).shape.size()));
@@ -76,10 +75,7 @@ fn select(b: &mut Builder, pred: Value, yes: Value, no: Value) -> Result<Value> 
         return Ok(yes);
     }
     let shape = b.graph().aval(yes).shape.clone();
-    let each = if shape.rank() == 0 {
-        pred
-    } else {
-        b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[pred])?
-    };
-    b.node1(Op::Ternary(Ternary::Select), &[each, yes, no])
+    let each =
+        if shape.rank() == 0 { pred } else { b.node1(BroadcastInDim { shape, axes: vec![] }, &[pred])? };
+    b.node1(Ternary::Select, &[each, yes, no])
 }

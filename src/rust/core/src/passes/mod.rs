@@ -1,7 +1,7 @@
 //! Passes: functions from graph to graph that change no result.
 //!
-//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, no-ops and chains of
-//! casts and moves are shortened, branches and loops keep what they need ([`regions`]), and equal nodes are
+//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, ops say where their results
+//! can be had for less ([`OpDef::simplify`](crate::ops::OpDef::simplify)), branches and loops keep what they need ([`regions`]), and equal nodes are
 //! made once (by the builder).
 
 mod if_conversion;
@@ -9,14 +9,13 @@ mod regions;
 
 pub use if_conversion::if_conversion;
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::graph::{Def, Node, Operation, Value};
+use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::kernels::memory::AlignedBytes;
-use crate::kernels::reductions::fold::Fold;
-use crate::ops::{Binary, Builder, Convert, Fill, Graph, Iota, Op, Reduction, RngBits, Transpose, Unary};
-use crate::shape::{Axis, Shape};
+use crate::ops::contract::Simplified;
+use crate::ops::{Builder, Convert, Custom, Graph, Op};
+use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Simplifies a graph. Inputs and constants keep their numbers, used or not.
@@ -44,7 +43,7 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
 /// knows.
 fn has_custom(graph: &Graph) -> bool {
     let of =
-        |op: &Op| matches!(op, Op::Custom(_)) || op.regions().iter().any(|(_, region)| has_custom(region));
+        |op: &Op| op.get::<Custom>().is_some() || op.regions().iter().any(|(_, region)| has_custom(region));
     graph.nodes().iter().any(|node| of(&node.op))
 }
 
@@ -86,23 +85,19 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
             node.results.iter().zip(results).for_each(|(old, value)| new[old.index()] = value);
             continue;
         }
-        if let Op::RngBits(op @ RngBits { with_state: true, .. }) = &node.op {
-            node.results
-                .iter()
-                .zip(draw(b, op, operands[0], &read)?)
-                .for_each(|(old, v)| new[old.index()] = v);
+        if let Some(results) = rewrite(b, &node.op, &operands, &read)? {
+            node.results.iter().zip(results).for_each(|(old, value)| new[old.index()] = value);
             continue;
         }
-        let results = match (&node.op, rewrite(b, &node.op, &operands)?) {
-            (_, Some(value)) => vec![value],
-            (Op::Custom(op), None) => {
+        let results = match node.op.get::<Custom>() {
+            Some(op) => {
                 let mut given = op.operands(&op.call, &operands);
                 for (value, &input) in given.iter_mut().zip(op.call.inputs()) {
                     *value = flagged(b, *value, op.call.aval(input).ambiguous)?;
                 }
                 walk_into(b, &op.call, &given, &[])?
             }
-            (op, None) => b.node(op.clone(), &operands)?,
+            None => b.node(node.op.clone(), &operands)?,
         };
         for (old, value) in node.results.iter().zip(results) {
             new[old.index()] = Some(value);
@@ -118,7 +113,7 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
         return Ok(value);
     }
     let same = Convert { dtype: aval.dtype, ambiguous };
-    b.node1(Op::Convert(same), &[value])
+    b.node1(same, &[value])
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
@@ -137,91 +132,16 @@ fn live_nodes(graph: &Graph) -> Vec<bool> {
     live
 }
 
-/// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be
-/// made by those who read them. The state is a key and a counter, which moves on.
-fn draw(b: &mut Builder, op: &RngBits, state: Value, read: &[bool]) -> Result<[Option<Value>; 2]> {
-    let mut next = None;
-    if read[0] {
-        let shape = b.graph().aval(state).shape.clone();
-        let which =
-            Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
-        let which = b.node1(Op::Iota(which), &[])?;
-        let used =
-            b.node1(Op::Fill(Fill { value: Literal::new(op.used()), shape, ambiguous: false }), &[])?;
-        let ahead = b.node1(Op::Binary(Binary::mul), &[which, used])?;
-        next = Some(b.node1(Op::Binary(Binary::add), &[state, ahead])?);
+/// The node's results, if they can be had for less.
+fn rewrite(b: &mut Builder, op: &Op, operands: &[Value], read: &[bool]) -> Result<Simplified> {
+    match fold(b, op, operands)? {
+        Some(folded) => Ok(Some(vec![Some(folded)])),
+        None => op.simplify(b, operands, read),
     }
-    let bits = Op::RngBits(RngBits { with_state: false, ..op.clone() });
-    Ok([next, if read[1] { Some(b.node1(bits, &[state])?) } else { None }])
-}
-
-/// A value that is the node's result, if it can be had for less. Rules never look at layouts and never change
-/// a bit of the result.
-fn rewrite(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
-    if let Some(folded) = fold(b, op, operands)? {
-        return Ok(Some(folded));
-    }
-    // The square is a product, bit for bit (`kernels::math`), for a tenth of the time.
-    if let (Op::Binary(Binary::pow), &[x, y]) = (op, operands) {
-        let aval = b.graph().aval(x).clone();
-        let two = uniform(b.graph(), y).is_some_and(|n| n.dtype() == aval.dtype && n.get::<f64>() == 2.0);
-        if two && !aval.dtype.is_complex() && aval.ambiguous <= b.graph().aval(y).ambiguous {
-            return b.node1(Op::Binary(Binary::mul), &[x, x]).map(Some);
-        }
-    }
-    let &[x] = operands else { return Ok(None) };
-    let aval = b.graph().aval(x).clone();
-    let before = match b.graph().def(x) {
-        Def::Result(node, _) => Some(b.graph().nodes()[node].clone()),
-        _ => None,
-    };
-    Ok(match (op, before.map(|n| (n.op, n.operands))) {
-        (Op::Unary(Unary::stop_gradient), _) => Some(x),
-        // The largest of one element; a sum may turn -0 into 0.
-        (Op::Reduction(Reduction { fold: Fold::Max | Fold::Min, axes, .. }), _) if axes.is_empty() => Some(x),
-        (Op::Convert(to), _) if aval.dtype == to.dtype && aval.ambiguous == to.ambiguous => Some(x),
-        // Widening within a kind loses nothing, so the value before it can be converted at once.
-        (Op::Convert(to), Some((Op::Convert(_), from))) if widens(b.graph().aval(from[0]), &aval) => {
-            let before = b.graph().aval(from[0]);
-            let same = before.dtype == to.dtype && before.ambiguous == to.ambiguous;
-            Some(if same { from[0] } else { b.node1(Op::Convert(*to), &from)? })
-        }
-        (Op::Transpose(outer), Some((Op::Transpose(inner), from))) => {
-            let permutation: Vec<_> = outer.permutation.iter().map(|a| inner.permutation[a.0]).collect();
-            let identity = permutation.iter().enumerate().all(|(i, a)| a.0 == i);
-            Some(if identity { from[0] } else { b.node1(Op::Transpose(Transpose { permutation }), &from)? })
-        }
-        (Op::Reshape(outer), Some((Op::Reshape(inner), from))) if outer.order == inner.order => {
-            let same = b.graph().aval(from[0]).shape == outer.shape;
-            Some(if same { from[0] } else { b.node1(Op::Reshape(outer.clone()), &from)? })
-        }
-        _ => None,
-    })
-}
-
-/// The number that all elements of a value are, if that is in the graph.
-fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
-    match graph.def(value) {
-        Def::Literal(literal) => Some(literal),
-        Def::Result(node, _) => match &graph.nodes()[node] {
-            Node { op: Op::BroadcastInDim(_), operands, .. } => uniform(graph, operands[0]),
-            Node { op: Op::Fill(fill), .. } => Some(fill.value),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn widens(from: &Aval, to: &Aval) -> bool {
-    // bf16 and f16 are of one width, and neither holds the other.
-    from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
 }
 
 /// Computes a node whose operands are all literals and whose result is a scalar.
 fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
-    if let Op::Fill(fill) = op {
-        return Ok((fill.shape.rank() == 0).then(|| b.literal(fill.value, fill.ambiguous)));
-    }
     if op.has_regions() || op.has_effect() {
         return Ok(None);
     }
@@ -234,7 +154,7 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
         .collect();
     let Some(literals) = literals.filter(|l| !l.is_empty()) else { return Ok(None) };
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
-    let types = Operation::infer(op, &avals.iter().collect::<Vec<_>>())?;
+    let types = op.infer(&avals.iter().collect::<Vec<_>>())?;
     let [aval] = types.as_slice() else { return Ok(None) };
     if aval.shape.rank() > 0 {
         return Ok(None);

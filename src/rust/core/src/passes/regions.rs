@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::ops::{Builder, Graph, If, Op, Scan, While};
+use crate::ops::{Builder, Control, Graph, If, Op, Scan, Transpose, While};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ pub(super) fn simplify(
     // What prints is found by its first result.
     let mut read = read.to_vec();
     read.iter_mut().take(1).for_each(|first| *first |= op.has_effect());
-    match op {
-        Op::If(op) => branches(b, op, operands, &read).map(Some),
-        Op::While(op) => {
+    match op.control() {
+        Some(Control::If(op)) => branches(b, op, operands, &read).map(Some),
+        Some(Control::While(op)) => {
             let (init, rest) = operands.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
             let prints = prints(&op.body) || prints(&op.cond);
@@ -34,20 +34,20 @@ pub(super) fn simplify(
                 vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
             let make = |mut regions: Vec<Graph>, carried, _| {
                 let body = Arc::new(regions.remove(1));
-                Op::While(While { cond: Arc::new(regions.remove(0)), body, carried })
+                Op::from(While { cond: Arc::new(regions.remove(0)), body, carried })
             };
             looped.simplify(b, regions, &make).map(Some)
         }
-        Op::Scan(op) => {
+        Some(Control::Scan(op)) => {
             let (init, rest) = operands.split_at(op.carried);
             let (along, rest) = rest.split_at(op.sliced);
             let looped = Loop { init, along, read: &read, ends: true, prints: prints(&op.body) };
             let make = |mut regions: Vec<Graph>, carried, sliced| {
-                Op::Scan(Scan { body: Arc::new(regions.remove(0)), carried, sliced, ..op.clone() })
+                Op::from(Scan { body: Arc::new(regions.remove(0)), carried, sliced, ..op.clone() })
             };
             looped.simplify(b, vec![(super::optimise(&op.body)?, rest)], &make).map(Some)
         }
-        _ => Ok(None),
+        Some(Control::Custom(_)) | None => Ok(None),
     }
 }
 
@@ -67,7 +67,7 @@ fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Resu
         all.extend(given);
     }
     let branches = <[_; 2]>::try_from(regions).expect("there are two");
-    let made = b.node(Op::If(If { branches }), &all)?;
+    let made = b.node(If { branches }, &all)?;
     Ok(placed(read.len(), &kept, &made))
 }
 
@@ -174,20 +174,15 @@ struct Part {
     constant: Vec<bool>,
 }
 
-/// Costs nothing to repeat, and takes memory to keep.
-fn is_cheap(op: &Op) -> bool {
-    matches!(op, Op::Fill(_) | Op::Iota(_) | Op::BroadcastInDim(_))
-}
-
 /// For each value, whether it is a transpose that only products read: they read the matrix where it lies, so
 /// that another copy of it, made before the loop, would only be more to read.
 fn read_as_they_lie(graph: &Graph) -> Vec<bool> {
     let mut is: Vec<bool> = graph.values().map(|_| false).collect();
-    for node in graph.nodes().iter().filter(|node| matches!(node.op, Op::Transpose(_))) {
+    for node in graph.nodes().iter().filter(|node| node.op.get::<Transpose>().is_some()) {
         is[node.results[0].index()] = true;
     }
     let read_otherwise =
-        graph.nodes().iter().filter(|node| !matches!(node.op, Op::DotGeneral(_))).flat_map(|n| &n.operands);
+        graph.nodes().iter().filter(|node| !node.op.reads_transposed()).flat_map(|n| &n.operands);
     read_otherwise.chain(graph.outputs()).for_each(|v| is[v.index()] = false);
     is
 }
@@ -241,7 +236,7 @@ impl Part {
         outputs.iter().for_each(|v| inside[v.index()] = true);
         let turned = read_as_they_lie(graph);
         let made_outside =
-            |op: &Op, v: Value| self.constant[v.index()] && !is_cheap(op) && !turned[v.index()];
+            |op: &Op, v: Value| self.constant[v.index()] && !op.is_cheap() && !turned[v.index()];
         for node in graph.nodes().iter().rev() {
             let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
             if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, node.results[0]) {

@@ -1,0 +1,136 @@
+//! The list of ops: the one place that names them all. Each line is a member of [`Op`], whose payload keeps
+//! [the contract](super::OpDef) in a file of its own.
+
+use super::{contract::OpDef, *};
+use std::ops::Deref;
+
+/// A payload of [`Op`].
+pub trait Member: Sized {
+    /// The payload of an op of this kind.
+    fn of(op: &Op) -> Option<&Self>;
+}
+
+/// From a list of members with their payloads: the enum, what it dereferences to, and the catalogue.
+macro_rules! ops {
+    ($($(#[doc = $doc:literal])+ $name:ident($payload:ident),)+) => {
+        /// An operation with its static parameters.
+        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Op { $($(#[doc = $doc])+ $name($payload),)+ }
+
+        /// What all ops have is asked of the op as it is asked of its payload.
+        impl Deref for Op {
+            type Target = dyn OpDef;
+
+            fn deref(&self) -> &(dyn OpDef + 'static) {
+                match self { $(Op::$name(op) => op,)+ }
+            }
+        }
+
+        $(
+            impl From<$payload> for Op {
+                fn from(op: $payload) -> Op {
+                    Op::$name(op)
+                }
+            }
+
+            impl Member for $payload {
+                fn of(op: &Op) -> Option<&$payload> {
+                    if let Op::$name(op) = op { Some(op) } else { None }
+                }
+            }
+        )+
+
+        /// The catalogue, family by family.
+        pub fn rows() -> impl Iterator<Item = &'static Row> {
+            [$(<$payload as OpDef>::rows()),+].into_iter().flatten()
+        }
+    };
+}
+
+ops! {
+    /// One operand, same type out.
+    Unary(Unary),
+    /// One operand, booleans out.
+    Predicate(Predicate),
+    /// A real number that belongs to a complex one.
+    Part(Part),
+    /// A complex number from two real ones.
+    Complex(MakeComplex),
+    /// Two operands of one type, same type out.
+    Binary(Binary),
+    /// Two operands of one type, booleans out.
+    Compare(Compare),
+    /// Three operands: select and clamp.
+    Ternary(Ternary),
+    /// Many elements into one.
+    Reduction(Reduction),
+    /// Another dtype, same value as far as it goes.
+    Convert(Convert),
+    /// Another dtype, same bits.
+    BitcastConvert(BitcastConvert),
+    /// One value everywhere.
+    Fill(Fill),
+    /// Counting along a dimension.
+    Iota(Iota),
+    /// Sums of products over shared dimensions.
+    DotGeneral(DotGeneral),
+    /// Other sizes, same elements.
+    Reshape(Reshape),
+    /// Dimensions in another order.
+    Transpose(Transpose),
+    /// Elements repeated along new or unit dimensions.
+    BroadcastInDim(BroadcastInDim),
+    /// Values side by side.
+    Concatenate(Concatenate),
+    /// A part at positions known while tracing.
+    StaticSlice(StaticSlice),
+    /// Dimensions backwards.
+    Reverse(Reverse),
+    /// A part at positions that are operands.
+    DynamicSlice(DynamicSlice),
+    /// A part replaced, at positions that are operands.
+    DynamicUpdateSlice(DynamicUpdateSlice),
+    /// A value around and between elements.
+    Pad(Pad),
+    /// Many parts at positions that are an operand.
+    Gather(Gather),
+    /// Many parts updated, at positions that are an operand.
+    Scatter(Scatter),
+    /// One of two graphs.
+    If(If),
+    /// A graph repeated while a condition holds.
+    While(While),
+    /// A graph repeated along a dimension.
+    Scan(Scan),
+    /// A graph with a derivative of the user's.
+    Custom(Custom),
+    /// Random bits.
+    RngBits(RngBits),
+    /// The value itself, shown when it is computed.
+    Print(Print),
+}
+
+impl Op {
+    /// The payload, if the op is of this kind.
+    pub fn get<T: Member>(&self) -> Option<&T> {
+        T::of(self)
+    }
+}
+
+impl graph::Operation for Op {
+    fn name(&self) -> &'static str {
+        self.row().name
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        (**self).infer(operands)
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        (**self).attributes()
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        (**self).regions()
+    }
+}

@@ -1,0 +1,338 @@
+//! A value with windows of it updated.
+
+use super::attrs::logical;
+use super::binary::{Binary, Tiles};
+use super::compare::Compare;
+use super::contract::{Backward, Linear, OpDef, Vjp};
+use super::derive::Var;
+use super::windows::{check_indices, fitted, Fitted, Windows};
+use super::{written, Gather, Graph, Iota, Region, Row, Update};
+use crate::dtype::{dispatch, DType, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::cast::by_width;
+use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
+use crate::kernels::tile::copy;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+use std::ops::Range;
+
+const SCATTER_NAMES: [&str; 5] = [
+    "update_window_axes",
+    "inserted_window_axes",
+    "input_batching_axes",
+    "scatter_indices_batching_axes",
+    "scatter_axes_to_operand_axes",
+];
+
+/// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not
+/// fit are left out (StableHLO, `scatter`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scatter {
+    /// How they lie.
+    pub windows: Windows,
+    /// What is done.
+    pub update: Update,
+    /// A promise, of use to other compilers.
+    pub indices_are_sorted: bool,
+    /// Another: that no two windows overlap.
+    pub unique_indices: bool,
+}
+
+static SCATTER: Row = written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY);
+
+impl OpDef for Scatter {
+    fn row(&self) -> &'static Row {
+        &SCATTER
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&SCATTER]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let [x, indices, update, captured @ ..] = operands else {
+            return Err(Error::Internal { detail: "scatter: too few operands".into() });
+        };
+        let op = || SCATTER.function.to_string();
+        check_indices(&SCATTER, "scatter_indices", indices)?;
+        if x.dtype != update.dtype {
+            return Err(Error::DtypeMismatch { op: op(), lhs: x.dtype, rhs: update.dtype });
+        }
+        self.update.check(&SCATTER, x, captured)?;
+        self.windows.check(SCATTER_NAMES, &x.shape, &indices.shape)?;
+        let batches: Vec<usize> =
+            self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
+        let count = batches.len() + self.windows.window_dims.len();
+        if update.shape.rank() != count {
+            let (operand, shape) = ("update".into(), update.shape.clone());
+            let expected = format!("{count} axes, those of the windows and of the indices");
+            return Err(Error::Rank { op: op(), operand, expected, shape, hint: String::new() });
+        }
+        let others = (0..count).filter(|&i| !self.windows.window_dims.contains(&Axis(i)));
+        for (i, &size) in others.zip(&batches) {
+            if update.shape[i] != size {
+                return Err(Error::SizeMismatch {
+                    op: op(),
+                    lhs: update.shape.clone(),
+                    rhs: indices.shape.clone(),
+                    what: format!("Axis {} of the update belongs to the indices", Axis(i)),
+                    l: update.shape[i],
+                    r: size,
+                });
+            }
+        }
+        let windows = self.sizes(x.shape.rank(), &update.shape);
+        for i in self.windows.kept(x.shape.rank()) {
+            let (window, axis, size) = (windows[i], Axis(i), x.shape[i]);
+            if window > size {
+                return Err(Error::Window { window, axis, size });
+            }
+        }
+        Ok(vec![(*x).clone()])
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        let mut out = self.windows.attributes(SCATTER_NAMES);
+        out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
+        out.push(("unique_indices", logical(self.unique_indices)));
+        out.push(("update_computation", self.update.name()));
+        out
+    }
+
+    fn regions(&self) -> Vec<(&'static str, &Graph)> {
+        self.region().map(|region| ("update", &**region)).into_iter().collect()
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let ([x, indices, update], out) = ([0, 1, 2].map(|i| &operands[i]), &mut results[0]);
+        if out.data.is_empty() {
+            return;
+        }
+        match &self.update {
+            Update::Replace => by_width!(x.dtype, T => {
+                copy::<T>(x, out);
+                self.with_starts(out.shape, indices, update.shape, |walk, starts| store::<T>(&walk, starts, update, out));
+            }),
+            Update::With(op) => dispatch!(x.dtype, T => {
+                copy::<T>(x, out);
+                let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
+                self.with_starts(out.shape, indices, update.shape, |walk, starts| {
+                    combine::<T>(&walk, starts, update, out, kernel.one, kernel.slices)
+                });
+            }),
+            Update::By(_) => unreachable!("executors run regions"),
+        }
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        match self.update {
+            Update::Replace => Vjp::by(|at| self.pull(at, pull_replaced)),
+            Update::With(Binary::add) => Vjp::by(|at| self.pull(at, pull_added)),
+            Update::With(Binary::mul) => Vjp::by(|at| self.pull(at, pull_multiplied)),
+            Update::With(Binary::min | Binary::max) => Vjp::by(|at| self.pull(at, pull_chosen)),
+            Update::With(_) | Update::By(_) => Vjp::Todo(
+                "updates by a function have no rule; give an update that has one, by name (\"replace\", \
+                 \"add\", \"mul\", \"min\" or \"max\")",
+            ),
+        }
+    }
+
+    fn linear(&self) -> Linear {
+        match self.update {
+            Update::Replace | Update::With(Binary::add) => Linear::In(&[0, 2]),
+            Update::With(_) | Update::By(_) => Linear::In(&[]),
+        }
+    }
+}
+
+impl Scatter {
+    /// Sizes of the windows, along each dimension of the input.
+    pub(super) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
+        let mut sizes = vec![1; rank];
+        self.windows.kept(rank).zip(&self.windows.window_dims).for_each(|(i, j)| sizes[i] = update[j.0]);
+        sizes
+    }
+
+    /// The graph that it runs for each element, if it is none of the updates with a name.
+    pub fn region(&self) -> Option<&Region> {
+        match &self.update {
+            Update::By(region) => Some(region),
+            _ => None,
+        }
+    }
+
+    /// Where the elements of an update of this shape go, in a dense input of this shape.
+    pub fn targets(&self, input: &Shape, indices: &View, update: &Shape) -> Targets {
+        self.with_starts(input, indices, update, |walk, starts| Targets { walk, table: starts.table() })
+    }
+
+    fn with_starts<R>(
+        &self,
+        input: &Shape,
+        indices: &View,
+        update: &Shape,
+        f: impl FnOnce(Walk, &Starts) -> R,
+    ) -> R {
+        let layout = Layout::dense(input);
+        let sizes = self.sizes(input.rank(), update);
+        let find = |range: Range<usize>, out: &mut [isize]| {
+            self.windows.starts(input, &layout, &sizes, indices, false, range, out)
+        };
+        f(
+            self.windows.walk(update, &layout),
+            &Starts { count: self.windows.count(indices.shape), find: &find },
+        )
+    }
+
+    /// Gradients of the operands, by a rule for those of the input and of windows that fit: one that does not
+    /// was not written.
+    fn pull<'m, 'b>(&self, at: &Backward<'_, 'm, 'b>, rule: PullWindows) -> Vec<Option<Var<'m, 'b>>> {
+        let (x, indices, update) = (at.x(0), at.x(1), at.x(2));
+        let (shape, stack) = (x.aval().shape, update.aval().shape);
+        if stack.size() == 0 || shape.size() == 0 {
+            return vec![Some(at.g()), None, Some(update.of(0.0))];
+        }
+        let sizes = self.sizes(shape.rank(), &stack);
+        let Fitted { clamped, fits } = fitted(indices, &self.windows, &shape, &sizes);
+        let gather = Gather {
+            windows: self.windows.clone(),
+            slice_sizes: sizes,
+            indices_are_sorted: self.indices_are_sorted,
+        };
+        let batches =
+            (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_dims.contains(i)).collect::<Vec<_>>();
+        let written = fits.repeated(&stack, &batches);
+        let zero = update.of(0.0);
+        let accesses = Accesses { scatter: self, gather, indices, clamped };
+        let [of_input, of_update] = rule(&accesses, at);
+        vec![Some(of_input), None, Some(written.select(of_update, zero))]
+    }
+}
+
+/// Gradients of the input and of the update, where this was written.
+type PullWindows = for<'m, 'b> fn(&Accesses<'_, 'm, 'b>, &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2];
+
+/// Reads and writes of the windows of a scatter.
+struct Accesses<'s, 'm, 'b> {
+    scatter: &'s Scatter,
+    gather: Gather,
+    indices: Var<'m, 'b>,
+    /// The indices, moved so that all windows fit.
+    clamped: Var<'m, 'b>,
+}
+
+impl<'m, 'b> Accesses<'_, 'm, 'b> {
+    fn read(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+        x.apply(self.gather.clone(), &[self.clamped])
+    }
+
+    fn put(&self, onto: Var<'m, 'b>, op: Binary, what: Var<'m, 'b>) -> Var<'m, 'b> {
+        onto.apply(Scatter { update: Update::With(op), ..self.scatter.clone() }, &[self.indices, what])
+    }
+}
+
+fn pull_replaced<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
+    let (scatter, indices, g) = (windows.scatter, windows.indices, at.g());
+    let (shape, stack) = (at.x(0).aval().shape, at.x(2).aval().shape);
+    let zero = at.x(2).of(0.0);
+    let rest = g.apply(scatter.clone(), &[indices, zero]);
+    // Of several elements that were written to one place, one is there: which, their numbers tell.
+    let iota =
+        Iota { axis: Axis(0), dtype: DType::I64, shape: [stack.size()].into(), start: 0, ambiguous: false };
+    let number = g.made(iota).reshaped(&stack);
+    let places = number.filled(-1.0, &shape).apply(scatter.clone(), &[indices, number]);
+    let won = windows.read(places).compare(Compare::eq, number);
+    [rest, won.select(windows.read(g), zero)]
+}
+
+fn pull_added<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
+    [at.g(), windows.read(at.g())]
+}
+
+fn pull_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
+    let (x, update, g) = (at.x(0), at.x(2), at.g());
+    let factors = windows.put(x.of(1.0), Binary::mul, update);
+    // What multiplies an update: the product of all that is not 0 without itself, if no other is 0.
+    let is_zero = |v: Var<'m, 'b>| v.compare(Compare::eq, v.of(0.0));
+    let without = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v);
+    let product = windows.read(windows.put(without(x), Binary::mul, without(update)));
+    let number = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v.of(0.0));
+    let zeros = windows.read(windows.put(number(x), Binary::add, number(update)));
+    let none = zeros.compare(Compare::eq, number(update));
+    let others = none.select(product / without(update), update.of(0.0));
+    [g.chain(factors), windows.read(g).chain(others)]
+}
+
+/// In equal parts to all that are the result.
+fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
+    let (x, update, y) = (at.x(0), at.x(2), at.y());
+    let mark = |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
+    let (in_x, in_update) = (mark(x, y), mark(update, windows.read(y)));
+    let dtype = x.aval().dtype;
+    // A narrow float does not count far.
+    let wide = if dtype.bits() == 16 { DType::F32 } else { dtype };
+    let count = windows.put(in_x.convert(wide), Binary::add, in_update.convert(wide));
+    let part = at.g() / count.binary(Binary::max, count.of(1.0)).convert(dtype);
+    [part.chain(in_x), windows.read(part).chain(in_update)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::windows::example::{indices, operand, windows};
+    use super::*;
+    use crate::kernels::cast;
+
+    #[test]
+    fn scatter_adds_what_a_naive_loop_adds() {
+        let ((shape, x), (index_shape, index)) = (operand(), indices());
+        let op = Scatter {
+            windows: windows(),
+            update: Update::With(Binary::add),
+            indices_are_sorted: false,
+            unique_indices: false,
+        };
+        let updates = Shape::from([2, 2, 3, 2, 2]);
+        let known = |s: &Shape| Aval::known(DType::I32, s.clone());
+        let types = op.infer(&[&known(&shape), &known(&index_shape), &known(&updates)]).unwrap();
+        assert_eq!(types, [known(&shape)]);
+        let new: Vec<i32> = (0..48).map(|i| 1000 * i).collect();
+        let layouts = [Layout::dense(&shape), Layout::dense(&index_shape), Layout::dense(&updates)];
+        let view = |x: &'static [i32], i: usize, shape: &'static Shape, layouts: &'static [Layout; 3]| View {
+            dtype: DType::I32,
+            shape,
+            layout: &layouts[i],
+            data: cast::bytes(x),
+        };
+        // Leaked, so that one closure serves views of three lifetimes.
+        fn leak<T>(x: T) -> &'static T {
+            Box::leak(Box::new(x))
+        }
+        let layouts = leak(layouts);
+        let views = [
+            view(leak(x.clone()), 0, leak(shape.clone()), layouts),
+            view(leak(index.clone()), 1, leak(index_shape.clone()), layouts),
+            view(leak(new.clone()), 2, leak(updates.clone()), layouts),
+        ];
+        let mut out = vec![0i32; 48];
+        op.eval(&views, &mut [ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) }]);
+        let at =
+            |shape: &Shape, i: &[usize]| i.iter().zip(shape.strides()).map(|(&i, s)| i * s).sum::<usize>();
+        let mut want = x;
+        for a in 0..2 {
+            for b in 0..2 {
+                for c in 0..3 {
+                    let start = |k| index[at(&index_shape, &[a, b, c, k])] as usize;
+                    let (third, second) = (start(0), start(1));
+                    // The second dimension of the indices walks along with the first of the operand.
+                    if third + 2 > 4 || second + 1 > 3 {
+                        continue;
+                    }
+                    for (d, e) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                        want[at(&shape, &[b, second, third + d, e])] += new[at(&updates, &[a, b, c, d, e])];
+                    }
+                }
+            }
+        }
+        assert_eq!(out, want);
+    }
+}

@@ -1,0 +1,322 @@
+//! Windows of a value at positions that are an operand, which a gather reads and a scatter writes.
+//!
+//! They are described by StableHLO's dimension numbers. Positions along the dimension `index_vector_dim` of the
+//! indices belong together: each such vector says where one window starts.
+
+use super::attrs::vector;
+use super::binary::Binary;
+use super::compare::Compare;
+use super::derive::Var;
+use super::slice::position;
+use super::{Reduction, Row};
+use crate::dtype::{dispatch, Element, INTEGER};
+use crate::error::{Error, Result};
+use crate::kernels::memory::indexed::{Step, Walk, OUTSIDE};
+use crate::kernels::reductions::fold::Fold;
+use crate::kernels::tile::{tile, tiles};
+use crate::kernels::wide::wide;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View};
+use std::ops::Range;
+
+/// How windows lie in a value, and how they are stacked in another.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Windows {
+    /// Dimensions of the stack that are dimensions of the windows, ascending; its others are those of the
+    /// indices.
+    pub window_dims: Vec<Axis>,
+    /// Dimensions of the value along which windows have size 1, and which are no dimensions of the stack;
+    /// ascending.
+    pub dropped: Vec<Axis>,
+    /// Dimensions of the value that are walked along with some of the indices; ascending.
+    pub batching: Vec<Axis>,
+    /// Those of the indices, in the same order.
+    pub index_batching: Vec<Axis>,
+    /// The dimension of the value that each element of an index vector is a position of.
+    pub index_map: Vec<Axis>,
+    /// The dimension of the indices that holds the vectors; one more than there are for vectors of length 1.
+    pub index_vector_dim: Axis,
+}
+
+/// Names of the parameters: as StableHLO has them, with `axes` for `dims`.
+pub(super) type Names = [&'static str; 5];
+
+/// Checks that an operand holds integers.
+pub(super) fn check_indices(row: &Row, operand: &str, x: &Aval) -> Result<()> {
+    if INTEGER.contains(x.dtype) {
+        return Ok(());
+    }
+    Err(Error::UnsupportedDtype {
+        op: row.function.into(),
+        operand: operand.into(),
+        accepts: INTEGER.name.into(),
+        got: x.dtype,
+        hint: "Indices are integers: convert with `nv_convert(x, \"i32\")`.".into(),
+    })
+}
+
+impl Windows {
+    pub(super) fn attributes(&self, names: Names) -> Vec<(&'static str, String)> {
+        let dims = [&self.window_dims, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
+        let mut out: Vec<_> = names.into_iter().zip(dims.map(|d| vector(d))).collect();
+        // They are seldom used, and an empty vector says nothing.
+        if self.batching.is_empty() {
+            out.drain(2..4);
+        }
+        out.push(("index_vector_axis", self.index_vector_dim.to_string()));
+        out
+    }
+
+    /// Dimensions of the value that are dimensions of its windows in the stack.
+    pub(super) fn kept(&self, rank: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..rank).filter(|&i| !self.dropped.contains(&Axis(i)) && !self.batching.contains(&Axis(i)))
+    }
+
+    /// Dimensions of the indices that do not hold the vectors: those of the stack that are no window's.
+    pub(super) fn batches(&self, indices: &Shape) -> Vec<usize> {
+        (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_dim).collect()
+    }
+
+    /// Checks everything but the sizes of the windows.
+    pub(super) fn check(&self, names: Names, x: &Shape, indices: &Shape) -> Result<()> {
+        let rank = x.rank();
+        if self.index_vector_dim.0 > indices.rank() {
+            let expected = format!("an axis of the indices, or {}", indices.rank() + 1);
+            return Err(Error::arg("index_vector_axis", expected, self.index_vector_dim.to_string()));
+        }
+        let count = self.batches(indices).len() + self.window_dims.len();
+        check_dims(names[0], &self.window_dims, count, true)?;
+        check_dims(names[1], &self.dropped, rank, true)?;
+        check_dims(names[2], &self.batching, rank, true)?;
+        check_dims(names[3], &self.index_batching, indices.rank(), false)?;
+        check_dims(names[4], &self.index_map, rank, false)?;
+        let refuse = |name, expected: String, got: &[Axis]| Err(Error::arg(name, expected, vector(got)));
+        if let Some(i) = self.dropped.iter().find(|i| self.batching.contains(i)) {
+            return refuse(names[1], format!("without the axes of `{}`", names[2]), &[*i]);
+        }
+        let left = rank - self.dropped.len() - self.batching.len();
+        if self.window_dims.len() != left {
+            let what = if left == 1 { "axis" } else { "axes" };
+            let expected = format!("{left} {what}: one for each axis that is neither dropped nor batched");
+            return refuse(names[0], expected, &self.window_dims);
+        }
+        let length = indices.get(self.index_vector_dim.0).copied().unwrap_or(1);
+        if self.index_map.len() != length {
+            let expected = format!("as long as the index vectors, {length}");
+            return refuse(names[4], expected, &self.index_map);
+        }
+        if let Some(i) = self.index_map.iter().find(|i| self.batching.contains(i)) {
+            return refuse(names[4], format!("without the axes of `{}`", names[2]), &[*i]);
+        }
+        let pairs = || self.batching.iter().zip(&self.index_batching);
+        let sizes_agree = pairs().all(|(i, j)| x[i.0] == indices[j.0]);
+        if self.batching.len() != self.index_batching.len()
+            || self.index_batching.contains(&self.index_vector_dim)
+            || !sizes_agree
+        {
+            let expected = format!("axes of the indices of the sizes of those in `{}`", names[2]);
+            return refuse(names[3], expected, &self.index_batching);
+        }
+        Ok(())
+    }
+
+    /// Number of windows.
+    pub(super) fn count(&self, indices: &Shape) -> usize {
+        self.batches(indices).into_iter().map(|i| indices[i]).product()
+    }
+
+    /// Where each of some windows starts in a value of this layout. A window of these sizes that does not fit
+    /// is moved if `clamps`, else [`OUTSIDE`].
+    pub(super) fn starts(
+        &self,
+        x: &Shape,
+        layout: &Layout,
+        sizes: &[usize],
+        indices: &View,
+        clamps: bool,
+        range: Range<usize>,
+        out: &mut [isize],
+    ) {
+        let batches = self.batches(indices.shape);
+        let pick = |from: &[usize]| Shape::try_new(batches.iter().map(|&i| from[i]).collect());
+        let shape = pick(indices.shape).expect("part of an addressable shape");
+        let strides: Vec<isize> = batches.iter().map(|&i| indices.layout.strides[i]).collect();
+        out.fill(layout.offset as isize);
+        for (component, axis) in self.index_map.iter().enumerate() {
+            let step = indices.layout.strides.get(self.index_vector_dim.0).copied().unwrap_or(0);
+            let offset = (indices.layout.offset as isize + component as isize * step) as usize;
+            let part = Layout { strides: strides.clone(), offset };
+            let part = View { shape: &shape, layout: &part, ..*indices };
+            let (last, stride) = (x[axis.0] as i64 - sizes[axis.0] as i64, layout.strides[axis.0]);
+            dispatch!(indices.dtype, T => {
+                let mut scratch = Vec::new();
+                for tile_of in tiles(range.len()) {
+                    let slots = &mut out[tile_of.clone()];
+                    let tile_of = range.start + tile_of.start..range.start + tile_of.end;
+                    let indices = (slots, tile::<T>(&part, tile_of, &mut scratch));
+                    match (clamps, stride) {
+                        (true, 1) => clamped(indices, last, |index| index),
+                        (true, _) => clamped(indices, last, |index| index * stride),
+                        (false, 1) => inside(indices, last, |index| index),
+                        (false, _) => inside(indices, last, |index| index.wrapping_mul(stride)),
+                    }
+                }
+            });
+        }
+        // Number of a window to its index along a batching dimension.
+        let dense = shape.strides();
+        for (axis, j) in self.batching.iter().zip(&self.index_batching) {
+            let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
+            for (number, slot) in range.clone().zip(&mut *out).filter(|(_, slot)| **slot != OUTSIDE) {
+                *slot += (number / dense[at] % shape[at]) as isize * layout.strides[axis.0];
+            }
+        }
+    }
+
+    /// A walk over the stack, with steps in a value of this layout.
+    pub(super) fn walk(&self, stack: &Shape, layout: &Layout) -> Walk {
+        let mut kept = self.kept(layout.strides.len());
+        let mut entries = 1;
+        let step = stack.iter().enumerate().map(|(i, &size)| {
+            if self.window_dims.contains(&Axis(i)) {
+                let axis = kept.next().expect("as many as there are window axes");
+                return (size, Step::Memory(layout.strides[axis]));
+            }
+            let own = entries;
+            entries *= size;
+            (size, Step::Table(own))
+        });
+        Walk::new(step.collect::<Vec<_>>().into_iter())
+    }
+}
+
+/// Distinct dimension numbers below `rank`, in ascending order if `sorted`.
+fn check_dims(name: &str, dims: &[Axis], rank: usize, sorted: bool) -> Result<()> {
+    let twice = |i: usize| dims[..i].contains(&dims[i]);
+    let wrong =
+        (0..dims.len()).any(|i| dims[i].0 >= rank || twice(i) || (sorted && i > 0 && dims[i - 1] > dims[i]));
+    if !wrong {
+        return Ok(());
+    }
+    let order = if sorted { " in ascending order" } else { "" };
+    Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(dims)))
+}
+
+/// Adds the distances of indices to where windows start; those that do not fit are moved.
+pub(super) fn clamped<T: Element>(
+    (slots, indices): (&mut [isize], &[T]),
+    last: i64,
+    distance: impl Fn(isize) -> isize,
+) {
+    let most = last.max(0);
+    wide(|| {
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            *slot += distance(position(index).max(0).min(most) as isize);
+        }
+    });
+}
+
+/// As [`clamped`]; those that do not fit are [`OUTSIDE`].
+fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
+    wide(|| {
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            let index = position(index);
+            let fits = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
+            // A product is made in any case, so that the loop becomes vectors: it may wrap where it is not
+            // used.
+            *slot = if fits { slot.wrapping_add(distance(index as isize)) } else { OUTSIDE };
+        }
+    });
+}
+
+/// Where windows lie that may start outside of a value.
+pub(super) struct Fitted<'m, 'b> {
+    /// The starts, moved so that the windows fit.
+    pub clamped: Var<'m, 'b>,
+    /// For each window, whether it fits where it was.
+    pub fits: Var<'m, 'b>,
+}
+
+/// The starts of windows of these sizes in a value.
+pub(super) fn fitted<'m, 'b>(
+    indices: Var<'m, 'b>,
+    windows: &Windows,
+    shape: &[usize],
+    sizes: &[usize],
+) -> Fitted<'m, 'b> {
+    let aval = indices.aval();
+    let at = windows.index_vector_dim;
+    let most = aval.dtype.bounds().map_or(i128::MAX, |(_, high)| high);
+    // The last start along each dimension, as one value of the shape of the indices.
+    let last =
+        |axis: &Axis| (shape[axis.0] - sizes[axis.0]).min(usize::try_from(most).unwrap_or(usize::MAX)) as f64;
+    let upper = if at.0 == aval.shape.rank() {
+        indices.of(last(&windows.index_map[0]))
+    } else {
+        let mut one = aval.shape.to_vec();
+        one[at.0] = 1;
+        let piece = |axis: &Axis| indices.filled(last(axis), &one);
+        let pieces: Vec<Var> = windows.index_map.iter().map(piece).collect();
+        match pieces.as_slice() {
+            [] => indices,
+            [first, rest @ ..] => first.beside(rest, at),
+        }
+    };
+    let clamped = indices.binary(Binary::max, indices.of(0.0)).binary(Binary::min, upper);
+    let same = clamped.compare(Compare::eq, indices);
+    let fits = if at.0 == aval.shape.rank() {
+        same
+    } else {
+        same.apply(Reduction { fold: Fold::All, axes: vec![at], drop: true }, &[])
+    };
+    Fitted { clamped, fits }
+}
+
+/// The operands of an example of the specification.
+#[cfg(test)]
+pub(super) mod example {
+    use super::*;
+
+    pub fn dims(x: &[usize]) -> Vec<Axis> {
+        x.iter().copied().map(Axis).collect()
+    }
+
+    /// A tensor of this shape from elements in row-major order, as the specification writes them.
+    pub fn by_rows<T: Copy + Default>(shape: &Shape, x: &[T]) -> Vec<T> {
+        let mut out = vec![T::default(); x.len()];
+        let strides = shape.strides();
+        for (n, &x) in x.iter().enumerate() {
+            let (mut rest, mut at) = (n, 0);
+            for i in (0..shape.rank()).rev() {
+                at += rest % shape[i] * strides[i];
+                rest /= shape[i];
+            }
+            out[at] = x;
+        }
+        out
+    }
+
+    // The operand and the indices of both examples: (2,3,4,2), and the same positions twice.
+    pub fn operand() -> (Shape, Vec<i32>) {
+        let shape = Shape::from([2, 3, 4, 2]);
+        let x: Vec<i32> = (1..=48).collect();
+        (shape.clone(), by_rows(&shape, &x))
+    }
+
+    pub fn indices() -> (Shape, Vec<i32>) {
+        let shape = Shape::from([2, 2, 3, 2]);
+        let x = [0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 0, 9, 0, 0, 2, 1, 2, 2, 1, 2, 0, 1, 1, 0];
+        (shape.clone(), by_rows(&shape, &x))
+    }
+
+    pub fn windows() -> Windows {
+        Windows {
+            window_dims: dims(&[3, 4]),
+            dropped: dims(&[1]),
+            batching: dims(&[0]),
+            index_batching: dims(&[1]),
+            index_map: dims(&[2, 1]),
+            index_vector_dim: Axis(3),
+        }
+    }
+}
