@@ -327,6 +327,116 @@ fn words_that_promise_instead_of_do() {
     check(findings);
 }
 
+/// Where members of `Op` may be named: the list itself, and what has yet to ask the contract instead. Elsewhere
+/// an op is asked what it is.
+const NAMES_OPS: &[(&str, &str)] = &[
+    ("ops/list.rs", "the list of ops"),
+    ("ops/spell", "what StableHLO calls each op"),
+    ("hlo/", "each op is written in its own way"),
+    ("exec/", "which ops the engine computes in groups"),
+    ("apply/", "what each call makes"),
+];
+
+/// Places where a member of the enum `Op` is named, not of one in another module (`native::Op`).
+fn members(code: &str) -> impl Iterator<Item = usize> + '_ {
+    code.match_indices("Op::").map(|(at, _)| at).filter(|&at| {
+        let before = code[..at].chars().next_back().unwrap_or(' ');
+        let after = code[at + "Op::".len()..].chars().next().unwrap_or(' ');
+        !(before.is_alphanumeric() || before == '_' || before == ':') && after.is_uppercase()
+    })
+}
+
+/// The patterns of each `match` in code without comments and strings, with the place where it begins.
+fn matches(code: &str) -> Vec<(usize, Vec<String>)> {
+    let mut out = Vec::new();
+    for (at, _) in code.match_indices("match ") {
+        if code[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        // The body is the first block that is in no parentheses.
+        let (mut depth, mut body) = (0, None);
+        for (i, c) in code[at..].char_indices() {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth -= 1,
+                '{' if depth == 0 => {
+                    body = Some(at + i + 1);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let Some(body) = body else { continue };
+        let (mut depth, mut start, mut pattern, mut patterns) = (0, body, true, Vec::new());
+        let text: Vec<(usize, char)> = code[body..].char_indices().map(|(i, c)| (body + i, c)).collect();
+        for (n, &(i, c)) in text.iter().enumerate() {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' => depth -= 1,
+                '}' if depth == 0 => break,
+                '}' => {
+                    depth -= 1;
+                    // An arm that is a block ends without a comma.
+                    if depth == 0 && !pattern {
+                        (pattern, start) = (true, i + 1);
+                    }
+                }
+                // No pattern has one that is in no parentheses.
+                ',' if depth == 0 => (pattern, start) = (true, i + 1),
+                '=' if depth == 0 && pattern && text.get(n + 1).is_some_and(|(_, c)| *c == '>') => {
+                    patterns.push(code[start..i].trim().to_string());
+                    pattern = false;
+                }
+                _ => {}
+            }
+        }
+        out.push((at, patterns));
+    }
+    out
+}
+
+#[test]
+fn matches_are_taken_apart() {
+    let code = "match f(|x| { x }) { A(x) | B { .. } => { x } C => match x { _ => 1 }, _ if y => 2, }";
+    let of = |patterns: &[&str]| patterns.iter().map(|p| p.to_string()).collect::<Vec<_>>();
+    let found: Vec<Vec<String>> = matches(code).into_iter().map(|(_, patterns)| patterns).collect();
+    assert_eq!(found, [of(&["A(x) | B { .. }", "C", "_ if y"]), of(&["_"])]);
+    assert_eq!(members("Op::A native::Op::B Op::from MyOp::C (Op::D").collect::<Vec<_>>(), [0, 35]);
+}
+
+#[test]
+fn ops_are_asked_and_not_listed() {
+    let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
+    for (_, source) in core_sources() {
+        let file = source.name.trim_start_matches("src/rust/core/src/");
+        let code = code(&source.text);
+        let line = |at: usize| format!("{}:{}", source.name, code[..at].matches('\n').count() + 1);
+        let outside_tests = code.split("mod tests {").next().unwrap_or("");
+        if file.ends_with("/tests.rs") {
+            continue;
+        }
+        let allowed = NAMES_OPS.iter().position(|(start, _)| file.starts_with(start));
+        for at in members(outside_tests) {
+            match allowed {
+                Some(i) => drop(used.insert(i)),
+                None => findings.push(format!("{}: a member of `Op` is named; ask the op", line(at))),
+            }
+        }
+        // What is no op of a family would be forgotten in silence when another row comes.
+        for (at, patterns) in matches(outside_tests) {
+            let family = ["Unary::", "Binary::", "Compare::", "Predicate::", "Part::", "Ternary::"];
+            let rows = patterns.iter().any(|p| family.iter().any(|f| p.starts_with(f)));
+            if file.starts_with("ops/") && rows && patterns.iter().any(|p| p == "_") {
+                findings.push(format!("{}: a `_ =>` over rows of ops", line(at)));
+            }
+        }
+    }
+    for (i, (start, _)) in NAMES_OPS.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
+        findings.push(format!("exception {}: nothing in `{start}`; strike it out", i + 1));
+    }
+    check(findings);
+}
+
 /// Functions of floats that the standard library takes from the system, which has other bits elsewhere:
 /// `libm` has them too.
 const FROM_THE_SYSTEM: &[&str] = &[

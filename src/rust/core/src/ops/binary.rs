@@ -1,12 +1,13 @@
 //! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands
 //! are.
 
+use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{simplified, Backward, Cost, OpDef, Simplified, Vjp};
+use super::contract::{member, simplified, Backward, Cost, OpDef, Simplified, Vjp};
 use super::create::uniform;
 use super::derive::{Rule2, Slope, Slope2, Var};
 use super::spell::{self, Spelling, Spelling2};
-use super::{spell_floats as floats, Builder, Row};
+use super::{spell_floats as floats, Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
     ORDERED,
@@ -366,6 +367,10 @@ impl OpDef for Binary {
 
     fn rows() -> Vec<&'static Row> {
         Binary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Binary::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

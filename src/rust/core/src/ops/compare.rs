@@ -1,8 +1,9 @@
 //! Two operands of one shape and dtype, booleans of that shape out. The result is ambiguous if both operands
 //! are.
 
-use super::contract::{OpDef, Vjp};
-use super::Row;
+use super::attrs::Attrs;
+use super::contract::{member, OpDef, Vjp};
+use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
@@ -83,6 +84,10 @@ impl OpDef for Compare {
 
     fn rows() -> Vec<&'static Row> {
         Compare::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Compare::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -1,10 +1,11 @@
 //! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in
 //! other ops.
 
+use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{Cost, Linear, OpDef, Vjp};
+use super::contract::{member, Cost, Linear, OpDef, Vjp};
 use super::spell::{self, Spelling, Spelling1};
-use super::{written, Row};
+use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
@@ -92,6 +93,10 @@ impl OpDef for Part {
 
     fn rows() -> Vec<&'static Row> {
         Part::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Part::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -5,11 +5,12 @@
 //! elementwise, moves data, may be linear in nothing. A rule that is not written says so in a sentence that
 //! reaches the user; a derivative that is zero says that it is.
 
+use super::attrs::Attrs;
 use super::control::Control;
 use super::derive::Var;
 use super::{Builder, Graph, Op, Row};
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::Value;
@@ -27,6 +28,18 @@ pub trait OpDef {
     fn rows() -> Vec<&'static Row>
     where
         Self: Sized;
+
+    /// The op of a row of the family, with the parameters of a call on operands of these types.
+    ///
+    /// # Errors
+    /// Parameters that are of another kind than expected or out of range. [`Error::Internal`] for ops that are
+    /// not called by name.
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op>
+    where
+        Self: Sized,
+    {
+        Err(Error::Internal { detail: format!("`{}` is not called by name", row.name) })
+    }
 
     // ---- the graph
 
@@ -148,6 +161,13 @@ pub trait OpDef {
     fn effect(&self) -> bool {
         false
     }
+}
+
+/// The op of a row, among those of a family without parameters.
+pub(super) fn member<T: OpDef + Copy + Into<Op>>(family: &[T], row: &Row) -> Result<Op> {
+    let op = family.iter().find(|op| op.row().name == row.name);
+    op.map(|&op| op.into())
+        .ok_or_else(|| Error::Internal { detail: format!("no row is called `{}`", row.name) })
 }
 
 /// What computes an op's results from its operands.

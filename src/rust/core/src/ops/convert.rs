@@ -93,8 +93,13 @@ impl OpDef for Convert {
         }
     }
 
+    /// Integers are cut off, and booleans say whether there is anything.
     fn linear(&self) -> Linear {
-        Linear::InAll
+        if self.dtype.part().is_float() {
+            Linear::InAll
+        } else {
+            Linear::In(&[])
+        }
     }
 }
 

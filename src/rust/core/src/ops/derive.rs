@@ -241,11 +241,10 @@ impl<'m, 'b> Var<'m, 'b> {
         // Numbers that are known now, such as an exponent less 1: no pass folds them once they have a shape.
         // In f64 a sum or product of narrower floats is rounded once more without harm.
         if let (true, Some(a), Some(b)) = (self.aval().dtype.is_float(), self.known(), other.known()) {
-            match op {
-                Binary::add => return self.of(a.re + b.re),
-                Binary::sub => return self.of(a.re - b.re),
-                Binary::mul => return self.of(a.re * b.re),
-                _ => {}
+            let folds: [(Binary, fn(f64, f64) -> f64); 3] =
+                [(Binary::add, |a, b| a + b), (Binary::sub, |a, b| a - b), (Binary::mul, |a, b| a * b)];
+            if let Some((_, fold)) = folds.iter().find(|(one, _)| *one == op) {
+                return self.of(fold(a.re, b.re));
             }
         }
         self.apply(op, &[other])

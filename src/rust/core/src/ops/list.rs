@@ -1,8 +1,10 @@
 //! The list of ops: the one place that names them all. Each line is a member of [`Op`], whose payload keeps
 //! [the contract](super::OpDef) in a file of its own.
 
-use super::{contract::OpDef, *};
+use super::{attrs::Attrs, contract::OpDef, *};
+use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 /// A payload of [`Op`].
 pub trait Member: Sized {
@@ -41,8 +43,16 @@ macro_rules! ops {
         )+
 
         /// The catalogue, family by family.
-        pub fn rows() -> impl Iterator<Item = &'static Row> {
-            [$(<$payload as OpDef>::rows()),+].into_iter().flatten()
+        pub fn catalogue() -> &'static [Entry] {
+            static ALL: OnceLock<Vec<Entry>> = OnceLock::new();
+            ALL.get_or_init(|| {
+                let mut all = Vec::new();
+                $(
+                    let of = |row| Entry { row, decode: <$payload as OpDef>::decode };
+                    all.extend(<$payload as OpDef>::rows().into_iter().map(of));
+                )+
+                all
+            })
         }
     };
 }
@@ -108,6 +118,26 @@ ops! {
     RngBits(RngBits),
     /// The value itself, shown when it is computed.
     Print(Print),
+}
+
+/// A row of the catalogue.
+pub struct Entry {
+    /// The row.
+    pub row: &'static Row,
+    /// What makes its op of the parameters of a call: [`OpDef::decode`].
+    pub decode: fn(&'static Row, &Attrs, &[&Aval]) -> Result<Op>,
+}
+
+/// The rows of all ops, family by family.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    catalogue().iter().map(|entry| entry.row)
+}
+
+/// The entry of the op of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    static BY_NAME: OnceLock<HashMap<&str, &Entry>> = OnceLock::new();
+    let all = BY_NAME.get_or_init(|| catalogue().iter().map(|entry| (entry.row.name, entry)).collect());
+    all.get(name).copied()
 }
 
 impl Op {

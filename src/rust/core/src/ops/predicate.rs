@@ -1,8 +1,9 @@
 //! One operand, booleans of the same shape out. The result is known.
 
-use super::contract::{OpDef, Vjp};
+use super::attrs::Attrs;
+use super::contract::{member, OpDef, Vjp};
 use super::spell::{self, Spelling, Spelling1};
-use super::Row;
+use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
@@ -94,6 +95,10 @@ impl OpDef for Predicate {
 
     fn rows() -> Vec<&'static Row> {
         Predicate::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Predicate::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -1,9 +1,10 @@
 //! Three operands of one shape: select and clamp.
 
+use super::attrs::Attrs;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{Linear, OpDef, Vjp};
-use super::Row;
+use super::contract::{member, Linear, OpDef, Vjp};
+use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
@@ -57,6 +58,10 @@ impl OpDef for Ternary {
 
     fn rows() -> Vec<&'static Row> {
         Ternary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Ternary::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -1,10 +1,11 @@
 //! One operand, same shape and dtype out. The result is ambiguous if the operand is.
 
+use super::attrs::Attrs;
 use super::binary::Binary;
-use super::contract::{simplified, Cost, OpDef, Simplified, Vjp};
+use super::contract::{member, simplified, Cost, OpDef, Simplified, Vjp};
 use super::derive::{Slope, Slope1, Var};
 use super::spell::{self, Spelling, Spelling1};
-use super::{spell_complex as complexes, spell_floats as floats, Builder, Row};
+use super::{spell_complex as complexes, spell_floats as floats, Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
     SIGNED_NUMBER,
@@ -312,6 +313,10 @@ impl OpDef for Unary {
 
     fn rows() -> Vec<&'static Row> {
         Unary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        member(Unary::ALL, row)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -2,7 +2,7 @@
 
 use super::binary::Binary;
 use super::control::Region;
-use super::{Op, Row};
+use super::Row;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::Def;
@@ -46,11 +46,10 @@ impl Update {
         };
         // The order of two operands makes no difference but for the bits of a NaN, which are not defined.
         let both = node.operands == [old, new] || node.operands == [new, old];
-        match &node.op {
-            Op::Binary(op @ (Binary::add | Binary::mul | Binary::min | Binary::max)) if both => {
-                Update::With(*op)
-            }
-            _ => Update::By(region),
+        let named = [Binary::add, Binary::mul, Binary::min, Binary::max];
+        match node.op.get::<Binary>().copied().filter(|op| both && named.contains(op)) {
+            Some(op) => Update::With(op),
+            None => Update::By(region),
         }
     }
 

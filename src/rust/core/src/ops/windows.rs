@@ -7,7 +7,7 @@ use super::attrs::vector;
 use super::binary::Binary;
 use super::compare::Compare;
 use super::derive::Var;
-use super::slice::position;
+use super::dynamic_slice::position;
 use super::{Reduction, Row};
 use crate::dtype::{dispatch, Element, INTEGER};
 use crate::error::{Error, Result};

@@ -338,11 +338,11 @@ mod tests {
     }
 
     fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
-        b.node1(Op::Unary(op), &[x]).unwrap()
+        b.node1(op, &[x]).unwrap()
     }
 
     fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
-        b.node1(Op::Binary(op), &[x, y]).unwrap()
+        b.node1(op, &[x, y]).unwrap()
     }
 
     /// Names of the nodes, and for each region below of its own.
@@ -363,7 +363,7 @@ mod tests {
         let count = Aval::known(DType::I32, Shape::scalar());
         let state = [count.clone(), float(), float(), float()];
         let cond = region(&[&state[..], &[count]].concat(), |b, x| {
-            vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[4]]).unwrap()]
+            vec![b.node1(Compare::lt, &[x[0], x[4]]).unwrap()]
         });
         let body = region(&[&state[..], &[float(), float()]].concat(), |b, x| {
             let one = b.literal(Literal::new(1i32), false);
@@ -376,7 +376,7 @@ mod tests {
         let mut b = Builder::default();
         let [x, kept, unread, w] = [(); 4].map(|()| b.input(float()));
         let (zero, limit) = (b.literal(Literal::new(0i32), false), b.literal(Literal::new(5i32), false));
-        let op = Op::While(While { cond, body, carried: 4 });
+        let op = While { cond, body, carried: 4 };
         let made = b.node(op, &[zero, x, kept, unread, limit, w, w]).unwrap();
         b.finish(outputs.iter().map(|&k| made[k]).collect())
     }
@@ -403,13 +403,13 @@ mod tests {
     fn what_prints_is_run_whoever_reads_it() {
         let body = region(&[float(), float()], |b, x| {
             let e = unary(b, Unary::exp, x[1]);
-            b.node1(Op::Print(Print { label: "e".into(), ambiguous: false, number: 1 }), &[e]).unwrap();
+            b.node1(Print { label: "e".into(), ambiguous: false, number: 1 }, &[e]).unwrap();
             vec![x[0]]
         });
         let mut b = Builder::default();
         let (x, w) = (b.input(float()), b.input(float()));
         let op = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
-        b.node(Op::Scan(op), &[x, w]).unwrap();
+        b.node(op, &[x, w]).unwrap();
         let graph = optimise(&b.finish(vec![x])).unwrap();
         assert_eq!(names(&graph), ["exp", "scan[print]"]);
     }
@@ -421,7 +421,7 @@ mod tests {
         let mut b = Builder::default();
         let (x, y) = (b.input(float()), b.input(float()));
         let pred = b.input(Aval::known(DType::I1, Shape::scalar()));
-        let made = b.node(Op::If(If { branches: [yes, no] }), &[pred, x, y]).unwrap();
+        let made = b.node(If { branches: [yes, no] }, &[pred, x, y]).unwrap();
         let graph = optimise(&b.finish(vec![made[0]])).unwrap();
         assert_eq!(names(&graph), ["if[exp | ]"]);
     }

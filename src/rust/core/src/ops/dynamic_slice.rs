@@ -1,0 +1,243 @@
+//! Parts of a value at positions that are operands: read and replaced.
+
+use super::attrs::vector;
+use super::contract::{Linear, OpDef, Vjp};
+use super::derive::Var;
+use super::slice::{check_count, see, shifted};
+use super::windows::check_indices;
+use super::{written, Row};
+use crate::dtype::{dispatch, DType, Element, ANY};
+use crate::error::{Error, Result};
+use crate::kernels::cast::{self, by_width};
+use crate::kernels::memory::indexed::{store_at, Step, Walk};
+use crate::kernels::tile::copy;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, View, ViewMut};
+
+/// Start indices that are operands, one 0-d integer for each dimension, all of one dtype.
+fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
+    check_count("...", starts.len(), x)?;
+    for start in starts {
+        check_indices(row, "...", start)?;
+        row.check_same(starts[0], start)?;
+        if start.shape.rank() > 0 {
+            let (op, operand, expected) = (row.function.into(), "...".into(), "0 axes".into());
+            let hint = "Each axis has one start index.".into();
+            return Err(Error::Rank { op, operand, expected, shape: start.shape.clone(), hint });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a window lies within a shape.
+fn check_window(sizes: &[usize], shape: &Shape) -> Result<()> {
+    for (i, (&window, &size)) in sizes.iter().zip(shape.iter()).enumerate() {
+        if window > size {
+            return Err(Error::Window { window, axis: Axis(i), size });
+        }
+    }
+    Ok(())
+}
+
+/// Start indices, moved so that the window lies within the shape.
+fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
+    let last = shape.iter().zip(window).map(|(&size, &window)| size - window);
+    starts
+        .iter()
+        .zip(last)
+        .map(|(start, last)| (index(start).max(0) as u64).min(last as u64) as usize)
+        .collect()
+}
+
+/// The value of a 0-d integer.
+fn index(x: &View) -> i64 {
+    dispatch!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
+}
+
+/// A position as a signed number. Unsigned ones beyond these are as far out as the largest.
+pub(super) fn position<T: Element>(x: T) -> i64 {
+    let wrapped: i64 = x.convert();
+    if T::DTYPE == DType::UI64 && wrapped < 0 {
+        i64::MAX
+    } else {
+        wrapped
+    }
+}
+
+/// A window of the operand that starts at positions known when the program runs. It is moved so that it fits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DynamicSlice {
+    /// Sizes of the window.
+    pub sizes: Vec<usize>,
+}
+
+static DYNAMIC_SLICE: Row = written("dynamic_slice", "nv_dynamic_slice", &["operand", "..."], ANY);
+
+impl OpDef for DynamicSlice {
+    fn row(&self) -> &'static Row {
+        &DYNAMIC_SLICE
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&DYNAMIC_SLICE]
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("slice_sizes", vector(&self.sizes))]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let x = operands[0];
+        check_starts(&DYNAMIC_SLICE, x, &operands[1..])?;
+        check_count("slice_sizes", self.sizes.len(), x)?;
+        check_window(&self.sizes, &x.shape)?;
+        Ok(vec![Aval { shape: Shape::try_new(self.sizes.clone())?, ..x.clone() }])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, out) = (&operands[0], &mut results[0]);
+        let start = clamped(&operands[1..], &self.sizes, x.shape);
+        if out.data.is_empty() {
+            return;
+        }
+        see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
+    }
+
+    /// The gradient with zeros around the window.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::by(|at| {
+            let others: Vec<Var> = std::iter::once(at.g()).chain(at.operands[1..].iter().copied()).collect();
+            let mut out = vec![None; at.operands.len()];
+            out[0] = Some(at.x(0).of(0.0).apply(DynamicUpdateSlice, &others));
+            out
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::In(&[0])
+    }
+}
+
+/// The operand with a window of it replaced, at positions known when the program runs. It is moved so that it
+/// fits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DynamicUpdateSlice;
+
+static DYNAMIC_UPDATE_SLICE: Row =
+    written("dynamic_update_slice", "nv_dynamic_update_slice", &["operand", "update", "..."], ANY);
+
+impl OpDef for DynamicUpdateSlice {
+    fn row(&self) -> &'static Row {
+        &DYNAMIC_UPDATE_SLICE
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&DYNAMIC_UPDATE_SLICE]
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        let row = &DYNAMIC_UPDATE_SLICE;
+        let [x, update, starts @ ..] = operands else {
+            return Err(Error::arg("update", "a tensor", "nothing"));
+        };
+        check_starts(row, x, starts)?;
+        if x.dtype != update.dtype {
+            return Err(Error::DtypeMismatch { op: row.function.into(), lhs: x.dtype, rhs: update.dtype });
+        }
+        if x.shape.rank() != update.shape.rank() {
+            let (op, operand) = (row.function.into(), "update".into());
+            let expected = format!("as many axes as the operand, {}", x.shape.rank());
+            return Err(Error::Rank {
+                op,
+                operand,
+                expected,
+                shape: update.shape.clone(),
+                hint: String::new(),
+            });
+        }
+        check_window(&update.shape, &x.shape)?;
+        Ok(vec![(*x).clone()])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let (x, update, out) = (&operands[0], &operands[1], &mut results[0]);
+        let start = clamped(&operands[2..], update.shape, x.shape);
+        let dense = Layout::dense(out.shape);
+        let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Step::Memory(s))));
+        let place = shifted(&dense, &start) as isize;
+        by_width!(x.dtype, T => {
+            copy::<T>(x, out);
+            store_at::<T>(&walk, place, update, out);
+        });
+    }
+
+    /// The gradients are that of the result outside of the window, and inside.
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::by(|at| {
+            let (update, starts) = (at.x(1), &at.operands[2..]);
+            let others: Vec<Var> = std::iter::once(update.of(0.0)).chain(starts.iter().copied()).collect();
+            let mut out = vec![None; at.operands.len()];
+            out[0] = Some(at.g().apply(DynamicUpdateSlice, &others));
+            out[1] = Some(at.g().apply(DynamicSlice { sizes: update.aval().shape.to_vec() }, starts));
+            out
+        })
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::In(&[0, 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
+        View { dtype: DType::I32, shape, layout, data: cast::bytes(x) }
+    }
+
+    /// The values of an op's result on a dense operand.
+    fn run(x: &[i32], shape: &Shape, result: &Shape, eval: impl Fn(View, &mut [ViewMut])) -> Vec<i32> {
+        let layout = Layout::dense(shape);
+        let mut out = vec![-1; result.size()];
+        eval(
+            view(x, shape, &layout),
+            &mut [ViewMut { dtype: DType::I32, shape: result, data: cast::bytes_mut(&mut out) }],
+        );
+        out
+    }
+
+    #[test]
+    fn windows_are_moved_so_that_they_fit() {
+        let shape = Shape::from([4]);
+        let (op, result) = (DynamicSlice { sizes: vec![2] }, Shape::from([2]));
+        let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+        let slice = |start: i32| {
+            let start = [start];
+            let start = view(&start, &scalar.0, &scalar.1);
+            run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[x, start], out))
+        };
+        assert_eq!([slice(1), slice(9), slice(-3), slice(i32::MAX)], [[2, 3], [3, 4], [1, 2], [3, 4]]);
+        let update = |start: i32| {
+            let (start, new, layout) = ([start], [8, 9], Layout::dense(&result));
+            let (start, new) = (view(&start, &scalar.0, &scalar.1), view(&new, &result, &layout));
+            run(&[1, 2, 3, 4], &shape, &shape, |x, out| DynamicUpdateSlice.eval(&[x, new, start], out))
+        };
+        assert_eq!([update(1), update(9), update(-1)], [[1, 8, 9, 4], [1, 2, 8, 9], [8, 9, 3, 4]]);
+    }
+
+    #[test]
+    fn unsigned_positions_beyond_the_signed_are_far_out() {
+        let (shape, result) = (Shape::from([4]), Shape::from([2]));
+        let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+        let start = [u64::MAX];
+        let start =
+            View { dtype: DType::UI64, shape: &scalar.0, layout: &scalar.1, data: cast::bytes(&start) };
+        let op = DynamicSlice { sizes: vec![2] };
+        assert_eq!(run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[x, start], out)), [3, 4]);
+        assert_eq!(
+            [position(u64::MAX), position(5u64), position(-1i8), position(200u8)],
+            [i64::MAX, 5, -1, 200]
+        );
+    }
+}
