@@ -112,12 +112,12 @@ fn difference(aval: &Aval, got: &[u8], want: &[u8], bound: f64, zeros: &[bool]) 
 #[test]
 fn formulas_mean_what_their_ops_mean() {
     let mut rng = Rng::new(7);
-    let (mut found, mut composed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut found, mut replaced) = (BTreeSet::new(), BTreeSet::new());
     for program in row_programs::programs(row_programs::ELEMENTS) {
         let plain = legalize(&program.graph).unwrap_or_else(|e| panic!("{}: {e}", program.name));
         plain.verify().unwrap_or_else(|e| panic!("{}: {e}", program.name));
         if plain.nodes().len() != 1 {
-            composed.insert(program.row);
+            replaced.insert(program.row);
         }
         for _ in 0..3 {
             let [inputs, _] = tensors(&mut rng, &program.graph);
@@ -149,7 +149,7 @@ fn formulas_mean_what_their_ops_mean() {
         found.into_iter().collect::<Vec<_>>().join("\n")
     );
     for name in ["scan", "rng_bits", "mod", "log2", "is_nan", "gather", "scatter", "bitcast_convert"] {
-        assert!(composed.contains(name), "{name} in {composed:?}");
+        assert!(replaced.contains(name), "{name} in {replaced:?}");
     }
 }
 

@@ -60,3 +60,79 @@ pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usiz
     }
     aliases
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::kernels::reductions::fold::Fold;
+    use crate::ops::{Binary, Builder, Convert, Op, Reduction, Transpose, Unary};
+    use crate::shape::Axis;
+    use crate::tensor::Aval;
+
+    /// The pairs for a program of two inputs of one type, which are both donated, with these outputs.
+    fn pairs(outputs: impl FnOnce(&mut Builder, [Value; 2]) -> Vec<Value>) -> Vec<Option<usize>> {
+        let mut b = Builder::default();
+        let inputs = [0, 1].map(|_| b.input(Aval::known(DType::F32, [2, 2].into())));
+        let outputs = outputs(&mut b, inputs);
+        input_output_aliases(&b.finish(outputs), &[0, 1])
+    }
+
+    fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
+        b.node1(Op::Unary(op), &[x]).unwrap()
+    }
+
+    fn transpose(b: &mut Builder, x: Value) -> Value {
+        let permutation = vec![Axis(1), Axis(0)];
+        b.node1(Op::Transpose(Transpose { permutation }), &[x]).unwrap()
+    }
+
+    #[test]
+    fn an_output_is_made_where_an_input_of_its_type_was() {
+        assert_eq!(
+            pairs(|b, [x, y]| vec![unary(b, Unary::exp, y), unary(b, Unary::exp, x)]),
+            [Some(1), Some(0)]
+        );
+        // The first input has the choice.
+        assert_eq!(pairs(|b, [x, y]| vec![b.node1(Op::Binary(Binary::add), &[x, y]).unwrap()]), [Some(0)]);
+        let to_double = Op::Convert(Convert { dtype: DType::F64, ambiguous: false });
+        assert_eq!(pairs(|b, [x, _]| vec![b.node1(to_double, &[x]).unwrap()]), [None]);
+        assert_eq!(pairs(|_, _| vec![]), []);
+    }
+
+    #[test]
+    fn an_input_that_is_an_output_is_not_given_away() {
+        assert_eq!(pairs(|b, [x, y]| vec![unary(b, Unary::exp, y), x]), [Some(1), None]);
+        let seen = pairs(|b, [x, y]| vec![unary(b, Unary::exp, x), transpose(b, x), transpose(b, y)]);
+        assert_eq!(seen, [None; 3]);
+    }
+
+    #[test]
+    fn outputs_that_are_made_after_the_input_is_read_come_first() {
+        // `early` is made before `x` is read, `late` of it.
+        let outputs = |b: &mut Builder, [x, y]: [Value; 2]| {
+            let early = unary(b, Unary::exp, y);
+            let early = unary(b, Unary::sin, early);
+            let late = b.node1(Op::Binary(Binary::add), &[x, early]).unwrap();
+            (early, late)
+        };
+        let both = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            vec![early, late]
+        });
+        assert_eq!(both, [Some(1), Some(0)]);
+        // If there is no other, one that is made before will do.
+        let only = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            let sum = Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true });
+            vec![early, b.node1(sum, &[late]).unwrap()]
+        });
+        assert_eq!(only, [Some(0), None]);
+        // A value that is two outputs is made for the first of them.
+        let twice = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            vec![transpose(b, early), late, late]
+        });
+        assert_eq!(twice, [Some(1), Some(0), None]);
+    }
+}
