@@ -21,10 +21,13 @@
 #' | `anvil_error_promotion` | types that the rules of promotion refuse to bring together |
 #' | `anvil_error_shape` | shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
+#' | `anvil_error_index` | a subscript that selects no element that there is, or too many or too few subscripts |
+#' | `anvil_error_structure` | a loop's body, branch or rule that gives a value of another structure or type |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
 #' | `anvil_error_donated` | a tensor whose memory was given away |
 #' | `anvil_error_static` | a static argument that cannot be part of a cache key |
+#' | `anvil_error_grad` | a derivative that does not exist or is not there yet |
 #' | `anvil_error_unsupported` | a function of R that has no counterpart for tensors |
 #' | `anvil_error_export` | a program that cannot leave R, such as one that prints |
 #' | `anvil_error_file` | a file that cannot be read or written |

@@ -1,6 +1,6 @@
 #' Dtypes
 #'
-#' The type of a tensor's elements. A dtype is spelled by its name: `i1` (booleans), `i8`, `i16`, `i32`, `i64`
+#' The type of a tensor's elements. A dtype is written as its name: `i1` (booleans), `i8`, `i16`, `i32`, `i64`
 #' (signed integers), `ui8`, `ui16`, `ui32`, `ui64` (unsigned integers), `bf16`, `f16`, `f32`, `f64` (floats),
 #' `c64`, `c128` (complex numbers of two `f32` or `f64`). Functions that take a dtype take its name or a dtype
 #' object.

@@ -14,7 +14,7 @@ use anvil_core::dtype::promote::{self, Rules};
 use anvil_core::error::{Error, Result};
 use std::cell::RefCell;
 
-/// Name of the option, as messages spell it.
+/// Name of the option, as messages have it.
 const OPTION: &str = "options(anvil.promotion_rules = )";
 
 /// Rules that a function chose.

@@ -6,7 +6,7 @@ use crate::value;
 use anvil_core::error::Result;
 use anvil_core::kernels::threads::{surroundings, threads, unusable, want};
 
-/// Name of the option, as messages spell it.
+/// Name of the option, as messages have it.
 const OPTION: &str = "options(anvil.threads = )";
 
 /// Has the engine use as many threads as the option says.

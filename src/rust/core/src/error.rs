@@ -11,7 +11,7 @@ use crate::shape::{Axis, Shape};
 /// Result of everything fallible in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. `op` is always the function as the user spells it, such as `nv_add`.
+/// What went wrong. `op` is always the function as the user writes it, such as `nv_add`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 // Fields are the holes of the message above them.
@@ -120,15 +120,9 @@ pub enum Error {
     /// A tracer met a trace that is not its own, or one that has ended.
     #[error("A tracer was used outside the trace that made it.\nx It belongs to the trace of {trace}, which has {state}.\ni Return values from the traced function instead of storing tracers with `<<-` or in an environment.")]
     LeakedTracer { trace: String, state: String },
-    /// A traced value where R needs a number.
-    #[error("A traced value has no concrete value: {what} cannot use it.\nx It is {aval} while the function is traced.\ni {advice}")]
-    Concrete { what: String, aval: String, advice: String },
     /// The tensor's memory was given away.
     #[error("This tensor was deleted or donated: its memory was handed to a `jit()` call by `donate = `.\ni Use the result of that call instead, or do not donate.")]
     Donated,
-    /// A static argument that cannot be part of a cache key.
-    #[error("Static argument `{arg}` must be an ordinary R value, not {got}.\ni Leave it out of `static = ` to trace it.")]
-    Static { arg: String, got: String },
 
     // --- derivatives ---
     /// There is no derivative to be had.
@@ -154,6 +148,54 @@ pub enum Error {
     Internal { detail: String },
 }
 
+macro_rules! classes {
+    ($($name:ident $class:literal $when:literal,)+) => {
+        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and what
+        /// R's own code signals.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Class { $(#[doc = $when] $name),+ }
+
+        impl Class {
+            /// All of them.
+            pub const ALL: &'static [Class] = &[$(Class::$name),+];
+
+            /// The name in R.
+            pub const fn name(self) -> &'static str {
+                match self { $(Class::$name => concat!("anvil_error_", $class)),+ }
+            }
+
+            /// When there is such a condition, for users.
+            pub const fn when(self) -> &'static str {
+                match self { $(Class::$name => $when),+ }
+            }
+        }
+    };
+}
+
+// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of a
+// tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
+// dispatches its own generics (unsupported) and opens files (file).
+classes! {
+    Arg "arg" "an argument is not what the function takes",
+    Value "value" "data that a dtype cannot hold: missing, out of range",
+    Dtype "dtype" "an unknown dtype, or one that an op does not take",
+    Promotion "promotion" "types that the rules of promotion refuse to bring together",
+    Shape "shape" "shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed",
+    Axis "axis" "an axis that is out of range or given twice",
+    Index "index" "a subscript that selects no element that there is, or too many or too few subscripts",
+    Structure "structure" "a loop's body, branch or rule that gives a value of another structure or type",
+    Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
+    LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
+    Donated "donated" "a tensor whose memory was given away",
+    Static "static" "a static argument that cannot be part of a cache key",
+    Grad "grad" "a derivative that does not exist or is not there yet",
+    Unsupported "unsupported" "a function of R that has no counterpart for tensors",
+    Export "export" "a program that cannot leave R, such as one that prints",
+    File "file" "a file that cannot be read or written",
+    Memory "memory" "memory for a temporary value cannot be had",
+    Internal "internal" "a bug in anvil: please report it",
+}
+
 /// A value attached to an R condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
@@ -167,18 +209,16 @@ impl Error {
     /// The most specific R condition class; `anvil_error` follows it.
     pub fn class(&self) -> &'static str {
         use Error::*;
-        match self {
-            Arg { .. } => "anvil_error_arg",
-            MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => "anvil_error_value",
+        let class = match self {
+            Arg { .. } => Class::Arg,
+            MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => Class::Value,
             UnknownDtype { .. }
             | UnsupportedDtype { .. }
             | DtypeMismatch { .. }
             | Bitcast { .. }
-            | ComplexToReal { .. } => "anvil_error_dtype",
-            AssignDtype { .. } => "anvil_error_dtype",
-            AssignShape { .. } | Window { .. } => "anvil_error_shape",
-            IndexOutOfBounds { .. } | SubscriptCount { .. } | Subscript { .. } => "anvil_error_index",
-            Promotion { .. } => "anvil_error_promotion",
+            | ComplexToReal { .. }
+            | AssignDtype { .. } => Class::Dtype,
+            Promotion { .. } => Class::Promotion,
             ShapeMismatch { .. }
             | Broadcast { .. }
             | BroadcastRank { .. }
@@ -186,18 +226,20 @@ impl Error {
             | Reshape { .. }
             | TooLarge { .. }
             | Rank { .. }
-            | SizeMismatch { .. } => "anvil_error_shape",
-            AxisOutOfRange { .. } | DuplicateAxis { .. } | Permutation { .. } => "anvil_error_axis",
-            LeakedTracer { .. } => "anvil_error_leaked_tracer",
-            Concrete { .. } => "anvil_error_concrete",
-            Donated => "anvil_error_donated",
-            Static { .. } => "anvil_error_static",
-            NoGradient { .. } => "anvil_error_grad",
-            Export { .. } => "anvil_error_export",
-            Mesh { .. } => "anvil_error_shape",
-            OutOfMemory { .. } => "anvil_error_memory",
-            Internal { .. } => "anvil_error_internal",
-        }
+            | SizeMismatch { .. }
+            | AssignShape { .. }
+            | Window { .. }
+            | Mesh { .. } => Class::Shape,
+            AxisOutOfRange { .. } | DuplicateAxis { .. } | Permutation { .. } => Class::Axis,
+            IndexOutOfBounds { .. } | SubscriptCount { .. } | Subscript { .. } => Class::Index,
+            LeakedTracer { .. } => Class::LeakedTracer,
+            Donated => Class::Donated,
+            NoGradient { .. } => Class::Grad,
+            Export { .. } => Class::Export,
+            OutOfMemory { .. } => Class::Memory,
+            Internal { .. } => Class::Internal,
+        };
+        class.name()
     }
 
     /// The fields of the R condition, under the names of the variant's own fields.
@@ -303,9 +345,7 @@ impl Error {
                 vec![("window", number(*window)), ("axis", number(axis.one_based())), ("size", number(*size))]
             }
             LeakedTracer { trace, state } => vec![("trace", text(trace)), ("state", text(state))],
-            Concrete { what, aval, .. } => vec![("where", text(what)), ("aval", text(aval))],
             Donated => vec![],
-            Static { arg, got } => vec![("arg", text(arg)), ("got", text(got))],
             Export { op, why, .. } => vec![("op", text(op)), ("reason", text(why))],
             Mesh { input, axis, size, devices } => {
                 vec![

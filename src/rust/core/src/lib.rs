@@ -18,8 +18,8 @@
 //! | [`ops`] | the catalogue: every op once |
 //! | [`autodiff`] | gradients: rules of the ops, applied to a program backwards |
 //! | [`passes`] | graph to graph |
-//! | [`exec`] | plans, and the interpreter that runs them |
 //! | [`hlo`] | a program as StableHLO text |
+//! | [`exec`] | plans, and the interpreter that runs them |
 //! | [`apply`](mod@apply) | a call as the user wrote it, to nodes: promotion and scalar broadcasting |
 //!
 //! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.

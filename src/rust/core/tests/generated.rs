@@ -2,7 +2,9 @@
 //! so; with `ANVIL_REGENERATE` set it does not fail.
 
 use anvil_core::dtype::DType;
+use anvil_core::error::Class;
 use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -49,6 +51,43 @@ fn write(file: &str, body: &str) -> bool {
         fs::write(&path, want).unwrap();
     }
     fresh
+}
+
+#[test]
+fn generated_table_of_conditions_is_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R");
+    let page = folder.join("anvil-package.R");
+    let text = fs::read_to_string(&page).unwrap();
+    let head = "#' | class | when |\n#' |---|---|\n";
+    let (before, rest) = text.split_once(head).expect("the table of classes");
+    let after: String = rest.split_inclusive('\n').skip_while(|line| line.starts_with("#' |")).collect();
+    let row = |class: &Class| format!("#' | `{}` | {} |\n", class.name(), class.when());
+    let want = format!("{before}{head}{}{after}", Class::ALL.iter().map(row).collect::<String>());
+    if text != want {
+        fs::write(&page, want).unwrap();
+        let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
+        assert!(forgiven, "the table of R/anvil-package.R was out of date and is rewritten: run again");
+    }
+
+    // R signals and documents no other ones.
+    let known: BTreeSet<&str> = Class::ALL.iter().map(|class| class.name()).collect();
+    let mut signalled = BTreeSet::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        for (at, _) in text.match_indices("anvil_error_") {
+            let end = text[at..].find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(0);
+            let class = &text[at..at + end];
+            assert!(known.contains(class), "{}: `{class}` is none of `Class`", path.display());
+            if text[..at].ends_with('"') {
+                signalled.insert(class.to_string());
+            }
+        }
+    }
+    // Classes that no error of the engine has.
+    for class in [Class::Structure, Class::Concrete, Class::Static, Class::Unsupported, Class::File] {
+        assert!(signalled.contains(class.name()), "nothing in R/ signals `{}`", class.name());
+    }
 }
 
 /// The functions of a family, with help pages; `result` is what each of them returns.

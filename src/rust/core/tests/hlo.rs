@@ -1,4 +1,4 @@
-//! Programs as StableHLO: compositions mean what their ops mean, and the text is what it should be.
+//! Programs as StableHLO: formulas mean what their ops mean, and the text is what it should be.
 
 mod common;
 #[path = "common/exported.rs"]
@@ -12,7 +12,7 @@ use anvil_core::exec::reference;
 use anvil_core::hlo::{export, legalize, Mesh, Options, Sharding};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::{
-    rows, Binary, BroadcastInDim, Builder, Compare, Convert, Graph, If, Op, Print, Scan, Spelled, Spelling,
+    rows, Binary, BroadcastInDim, Builder, Compare, Convert, Graph, If, Lower, Lowering, Op, Print, Scan,
     Transpose, Unary, While,
 };
 use anvil_core::shape::{Axis, Shape};
@@ -31,9 +31,9 @@ fn slices(tensors: &[AlignedBytes]) -> Vec<&[u8]> {
     tensors.iter().map(|x| x.as_slice()).collect()
 }
 
-// ---- compositions --------------------------------------------------------------------------------------------------
+// ---- formulas ------------------------------------------------------------------------------------------------------
 
-/// Distances that compositions may have from their ops, in units in the last place of f32 and f64: those that
+/// Distances that formulas may have from their ops, in units in the last place of f32 and f64: those that
 /// are no rounding of the same number. All others give the same bits.
 const ULP: &[(&str, f64)] = &[
     ("acosh", 1.0),
@@ -110,14 +110,14 @@ fn difference(aval: &Aval, got: &[u8], want: &[u8], bound: f64, zeros: &[bool]) 
 }
 
 #[test]
-fn compositions_mean_what_their_ops_mean() {
+fn formulas_mean_what_their_ops_mean() {
     let mut rng = Rng::new(7);
-    let (mut found, mut composed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut found, mut replaced) = (BTreeSet::new(), BTreeSet::new());
     for program in row_programs::programs(row_programs::ELEMENTS) {
         let plain = legalize(&program.graph).unwrap_or_else(|e| panic!("{}: {e}", program.name));
         plain.verify().unwrap_or_else(|e| panic!("{}: {e}", program.name));
         if plain.nodes().len() != 1 {
-            composed.insert(program.row);
+            replaced.insert(program.row);
         }
         for _ in 0..3 {
             let [inputs, _] = tensors(&mut rng, &program.graph);
@@ -149,7 +149,7 @@ fn compositions_mean_what_their_ops_mean() {
         found.into_iter().collect::<Vec<_>>().join("\n")
     );
     for name in ["scan", "rng_bits", "mod", "log2", "is_nan", "gather", "scatter", "bitcast_convert"] {
-        assert!(composed.contains(name), "{name} in {composed:?}");
+        assert!(replaced.contains(name), "{name} in {replaced:?}");
     }
 }
 
@@ -159,10 +159,10 @@ fn compositions_mean_what_their_ops_mean() {
 const MISSING: &[(&str, &str)] = &[("print", "StableHLO has no op that prints")];
 
 #[test]
-fn every_row_is_spelled_composed_or_has_a_reason() {
-    let reason = |spelling: Spelled| match spelling {
-        Spelled::Missing(why) => Some(why),
-        _ => None,
+fn every_row_is_lowered_or_has_a_reason() {
+    let reason = |lowering: Lowering| match lowering {
+        Lowering::Todo { why, .. } => Some(why),
+        Lowering::Op(_) | Lowering::Formula(..) => None,
     };
     let mut missing: Vec<(&str, &str)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -170,19 +170,19 @@ fn every_row_is_spelled_composed_or_has_a_reason() {
         let avals: Vec<Aval> =
             program.graph.inputs().iter().map(|&v| program.graph.aval(v).clone()).collect();
         seen.insert(program.row);
-        missing.extend(reason(program.graph.nodes()[0].op.spelled(&avals)).map(|why| (program.row, why)));
+        missing.extend(reason(program.graph.nodes()[0].op.lower(&avals)).map(|why| (program.row, why)));
     }
     let print = Op::Print(Print { label: "x".into(), ambiguous: false, number: 0 });
     seen.insert(print.row().name);
     missing
-        .extend(reason(print.spelled(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
+        .extend(reason(print.lower(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
     missing.dedup();
     assert_eq!(missing, MISSING);
     // Every row was looked at.
     let unseen: Vec<&str> = rows().map(|row| row.name).filter(|name| !seen.contains(name)).collect();
     assert!(unseen.is_empty(), "{unseen:?}");
-    for spelling in Unary::ALL.iter().map(|op| op.spelling()) {
-        if let Spelling::Op(name) | Spelling::On(_, name, _) = spelling {
+    for lower in Unary::ALL.iter().map(|op| op.lowering()) {
+        if let Lower::Op(name) | Lower::On(_, name, _) = lower {
             assert!(name.starts_with("stablehlo.") || name.starts_with("chlo."), "{name}");
         }
     }

@@ -9,6 +9,7 @@ use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::rows;
+use anvil_core::passes::{input_output_aliases, optimise};
 use anvil_core::tensor::Literal;
 use common::{disagreement, random_tensor, Rng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,10 @@ fn assert_agrees(seed: u64, writer: Writer, outputs: Vec<Value>) -> usize {
     let executable = anvil_core::exec::Executable::compile(&graph, &donated).unwrap();
     let given: Vec<usize> = executable.donations().iter().flatten().copied().collect();
     assert_eq!(given.len(), given.iter().collect::<BTreeSet<_>>().len(), "seed {seed}: given away twice");
+    // What is exported gives away the same inputs.
+    let aliases = input_output_aliases(&optimise(&graph).unwrap(), &donated);
+    let exported: BTreeSet<usize> = aliases.into_iter().flatten().collect();
+    assert_eq!(exported, given.iter().copied().collect(), "seed {seed}\n{graph}");
     given.len()
 }
 

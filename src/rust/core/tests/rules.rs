@@ -7,7 +7,7 @@ mod row_programs;
 use anvil_core::dtype::DType;
 use anvil_core::exec::reference;
 use anvil_core::graph::Value;
-use anvil_core::ops::{rows, Binary, Builder, Graph, Linear, Op, Print, Row, Spelled, Todo, Unary, Vjp};
+use anvil_core::ops::{rows, Binary, Builder, Graph, Linear, Lowering, Op, Print, Row, Todo, Unary, Vjp};
 use anvil_core::tensor::{Aval, Layout, Literal};
 use common::{aligned, Rng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,10 +86,10 @@ fn line(row: &'static Row, examples: &[Example], holes: &mut Holes) -> String {
         let (Todo(forward), Todo(batched)) = (op.jvp(), op.batch());
         jvp.insert(todo(holes, "jvp", row, forward).into());
         batch.insert(todo(holes, "batch", row, batched).into());
-        lower.insert(match op.spelled(operands) {
-            Spelled::Plain(name) => name.trim_start_matches("stablehlo.").into(),
-            Spelled::Composed(_) => "composed".into(),
-            Spelled::Missing(why) => todo(holes, "StableHLO", row, why).into(),
+        lower.insert(match op.lower(operands) {
+            Lowering::Op(op) => op.name.trim_start_matches("stablehlo.").into(),
+            Lowering::Formula(..) => "formula".into(),
+            Lowering::Todo { why, .. } => todo(holes, "StableHLO", row, why).into(),
         });
         if let [x] = operands.as_slice() {
             if op.as_view(&x.shape, &Layout::dense(&x.shape), &results[0]).is_some() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
     "error", "growth", "stop", "dtype", "shape", "tensor", "format", "kernels", "boundary", "exec::vm",
-    "graph", "ops", "autodiff", "passes", "exec", "hlo", "apply",
+    "graph", "ops", "autodiff", "passes", "hlo", "exec", "apply",
 ];
 
 /// What knows a module above it nevertheless: who, whom, why.
@@ -451,7 +451,7 @@ const OTHER_METHODS: &[(&str, &str)] = &[
         "kernels/math/",
         "of `Lanes`, which are ours; `portable` asks for an instruction before it fuses a scalar",
     ),
-    ("ops/spell", "of formulas, which become nodes of a graph"),
+    ("hlo/formulas/", "of formulas, which become nodes of a graph"),
     ("ops/unary.rs", "of formulas for slopes"),
     ("ops/binary.rs", "of formulas for slopes"),
 ];

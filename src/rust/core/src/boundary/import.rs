@@ -91,7 +91,7 @@ pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, ou
     dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
 }
 
-/// Refuses what no value could make right: an imaginary part that would be lost, and the many spellings of
+/// Refuses what no value could make right: an imaginary part that would be lost, and the many ways to write
 /// complex numbers as text, which R knows how to read.
 fn check_kinds(source: &Source, dtype: DType) -> Result<()> {
     let (expected, got, hint) = match source {

@@ -113,7 +113,7 @@ macro_rules! complex {
                 <$part>::from_double(x).map(Complex::from)
             }
 
-            // `import` refuses all text before: R knows how to read the many spellings of complex numbers.
+            // `import` refuses all text before: R knows how to read the many ways to write complex numbers.
             fn from_text(_: &str) -> Result<Complex<$part>, Refusal> {
                 Err(Refusal::NotANumber)
             }
@@ -135,7 +135,7 @@ impl Target for Bool {
         u8::from_double(x).and_then(|x| Bool::from_whole(x.into()))
     }
 
-    // The spellings that `as.logical()` knows.
+    // The words that `as.logical()` knows.
     fn from_text(x: &str) -> Result<Bool, Refusal> {
         match x {
             "TRUE" | "true" | "True" | "T" => Ok(Bool::TRUE),

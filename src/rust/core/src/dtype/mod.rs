@@ -51,7 +51,7 @@ macro_rules! dtypes {
             /// Every dtype, in table order.
             pub const ALL: &'static [DType] = &[$(DType::$variant),+];
 
-            /// The name, as users spell it.
+            /// The name, as users write it.
             pub const fn name(self) -> &'static str {
                 match self { $(DType::$variant => $name),+ }
             }
@@ -132,6 +132,11 @@ impl DType {
             (_, Kind::Float) => "FloatType",
             (_, Kind::Complex) => "ComplexType",
         }
+    }
+
+    /// Whether it is a float of 16 bits, which is computed on in f32.
+    pub fn is_half(self) -> bool {
+        self.is_float() && self.bits() == 16
     }
 
     /// Whether it is complex.

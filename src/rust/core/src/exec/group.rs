@@ -27,12 +27,12 @@
 //! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting,
 //! is made in each group that reads it, and by itself if anything else does.
 
-use super::views::Views;
 use crate::dtype::DType;
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
 use crate::kernels::tile::TILE;
 use crate::ops::{ByBlocks, ByVector, DotGeneral, Graph, Op};
+use crate::passes::Views;
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::Layout;

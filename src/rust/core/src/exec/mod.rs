@@ -11,7 +11,6 @@ pub mod reference;
 mod run;
 mod scatter;
 mod tile;
-mod views;
 pub mod vm;
 
 pub use memory_plan::MemoryPlan;

@@ -18,13 +18,13 @@
 use super::control::Control;
 use super::group::{partition, Group, Unit, Units};
 use super::tile::{compile, Compiled, Kept, Program, Stored};
-use super::views::Views;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
+use crate::passes::{candidates, Views};
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{Aval, Layout};
@@ -144,13 +144,6 @@ impl Arena {
 /// Those of [`Control::compile`].
 pub fn plan(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Plan> {
     Planner { leaves, ..Planner::new(graph) }.run(donated)
-}
-
-/// For each output, the donated input whose buffer it may take over, as [`plan`] decides it.
-pub fn donations(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
-    let mut planner = Planner::new(graph);
-    planner.find_homes(donated);
-    planner.plan.donations
 }
 
 struct Planner<'a> {
@@ -325,17 +318,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pairs donated inputs with outputs of their dtype and size. An output that is made while the input is
+    /// Pairs donated inputs with outputs that may take over their memory. An output that is made while the input is
     /// still read is made in the arena and copied at the end: it costs a copy, and saves memory.
     fn donate(&mut self, donated: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
-            let aval = self.graph.aval(value);
             let reads = |v: &Value| self.views.root(*v) == value;
-            // An input that is itself an output, or a view of one that is, is read by the copies at the end.
-            if self.graph.outputs().iter().any(reads) {
-                continue;
-            }
             let is_read =
                 |unit: &Unit| unit.nodes.iter().any(|&n| self.graph.nodes()[n].operands.iter().any(reads));
             let unread = !self.units.units.iter().any(is_read);
@@ -351,12 +339,8 @@ impl<'a> Planner<'a> {
                     unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
                 self.homes[root(k).index()] == Some(k) && after
             };
-            let fits = |&k: &usize| {
-                let type_ = self.graph.aval(outputs[k]);
-                let same = type_.dtype == aval.dtype && type_.shape.size() == aval.shape.size();
-                same && self.plan.donations[k].is_none()
-            };
-            let mut candidates: Vec<usize> = (0..outputs.len()).filter(fits).collect();
+            let mut candidates = candidates(self.graph, &self.views, input);
+            candidates.retain(|&k| self.plan.donations[k].is_none());
             candidates.sort_by_key(|&k| !direct(k));
             let Some(&k) = candidates.first() else { continue };
             let (out, direct, late) = (root(k), direct(k), late(k));

@@ -1,17 +1,18 @@
-//! Graph to graph: ops without an op of StableHLO become what they are composed of.
+//! Graph to graph: ops without an operation of StableHLO become their formulas.
 
+use super::formulas;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Builder, Fill, Graph, If, Math, Op, Region, Spelled, Update, Var, While};
+use crate::ops::{Builder, Fill, Formula, Graph, If, Lowering, Math, Op, Region, Update, Var, While};
 use crate::passes::optimise;
 use crate::tensor::Aval;
 use std::sync::Arc;
 
-/// A graph of the same inputs, constants and outputs whose ops all have names in StableHLO; its regions too.
+/// A graph of the same inputs, constants and outputs whose ops are all operations of StableHLO; its regions too.
 ///
 /// # Errors
-/// [`Error::Export`] for an op that has neither a name nor a composition.
+/// [`Error::Export`] for an op that has no lowering.
 pub fn legalize(graph: &Graph) -> Result<Graph> {
     let graph = optimise(graph)?;
     let mut b = Builder::default();
@@ -27,7 +28,7 @@ pub fn legalize(graph: &Graph) -> Result<Graph> {
 }
 
 /// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that
-/// the graph is a composition of, with the dtype of its first operand: it is plain there.
+/// the graph is the formula of, with the dtype of its first operand: there it is the operation.
 fn walk(
     b: &mut Builder,
     graph: &Graph,
@@ -53,22 +54,18 @@ fn walk(
     graph.outputs().iter().map(|v| known(&new, v)).collect()
 }
 
-/// Adds an op, or what it is composed of.
-fn emit(b: &mut Builder, op: &Op, operands: &[Value], plain: bool) -> Result<Vec<Value>> {
+/// Adds an op, or its formula, unless it is `own` in that.
+fn emit(b: &mut Builder, op: &Op, operands: &[Value], own: bool) -> Result<Vec<Value>> {
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
-    match op.spelled(&avals) {
-        Spelled::Missing(why) => {
-            let hint = match op {
-                Op::Print(_) => "Remove `nv_print()` from the function before you export it.",
-                _ => "",
-            };
+    match op.lower(&avals) {
+        Lowering::Todo { why, hint } => {
             Err(Error::Export { op: op.row().function.into(), why: why.into(), hint: hint.into() })
         }
-        Spelled::Composed(name) if !plain || name.is_none() => {
-            let (graph, new) = composition(b, op, operands, &avals)?;
+        Lowering::Formula(formula, hlo) if !own || hlo.is_none() => {
+            let (graph, new) = built(b, op, formula, operands, &avals)?;
             walk(b, &graph, new, Some((op, avals.first().map(|x| x.dtype))))
         }
-        _ => match (op, operands) {
+        Lowering::Op(_) | Lowering::Formula(..) => match (op, operands) {
             // One number everywhere is a constant.
             (Op::BroadcastInDim(to), &[x]) => match b.graph().def(x) {
                 Def::Literal(value) => {
@@ -105,10 +102,11 @@ fn region(region: &Region) -> Result<Region> {
     legalize(region).map(Arc::new)
 }
 
-/// What an op is composed of, as a graph, and the values of its inputs. Numbers that are known stay so.
-fn composition(
+/// The formula of an op, as a graph, and the values of its inputs. Numbers that are known stay so.
+fn built(
     b: &Builder,
     op: &Op,
+    formula: Formula,
     operands: &[Value],
     avals: &[Aval],
 ) -> Result<(Graph, Vec<Option<Value>>)> {
@@ -126,7 +124,7 @@ fn composition(
     let math = Math::new(&mut inner);
     let made = {
         let vars: Vec<Var> = inputs.iter().map(|&v| math.var(v)).collect();
-        op.compose(&vars, &math)?.into_iter().map(Var::value).collect::<Vec<_>>()
+        formulas::build(op, formula, &vars, &math)?.into_iter().map(Var::value).collect::<Vec<_>>()
     };
     math.finish()?;
     let graph = inner.finish(made);

@@ -1,21 +1,23 @@
 //! Programs as StableHLO: MLIR text that other compilers read.
 //!
-//! [`legalize`] replaces ops that have no op of StableHLO by compositions of ops that have one, graph to
-//! graph, so that the interpreter can run what is exported; then the text is a walk over the graph. Promotion
+//! Ops say what they are lowered to ([`Op::lower`](crate::ops::Op::lower)). [`legalize`] replaces those that
+//! have no operation of StableHLO by `formulas` of ops that have one, graph to graph, so that the interpreter
+//! can run what is exported; then the text is a walk over the graph. Promotion
 //! is explicit in every graph, and derivatives, random bits and loops are ops like all others. Layout stays
 //! out of the text: values are in row-major order there, as StableHLO has them, whatever their strides are
 //! here.
 
 mod constants;
+mod formulas;
 mod legalize;
 mod text;
 
 pub use legalize::legalize;
 
 use crate::error::{Error, Result};
-use crate::exec::plan::donations;
 use crate::growth::Text;
 use crate::ops::Graph;
+use crate::passes::{input_output_aliases, optimise};
 use crate::shape::Axis;
 use crate::tensor::{Aval, View};
 use std::fmt::Write;
@@ -79,12 +81,12 @@ pub fn export(graph: &Graph, constants: &[View], options: &Options) -> Result<Mo
     check_constants(graph, constants)?;
     let avals: Vec<&Aval> = graph.inputs().iter().map(|&v| graph.aval(v)).collect();
     check_mesh(&avals, options)?;
-    let graph = crate::passes::optimise(graph)?;
+    let graph = optimise(graph)?;
     let plain = legalize(&graph)?;
 
     let donated: Vec<usize> = (0..avals.len()).filter(|&i| options.donated.get(i) == Some(&true)).collect();
     let mut aliases = vec![None; avals.len()];
-    for (output, input) in donations(&graph, &donated).into_iter().enumerate() {
+    for (output, input) in input_output_aliases(&graph, &donated).into_iter().enumerate() {
         if let Some(input) = input {
             aliases[input] = Some(output);
         }

@@ -2,30 +2,14 @@
 
 use super::constants::{splat, tensor, type_of};
 use super::{sharding_attribute, Options};
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{table, Text};
-use crate::ops::{Binary, Graph, If, Op, Reduction, Scatter, Spelled, Ternary, Update, While, Windows};
-use crate::shape::{join, Axis};
+use crate::ops::{Binary, Graph, HloOp, If, Lowering, Op, Scatter, Syntax, Update, While};
+use crate::shape::join;
 use crate::stop;
 use crate::tensor::{Aval, View};
-
-/// How StableHLO names what gather and scatter know as sets of axes.
-const GATHER_NAMES: [&str; 5] = [
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-];
-const SCATTER_NAMES: [&str; 5] = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-];
 
 /// Writes lines; numbers values as they are named.
 #[derive(Default)]
@@ -39,10 +23,6 @@ pub struct Writer {
 
 /// Names of a graph's values, as far as they have any.
 type Names = Vec<Option<String>>;
-
-fn axes(dims: &[Axis]) -> String {
-    format!("[{}]", join(&dims.iter().map(|axis| axis.0).collect::<Vec<_>>(), ", "))
-}
 
 fn list<T: std::fmt::Display>(numbers: &[T]) -> String {
     format!("[{}]", join(numbers, ", "))
@@ -163,8 +143,7 @@ impl Writer {
 
     /// Names the results of a node; what stands left of the equals sign.
     fn results(&mut self, node: &Node<Op>, names: &mut Names) -> String {
-        let name = format!("%{}", self.values);
-        self.values += 1;
+        let name = self.value();
         if let [one] = node.results.as_slice() {
             names[one.index()] = Some(name.clone());
             return name;
@@ -178,111 +157,59 @@ impl Writer {
     fn node(&mut self, graph: &Graph, node: &Node<Op>, names: &mut Names) -> Result<()> {
         stop::work(4 * NODE);
         let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
-        let (Spelled::Plain(op) | Spelled::Composed(Some(op))) = node.op.spelled(&avals) else {
-            let detail = format!("`{}` was to be composed of others", node.op.row().name);
+        let (Lowering::Op(HloOp { name: op, syntax })
+        | Lowering::Formula(_, Some(HloOp { name: op, syntax }))) = node.op.lower(&avals)
+        else {
+            let detail = format!("`{}` was to be replaced by its formula", node.op.row().name);
             return Err(Error::Internal { detail });
         };
         let result = graph.aval(node.results[0]);
-        if let Op::Fill(fill) = &node.op {
-            names[node.results[0].index()] = Some(self.constant(&splat(fill.value, result)));
+        if let Syntax::Constant(value) = syntax {
+            names[node.results[0].index()] = Some(self.constant(&splat(value, result)));
             return Ok(());
         }
         let x = node.operands.iter().map(|&v| self.name(graph, v, names)).collect::<Result<Vec<String>>>()?;
-        match &node.op {
-            Op::If(branch) => return self.branches(graph, node, branch, &x, names),
-            Op::While(repeated) => return self.repeated(graph, node, repeated, &x, names),
-            _ => {}
-        }
         let types: Vec<String> = avals.iter().map(type_of).collect();
         let results = [type_of(result)];
         let all = join(&x, ", ");
         let signed = signature(&types, &results);
-        let text = match &node.op {
-            Op::Unary(_) | Op::Binary(_) if op.starts_with("chlo.") => {
-                format!("{op} {all} : {} -> {}", join(&types, ", "), results[0])
+        let text = match syntax {
+            Syntax::Result => format!("{op} {all} : {}", results[0]),
+            Syntax::Arrow => format!("{op} {all} : {} -> {}", join(&types, ", "), results[0]),
+            Syntax::FirstAndResult => format!("{op} {all} : {}, {}", types[0], results[0]),
+            Syntax::NoOperands(attributes) => format!("{op} {attributes} : {}", results[0]),
+            Syntax::Signature(attributes) => format!("{op} {all}{attributes} : {signed}"),
+            Syntax::Accumulated(dtype, attributes) => {
+                let wide = [type_of(&Aval { dtype, ..result.clone() })];
+                let name = self.value();
+                self.line(&format!("{name} = {op} {all}{attributes} : {}", signature(&types, &wide)));
+                format!("stablehlo.convert {name} : {}", signature(&wide, &results))
             }
-            Op::Unary(_) | Op::Binary(_) | Op::Complex(_) | Op::Ternary(Ternary::Clamp) => {
-                format!("{op} {all} : {}", results[0])
+            Syntax::Generic(attributes) => format!("\"{op}\"({all}) <{{{attributes}}}> : {signed}"),
+            Syntax::Compare(direction, kind) => format!("{op} {direction}, {all}, {kind} : {signed}"),
+            Syntax::Reduce { by, init, axes } => {
+                let scalar = Aval::known(init.dtype(), Default::default());
+                let init = self.constant(&splat(init, &scalar));
+                let signed = signature(&[types[0].clone(), type_of(&scalar)], &results);
+                let dims = list(&axes.iter().map(|axis| axis.0).collect::<Vec<_>>());
+                format!("{op}({all} init: {init}) applies {by} across dimensions = {dims} : {signed}")
             }
-            Op::Ternary(Ternary::Select) => format!("{op} {all} : {}, {}", types[0], results[0]),
-            Op::Compare(compare) => {
-                let how = match avals[0].dtype.kind() {
-                    Kind::Integer => "SIGNED",
-                    Kind::Unsigned | Kind::Boolean => "UNSIGNED",
-                    Kind::Float | Kind::Complex => "FLOAT",
-                };
-                format!("{op} {}, {all}, {how} : {signed}", compare.direction())
+            Syntax::Scatter(scatter, attributes) => {
+                return self.scatter(scatter, &attributes, node, &x, (avals[0].dtype, &types), names)
             }
-            Op::Transpose(t) => format!("{op} {all}, dims = {} : {signed}", axes(&t.permutation)),
-            Op::BroadcastInDim(to) => format!("{op} {all}, dims = {} : {signed}", axes(&to.axes)),
-            Op::Reverse(r) => format!("{op} {all}, dims = {} : {signed}", axes(&r.axes)),
-            Op::Concatenate(c) => format!("{op} {all}, dim = {} : {signed}", c.axis.0),
-            Op::DynamicSlice(s) => format!("{op} {all}, sizes = {} : {signed}", list(&s.sizes)),
-            Op::Iota(iota) => format!("{op} dim = {} : {}", iota.axis.0, results[0]),
-            Op::StaticSlice(s) => {
-                let ranges: Vec<String> = (0..s.start.len())
-                    .map(|i| match s.stride[i] {
-                        1 => format!("{}:{}", s.start[i], s.limit[i]),
-                        stride => format!("{}:{}:{stride}", s.start[i], s.limit[i]),
-                    })
-                    .collect();
-                format!("{op} {all} {} : {signed}", list(&ranges))
-            }
-            Op::Pad(p) => {
-                let (low, high, interior) = (list(&p.low), list(&p.high), list(&p.interior));
-                format!("{op} {all}, low = {low}, high = {high}, interior = {interior} : {signed}")
-            }
-            Op::Reduction(fold) => self.reduction(fold, &x[0], &avals[0], &results[0]),
-            Op::Gather(g) => {
-                let dims = windows(&g.windows, GATHER_NAMES);
-                format!(
-                    "\"{op}\"({all}) <{{dimension_numbers = #stablehlo.gather<{dims}>, indices_are_sorted = {}, \
-                     slice_sizes = array<i64{}{}>}}> : {signed}",
-                    g.indices_are_sorted,
-                    if g.slice_sizes.is_empty() { "" } else { ": " },
-                    join(&g.slice_sizes, ", "),
-                )
-            }
-            Op::Scatter(s) => return self.scatter(s, node, &x, (avals[0].dtype, &types), names),
-            Op::DotGeneral(dot) => {
-                let pair = |[l, r]: &[Vec<Axis>; 2]| format!("{} x {}", axes(l), axes(r));
-                let mut dims = String::new();
-                if !dot.batching[0].is_empty() {
-                    dims = format!("batching_dims = {}, ", pair(&dot.batching));
-                }
-                dims += &format!("contracting_dims = {}", pair(&dot.contracting));
-                if result.dtype.part().is_float() {
-                    // Other machines multiply floats in fewer bits unless told not to.
-                    dims += ", precision = [HIGHEST, HIGHEST]";
-                }
-                if result.dtype.is_float() && result.dtype.bits() == 16 {
-                    let sums = [type_of(&Aval { dtype: DType::F32, ..result.clone() })];
-                    let name = format!("%{}", self.values);
-                    self.values += 1;
-                    self.line(&format!("{name} = {op} {all}, {dims} : {}", signature(&types, &sums)));
-                    format!("stablehlo.convert {name} : {}", signature(&sums, &results))
-                } else {
-                    format!("{op} {all}, {dims} : {signed}")
-                }
-            }
-            // The others have nothing but operands.
-            _ => format!("{op} {all} : {signed}"),
+            Syntax::If(branch) => return self.branches(graph, node, branch, &x, names),
+            Syntax::While(repeated) => return self.repeated(graph, node, repeated, &x, names),
+            Syntax::Constant(_) => unreachable!("a constant has no operands and was written above"),
         };
         let left = self.results(node, names);
         self.line(&format!("{left} = {text}"));
         Ok(())
     }
 
-    fn reduction(&mut self, fold: &Reduction, x: &str, aval: &Aval, result: &str) -> String {
-        let empty = fold.axes.iter().any(|axis| aval.shape[axis.0] == 0);
-        let scalar = Aval::known(aval.dtype, Default::default());
-        let init = self.constant(&splat(fold.identity(aval.dtype, empty), &scalar));
-        let signed = signature(&[type_of(aval), type_of(&scalar)], &[result.to_string()]);
-        let dims = axes(&fold.axes);
-        format!(
-            "stablehlo.reduce({x} init: {init}) applies {} across dimensions = {dims} : {signed}",
-            fold.spelling()
-        )
+    /// A new name for a value.
+    fn value(&mut self) -> String {
+        self.values += 1;
+        format!("%{}", self.values - 1)
     }
 
     /// A region whose inputs have these names.
@@ -346,20 +273,14 @@ impl Writer {
     fn scatter(
         &mut self,
         op: &Scatter,
+        attributes: &str,
         node: &Node<Op>,
         x: &[String],
         (dtype, types): (DType, &[String]),
         names: &mut Names,
     ) -> Result<()> {
         let left = self.results(node, names);
-        let dims = windows(&op.windows, SCATTER_NAMES);
-        self.line(&format!(
-            "{left} = \"stablehlo.scatter\"({}) <{{indices_are_sorted = {}, scatter_dimension_numbers = \
-             #stablehlo.scatter<{dims}>, unique_indices = {}}}> ({{",
-            join(x, ", "),
-            op.indices_are_sorted,
-            op.unique_indices,
-        ));
+        self.line(&format!("{left} = \"stablehlo.scatter\"({}) <{{{attributes}}}> ({{", join(x, ", ")));
         // From the element that is there, and the one that comes.
         let scalar = type_of(&Aval::known(dtype, Default::default()));
         let given = [0, 1].map(|i| format!("%s{}", self.states + i));
@@ -375,19 +296,17 @@ impl Writer {
                 self.depth -= 1;
             }
             Update::With(combine) => {
-                let name = format!("%{}", self.values);
-                self.values += 1;
-                // As the row spells the sum of booleans, which is one op.
+                let name = self.value();
+                // The formula of the sum of booleans, which is one op.
                 let combine =
                     if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
-                let Spelled::Plain(spelled) =
-                    Op::Binary(combine).spelled(&[Aval::known(dtype, Default::default())])
-                else {
+                let by = Op::Binary(combine);
+                let Lowering::Op(by) = by.lower(&[Aval::known(dtype, Default::default())]) else {
                     let detail = format!("a scatter cannot apply `{}`", combine.row().name);
                     return Err(Error::Internal { detail });
                 };
                 self.depth += 1;
-                self.line(&format!("{name} = {spelled} {} : {scalar}", given.join(", ")));
+                self.line(&format!("{name} = {} {} : {scalar}", by.name, given.join(", ")));
                 let (made, type_) = one(name);
                 self.give("stablehlo.return", &made, &type_);
                 self.depth -= 1;
@@ -396,14 +315,4 @@ impl Writer {
         self.line(&format!("}}) : {}", signature(types, &types[..1])));
         Ok(())
     }
-}
-
-fn windows(w: &Windows, names: [&'static str; 5]) -> String {
-    let dims = [&w.window_dims, &w.dropped, &w.batching, &w.index_batching, &w.index_map];
-    let mut all: Vec<String> = Vec::new();
-    for (name, dims) in names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty()) {
-        all.push(format!("{name} = {}", axes(dims)));
-    }
-    all.push(format!("index_vector_dim = {}", w.index_vector_dim.0));
-    all.join(", ")
 }

@@ -6,8 +6,8 @@ use super::compare::Compare;
 use super::contract::{member, simplified, Backward, Cost, OpDef, Simplified, Vjp};
 use super::create::uniform;
 use super::derive::{Rule2, Slope, Slope2, Var};
-use super::spell::{self, Spelling, Spelling2};
-use super::{spell_floats as floats, Builder, Op, Row};
+use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower};
+use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
     ORDERED,
@@ -38,7 +38,7 @@ macro_rules! binary_ops {
         $op:ident $name:literal {
             accepts: $accepts:expr,
             slope: $slope:expr,
-            hlo: $hlo:expr,
+            lower: $lower:expr,
             $(operands: $operands:expr,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
@@ -92,9 +92,9 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
-            /// How it is written in StableHLO.
-            pub fn spelling(self) -> Spelling2 {
-                match self { $(Binary::$op => $hlo),+ }
+            /// How it is lowered to StableHLO.
+            pub fn lowering(self) -> BinaryLower {
+                match self { $(Binary::$op => $lower),+ }
             }
 
             fn float_tile<F: Computed>(self) -> Option<Tile<F>> {
@@ -186,7 +186,7 @@ binary_ops! {
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
         accepts: ANY,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), hlo: Spelling::On(spell::not_boolean, "stablehlo.add", |x, y| x.binary(Binary::or, y)), generic: "+", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), lower: Lower::On(|dtype| dtype != DType::I1, "stablehlo.add", Formula::Or), generic: "+", example: "c(1, 2), c(3, 4)",
         native: Add, float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
@@ -194,7 +194,7 @@ binary_ops! {
     /// Integers wrap.
     sub "sub" {
         accepts: NUMBER,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), hlo: Spelling::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), lower: Lower::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)",
         native: Sub, float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
@@ -202,7 +202,7 @@ binary_ops! {
     /// Integers wrap; the product of booleans is their logical and.
     mul "mul" {
         accepts: ANY,
-        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)",
         native: Mul, float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
     }
     /// Product that is 0 wherever the second operand is 0.
@@ -210,7 +210,7 @@ binary_ops! {
     /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
     /// Elsewhere it is the product.
     mul_no_nan "mul_no_nan" {
-        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), hlo: Spelling::Formula(spell::mul_no_nan), example: "c(-Inf, 2), c(0, 3)",
+        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Formula(Formula::MulNoNan), example: "c(-Inf, 2), c(0, 3)",
         native: MulNoNan, float: |x, y| if y == F::of(0.0) { y } else { x * y },
         complex: |x, y| if y == C::default() { y } else { x.map2(y, complex::mul) },
     }
@@ -222,7 +222,7 @@ binary_ops! {
     /// neither overflow nor underflow on the way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), hlo: Spelling::On(spell::inexact, "stablehlo.divide", spell::quotient), generic: "/", example: "c(1, 2), c(3, 4)", cost: Quotient,
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), generic: "/", example: "c(1, 2), c(3, 4)", cost: Quotient,
         native: Div, float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -240,7 +240,7 @@ binary_ops! {
                 _ => x.binary(Binary::pow, y - 1.0),
             };
             [Some(y.chain(less)), Some(base.log() * z)]
-        }), hlo: Spelling::On(spell::inexact, "stablehlo.power", spell::integer_power), generic: "^", example: "c(2, 3), c(3, 0.5)",
+        }), lower: Lower::On(inexact, "stablehlo.power", Formula::IntegerPower), generic: "^", example: "c(2, 3), c(3, 0.5)",
         ulps: 1.0, cost: Functions, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
@@ -248,7 +248,7 @@ binary_ops! {
     /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), hlo: Spelling::On(DType::is_float, "stablehlo.remainder", spell::remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), lower: Lower::On(DType::is_float, "stablehlo.remainder", Formula::Remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
         float: |x, y| x % y, int: |x, y| x.remainder(y),
     }
     /// Remainder with the sign of the divisor, R's `%%`.
@@ -256,7 +256,7 @@ binary_ops! {
     /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), hlo: Spelling::Formula(spell::modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", cost: Remainder,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", cost: Remainder,
         float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y),
     }
     /// Quotient rounded down, R's `%/%`.
@@ -265,7 +265,7 @@ binary_ops! {
     /// dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
-        slope: Slope::Flat, hlo: Spelling::Formula(spell::floor_quotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", cost: Remainder,
+        slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", cost: Remainder,
         float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y),
     }
     /// Larger of two values, element by element.
@@ -273,7 +273,7 @@ binary_ops! {
     /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
         accepts: ORDERED,
-        slope: Slope::By(|x, y, _z| larger(x, y)), hlo: Spelling::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
+        slope: Slope::By(|x, y, _z| larger(x, y)), lower: Lower::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
         native: Max, float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y,
     }
     /// Smaller of two values, element by element.
@@ -281,49 +281,49 @@ binary_ops! {
     /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
         accepts: ORDERED,
-        slope: Slope::By(|x, y, _z| larger(-x, -y)), hlo: Spelling::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
+        slope: Slope::By(|x, y, _z| larger(-x, -y)), lower: Lower::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
         native: Min, float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y,
     }
     /// Angle of the point (`rhs`, `lhs`) in radians: inverse tangent of `lhs / rhs` in its quadrant
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
             let square = x.squared() + y.squared();
             [Some(x / square), Some(-y / square)]
-        }), hlo: Spelling::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, cost: Functions, simd: math::ATAN2, }
+        }), lower: Lower::Op("stablehlo.atan2"), example: "c(1, -1), c(1, -1)", ulps: 2.0, cost: Functions, simd: math::ATAN2, }
     /// Logical and of booleans, bitwise and of integers.
     and "and" {
         accepts: BITS,
-        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.and"), generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.and"), generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         native: And, int: |x, y| x.and(y), boolean: |x, y| x & y,
     }
     /// Logical or of booleans, bitwise or of integers.
     or "or" {
         accepts: BITS,
-        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.or"), generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.or"), generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
         native: Or, int: |x, y| x.or(y), boolean: |x, y| x | y,
     }
     /// Exclusive or: logical of booleans, bitwise of integers.
     xor "xor" {
         accepts: BITS,
-        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.xor"), example: "c(TRUE, TRUE), c(TRUE, FALSE)",
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.xor"), example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         native: Xor, int: |x, y| x.xor(y), boolean: |x, y| x ^ y,
     }
     /// Bits shifted toward the high end.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
-    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
+    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
     /// Bits shifted toward the low end; zeros enter.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
     shift_right_logical "shift_right_logical" {
         accepts: INTEGER,
-        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
     }
     /// Bits shifted toward the low end; copies of the sign bit enter.
     ///
     /// 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
     shift_right_arithmetic "shift_right_arithmetic" {
         accepts: INTEGER,
-        slope: Slope::Flat, hlo: Spelling::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
     }
     /// Derivative of order `n` of [nv_digamma()].
     ///
@@ -333,7 +333,7 @@ binary_ops! {
         slope: Slope::Partly(
             |n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))],
             "it is not known how the result changes with `n`",
-        ), hlo: Spelling::On(spell::never, "chlo.polygamma", floats::polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
+        ), lower: Lower::On(|_| false, "chlo.polygamma", Formula::Polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
         ulps: 8.0, cost: Series, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }

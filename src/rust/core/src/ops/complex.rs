@@ -4,7 +4,7 @@
 use super::attrs::Attrs;
 use super::compare::Compare;
 use super::contract::{member, Cost, Linear, OpDef, Vjp};
-use super::spell::{self, Spelling, Spelling1};
+use super::lower::{Lower, UnaryFormula as Formula, UnaryLower};
 use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ macro_rules! part_ops {
             generic: $generic:literal,
             $(ulps: $ulps:literal,)?
             complex: |$re:ident, $im:ident| $complex:expr,
-            hlo: $hlo:expr,
+            lower: $lower:expr,
         }
     )+) => {
         /// A real number that belongs to a complex one. The result has the dtype of the parts, and is
@@ -50,9 +50,9 @@ macro_rules! part_ops {
                 }),+ }
             }
 
-            /// How it is written in StableHLO.
-            pub fn spelling(self) -> Spelling1 {
-                match self { $(Part::$name => $hlo),+ }
+            /// How it is lowered to StableHLO.
+            pub fn lowering(self) -> UnaryLower {
+                match self { $(Part::$name => $lower),+ }
             }
 
             fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part])
@@ -72,18 +72,18 @@ part_ops! {
     /// Real part.
     ///
     /// A real number is its own.
-    real { generic: "Re", complex: |re, _im| re, hlo: Spelling::Op("stablehlo.real"), }
+    real { generic: "Re", complex: |re, _im| re, lower: Lower::Op("stablehlo.real"), }
     /// Imaginary part.
     ///
     /// That of a real number is 0.
-    imag { generic: "Im", complex: |_re, im| im, hlo: Spelling::Op("stablehlo.imag"), }
+    imag { generic: "Im", complex: |_re, im| im, lower: Lower::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///
     /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted
     /// to `f32`.
-    arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), hlo: Spelling::Formula(spell::arg), }
+    arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), lower: Lower::Formula(Formula::Arg), }
     /// Absolute value of a complex number, without overflow on the way.
-    magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), hlo: Spelling::Op("stablehlo.abs"), }
+    magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), lower: Lower::Op("stablehlo.abs"), }
 }
 
 impl OpDef for Part {

@@ -95,12 +95,12 @@ impl<'b> Math<'b> {
     }
 
     /// Notes an error, which [`Math::finish`] tells.
-    pub(super) fn fail(&self, error: Error) {
+    pub(crate) fn fail(&self, error: Error) {
         self.fault.borrow_mut().get_or_insert(error);
     }
 
     /// An element everywhere in a shape.
-    pub(super) fn constant(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
+    pub(crate) fn constant(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
         let scalar = self.builder.borrow_mut().literal(literal, false);
         self.var(scalar).repeated(shape, &[])
     }
@@ -138,7 +138,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Any op on it and others.
-    pub(super) fn apply(self, op: impl Into<Op>, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
+    pub(crate) fn apply(self, op: impl Into<Op>, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
         let operands: Vec<Value> =
             std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
         let operands: Vec<Var> = operands.into_iter().map(|v| self.math.var(v)).collect();
@@ -167,23 +167,23 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// What it is added to.
-    pub(super) fn math(self) -> &'m Math<'b> {
+    pub(crate) fn math(self) -> &'m Math<'b> {
         self.math
     }
 
     /// A whole number of the same type, modulo `2^bits` for an integer.
-    pub(super) fn integer(self, number: i64) -> Var<'m, 'b> {
+    pub(crate) fn integer(self, number: i64) -> Var<'m, 'b> {
         let aval = self.aval();
         self.math.constant(Literal::new(number).convert(aval.dtype), &aval.shape)
     }
 
     /// The same bits in another dtype.
-    pub(super) fn bitcast(self, dtype: DType) -> Var<'m, 'b> {
+    pub(crate) fn bitcast(self, dtype: DType) -> Var<'m, 'b> {
         self.apply(BitcastConvert { dtype }, &[])
     }
 
     /// The same elements in row-major order in another shape.
-    pub(super) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
+    pub(crate) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
         match Shape::try_new(sizes) {
             Ok(shape) if shape == self.aval().shape => self,
             Ok(shape) => self.apply(Reshape { shape, order: Order::Row }, &[]),
@@ -195,12 +195,12 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Beside others along a dimension.
-    pub(super) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
+    pub(crate) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
         self.apply(Concatenate { axis }, others)
     }
 
     /// Elements `from..to` along a dimension.
-    pub(super) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
+    pub(crate) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
         (start[axis.0], limit[axis.0]) = (from, to);
@@ -211,7 +211,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The result of an op without operands.
-    pub(super) fn made(self, op: impl Into<Op>) -> Var<'m, 'b> {
+    pub(crate) fn made(self, op: impl Into<Op>) -> Var<'m, 'b> {
         self.math.apply(op, &[])
     }
 
@@ -335,7 +335,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The number that it is everywhere, if that is known.
-    pub(super) fn known(self) -> Option<Complex<f64>> {
+    pub(crate) fn known(self) -> Option<Complex<f64>> {
         let builder = self.math.builder.borrow();
         let graph = builder.graph();
         let source = match graph.def(self.value) {

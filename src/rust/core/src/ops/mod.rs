@@ -18,19 +18,13 @@ pub mod dynamic_slice;
 pub mod gather;
 pub mod layout;
 pub mod list;
+mod lower;
 pub mod predicate;
 pub mod print;
 pub mod random;
 pub mod reduce;
 pub mod scatter;
 pub mod slice;
-pub mod spell;
-mod spell_coefficients;
-mod spell_complex;
-mod spell_control;
-mod spell_floats;
-mod spell_parts;
-mod spell_random;
 pub mod ternary;
 pub mod unary;
 pub mod update;
@@ -57,16 +51,19 @@ pub use dynamic_slice::{DynamicSlice, DynamicUpdateSlice};
 pub use gather::Gather;
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
 pub use list::{catalogue, find, rows, Entry, Member, Op};
+pub use lower::{
+    BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
+};
 pub use predicate::Predicate;
 pub use print::Print;
 pub use random::RngBits;
 pub use reduce::Reduction;
 pub use scatter::Scatter;
 pub use slice::{Pad, Reverse, StaticSlice};
-pub use spell::{Spelled, Spelling, Spelling1, Spelling2};
 pub use ternary::Ternary;
 pub use unary::Unary;
 pub use update::Update;
+pub(crate) use windows::fitted;
 pub use windows::Windows;
 
 /// A graph of these ops.

@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use super::contract::{member, OpDef, Vjp};
-use super::spell::{self, Spelling, Spelling1};
+use super::lower::{Lower, UnaryFormula as Formula, UnaryLower};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
@@ -17,7 +17,7 @@ type Tile<T> = fn(&[T], &mut [Bool]);
 macro_rules! predicate_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, hlo: $hlo:expr, }
+        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, lower: $lower:expr, }
     )+) => {
         /// A property of each element.
         #[allow(non_camel_case_types)]
@@ -37,9 +37,9 @@ macro_rules! predicate_ops {
                 } }),+ }
             }
 
-            /// How it is written in StableHLO.
-            pub fn spelling(self) -> Spelling1 {
-                match self { $(Predicate::$name => $hlo),+ }
+            /// How it is lowered to StableHLO.
+            pub fn lowering(self) -> UnaryLower {
+                match self { $(Predicate::$name => $lower),+ }
             }
 
             fn float_tile<F: Element>(self) -> Tile<F> {
@@ -69,11 +69,11 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, hlo: Spelling::On(DType::is_float, "stablehlo.is_finite", spell::is_finite), }
+    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, lower: Lower::On(DType::is_float, "stablehlo.is_finite", Formula::IsFinite), }
     /// Whether each element is infinite, of either sign.
-    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, hlo: Spelling::Formula(spell::is_infinite), }
+    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, lower: Lower::Formula(Formula::IsInfinite), }
     /// Whether each element is NaN (`NA_real_` is one).
-    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, hlo: Spelling::Formula(spell::is_nan), }
+    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, lower: Lower::Formula(Formula::IsNan), }
 }
 
 trait Tiles: Element {

@@ -5,7 +5,6 @@ use super::binary::Binary;
 use super::compare::Compare;
 use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
-use super::spell_parts::is_half;
 use super::{written, Builder, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
@@ -112,7 +111,7 @@ impl OpDef for Reduction {
             Fold::Squares => Vjp::of_one(|at| {
                 let x = at.x(0);
                 let dtype = x.aval().dtype;
-                let apart = self.deviations(if is_half(dtype) { x.convert(DType::F32) } else { x });
+                let apart = self.deviations(if dtype.is_half() { x.convert(DType::F32) } else { x });
                 self.spread(x, at.g()).chain((apart * 2.0).convert(dtype))
             }),
             Fold::Any | Fold::All => Vjp::Zero,
@@ -137,18 +136,6 @@ impl OpDef for Reduction {
 }
 
 impl Reduction {
-    /// The op of two elements that StableHLO's reduction applies; squares of deviations are composed.
-    pub fn spelling(&self) -> &'static str {
-        match self.fold {
-            Fold::Sum | Fold::Squares => "stablehlo.add",
-            Fold::Prod => "stablehlo.multiply",
-            Fold::Max => "stablehlo.maximum",
-            Fold::Min => "stablehlo.minimum",
-            Fold::Any => "stablehlo.or",
-            Fold::All => "stablehlo.and",
-        }
-    }
-
     /// What it gives for no elements of a dtype, or in a form that leaves any others as they are: only -0
     /// leaves a sum of -0 as it is.
     pub fn identity(&self, dtype: DType, empty: bool) -> Literal {
@@ -175,7 +162,7 @@ impl Reduction {
     }
 
     /// The elements less their mean.
-    pub(super) fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(crate) fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let sum = x.summed(self.axes.clone());
         let kept: Vec<Axis> = (0..shape.rank()).map(Axis).filter(|axis| !self.axes.contains(axis)).collect();
@@ -184,7 +171,7 @@ impl Reduction {
     }
 
     /// Another fold over the same dimensions.
-    pub(super) fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(crate) fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
         x.apply(Reduction { fold, ..self.clone() }, &[])
     }
 

@@ -147,7 +147,7 @@ impl OpDef for Scatter {
 
 impl Scatter {
     /// Sizes of the windows, along each dimension of the input.
-    pub(super) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
+    pub(crate) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
         let mut sizes = vec![1; rank];
         self.windows.kept(rank).zip(&self.windows.window_dims).for_each(|(i, j)| sizes[i] = update[j.0]);
         sizes

@@ -41,14 +41,6 @@ impl Ternary {
             Ternary::Clamp => &CLAMP,
         }
     }
-
-    /// How it is written in StableHLO.
-    pub fn spelling(self) -> &'static str {
-        match self {
-            Ternary::Select => "stablehlo.select",
-            Ternary::Clamp => "stablehlo.clamp",
-        }
-    }
 }
 
 impl OpDef for Ternary {

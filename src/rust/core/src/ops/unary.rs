@@ -4,8 +4,8 @@ use super::attrs::Attrs;
 use super::binary::Binary;
 use super::contract::{member, simplified, Cost, OpDef, Simplified, Vjp};
 use super::derive::{Slope, Slope1, Var};
-use super::spell::{self, Spelling, Spelling1};
-use super::{spell_complex as complexes, spell_floats as floats, Builder, Op, Row};
+use super::lower::{single, Lower, UnaryFormula as Formula, UnaryLower};
+use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
     SIGNED_NUMBER,
@@ -31,7 +31,7 @@ macro_rules! unary_ops {
         $name:ident {
             accepts: $accepts:expr,
             slope: $slope:expr,
-            hlo: $hlo:expr,
+            lower: $lower:expr,
             $(function: $function:literal,)?
             $(generic: $generic:literal,)?
             example: $example:literal,
@@ -86,9 +86,9 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
-            /// How it is written in StableHLO.
-            pub fn spelling(self) -> Spelling1 {
-                match self { $(Unary::$name => $hlo),+ }
+            /// How it is lowered to StableHLO.
+            pub fn lowering(self) -> UnaryLower {
+                match self { $(Unary::$name => $lower),+ }
             }
 
             fn float_tile<F: Computed>(self) -> Option<Tile<F>> {
@@ -154,141 +154,141 @@ unary_ops! {
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
     /// `2^bits`.
-    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), hlo: Spelling::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
+    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
     /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
-    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), hlo: Spelling::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
+    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
-    sign { accepts: SIGNED, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
+    sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
     /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), hlo: Spelling::On(spell::real, "stablehlo.sqrt", |z| complexes::above(z, Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
-    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), hlo: Spelling::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", ulps: 2.0, cost: Root, simd: math::RSQRT, }
+    rsqrt { accepts: FLOAT, slope: Slope::By(|x, y| -0.5 * y / x), lower: Lower::Op("stablehlo.rsqrt"), example: "c(0.25, 1, 4)", ulps: 2.0, cost: Root, simd: math::RSQRT, }
     /// Cube root, of negative numbers too.
-    cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), hlo: Spelling::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
+    cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), lower: Lower::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), hlo: Spelling::On(spell::real, "stablehlo.exponential", complexes::exp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, complex: |z| z.map(complex::exp), }
+    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), lower: Lower::On(DType::is_float, "stablehlo.exponential", Formula::ComplexExp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, complex: |z| z.map(complex::exp), }
     /// Power of 2, `2^x`.
     ///
     /// Exact for whole numbers.
-    exp2 { accepts: FLOAT, slope: Slope::By(|_x, y| y * std::f64::consts::LN_2), hlo: Spelling::Formula(floats::exp2), example: "c(-1, 0, 3)", ulps: 1.0, simd: math::EXP2, }
+    exp2 { accepts: FLOAT, slope: Slope::By(|_x, y| y * std::f64::consts::LN_2), lower: Lower::Formula(Formula::Exp2), example: "c(-1, 0, 3)", ulps: 1.0, simd: math::EXP2, }
     /// `e^x - 1`.
     ///
     /// Accurate near zero, where `exp(x) - 1` is not.
-    expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), hlo: Spelling::Op("stablehlo.exponential_minus_one"), generic: "expm1", example: "c(-1, 1e-10, 1)", ulps: 1.1, simd: math::EXPM1, }
+    expm1 { accepts: FLOAT, slope: Slope::By(|_x, y| y + 1.0), lower: Lower::Op("stablehlo.exponential_minus_one"), generic: "expm1", example: "c(-1, 1e-10, 1)", ulps: 1.1, simd: math::EXPM1, }
     /// Natural logarithm.
     ///
     /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to
     /// another base.
-    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), hlo: Spelling::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, complex: |z| z.map(complex::ln), }
+    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), lower: Lower::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, complex: |z| z.map(complex::ln), }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
-    log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), hlo: Spelling::On(spell::single_real, "stablehlo.log_plus_one", floats::log1p), generic: "log1p", example: "c(-0.5, 1e-10, 1)", ulps: 1.0, simd: math::LOG1P, }
+    log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), lower: Lower::On(single, "stablehlo.log_plus_one", Formula::Log1p), generic: "log1p", example: "c(-0.5, 1e-10, 1)", ulps: 1.0, simd: math::LOG1P, }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), hlo: Spelling::Formula(floats::log2), generic: "log2", example: "c(0.5, 1, 8)", ulps: 1.0, simd: math::LOG2, complex: |z| z.map(complex::log2), }
+    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), lower: Lower::Formula(Formula::Log2), generic: "log2", example: "c(0.5, 1, 8)", ulps: 1.0, simd: math::LOG2, complex: |z| z.map(complex::log2), }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), hlo: Spelling::Formula(floats::log10), generic: "log10", example: "c(0.1, 1, 100)", ulps: 1.0, simd: math::LOG10, complex: |z| z.map(complex::log10), }
+    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), lower: Lower::Formula(Formula::Log10), generic: "log10", example: "c(0.1, 1, 100)", ulps: 1.0, simd: math::LOG10, complex: |z| z.map(complex::log10), }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), hlo: Spelling::On(spell::real, "stablehlo.sine", complexes::sin), generic: "sin", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::SIN, complex: |z| z.map(complex::sin), }
+    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), lower: Lower::On(DType::is_float, "stablehlo.sine", Formula::ComplexSin), generic: "sin", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::SIN, complex: |z| z.map(complex::sin), }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), hlo: Spelling::On(spell::real, "stablehlo.cosine", complexes::cos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::COS, complex: |z| z.map(complex::cos), }
+    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), lower: Lower::On(DType::is_float, "stablehlo.cosine", Formula::ComplexCos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::COS, complex: |z| z.map(complex::cos), }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), hlo: Spelling::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
+    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), lower: Lower::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
     /// part says on which side of the cut it is, as in C99.
-    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.asin", |z| complexes::first_quadrant(z, Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, complex: |z| z.map(complex::asin), }
+    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.asin", Formula::FirstQuadrant(Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, complex: |z| z.map(complex::asin), }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
     /// part says on which side of the cut it is, as in C99.
-    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), hlo: Spelling::On(spell::real, "chlo.acos", |z| complexes::above(z, Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, complex: |z| z.map(complex::acos), }
+    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.acos", Formula::UpperHalf(Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, complex: |z| z.map(complex::acos), }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), hlo: Spelling::On(spell::real, "chlo.atan", |z| complexes::first_quadrant(z, Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, complex: |z| z.map(complex::atan), }
+    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), lower: Lower::On(DType::is_float, "chlo.atan", Formula::FirstQuadrant(Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, complex: |z| z.map(complex::atan), }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), hlo: Spelling::Formula(floats::sinh), generic: "sinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::SINH, complex: |z| z.map(complex::sinh), }
+    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), lower: Lower::Formula(Formula::Sinh), generic: "sinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::SINH, complex: |z| z.map(complex::sinh), }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), hlo: Spelling::Formula(floats::cosh), generic: "cosh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::COSH, complex: |z| z.map(complex::cosh), }
+    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), lower: Lower::Formula(Formula::Cosh), generic: "cosh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::COSH, complex: |z| z.map(complex::cosh), }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), hlo: Spelling::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::TANH, complex: |z| z.map(complex::tanh), }
+    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), lower: Lower::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::TANH, complex: |z| z.map(complex::tanh), }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), hlo: Spelling::On(spell::real, "chlo.asinh", |z| complexes::first_quadrant(z, Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
+    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
     /// says.
-    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), hlo: Spelling::On(spell::real, "chlo.acosh", |z| complexes::above(z, Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
     /// the sign of a zero says.
-    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), hlo: Spelling::On(spell::single_real, "chlo.atanh", floats::atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
+    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
-    logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), hlo: Spelling::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", ulps: 1.0, simd: math::LOGISTIC, }
+    logistic { accepts: FLOAT, slope: Slope::By(|_x, y| y * (1.0 - y)), lower: Lower::Op("stablehlo.logistic"), example: "c(-2, 0, 2)", ulps: 1.0, simd: math::LOGISTIC, }
     /// Soft maximum of 0 and the operand, `log(1 + exp(x))`.
     ///
     /// It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is
     /// [nv_logistic()].
-    softplus { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::logistic)), hlo: Spelling::Formula(floats::softplus), example: "c(-2, 0, 2)", ulps: 2.0, simd: math::SOFTPLUS, }
+    softplus { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::logistic)), lower: Lower::Formula(Formula::Softplus), example: "c(-2, 0, 2)", ulps: 2.0, simd: math::SOFTPLUS, }
     /// Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`.
-    erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Op("chlo.erf"), example: "c(-1, 0, 0.5)", ulps: 1.1, simd: math::ERF, }
+    erf { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * std::f64::consts::FRAC_2_SQRT_PI), lower: Lower::Op("chlo.erf"), example: "c(-1, 0, 0.5)", ulps: 1.1, simd: math::ERF, }
     /// Complementary error function, `1 - erf(x)`.
     ///
     /// Accurate for large `x`, where the difference is not.
-    erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erfc), example: "c(-1, 0, 5)", ulps: 4.0, simd: math::ERFC, }
+    erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), lower: Lower::Formula(Formula::Erfc), example: "c(-1, 0, 5)", ulps: 4.0, simd: math::ERFC, }
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
-    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), hlo: Spelling::Formula(floats::erf_inv), example: "c(-0.5, 0, 0.9)", ulps: 3.0, cost: Special, simd: math::ERF_INV, }
+    erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), lower: Lower::Formula(Formula::ErfInv), example: "c(-0.5, 0, 0.9)", ulps: 3.0, cost: Special, simd: math::ERF_INV, }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), hlo: Spelling::Formula(floats::lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, cost: Special, simd: math::LGAMMA, }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), lower: Lower::Formula(Formula::Lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, cost: Special, simd: math::LGAMMA, }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), hlo: Spelling::Formula(floats::digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, cost: Special, simd: math::DIGAMMA, }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, cost: Special, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
-    floor { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.floor", spell::same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
+    floor { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.floor", Formula::Same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
-    ceiling { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.ceil", spell::same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Ceiling, float: |x| x.ceil(), int: |x| x, }
+    ceiling { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.ceil", Formula::Same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Ceiling, float: |x| x.ceil(), int: |x| x, }
     /// Whole part: the nearest whole number toward zero.
-    trunc { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::Formula(spell::trunc), example: "c(-1.5, 0.5, 2)", cost: Simple, native: Trunc, float: |x| x.trunc(), int: |x| x, }
+    trunc { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::Formula(Formula::Trunc), example: "c(-1.5, 0.5, 2)", cost: Simple, native: Trunc, float: |x| x.trunc(), int: |x| x, }
     /// Nearest whole number, ties to even.
-    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_even", spell::same), function: "nv_round", example: "", cost: Simple, native: Round, float: |x| x.round_ties_even(), int: |x| x, }
+    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_even", Formula::Same), function: "nv_round", example: "", cost: Simple, native: Round, float: |x| x.round_ties_even(), int: |x| x, }
     /// Nearest whole number, ties away from zero.
-    round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, hlo: Spelling::On(DType::is_float, "stablehlo.round_nearest_afz", spell::same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
+    round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
     /// A real number is its own.
     conj {
-        accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), hlo: Spelling::Formula(spell::conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
+        accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), lower: Lower::Formula(Formula::Conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// The value itself, taken for a constant by [gradient()].
     ///
     /// What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
     stop_gradient {
-        accepts: ANY, slope: Slope::Flat, hlo: Spelling::Formula(spell::same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
+        accepts: ANY, slope: Slope::Flat, lower: Lower::Formula(Formula::Same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
     /// logical result.
-    not { accepts: BITS, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, int: |x| x.not(), boolean: |x| !x, }
+    not { accepts: BITS, slope: Slope::Flat, lower: Lower::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
-    popcnt { accepts: INTEGER, slope: Slope::Flat, hlo: Spelling::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
+    popcnt { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
 }
 
 /// Element types, each with the tile of its kind.

@@ -73,7 +73,7 @@ impl Windows {
     }
 
     /// Dimensions of the indices that do not hold the vectors: those of the stack that are no window's.
-    pub(super) fn batches(&self, indices: &Shape) -> Vec<usize> {
+    pub(crate) fn batches(&self, indices: &Shape) -> Vec<usize> {
         (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_dim).collect()
     }
 
@@ -230,7 +230,7 @@ fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distanc
 }
 
 /// Where windows lie that may start outside of a value.
-pub(super) struct Fitted<'m, 'b> {
+pub(crate) struct Fitted<'m, 'b> {
     /// The starts, moved so that the windows fit.
     pub clamped: Var<'m, 'b>,
     /// For each window, whether it fits where it was.
@@ -238,7 +238,7 @@ pub(super) struct Fitted<'m, 'b> {
 }
 
 /// The starts of windows of these sizes in a value.
-pub(super) fn fitted<'m, 'b>(
+pub(crate) fn fitted<'m, 'b>(
     indices: Var<'m, 'b>,
     windows: &Windows,
     shape: &[usize],

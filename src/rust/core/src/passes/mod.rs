@@ -4,10 +4,15 @@
 //! can be had for less ([`OpDef::simplify`](crate::ops::OpDef::simplify)), branches and loops keep what they need ([`regions`]), and equal nodes are
 //! made once (by the builder).
 
+mod alias;
 mod if_conversion;
 mod regions;
+mod views;
 
+pub(crate) use alias::candidates;
+pub use alias::input_output_aliases;
 pub use if_conversion::if_conversion;
+pub use views::Views;
 
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};

@@ -161,7 +161,7 @@ pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
     !moves && operands.iter().any(subnormal)
 }
 
-/// Whether a program is not for XLA: one that prints, which functions of scatters do, has no spelling.
+/// Whether a program is not for XLA: one that prints, which functions of scatters do, has no lowering.
 pub fn is_beyond(graph: &Graph) -> bool {
     let beyond =
         |op: &Op| matches!(op, Op::Print(_)) || op.regions().iter().any(|(_, region)| is_beyond(region));

@@ -71,7 +71,7 @@ impl Level {
         Level::Neon,
     ];
 
-    /// Name, as `ANVIL_SIMD` spells it.
+    /// Name, as `ANVIL_SIMD` has it.
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",

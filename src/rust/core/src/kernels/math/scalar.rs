@@ -1,4 +1,4 @@
-//! Scalar arithmetic on floats that the standard library does not spell the way the ops need it.
+//! Scalar arithmetic on floats that the standard library does not have the way the ops need it.
 
 use crate::dtype::{Float, Real};
 

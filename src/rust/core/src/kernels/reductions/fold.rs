@@ -415,48 +415,54 @@ fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Steps<T, R> {
 }
 
 fn steps_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
-    // Sums and products of booleans are converted to integers before they get here.
     work.run(free(match fold {
-        Fold::Any | Fold::Max | Fold::Sum | Fold::Squares => free_loops::<_, Any>(),
-        Fold::All | Fold::Min | Fold::Prod => free_loops::<_, All>(),
+        Fold::Any | Fold::Max => free_loops::<_, Any>(),
+        Fold::All | Fold::Min => free_loops::<_, All>(),
+        Fold::Sum | Fold::Prod | Fold::Squares => unreachable!("`infer` refuses {fold:?} of booleans"),
     }))
 }
 
-/// Integers; other folds are refused by `infer`.
 fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
     work.run(free(match fold {
         Fold::Max => free_loops::<_, Max>(),
         Fold::Min => free_loops::<_, Min>(),
         Fold::Prod => free_loops::<_, Prod>(),
-        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => free_loops::<_, Sum>(),
+        Fold::Sum => free_loops::<_, Sum>(),
+        Fold::Any | Fold::All | Fold::Squares => unreachable!("`infer` refuses {fold:?} of integers"),
     }))
 }
 
-/// Floats of 32 and 64 bits; other folds are refused by `infer`, or have no steps ([`squares`]).
+/// Floats of 32 and 64 bits.
 fn steps_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
     match fold {
         Fold::Max => work.run(extremes(free_loops::<_, AboutMax>(), loops::<_, MaxFloats>())),
         Fold::Min => work.run(extremes(free_loops::<_, AboutMin>(), loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
-        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => work.run(ordered(loops::<_, SumFloats>())),
+        Fold::Sum => work.run(ordered(loops::<_, SumFloats>())),
+        Fold::Squares => unreachable!("squares of deviations have no steps of one element, see `squares`"),
+        Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
     }
 }
 
-/// Floats of 16 bits, as singles; others as for wider ones.
+/// Floats of 16 bits, as singles.
 fn steps_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
     work.run(match fold {
         Fold::Max => extremes(halves::<_, AboutMax>(), halves::<_, MaxFloats>()),
         Fold::Min => extremes(halves::<_, AboutMin>(), halves::<_, MinFloats>()),
         Fold::Prod => ordered(halves::<_, ProdHalves>()),
-        Fold::Sum | Fold::Any | Fold::All | Fold::Squares => ordered(halves::<_, SumHalves>()),
+        Fold::Sum => ordered(halves::<_, SumHalves>()),
+        Fold::Squares => unreachable!("squares of deviations have no steps of one element, see `squares`"),
+        Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
     })
 }
 
-/// Complex numbers; other folds are refused by `infer`.
 fn steps_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
     work.run(ordered(match fold {
         Fold::Prod => loops::<_, ProdComplex>(),
-        _ => loops::<_, SumComplex>(),
+        Fold::Sum => loops::<_, SumComplex>(),
+        Fold::Max | Fold::Min | Fold::Any | Fold::All | Fold::Squares => {
+            unreachable!("`infer` refuses {fold:?} of complex numbers")
+        }
     }))
 }
 

@@ -1,13 +1,10 @@
-//! Compositions of functions of floats that StableHLO lacks, or whose expansions are less accurate than ours.
+//! Formulas of functions of floats that StableHLO lacks, or whose expansions are less accurate than ours.
 
-use super::compare::Compare;
-use super::complex::Part;
-use super::derive::Var;
-use super::spell::is_nan;
-use super::spell_coefficients::*;
-use super::spell_complex::{first_quadrant, signed};
-use super::{Binary, Unary};
+use super::coefficients::*;
+use super::complex::{self, first_quadrant, signed};
+use super::elementwise::is_nan;
 use crate::dtype::DType;
+use crate::ops::{Binary, Compare, Part, Unary, Var};
 use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E};
 
 /// `x` as `m * 2^e`, with `m` between the roots of 1/2 and of 2; both as floats. Special values go to `m`.
@@ -130,7 +127,7 @@ fn is_far<'m, 'b>(a: Var<'m, 'b>) -> Var<'m, 'b> {
 /// Hyperbolic sine: `(e + e / (e + 1)) / 2` with `e = exp(x) - 1`, and half of the exponential beyond.
 pub(super) fn sinh<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if x.aval().dtype.is_complex() {
-        return super::spell_complex::sinh(x);
+        return complex::sinh(x);
     }
     let a = size(x);
     let e = a.unary(Unary::expm1);
@@ -141,7 +138,7 @@ pub(super) fn sinh<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
 /// Hyperbolic cosine: `(e + 1 / e) / 2` with `e = exp(|x|)`.
 pub(super) fn cosh<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if x.aval().dtype.is_complex() {
-        return super::spell_complex::cosh(x);
+        return complex::cosh(x);
     }
     let a = size(x);
     let e = a.exp();

@@ -1,12 +1,9 @@
-//! Compositions of functions of complex numbers, as `kernels::complex` has them: accurate in each quadrant,
+//! Formulas of functions of complex numbers, as `kernels::complex` has them: accurate in each quadrant,
 //! and on the side of a cut that the sign of a zero says.
 
-use super::compare::Compare;
-use super::complex::Part;
-use super::derive::Var;
-use super::spell::{is_infinite, negative};
-use super::{Binary, Predicate, Unary};
+use super::elementwise::{is_infinite, negative};
 use crate::dtype::DType;
+use crate::ops::{Binary, Compare, Part, Predicate, Unary, Var};
 
 fn parts<'m, 'b>(z: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     [z.part(Part::real), z.part(Part::imag)]

@@ -1,0 +1,62 @@
+//! Formulas of reductions, reshapes and counting that differ from StableHLO's: dimensions kept, column-major
+//! order, numbers that a float does not have.
+
+use crate::dtype::DType;
+use crate::graph::Operation;
+use crate::kernels::reductions::fold::Fold;
+use crate::ops::{Iota, Math, Op, Reduction, Reshape, Var};
+use crate::shape::{Axis, Shape};
+use crate::tensor::Literal;
+
+/// The reduced operand.
+pub(super) fn reduce<'m, 'b>(op: &Reduction, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let aval = x.aval();
+    if op.fold == Fold::Squares {
+        let apart = op.deviations(if op.is_wide(aval.dtype) { x.convert(DType::F32) } else { x });
+        return op.again(Fold::Sum, apart.squared()).convert(aval.dtype);
+    }
+    if op.axes.is_empty() {
+        // A product begins with 1, which makes NaN of what is beside an infinite part.
+        let product = op.fold == Fold::Prod && aval.dtype.is_complex();
+        return if product { x.of(1.0) * x } else { x };
+    }
+    let reduced = |x: Var<'m, 'b>| x.apply(Op::Reduction(Reduction { drop: true, ..op.clone() }), &[]);
+    let y =
+        if op.is_wide(aval.dtype) { reduced(x.convert(DType::F32)).convert(aval.dtype) } else { reduced(x) };
+    if op.drop {
+        return y;
+    }
+    let size = |(i, &size): (usize, &usize)| if op.axes.contains(&Axis(i)) { 1 } else { size };
+    y.reread(aval.shape.iter().enumerate().map(size).collect())
+}
+
+/// Sizes without those of 1: if they do not change, both orders read the same elements.
+fn lines(shape: &Shape) -> Vec<usize> {
+    shape.iter().copied().filter(|&size| size != 1).collect()
+}
+
+/// Column-major order is row-major order of the reversed dimensions, on both sides.
+pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let from = x.aval().shape;
+    if lines(&from) == lines(&op.shape) {
+        return x.reread(op.shape.to_vec());
+    }
+    let reverse = |rank: usize| (0..rank).rev().map(Axis).collect();
+    let made = x.transposed(reverse(from.rank())).reread(op.shape.iter().rev().copied().collect());
+    made.transposed(reverse(op.shape.rank()))
+}
+
+/// Counts from 0 and adds the start, in a dtype that has all numbers.
+pub(super) fn iota<'m, 'b>(op: &Iota, math: &'m Math<'b>) -> Var<'m, 'b> {
+    if op.shape.size() == 0 {
+        return math.constant(Literal::new(0i64).convert(op.dtype), &op.shape);
+    }
+    let from_zero = Iota { start: 0, ambiguous: false, ..op.clone() };
+    let fits = Op::Iota(from_zero.clone()).infer(&[]).is_ok();
+    if op.is_exact() && fits {
+        let count = math.apply(Op::Iota(from_zero), &[]);
+        return count + count.integer(op.start);
+    }
+    let wide = math.apply(Op::Iota(Iota { dtype: DType::I64, ..from_zero }), &[]);
+    (wide + wide.integer(op.start)).convert(op.dtype)
+}

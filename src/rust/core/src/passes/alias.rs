@@ -1,0 +1,138 @@
+//! Which outputs of a program may take over the memory of donated inputs: an analysis of the graph, which knows
+//! nothing of schedules and places. The memory planner chooses among the same candidates by its schedule.
+
+use super::Views;
+use crate::graph::{Def, Value, NODE};
+use crate::growth::table;
+use crate::ops::Graph;
+use crate::stop;
+
+/// The outputs that may take over the memory of an input: those of its dtype and with as many elements. There
+/// are none if an output is the input or a view of it, since who reads that output reads the input.
+pub(crate) fn candidates(graph: &Graph, views: &Views, input: usize) -> Vec<usize> {
+    let value = graph.inputs()[input];
+    let outputs = graph.outputs();
+    if outputs.iter().any(|&v| views.root(v) == value) {
+        return vec![];
+    }
+    let aval = graph.aval(value);
+    let fits = |&k: &usize| {
+        let output = graph.aval(outputs[k]);
+        output.dtype == aval.dtype && output.shape.size() == aval.shape.size()
+    };
+    (0..outputs.len()).filter(fits).collect()
+}
+
+/// For each output, the donated input whose memory it takes over, if there is one. Inputs choose in the order in
+/// which they are `donated`: the first output that is made by the node that reads the input last, or by a later
+/// one; if there is none, the first that is left, which must be made elsewhere and copied.
+pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
+    let mut aliases = vec![None; graph.outputs().len()];
+    if donated.is_empty() {
+        return aliases;
+    }
+    let views = Views::of(graph);
+    // For each value, the last node that reads it or a view of it.
+    let mut last_read: Vec<Option<usize>> = table(None, graph.values().count());
+    for (number, node) in graph.nodes().iter().enumerate() {
+        stop::work(NODE);
+        node.operands.iter().for_each(|&v| last_read[views.root(v).index()] = Some(number));
+    }
+    // For each output, the node that makes it, if that makes it as it is, and for no output before.
+    let mut taken = table(false, graph.values().count());
+    let mut made = |&v: &Value| {
+        let root = views.root(v);
+        let first = views.is_whole(v) && !std::mem::replace(&mut taken[root.index()], true);
+        match graph.def(root) {
+            Def::Result(node, _) if first => Some(node),
+            _ => None,
+        }
+    };
+    let made: Vec<Option<usize>> = graph.outputs().iter().map(&mut made).collect();
+    for &input in donated {
+        let last = last_read[graph.inputs()[input].index()];
+        let free: Vec<usize> =
+            candidates(graph, &views, input).into_iter().filter(|&k| aliases[k].is_none()).collect();
+        let in_place = free.iter().find(|&&k| made[k].is_some_and(|node| Some(node) >= last));
+        if let Some(&k) = in_place.or(free.first()) {
+            aliases[k] = Some(input);
+        }
+    }
+    aliases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::kernels::reductions::fold::Fold;
+    use crate::ops::{Binary, Builder, Convert, Op, Reduction, Transpose, Unary};
+    use crate::shape::Axis;
+    use crate::tensor::Aval;
+
+    /// The pairs for a program of two inputs of one type, which are both donated, with these outputs.
+    fn pairs(outputs: impl FnOnce(&mut Builder, [Value; 2]) -> Vec<Value>) -> Vec<Option<usize>> {
+        let mut b = Builder::default();
+        let inputs = [0, 1].map(|_| b.input(Aval::known(DType::F32, [2, 2].into())));
+        let outputs = outputs(&mut b, inputs);
+        input_output_aliases(&b.finish(outputs), &[0, 1])
+    }
+
+    fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
+        b.node1(Op::Unary(op), &[x]).unwrap()
+    }
+
+    fn transpose(b: &mut Builder, x: Value) -> Value {
+        let permutation = vec![Axis(1), Axis(0)];
+        b.node1(Op::Transpose(Transpose { permutation }), &[x]).unwrap()
+    }
+
+    #[test]
+    fn an_output_is_made_where_an_input_of_its_type_was() {
+        assert_eq!(
+            pairs(|b, [x, y]| vec![unary(b, Unary::exp, y), unary(b, Unary::exp, x)]),
+            [Some(1), Some(0)]
+        );
+        // The first input has the choice.
+        assert_eq!(pairs(|b, [x, y]| vec![b.node1(Op::Binary(Binary::add), &[x, y]).unwrap()]), [Some(0)]);
+        let to_double = Op::Convert(Convert { dtype: DType::F64, ambiguous: false });
+        assert_eq!(pairs(|b, [x, _]| vec![b.node1(to_double, &[x]).unwrap()]), [None]);
+        assert_eq!(pairs(|_, _| vec![]), []);
+    }
+
+    #[test]
+    fn an_input_that_is_an_output_is_not_given_away() {
+        assert_eq!(pairs(|b, [x, y]| vec![unary(b, Unary::exp, y), x]), [Some(1), None]);
+        let seen = pairs(|b, [x, y]| vec![unary(b, Unary::exp, x), transpose(b, x), transpose(b, y)]);
+        assert_eq!(seen, [None; 3]);
+    }
+
+    #[test]
+    fn outputs_that_are_made_after_the_input_is_read_come_first() {
+        // `early` is made before `x` is read, `late` of it.
+        let outputs = |b: &mut Builder, [x, y]: [Value; 2]| {
+            let early = unary(b, Unary::exp, y);
+            let early = unary(b, Unary::sin, early);
+            let late = b.node1(Op::Binary(Binary::add), &[x, early]).unwrap();
+            (early, late)
+        };
+        let both = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            vec![early, late]
+        });
+        assert_eq!(both, [Some(1), Some(0)]);
+        // If there is no other, one that is made before will do.
+        let only = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            let sum = Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true });
+            vec![early, b.node1(sum, &[late]).unwrap()]
+        });
+        assert_eq!(only, [Some(0), None]);
+        // A value that is two outputs is made for the first of them.
+        let twice = pairs(|b, inputs| {
+            let (early, late) = outputs(b, inputs);
+            vec![transpose(b, early), late, late]
+        });
+        assert_eq!(twice, [Some(1), Some(0), None]);
+    }
+}
