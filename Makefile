@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo test test-order doc generate install build check check-r-next lint fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -14,6 +14,9 @@ help:
 	@echo "make            generate, doc, install"
 	@echo "make demo       install what is missing, build, run inst/examples/demo.R"
 	@echo "make test       Rust tests, R tests, a short fuzz, vignettes; last line: N passed, N failed"
+	@echo "make dev        a library that is built and rebuilt faster and runs slower, into .lib/; make install for the optimised one"
+	@echo "make test-rust  Rust tests; FILTER=x: those of tests/x.rs, or whose names have x in them"
+	@echo "make test-r     make dev, then R tests; FILE=x: those of the files whose names match x"
 	@echo "make test-order each R test file alone, then all in random order twice in one process; SEED=n, LOAD=n busy processes beside it"
 	@echo "make doc        NAMESPACE and man/ from the comments in R/"
 	@echo "make generate   R files that are written from the table of ops"
@@ -21,7 +24,7 @@ help:
 	@echo "make build      source tarball with vendored crates"
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
 	@echo "make check-r-next   Rust tests and R CMD check --as-cran in a newer Debian, without a network; as root. TESTS=x: only test files"
-	@echo "make lint       nothing of the standard library that is newer than the oldest compiler we build with"
+	@echo "make lint       rustfmt, clippy and lintr have nothing to say"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
 	@echo "make fuzz       random calls, files, objects and programs: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
@@ -29,7 +32,7 @@ help:
 	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
 	@echo "make clean      remove everything that was built"
 
-deps-build deps-test deps-doc:
+deps-build deps-test deps-doc deps-lint:
 	@sh tools/install-deps.sh $(@:deps-%=%)
 
 demo: install
@@ -39,6 +42,18 @@ demo: install
 test:
 	@sh tools/test.sh
 
+# One folder for both: the engine as `dev` builds it is what the tests link with.
+dev: deps-build
+	@mkdir -p "$(LIB)"
+	+@ANVIL_DEBUG=1 ANVIL_TARGET_DIR="$(CURDIR)/target" R CMD INSTALL --no-docs --no-test-load --library="$(LIB)" .
+
+test-rust: deps-build
+	cargo test --quiet -p anvil-core \
+	  $(if $(FILTER),$(if $(wildcard src/rust/core/tests/$(FILTER).rs),--test $(FILTER),-- $(FILTER)))
+
+test-r: deps-test dev
+	@Rscript -e 'testthat::test_local(".", filter = "$(FILE)", reporter = "check", load_package = "installed")'
+
 test-order: deps-test install
 	ANVIL_TEST_LOAD=$(or $(LOAD),0) Rscript tools/test-order.R $(SEED)
 
@@ -46,25 +61,32 @@ doc: deps-doc
 	@sh tools/document.sh
 
 generate: deps-build
-	ANVIL_REGENERATE=1 cargo test -p anvil-core --quiet generated
+	ANVIL_REGENERATE=1 cargo test --quiet -p anvil-core --test generated
 
 install: deps-build
 	@mkdir -p "$(LIB)"
 	+R CMD INSTALL --library="$(LIB)" .
 
 build: deps-test
-	R CMD build .
+	sh tools/build-package.sh .
 
 check: deps-test
-	dir=$$(mktemp -d) && cd "$$dir" && R CMD build "$(CURDIR)" && \
+	dir=$$(mktemp -d) && sh tools/build-package.sh "$$dir" && cd "$$dir" && \
 	R CMD check --no-manual anvil_*.tar.gz && \
 	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"
 
 check-r-next:
 	@sh tools/check-r-next.sh $(TESTS)
 
-lint:
-	@cargo clippy --workspace --all-targets --quiet -- --allow clippy::all --deny clippy::incompatible_msrv
+lint: lint-rust lint-r
+
+# Clippy's part also finds what is newer in the standard library than the oldest compiler that we build with.
+lint-rust:
+	@cargo fmt --check
+	@cargo clippy --workspace --all-targets --quiet -- --deny warnings
+
+lint-r: deps-lint
+	@Rscript tools/lint.R
 
 crosscheck: deps-build
 	@sh tools/crosscheck.sh $(PROGRAMS)

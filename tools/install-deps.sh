@@ -3,6 +3,7 @@
 #   sh tools/install-deps.sh build   what installing anvil takes
 #   sh tools/install-deps.sh test    and its tests, vignettes and R CMD check
 #   sh tools/install-deps.sh doc     and its help pages
+#   sh tools/install-deps.sh lint    and what reads the R sources
 #   sh tools/install-deps.sh valgrind   and valgrind
 #   sh tools/install-deps.sh debootstrap   and what makes a Debian of its own
 #   sh tools/install-deps.sh python  and a Python of its own to compare with
@@ -24,6 +25,7 @@ echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2>
 packages=""
 if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
+if test "$1" = "lint"; then packages="lintr"; fi
 if test "$1" = "test"; then need pandoc pandoc; fi
 if test "$1" = "valgrind"; then need valgrind valgrind; fi
 if test "$1" = "debootstrap"; then need debootstrap debootstrap; fi
