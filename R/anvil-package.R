@@ -19,7 +19,7 @@
 #' | `anvil_error_value` | data that a dtype cannot hold: missing, out of range |
 #' | `anvil_error_dtype` | an unknown dtype, or one that an op does not take |
 #' | `anvil_error_promotion` | types that the rules of promotion refuse to bring together |
-#' | `anvil_error_shape` | shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed |
+#' | `anvil_error_shape` | shapes or numbers of elements that do not fit, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |

@@ -32,11 +32,16 @@ as_array <- function(x, integer64 = FALSE) {
   count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", x$dtype)
   if ((n <- out[[2L]]) > 0) {
     advice <- "Use `as_array(x, integer64 = TRUE)`."
-    warn("anvil_warning_rounded", paste0(count(n), " cannot be represented exactly as double.\ni ", advice), count = n)
+    warn(
+      "anvil_warning_rounded", paste0(count(n), " cannot be represented exactly as double.\ni ", advice),
+      count = n
+    )
   }
   if ((n <- out[[3L]]) > 0) {
     what <- paste(if (n == 1) "is" else "are", "the smallest integer, which R reads as NA.")
-    warn("anvil_warning_na", paste0(count(n), " ", what, "\ni Use `nv_convert(x, \"f64\")` first."), count = n)
+    warn(
+      "anvil_warning_na", paste0(count(n), " ", what, "\ni Use `nv_convert(x, \"f64\")` first."), count = n
+    )
   }
   if ((n <- out[[4L]]) > 0) {
     advice <- "Use `integer64 = FALSE`, which rounds to double."
@@ -170,7 +175,10 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   rows <- NROW(values)
   named <- (is.character(row.names) || is.numeric(row.names)) && length(row.names) == rows
   if (!is.null(row.names) && (!named || anyNA(row.names) || anyDuplicated(row.names))) {
-    abort_arg("row.names", paste("NULL, or a different name or number for each row,", rows, "of them"), describe(row.names))
+    abort_arg(
+      "row.names", paste("NULL, or a different name or number for each row,", rows, "of them"),
+      describe(row.names)
+    )
   }
   as.data.frame(values, row.names = row.names, optional = optional, ...)
 }

@@ -80,7 +80,8 @@ nv_if <- function(pred, true, false) {
     yes <- branch("true", function() true)
     no <- branch("false", function() false)
     check_same_types(
-      results$true$types, results$false$types, "Branches of `nv_if()` must give the same structure and types.",
+      results$true$types, results$false$types,
+      "Branches of `nv_if()` must give the same structure and types.",
       function(yes, no) paste0(yes %||% "missing", " if true, ", no %||% "missing", " if false"),
       "Convert what one of them gives, such as with `nv_convert()`."
     )
@@ -101,7 +102,9 @@ nv_while <- function(init, cond, body) {
     test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
       check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
     })
-    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body")))
+    step <- trace_region(
+      body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body"))
+    )
     restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
   })
 }
@@ -111,10 +114,14 @@ nv_while <- function(init, cond, body) {
 nv_for <- function(n, init, body, checkpoint = FALSE) {
   check_function(body, "body", c("i", "state"))
   settle_function(body)
-  hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
+  hint <- if (inherits(n, "AnvilValue")) {
+    "For a number that is known only when the program runs, use `nv_while()`."
+  }
   check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
-  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body")$carry
+  scan_along(
+    step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
+  )$carry
 }
 
 #' @rdname control
@@ -126,12 +133,17 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
     is_value <- inherits(x, "AnvilValue")
     sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
     if (!base::length(sizes)) {
-      abort_arg("xs", "tensors of at least one axis, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
+      abort_arg(
+        "xs", "tensors of at least one axis, or a list of these",
+        if (is_value) "a 0-d tensor" else describe(x)
+      )
     }
     sizes[1L]
   }, 0L)
   if (base::length(unique(sizes)) > 1L) {
-    abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
+    abort_arg(
+      "xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and "))
+    )
   }
   if (!is.null(length)) check_count(length, "length")
   if (!base::length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
@@ -172,12 +184,16 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
 
 # Traces f as a part of the open trace, on tracers with the types of the leaves of `args`.
 trace_region <- function(f, args, name, finish = identity) {
-  trace_with(f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input))
+  trace_with(
+    f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input)
+  )
 }
 
 # A state: R numbers become tensors of their ambiguous types.
 state_of <- function(x) {
-  if (!length(unlist_leaves(x))) abort_arg("init", "a state with at least one tensor or R number", describe(x))
+  if (!length(unlist_leaves(x))) {
+    abort_arg("init", "a state with at least one tensor or R number", describe(x))
+  }
   map_leaves(check_leaves(x, "init"), value_of)
 }
 
@@ -204,8 +220,12 @@ value_types <- function(x, name) {
 
 check_state <- function(before, after) {
   check_same_types(
-    value_types(before, "state"), value_types(after, "state"), "The state of a loop must keep its structure and types.",
-    function(was, is) if (is.null(is)) paste(was, "is gone") else if (is.null(was)) paste(is, "is new") else paste(was, "became", is),
+    value_types(before, "state"), value_types(after, "state"),
+    "The state of a loop must keep its structure and types.",
+    function(was, is) {
+      if (is.null(is)) return(paste(was, "is gone"))
+      if (is.null(was)) paste(is, "is new") else paste(was, "became", is)
+    },
     "Convert it in the body, or begin with the type that it becomes."
   )
   after
@@ -227,7 +247,9 @@ check_same_types <- function(before, after, rule, side_by_side, hint) {
   paths <- paths[differs]
   shown <- mapply(side_by_side, was[differs], is[differs])
   shown <- paste0(paths, ": ", shown, recycle0 = TRUE)
-  if (!length(shown)) shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
+  if (!length(shown)) {
+    shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
+  }
   if (length(shown) > 5L) shown <- c(shown[1:5], paste("and", length(shown) - 5L, "more"))
   message <- paste(c(rule, paste("x", shown), paste("i", hint)), collapse = "\n")
   abort("anvil_error_structure", message, path = paths, before = before, after = after)
@@ -249,7 +271,9 @@ check_function <- function(f, name, takes = NULL) {
   if (order$enough && !order$left_out) return()
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
   got <- if (length(formals)) paste0("`", formals, "`", collapse = ", ") else "nothing"
-  hint <- if (length(formals) > length(takes)) "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+  hint <- if (length(formals) > length(takes)) {
+    "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+  }
   abort_arg(name, expected, paste("one of", got), hint)
 }
 
@@ -287,7 +311,9 @@ check_count <- function(n, name, hint = NULL) {
 #' halve(nv_scalar(5))
 #' @export
 nv_print <- function(operand, label = "") {
-  if (!is.character(label) || length(label) != 1L || is.na(label)) abort_arg("label", "a string", describe(label))
+  if (!is.character(label) || length(label) != 1L || is.na(label)) {
+    abort_arg("label", "a string", describe(label))
+  }
   invisible(.External(anvil_op, "print", operand, label = label))
 }
 

@@ -60,20 +60,27 @@ custom_call <- function(f, forward, backward, given) {
   call <- region(f, "a function with a gradient of its own", function(out) value <<- out)
   ahead <- region(forward, "`forward` of custom_gradient()", function(out) {
     if (!is.list(out) || is.object(out) || length(out) != 2L) {
-      abort_arg("forward", "a function that gives `list(value, kept)`", paste("one that gives", describe(out)))
+      abort_arg(
+        "forward", "a function that gives `list(value, kept)`", paste("one that gives", describe(out))
+      )
     }
-    check_same_types(value_types(value, "value"), value_types(out[[1L]], "value"),
-      "`forward` must give the value of `f`.", differing("of `f`", "of `forward`"), "Compute the same in both.")
+    check_same_types(
+      value_types(value, "value"), value_types(out[[1L]], "value"), "`forward` must give the value of `f`.",
+      differing("of `f`", "of `forward`"), "Compute the same in both."
+    )
     kept <<- out[[2L]]
     out
   })
   types <- function(x) map_leaves(x, function(leaf) nv_abstract(dtype(leaf), shape(leaf), ambiguous(leaf)))
   targets <- integer()
-  back <- trace_with(backward, list(types(kept), types(value)), "`backward` of custom_gradient()", nested = TRUE,
-    prepare = function(args, input) lapply(args, input),
+  back <- trace_with(backward, list(types(kept), types(value)), "`backward` of custom_gradient()",
+    nested = TRUE, prepare = function(args, input) lapply(args, input),
     finish = function(out) {
       if (!is.list(out) || is.object(out) || length(out) != length(given)) {
-        what <- paste("a function that gives a list of", length(given), if (length(given) == 1L) "gradient" else "gradients")
+        what <- paste(
+          "a function that gives a list of", length(given),
+          if (length(given) == 1L) "gradient" else "gradients"
+        )
         abort_arg("backward", what, paste("one that gives", describe(out)))
       }
       # Positions among the leaves of the arguments that have gradients.
@@ -82,9 +89,14 @@ custom_call <- function(f, forward, backward, given) {
         own <- unlist_leaves(given[[i]])
         own <- sum(vapply(own, inherits, NA, "AnvilValue"))
         if (!is.null(out[[i]])) {
-          name <- if (is.null(names(given)) || !nzchar(names(given)[i])) paste("argument", i) else names(given)[i]
+          name <- if (is.null(names(given)) || !nzchar(names(given)[i])) {
+            paste("argument", i)
+          } else {
+            names(given)[i]
+          }
           check_same_types(value_types(given[[i]], name), value_types(out[[i]], name),
-            "Gradients must have the types of the arguments.", differing("of the argument", "of its gradient"),
+            "Gradients must have the types of the arguments.",
+            differing("of the argument", "of its gradient"),
             "Convert or reshape the gradient.")
           targets <<- c(targets, end + seq_len(own))
         }

@@ -32,7 +32,9 @@ is_dtype <- function(x) inherits(x, "AnvilDtype")
 # Of any width.
 is_float <- function(dtype) inherits(dtype, c("FloatType", "BFloatType"))
 
-new_dtype <- function(name, class, bits) structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
+new_dtype <- function(name, class, bits) {
+  structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
+}
 
 #' @export
 format.AnvilDtype <- function(x, ...) {

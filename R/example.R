@@ -13,7 +13,9 @@ trace_example <- function(f, args, where, advice) {
   names(args) <- names
   check_taken(f, names)
   if (holds_tracer(args)) {
-    abort_arg("...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice)
+    abort_arg(
+      "...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice
+    )
   }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
   places <- argument_places(names)[!static]
@@ -60,7 +62,11 @@ check_taken <- function(f, names) {
 say_left_out <- function(e, f, names, call) {
   for (name in setdiff(names(formals_of(f)), c(names, "..."))) {
     missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
-    said <- if (inherits(e, "anvil_error")) identical(e$variable, name) else identical(conditionMessage(e), missing)
+    said <- if (inherits(e, "anvil_error")) {
+      identical(e$variable, name)
+    } else {
+      identical(conditionMessage(e), missing)
+    }
     if (!said) next
     expected <- "given, since `f` uses it"
     abort(

@@ -77,7 +77,9 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
     if (!missing(static)) abort_arg("static", "left out for a jitted function", describe(static))
     static <- spec[[6L]][spec[[2L]]]
     if (!is.null(spec[[7L]])) {
-      if (!is.null(given)) abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      if (!is.null(given)) {
+        abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      }
       rules <- spec[[7L]]
     }
   }
@@ -119,7 +121,9 @@ print.AnvilDtypeReport <- function(x, n = 20, ...) {
   if (!identical(names(x), report_columns)) return(NextMethod())
   inputs <- attr(x, "inputs")
   if (!is.null(inputs)) {
-    cat(paste0("(", paste0(names(inputs), ": ", inputs, recycle0 = TRUE, collapse = ", "), ")"), "\n", sep = "")
+    cat(
+      paste0("(", paste0(names(inputs), ": ", inputs, recycle0 = TRUE, collapse = ", "), ")"), "\n", sep = ""
+    )
     cat("-> ", paste(attr(x, "outputs"), collapse = ", "), "\n", sep = "")
   }
   cat(report_lines(x, n), sep = "\n")
@@ -138,7 +142,11 @@ summary.AnvilDtypeReport <- function(object, ...) {
 report_lines <- function(x, n) {
   counts <- table(x$class)
   counts <- counts[counts > 0L]
-  total <- if (nrow(x) == 1L) "1 implicit conversion" else paste(if (nrow(x)) nrow(x) else "No", "implicit conversions")
+  total <- if (nrow(x) == 1L) {
+    "1 implicit conversion"
+  } else {
+    paste(if (nrow(x)) nrow(x) else "No", "implicit conversions")
+  }
   by <- attr(x, "rules")
   out <- paste0(
     total, if (!is.null(by)) paste0(" by the rules \"", by, "\""),
@@ -163,7 +171,9 @@ report_lines <- function(x, n) {
   out
 }
 
-report_columns <- c("call", "file", "line", "operands", "operand", "from", "stored", "to", "rule", "class", "times")
+report_columns <- c(
+  "call", "file", "line", "operands", "operand", "from", "stored", "to", "rule", "class", "times"
+)
 
 conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign")
 

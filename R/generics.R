@@ -44,7 +44,9 @@ NULL
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
   if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
-  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
+  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) {
+    abort_arg("base", "one number or a tensor", describe(base))
+  }
   if (base %in% 2) return(nv_log2(x))
   if (base %in% 10) return(nv_log10(x))
   # R warns of the NaN that the logarithm of a negative number is; tensors do not.
@@ -57,7 +59,9 @@ round.AnvilValue <- function(x, digits = 0) {
   if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
   if (digits == 0) return(nv_round(x))
   # What has no order is refused by the op.
-  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) return(nv_round(x))
+  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) {
+    return(nv_round(x))
+  }
   if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))
   rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
   nv_convert(rounded, dtype(x), ambiguous(x))
@@ -102,7 +106,9 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_na_rm(na.rm)
-  if (!is.numeric(trim) || !identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  if (!is.numeric(trim) || !identical(as.double(trim), 0)) {
+    abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  }
   nv_mean(x, axes, drop)
 }
 
@@ -158,7 +164,8 @@ Complex.AnvilValue <- function(z) unsupported(.Generic)
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
-    "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice), generic = generic
+    "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice),
+    generic = generic
   )
 }
 

@@ -110,10 +110,13 @@ pull_back <- function(f, given, wrt, finish, pull) {
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
-  graph <- trace_with(f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = function(args, input) {
+  prepare <- function(args, input) {
     for (path in paths) args <- put(args, path, input(pluck(args, path)))
     args
-  })
+  }
+  graph <- trace_with(
+    f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = prepare
+  )
   result <- pull(graph, leaves)
   list(value = result[[1L]], gradient = restore(targets, result[[2L]]))
 }
@@ -122,7 +125,8 @@ pull_back <- function(f, given, wrt, finish, pull) {
 
 # Now, not when the derivative is called: only what is in `...` has names that f does not tell.
 check_wrt <- function(wrt, f) {
-  ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) || is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
+  ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) ||
+    is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
   if (!ok || anyDuplicated(wrt)) {
     abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
   }
@@ -130,12 +134,16 @@ check_wrt <- function(wrt, f) {
   own <- setdiff(known, "...")
   if (is.numeric(wrt)) {
     beyond <- wrt[wrt > length(own)]
-    if (length(beyond)) abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))
+    if (length(beyond)) {
+      abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))
+    }
     return(own[wrt])
   }
   for (name in wrt) {
     path <- parse_path_of(name)
-    if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    if (is.null(path)) {
+      abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    }
     if (!"..." %in% known && !path[[1L]] %in% own) {
       abort_arg("wrt", paste0("arguments of `f` (", paste(own, collapse = ", "), ")"), describe(name))
     }
@@ -156,7 +164,8 @@ wrt_paths <- function(wrt, given) {
     path <- parse_path_of(name)
     if (!path[[1L]] %in% known) {
       abort_arg(
-        "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"), describe(name)
+        "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"),
+        describe(name)
       )
     }
     path
@@ -169,7 +178,12 @@ check_apart <- function(paths, given) {
   found <- lapply(paths, function(path) unlist_leaves(pluck(numbers, path)))
   from <- rep(names(paths), lengths(found))
   twice <- anyDuplicated(unlist(found))
-  if (twice) abort_arg("wrt", "names, positions or paths that have no part in common", paste0("\"", from[twice], "\" beside others"))
+  if (twice) {
+    abort_arg(
+      "wrt", "names, positions or paths that have no part in common",
+      paste0("\"", from[twice], "\" beside others")
+    )
+  }
 }
 
 # The path that a text writes; NULL if it is none.
@@ -186,7 +200,9 @@ parse_path <- function(expr) {
 }
 
 path_name <- function(path) {
-  steps <- vapply(path[-1L], function(step) if (is.character(step)) paste0("$", step) else paste0("[[", step, "]]"), "")
+  steps <- vapply(
+    path[-1L], function(step) if (is.character(step)) paste0("$", step) else paste0("[[", step, "]]"), ""
+  )
   paste0(path[[1L]], paste(steps, collapse = ""))
 }
 
@@ -194,7 +210,8 @@ path_name <- function(path) {
 pluck <- function(x, path, arg = "wrt") {
   for (i in seq_along(path)) {
     step <- path[[i]]
-    inside <- is.list(x) && !is.object(x) && (if (is.character(step)) step %in% names(x) else step <= length(x))
+    inside <- is.list(x) && !is.object(x) &&
+      (if (is.character(step)) step %in% names(x) else step <= length(x))
     if (!inside) abort_arg(arg, "paths into the arguments", paste0("\"", path_name(path), "\""))
     x <- x[[step]]
   }
@@ -211,7 +228,8 @@ put <- function(x, path, value) {
 check_differentiable <- function(x, name) {
   refuse <- function(what, hint) {
     abort(
-      "anvil_error_grad", paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
+      "anvil_error_grad",
+      paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
       op = "gradient", reason = what
     )
   }
@@ -222,10 +240,16 @@ check_differentiable <- function(x, name) {
       number <- is.numeric(leaf) && !is.object(leaf)
       refuse(
         if (number) "R numbers" else describe(leaf),
-        if (number) "Make it a tensor with `nv_tensor()` or `nv_scalar()`." else "Choose other arguments with `wrt = `."
+        if (number) {
+          "Make it a tensor with `nv_tensor()` or `nv_scalar()`."
+        } else {
+          "Choose other arguments with `wrt = `."
+        }
       )
     }
-    if (!is_float(dtype(leaf))) refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
+    if (!is_float(dtype(leaf))) {
+      refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
+    }
     leaf
   })
   if (!leaves) refuse(describe(x), "Choose other arguments with `wrt = `.")
@@ -237,13 +261,20 @@ check_loss <- function(out, has_aux) {
   refuse <- function(got) {
     abort(
       "anvil_error_grad",
-      paste0("Only a function that returns one 0-d float has a gradient, not ", got, ".\ni Reduce it first, such as with `sum()` or `mean()`."),
+      paste0(
+        "Only a function that returns one 0-d float has a gradient, not ", got,
+        ".\ni Reduce it first, such as with `sum()` or `mean()`."
+      ),
       op = "gradient", reason = got
     )
   }
   if (has_aux) {
     if (!is.list(out) || is.object(out) || length(out) != 2L) {
-      abort("anvil_error_grad", paste0("With `has_aux = TRUE`, `f` returns `list(value, aux)`, not ", describe(out), "."), op = "gradient")
+      abort(
+        "anvil_error_grad",
+        paste0("With `has_aux = TRUE`, `f` returns `list(value, aux)`, not ", describe(out), "."),
+        op = "gradient"
+      )
     }
     check_loss(out[[1L]], FALSE)
     return(out)
@@ -258,7 +289,10 @@ check_loss <- function(out, has_aux) {
 gradients_of <- function(gradient, types) {
   leaves <- unlist_leaves(gradient)
   if (length(leaves) != length(types)) {
-    abort_arg("gradient", paste0("a gradient for each result (", length(types), ")"), paste0(length(leaves), " of them"))
+    abort_arg(
+      "gradient", paste0("a gradient for each result (", length(types), ")"),
+      paste0(length(leaves), " of them")
+    )
   }
   got <- vapply(leaves, function(leaf) describe_leaves(leaf, ""), "")
   plain <- function(x) gsub("?", "", x, fixed = TRUE)

@@ -44,8 +44,8 @@ print.AnvilCacheExplanation <- function(x, ...) {
   info <- attr(x, "cache")
   count <- function(n, one, many) sprintf("%d %s", n, if (n == 1L) one else many)
   cat(
-    info$entries, " of ", count(info$size, "program", "programs"), ", ", count(info$hits, "hit", "hits"), ", ",
-    count(info$misses, "miss", "misses"), "\n", sep = ""
+    info$entries, " of ", count(info$size, "program", "programs"), ", ", count(info$hits, "hit", "hits"),
+    ", ", count(info$misses, "miss", "misses"), "\n", sep = ""
   )
   for (i in seq_len(nrow(x))) {
     cat(sprintf("%d. (%s), %.0f hit%s\n", i, x$arguments[i], x$hits[i], if (x$hits[i] == 1) "" else "s"))

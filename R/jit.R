@@ -74,16 +74,24 @@ jit <- function(
   check_names("static", static, names)
   check_names("donate", donate, names)
   if (length(both <- intersect(static, donate))) {
-    abort_arg("donate", "arguments that are not static", describe(both[1L]), "A static argument holds no memory to reuse.")
+    abort_arg(
+      "donate", "arguments that are not static", describe(both[1L]),
+      "A static argument holds no memory to reuse."
+    )
   }
   if (!is_whole(cache_size) || cache_size < 1 || cache_size > .Machine$integer.max) {
     abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
   }
   if (!is.null(rules)) rules <- .Call(anvil_rules_name, rules)
   if (!is.character(warn_promotion) || !all(warn_promotion %in% conversion_classes)) {
-    unknown <- if (is.character(warn_promotion)) setdiff(warn_promotion, conversion_classes)[1L] else warn_promotion
+    unknown <- if (is.character(warn_promotion)) {
+      setdiff(warn_promotion, conversion_classes)[1L]
+    } else {
+      warn_promotion
+    }
     abort_arg(
-      "warn_promotion", paste0("any of ", paste0("\"", conversion_classes, "\"", collapse = ", ")), describe(unknown)
+      "warn_promotion", paste0("any of ", paste0("\"", conversion_classes, "\"", collapse = ", ")),
+      describe(unknown)
     )
   }
   dots <- match("...", names(fm), nomatch = 0L)
@@ -173,7 +181,9 @@ jit_miss <- function(arguments) {
 
 # Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
 promoted_as <- function(spec, expr) {
-  if (!is.null(spec[[7L]])) return(with_promotion_rules(spec[[7L]], promoted_as(replace(spec, 7L, list(NULL)), expr)))
+  if (!is.null(spec[[7L]])) {
+    return(with_promotion_rules(spec[[7L]], promoted_as(replace(spec, 7L, list(NULL)), expr)))
+  }
   if (!length(spec[[8L]])) return(expr)
   warn_of_conversions(audited(expr), spec[[8L]])
   expr
@@ -190,7 +200,9 @@ formal_positions <- function(count, formals, dots) {
 lift_numbers <- function(x, place) {
   found <- .Call(anvil_places, x, place)
   is_leaf <- !vapply(found[[1L]], function(item) is.null(item) || is_empty_list(item), NA)
-  lift <- function(leaf, place) if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+  lift <- function(leaf, place) {
+    if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+  }
   restore(x, Map(lift, found[[1L]][is_leaf], found[[2L]][is_leaf]))
 }
 
@@ -210,7 +222,10 @@ check_static <- function(static, names, args) {
     if (inherits(args[[match(name, names)]], "AnvilTracer")) {
       abort(
         "anvil_error_static",
-        paste0("Static argument `", name, "` must be an ordinary R value, not a traced value.\ni Leave it out of `static = `."),
+        paste0(
+          "Static argument `", name,
+          "` must be an ordinary R value, not a traced value.\ni Leave it out of `static = `."
+        ),
         arg = name, got = "a traced value"
       )
     }

@@ -40,7 +40,9 @@
 #' memory_plan(jit(function(x) x + 1, donate = "x"), nv_abstract("f64", 1e6))$peak
 #' @export
 memory_plan <- function(f, ...) {
-  example <- trace_example(match_function(f), list_dots(...), "memory_plan()", "Plan the function outside of `jit()`.")
+  example <- trace_example(
+    match_function(f), list_dots(...), "memory_plan()", "Plan the function outside of `jit()`."
+  )
   out <- .Call(anvil_memory_plan, example$graph, example$donated)
   bytes <- setNames(as.list(out[[1L]]), c("inputs", "constants", "outputs", "scratch", "regions"))
   steps <- data.frame(step = out[[2L]], scratch = out[[3L]])
@@ -62,7 +64,11 @@ format.AnvilMemoryPlan <- function(x, ...) {
   if (!length(largest)) return(lines)
   shown <- sprintf("%d. %s: %s", largest, x$steps$step[largest], format_bytes(x$steps$scratch[largest]))
   count <- nrow(x$steps)
-  c(lines, paste0("scratch by step, most first", if (count > length(shown)) paste0(" (", count, " steps)"), ":"), shown)
+  c(
+    lines,
+    paste0("scratch by step, most first", if (count > length(shown)) paste0(" (", count, " steps)"), ":"),
+    shown
+  )
 }
 
 #' @rdname memory_plan

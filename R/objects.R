@@ -3,7 +3,8 @@
 # tracers, graphs and handles are read by Rust, which checks them.
 
 listed_classes <- c(
-  "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation", "AnvilDtypeReport",
+  "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation",
+  "AnvilDtypeReport",
   "AnvilPromotionTable", "AnvilPromotionComparison"
 )
 

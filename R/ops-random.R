@@ -164,7 +164,9 @@ nv_sample_int <- function(shape, state, n, dtype = "i32") {
 # A parameter of a distribution whose value is known to R; `ok` is asked only of a finite number.
 check_parameter <- function(arg, value, expected, ok = TRUE) {
   if (inherits(value, "AnvilValue")) return()
-  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || !ok) abort_arg(arg, expected, describe(value))
+  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || !ok) {
+    abort_arg(arg, expected, describe(value))
+  }
 }
 
 # What each draw returns.

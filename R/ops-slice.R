@@ -28,7 +28,8 @@
 #' @export
 nv_static_slice <- function(operand, start_indices, limit_indices, strides = NULL) {
   .External(
-    anvil_op, "static_slice", operand, start_indices = start_indices, limit_indices = limit_indices, strides = strides
+    anvil_op, "static_slice", operand, start_indices = start_indices, limit_indices = limit_indices,
+    strides = strides
   )
 }
 
@@ -36,7 +37,9 @@ nv_static_slice <- function(operand, start_indices, limit_indices, strides = NUL
 #' @export
 nv_dynamic_slice <- function(operand, ..., slice_sizes) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes)
+  .External(
+    anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes
+  )
 }
 
 #' @rdname nv_static_slice
@@ -76,8 +79,8 @@ as_index <- function(x) {
 #' @export
 nv_pad <- function(operand, padding_value, edge_padding_low, edge_padding_high, interior_padding = NULL) {
   .External(
-    anvil_op, "pad", operand, padding_value, edge_padding_low = edge_padding_low, edge_padding_high = edge_padding_high,
-    interior_padding = interior_padding
+    anvil_op, "pad", operand, padding_value, edge_padding_low = edge_padding_low,
+    edge_padding_high = edge_padding_high, interior_padding = interior_padding
   )
 }
 
@@ -164,23 +167,26 @@ nv_gather <- function(operand, start_indices, slice_sizes, offset_axes, collapse
                       operand_batching_axes = NULL, start_indices_batching_axes = NULL, start_index_map,
                       index_vector_axis, indices_are_sorted = FALSE) {
   .External(
-    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes, offset_axes = offset_axes,
-    collapsed_slice_axes = collapsed_slice_axes, operand_batching_axes = operand_batching_axes,
-    start_indices_batching_axes = start_indices_batching_axes, start_index_map = start_index_map,
-    index_vector_axis = index_vector_axis, indices_are_sorted = indices_are_sorted
+    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes,
+    offset_axes = offset_axes, collapsed_slice_axes = collapsed_slice_axes,
+    operand_batching_axes = operand_batching_axes, start_indices_batching_axes = start_indices_batching_axes,
+    start_index_map = start_index_map, index_vector_axis = index_vector_axis,
+    indices_are_sorted = indices_are_sorted
   )
 }
 
 #' @rdname nv_gather
 #' @export
 nv_scatter <- function(input, scatter_indices, update, update_window_axes, inserted_window_axes,
-                       input_batching_axes = NULL, scatter_indices_batching_axes = NULL, scatter_axes_to_operand_axes,
-                       index_vector_axis, indices_are_sorted = FALSE, unique_indices = FALSE,
+                       input_batching_axes = NULL, scatter_indices_batching_axes = NULL,
+                       scatter_axes_to_operand_axes, index_vector_axis, indices_are_sorted = FALSE,
+                       unique_indices = FALSE,
                        update_computation = "replace") {
   scatter <- function(input, how) {
     .External(
-      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_axes = update_window_axes,
-      inserted_window_axes = inserted_window_axes, input_batching_axes = input_batching_axes,
+      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update),
+      update_window_axes = update_window_axes, inserted_window_axes = inserted_window_axes,
+      input_batching_axes = input_batching_axes,
       scatter_indices_batching_axes = scatter_indices_batching_axes,
       scatter_axes_to_operand_axes = scatter_axes_to_operand_axes, index_vector_axis = index_vector_axis,
       indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how
@@ -211,18 +217,27 @@ check_two_arguments <- function(f, name) {
   order <- by_order(f, 2L)
   if (order$enough && !order$left_out) return()
   count <- if (order$enough) min(2L, order$before) + order$left_out else order$before
-  got <- if (count == 0L) "one without arguments" else paste("one of", count, if (count == 1L) "argument" else "arguments")
+  got <- if (count == 0L) {
+    "one without arguments"
+  } else {
+    paste("one of", count, if (count == 1L) "argument" else "arguments")
+  }
   abort_arg(name, "a function of two values, the old one and the update", got)
 }
 
 # What an update computation gives: a value of the elements' type.
 check_update <- function(out, element) {
   if (!is_operand(out)) {
-    abort_arg("update_computation", "a function that gives one tensor or R number", paste("one that gives", describe(out)))
+    abort_arg(
+      "update_computation", "a function that gives one tensor or R number",
+      paste("one that gives", describe(out))
+    )
   }
   check_same_types(
-    value_types(element, "result"), value_types(out, "result"), "An update computation must give a value of the type of the elements.",
-    function(was, is) paste(is, "for elements of", was), "Convert it in the function, or reduce it to one element."
+    value_types(element, "result"), value_types(out, "result"),
+    "An update computation must give a value of the type of the elements.",
+    function(was, is) paste(is, "for elements of", was),
+    "Convert it in the function, or reduce it to one element."
   )
   out
 }

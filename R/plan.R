@@ -62,16 +62,17 @@ print.AnvilPlan <- function(x, ...) {
   check_dots(..., .known = taken_by("print", "data.frame"))
   # Subsets of the rows and columns are data frames like others, and so is one whose columns were changed.
   types <- c(
-    step = "character", kind = "character", ops = "list", elements = "double", read = "double", written = "double",
-    in_place = "logical", microseconds = "double", threads = "logical"
+    step = "character", kind = "character", ops = "list", elements = "double", read = "double",
+    written = "double", in_place = "logical", microseconds = "double", threads = "logical"
   )
   if (!all(vapply(names(types), function(name) identical(typeof(x[[name]]), types[[name]]), NA))) {
     return(invisible(print(structure(x, class = "data.frame"))))
   }
   own <- !grepl(".", x$step, fixed = TRUE)
   cat(
-    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])), " read, ",
-    format_bytes(sum(x$written[own])), " written", if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
+    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])),
+    " read, ", format_bytes(sum(x$written[own])), " written",
+    if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
     "\n", sep = ""
   )
   width <- max(40L, getOption("width"))
@@ -89,8 +90,9 @@ print.AnvilPlan <- function(x, ...) {
       x$kind[i]
     }
     costs <- paste0(
-      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written", if (x$in_place[i]) " in place", ", ",
-      duration(x$microseconds[i]), if (x$threads[i]) ", shared by threads"
+      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written",
+      if (x$in_place[i]) " in place", ", ", duration(x$microseconds[i]),
+      if (x$threads[i]) ", shared by threads"
     )
     if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
     blank <- strrep(" ", nchar(number))
@@ -112,7 +114,11 @@ count_of <- function(n, noun) {
 }
 
 duration <- function(microseconds) {
-  if (microseconds < 1e3) return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))
-  if (microseconds < 1e6) return(paste("about", format(signif(microseconds / 1e3, 2), scientific = FALSE), "ms"))
+  if (microseconds < 1e3) {
+    return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))
+  }
+  if (microseconds < 1e6) {
+    return(paste("about", format(signif(microseconds / 1e3, 2), scientific = FALSE), "ms"))
+  }
   paste("about", format(signif(microseconds / 1e6, 2), scientific = FALSE, big.mark = ","), "s")
 }

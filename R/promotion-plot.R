@@ -31,7 +31,9 @@
 #' @importFrom graphics lines par plot.new plot.window rect strheight strwidth text
 #' @importFrom grDevices col2rgb rgb
 #' @export
-plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", dQuote(attr(x, "rules"), FALSE)), ...) {
+plot.AnvilPromotionTable <- function(
+  x, main = paste("Promotion by the rules", dQuote(attr(x, "rules"), FALSE)), ...
+) {
   check_dots(...)
   check_table(x)
   if (!is.null(main) && !(is.character(main) && length(main) == 1L && !is.na(main))) {
@@ -49,7 +51,9 @@ plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", d
   smallest <- 5 / (par("ps") * par("cex"))
   if (layout$cex < smallest) {
     inches <- function(size) paste(format(size, digits = 2L, trim = TRUE), collapse = " by ")
-    expected <- paste("drawn on a figure of at least", inches(ceiling(10 * smallest * layout$least) / 10), "inches")
+    expected <- paste(
+      "drawn on a figure of at least", inches(ceiling(10 * smallest * layout$least) / 10), "inches"
+    )
     abort_arg("x", expected, inches(size), "Open a larger device, or enlarge the pane of plots.")
   }
   draw_promotion(layout, main)
@@ -57,7 +61,9 @@ plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", d
 }
 
 # Lanes from left to right: kinds, and their colours in the palette of Okabe and Ito.
-lane_colours <- c(boolean = "#D55E00", unsigned = "#56B4E9", signed = "#0072B2", float = "#E69F00", complex = "#009E73")
+lane_colours <- c(
+  boolean = "#D55E00", unsigned = "#56B4E9", signed = "#0072B2", float = "#E69F00", complex = "#009E73"
+)
 
 # ---- where everything goes ----
 
@@ -201,7 +207,9 @@ touches <- function(path, nodes) {
 
 # The parts of the key: the words, what stands before them, and how wide both are at `cex = 1`.
 promotion_key <- function(ambiguous) {
-  words <- c(known = "known type", ambiguous = if (ambiguous) "ambiguous type", edge = "lower is promoted to upper")
+  words <- c(
+    known = "known type", ambiguous = if (ambiguous) "ambiguous type", edge = "lower is promoted to upper"
+  )
   width <- strwidth(words, "inches", cex = 0.9) + 5 * strheight("M", "inches")
   data.frame(sign = names(words), words = words, width = width)
 }
@@ -232,7 +240,9 @@ draw_promotion <- function(layout, main) {
 
 # Text around the middle of its capitals: on its own, text() puts a word with a `g` higher than one without.
 put_text <- function(x, y, words, layout, size = 1, align = 0.5, ...) {
-  text(x, y - 0.5 * size * layout$letter, words, adj = c(align, 0), cex = size * layout$cex, col = "black", ...)
+  text(
+    x, y - 0.5 * size * layout$letter, words, adj = c(align, 0), cex = size * layout$cex, col = "black", ...
+  )
 }
 
 draw_edge <- function(path) lines(path, lwd = 1.2, col = "grey30")

@@ -12,7 +12,7 @@
 #' | `jax_lax` | those of `jax.lax`: equal dtypes, or a scalar next to the widest dtype of its kind |
 #' | `numpy` | NumPy 2: no `bf16`; integers and floats meet in a float that holds both |
 #' | `torch` | PyTorch: no unsigned integers but `ui8` |
-#' | `tensorflow` | TensorFlow: equal dtypes, or a scalar on the right. Not symmetric: the row is the left operand |
+#' | `tensorflow` | TensorFlow: equal dtypes, or a scalar on the right. Not symmetric: left operand in rows |
 #' | `array_api` | the Python array API standard: what every library that follows it supports; no scalars |
 #' | `strict` | JAX's strict mode: equal dtypes, or a scalar that is safe next to the other operand |
 #'
@@ -136,7 +136,9 @@ format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
   if (style == "text") return(sub(" +$", "", capture.output(print(x, quote = FALSE))))
   rows <- format(rbind(c("", colnames(x)), cbind(rownames(x), x)))
   rule <- paste0(":", strrep("-", nchar(rows[1L, ]) - 1L))
-  unname(apply(rbind(rows[1L, ], rule, rows[-1L, ]), 1L, function(row) paste0("|", paste(row, collapse = "|"), "|")))
+  unname(apply(
+    rbind(rows[1L, ], rule, rows[-1L, ]), 1L, function(row) paste0("|", paste(row, collapse = "|"), "|")
+  ))
 }
 
 #' @rdname promotion_rules
@@ -168,7 +170,8 @@ promotion_joins <- function(rules) {
 
 # A table, or a part of one with rows and columns.
 check_table <- function(x) {
-  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L && isTRUE(attr(x, "rules") %in% promotion_rules())
+  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L &&
+    isTRUE(attr(x, "rules") %in% promotion_rules())
   if (!whole) abort_arg("x", "a table, from `promotion_table()`", describe(unclass(x)))
 }
 

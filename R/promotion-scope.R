@@ -54,7 +54,8 @@ local_promotion_rules <- function(rules, frame = parent.frame()) {
   number <- if (identical(frame, globalenv())) 0L else number_of_frame(frame, sys.nframe() - 1L)
   if (number == 0L) {
     abort_arg(
-      "frame", expected, if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
+      "frame", expected,
+      if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
       "Use `with_promotion_rules()`, or `options(anvil.promotion_rules = )` for the session."
     )
   }

@@ -70,7 +70,9 @@ NULL
 
 #' @rdname nv_subset
 #' @export
-nv_subset <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+nv_subset <- function(x, ..., drop = TRUE) {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+}
 
 #' @rdname nv_subset
 #' @export
@@ -80,7 +82,9 @@ nv_subset_assign <- function(x, ..., value) {
 
 #' @rdname nv_subset
 #' @export
-`[.AnvilValue` <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+`[.AnvilValue` <- function(x, ..., drop = TRUE) {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+}
 
 #' @rdname nv_subset
 #' @export

@@ -64,16 +64,22 @@ nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
   check_device(device)
   if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
   # The length of a class's own making is not asked for.
-  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
+  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) {
+    abort_arg("data", "one value", describe(data))
+  }
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
   .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
 }
 
 #' @rdname nv_tensor
 #' @export
-nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
+nv_matrix <- function(
+  data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE
+) {
   check_size <- function(arg, size) {
-    if (!is.null(size) && (!is_whole(size) || size < 0)) abort_arg(arg, "a whole number, at least 0", describe(size))
+    if (!is.null(size) && (!is_whole(size) || size < 0)) {
+      abort_arg(arg, "a whole number, at least 0", describe(size))
+    }
   }
   check_size("nrow", nrow)
   check_size("ncol", ncol)
@@ -81,14 +87,21 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   if (is_value || is.null(nrow) && is.null(ncol) && length(dim(data)) == 2L) {
     sizes <- dim(data)
     if (length(sizes) != 2L) {
-      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(sizes)), "Use `nv_reshape()` to make it one.")
+      abort_arg(
+        "data", "a matrix", paste("a tensor of shape", format_shape(sizes)),
+        "Use `nv_reshape()` to make it one."
+      )
     }
     return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, byrow))
   }
   count <- length(data)
   # As in matrix(): what is left out is as large as the data need.
   fitting <- function(given) if (given == 0) 0 else ceiling(count / given)
-  sizes <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  sizes <- if (is.null(nrow) && is.null(ncol)) {
+    c(count, 1)
+  } else {
+    c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  }
   given <- nrow %||% ncol
   if ((is.null(nrow) || is.null(ncol)) && prod(sizes) != count && (count != 1L || given == 0)) {
     arg <- if (is.null(nrow)) "ncol" else "nrow"
@@ -104,9 +117,14 @@ same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   }
   if (!is.null(asked_dtype)) {
     asked_dtype <- as_dtype(asked_dtype)
-    if (dtype(x) != asked_dtype) refuse("dtype", as.character(dtype(x)), as.character(asked_dtype), "nv_convert()")
+    if (dtype(x) != asked_dtype) {
+      refuse("dtype", as.character(dtype(x)), as.character(asked_dtype), "nv_convert()")
+    }
   }
-  if (!is.null(asked_shape) && !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))) {
+  if (
+    !is.null(asked_shape) &&
+    !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))
+  ) {
     to <- if (is.numeric(asked_shape)) format_shape(asked_shape) else describe(asked_shape)
     refuse("shape", format_shape(shape(x)), to, "nv_reshape()")
   }
@@ -177,7 +195,10 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
     return(nv_broadcast_to(nv_convert(value, dtype %||% own, ambiguous = ambiguous), shape))
   }
   if (length(value) != 1L || !is.atomic(value)) {
-    abort_arg("value", "one number or logical", describe(value), "Use `nv_tensor()` to make a tensor of several values.")
+    abort_arg(
+      "value", "one number or logical", describe(value),
+      "Use `nv_tensor()` to make a tensor of several values."
+    )
   }
   .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
 }
@@ -186,7 +207,8 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
 dtype_of_one <- function(value) {
   if (ndims(value) > 0L) {
     abort_arg(
-      "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
+      "value", "one number or logical, or a 0-d tensor",
+      paste("a tensor of shape", format_shape(shape(value))),
       "Use `nv_broadcast_to()` to repeat a tensor along axes."
     )
   }
@@ -267,10 +289,14 @@ print.AnvilAbstract <- function(x, ...) {
 }
 
 #' @export
-`==.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+`==.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) {
+  !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+}
 
 #' @export
-`!=.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+`!=.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) {
+  length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+}
 
 # As for dtypes: there is no arithmetic of types.
 #' @export
@@ -288,13 +314,17 @@ t.AnvilAbstract <- function(x) no_elements("t")
 #' @export
 mean.AnvilAbstract <- function(x, ...) no_elements("mean")
 
-no_elements <- function(generic) unsupported(generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+no_elements <- function(generic) {
+  unsupported(generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+}
 
 #' @method all.equal AnvilAbstract
 #' @export
 all.equal.AnvilAbstract <- function(target, current, ...) {
   check_dots(..., .known = taken_by("all.equal", "list"))
-  if (!inherits(current, "AnvilAbstract")) return(paste0("current is not an abstract tensor: ", describe(current)))
+  if (!inherits(current, "AnvilAbstract")) {
+    return(paste0("current is not an abstract tensor: ", describe(current)))
+  }
   parts <- type_differences(target, current)
   if (length(parts)) parts else TRUE
 }
@@ -309,7 +339,9 @@ type_differences <- function(x, y) {
   names <- c(as.character(dtype(x)), as.character(dtype(y)))
   c(
     if (names[1L] != names[2L]) paste0("dtypes differ: ", names[1L], " and ", names[2L]),
-    if (!identical(shape(x), shape(y))) paste0("shapes differ: ", format_shape(shape(x)), " and ", format_shape(shape(y))),
+    if (!identical(shape(x), shape(y))) paste0(
+      "shapes differ: ", format_shape(shape(x)), " and ", format_shape(shape(y))
+    ),
     if (ambiguous(x) != ambiguous(y)) paste0("ambiguities differ: ", ambiguous(x), " and ", ambiguous(y))
   )
 }
