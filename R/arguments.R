@@ -1,13 +1,13 @@
-# Arguments that are left out, and arguments that nobody reads.
+# Missing arguments, and arguments that a function does not use.
 
-# A flag that no op reads.
+# A flag that no op uses.
 check_flag <- function(arg, value) {
   if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
 }
 
-# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum
-# of all. Called with these `...`, of which none is evaluated. `.values`: those without a name are read.
-# `.known`: names that are.
+# Signals an error for unused arguments in `...`: without it, a misspelt `sum(x, axis = 1)` would silently be
+# the sum of all elements. The `...` are not evaluated. `.values`: arguments without a name are used.
+# `.known`: names that are used.
 check_dots <- function(..., .known = character(), .values = FALSE) {
   count <- ...length()
   if (count == 0L) return(invisible())
@@ -47,8 +47,8 @@ list_dots <- function(...) {
   list(...)
 }
 
-# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits =
-# 3)` does.
+# The arguments of R's own print method, which R passes on to the elements of a list, as in
+# `print(list(x), digits = 3)`.
 taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
 
 # Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a

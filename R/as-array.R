@@ -1,6 +1,6 @@
-#' R data of a tensor
+#' Convert a tensor to R data
 #'
-#' `as_array()` gives the elements as an R array; the `as.*()` methods go on from there as base R does.
+#' `as_array()` gives the elements as an R array; the `as.*()` methods convert that array as base R does.
 #'
 #' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats
 #' become double and complex numbers complex, without rounding. `f64`, `i32` and `c128` tensors are not copied
@@ -18,8 +18,8 @@
 #'   vectors without `dim`.
 #' @section Errors: `anvil_error_concrete` for a value that is being traced: it has no elements yet.
 #' `anvil_error_donated` for a tensor whose memory was given away. `anvil_error_value` for a `ui64` that
-#' `integer64` cannot hold. `anvil_error_dtype` for complex numbers where real ones are asked for:
-#' [nv_real()], [nv_imag()] and [nv_abs()] give them.
+#' `integer64` cannot hold. `anvil_error_dtype` for complex numbers where real ones are required:
+#' use [nv_real()], [nv_imag()] or [nv_abs()].
 #' @examples
 #' as_array(nv_tensor(1:6, shape = c(2, 3)))
 #' as.double(nv_scalar(0.5))

@@ -1,4 +1,4 @@
-# Conditions. Rust hands over list(message, class, fields); R signals it with the user's own call.
+# Conditions. Rust returns list(message, class, fields); R signals it with the user's own call.
 
 # Called by the C entry points with an error of Rust.
 signal_error <- function(error) {
@@ -109,8 +109,8 @@ place_of_frame <- function(at) {
   c(file_name(file$filename), ref[1L])
 }
 
-# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of
-# a knitr chunk.
+# The name of a source file without its folder; empty where R made the name up, as "<text>" for the code of a
+# knitr chunk.
 file_name <- function(path) if (grepl("^<.*>$", path)) "" else basename(path)
 
 # The source reference of the innermost statement in braces that contains a call.
@@ -203,7 +203,7 @@ variable_of <- function(value, frame) {
   }
 }
 
-# What a value is, for messages.
+# Describes a value in messages: its type or class, and its length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")

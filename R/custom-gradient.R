@@ -1,13 +1,13 @@
-#' Functions with a gradient of one's own
+#' Functions with a custom gradient
 #'
-#' Gives a function the derivative that you write instead of that of its ops: for a solution that was iterated
-#' for, where the derivative is known from theory; where the ops lose digits; or to clip, scale or redirect a
-#' gradient.
+#' Gives a function a derivative that you write instead of that of its ops: where an iteration computes a
+#' solution whose derivative is known in closed form, where the derivative of the ops loses digits, or to
+#' clip, scale or redirect a gradient.
 #'
-#' Without [gradient()] the function is `f`. Where it is derived, `forward` takes its place, which gives the
-#' same value and whatever the derivative needs; then `backward` makes the gradients of the arguments of what
-#' was kept and of the gradient of the value. Both may use any ops and values of their surroundings. To be
-#' derived once more, `backward` must consist of ops that can be.
+#' Without [gradient()] the function is `f`. Where it is differentiated, `forward` takes its place: it gives
+#' the same value and the residuals that the derivative needs. Then `backward` computes the gradients of the
+#' arguments from the residuals and the gradient of the value. Both may use any ops and capture variables. For
+#' second derivatives, `backward` must consist of differentiable ops.
 #'
 #' @param f A function of tensors, or of lists of them.
 #' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors
@@ -42,12 +42,13 @@ custom_gradient <- function(f, forward, backward) {
   out
 }
 
-# How two types are put side by side in a message.
+# Formats two types that differ, for a message.
 differing <- function(first, second) {
   function(was, is) paste(was %||% "nothing", paste0(first, ", and"), is %||% "nothing", second)
 }
 
-# The function as part of the open trace: three regions. Values are inputs of them, all else is what it is.
+# The function as part of the open trace: three regions. Tensors and numbers are inputs of them, other
+# arguments are passed as they are.
 custom_call <- function(f, forward, backward, given) {
   leaves <- Filter(function(leaf) inherits(leaf, "AnvilValue"), unlist_leaves(given))
   region <- function(f, name, finish) {

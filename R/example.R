@@ -1,5 +1,5 @@
-# A user's function with example arguments as a program: what stablehlo(), explain_plan() and memory_plan()
-# begin with.
+# Traces a user's function with example arguments: the first step of stablehlo(), explain_plan() and
+# memory_plan().
 
 # Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else
 # is passed as it is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those

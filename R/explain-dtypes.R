@@ -1,8 +1,8 @@
-#' Ask why a result has its dtype
+#' Explain why a result has its dtype
 #'
-#' Traces a function and reports every conversion that promotion makes on the way: the line and the call of
-#' yours that caused it, the rule that decided, and what it may do to the values. Only types are looked at;
-#' nothing is computed.
+#' Traces a function and reports every implicit conversion: the line and the call of yours that caused it, the
+#' promotion rule that applied, and what may happen to the values. Only types are examined; nothing is
+#' computed.
 #'
 #' | class | what may happen to a value | example |
 #' |---|---|---|
@@ -15,17 +15,15 @@
 #' The class follows from the two dtypes and is the worst that can happen to any value of the first. There are
 #' three refinements:
 #'
-#' * A number written in the function is judged by its value: `1L` next to an `i8` is lossless.
-#' * An R array is judged by what R stores, so an array of doubles that is computed with as `f32` is rounded.
-#'   A single R number among the arguments is not: it is a guess from the start, and is judged by its
-#'   ambiguous type.
+#' * A literal in the function is classified by its value: `1L` next to an `i8` is lossless.
+#' * An R array is classified by what R stores, so an array of doubles that becomes `f32` is rounded. A single
+#'   R number among the arguments is classified by its ambiguous type.
 #' * The only dtype that overflows is `f16`, whose largest number is 65504.
 #'
-#' What you convert yourself, with [nv_convert()], is not reported.
+#' Explicit conversions by [nv_convert()] are not reported.
 #'
-#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in
-#' which a conversion is of one of the classes that it names; the field `conversions` of the warning is such a
-#' report.
+#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a traced function makes
+#' a conversion of one of the named classes; the field `conversions` of the warning is such a report.
 #'
 #' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static
 #'   arguments.
@@ -35,7 +33,7 @@
 #' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those
 #'   that `f` was jitted with.
 #' @param x,object A report.
-#' @param n Most conversions that are printed.
+#' @param n The largest number of conversions that are printed.
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
 #'
 #'   * `call`: the call of yours that needed it.

@@ -1,4 +1,4 @@
-# Files: paths, errors about them, and writing that leaves nothing half done.
+# Files: paths, errors about them, and atomic writes.
 
 check_path <- function(path, arg = "path") {
   if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) {
@@ -23,13 +23,13 @@ abort_file <- function(verb, path, reason, hint = NULL) {
   abort("anvil_error_file", message, path = path, reason = reason)
 }
 
-# What the system says, out of R's warning about it: "cannot open file 'x': Permission denied".
+# The system's error message, taken from R's warning: "cannot open file 'x': Permission denied".
 system_reason <- function(condition) {
   text <- conditionMessage(condition)
   if (grepl(": [^:']+$", text)) sub("^.*: ([^:']+)$", "\\1", text) else text
 }
 
-# A file to read: a pipe would be waited for, a device has no end.
+# Checks a file to read: reading a pipe would wait, and a device has no end.
 readable_file <- function(path) {
   at <- .Call(anvil_file_target, path)
   if (at[2L] == "file") return(at[1L])

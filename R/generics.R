@@ -1,5 +1,5 @@
-# Generics of base R that need more than their op: the others are generated in ops-generics.R. One class,
-# AnvilValue, for tensors and tracers, so that an expression of both finds one method.
+# Generics of base R that need more than one op: the others are generated in ops-generics.R. Tensors and
+# tracers share the class AnvilValue, so that an expression of both dispatches to one method.
 
 #' Base R's functions on tensors
 #'
@@ -10,7 +10,7 @@
 #' is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see
 #' [nv_subset()].
 #'
-#' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
+#' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
 #' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
 #' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
 #' tensors have no order, as in R: what compares, rounds or has a sign refuses them; where a function has a
@@ -19,14 +19,14 @@
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.
-#' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as
+#' @param digits Number of decimals; may be negative. Ties go to the even digit, as
 #'   in R. Integers stay integers.
 #' @param axes Axes to reduce, from 1; `NULL` is all.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
 #' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
 #'   reduced together. Not used otherwise.
-#' @return A tensor, as from the op of that name.
+#' @return A tensor, as the op of that name returns it.
 #' @section Errors: `anvil_error_unsupported` for a function of these groups without a counterpart,
 #' `anvil_error_dtype` for complex numbers where an order is needed, otherwise as the op.
 #' @examples
@@ -191,7 +191,7 @@ c.AnvilValue <- function(...) {
   .External(anvil_op, "concatenate", operands = values, axis = 1L)
 }
 
-# Functions of R that would otherwise take the record apart, or return it changed, without a word.
+# Functions of R that would otherwise silently use the underlying vector, or return it changed.
 
 #' @export
 `$<-.AnvilValue` <- function(x, name, value) unsupported("$<-")

@@ -1,17 +1,17 @@
-#' Compile a function when it is first called
+#' Just-in-time compilation
 #'
 #' `jit(f)` is a function with the arguments of `f`. Its first call with arguments of some types runs `f` once
-#' on tracers, which records a graph; the graph is simplified and kept. Every later call with the same types
-#' runs the graph: no R code of `f`.
+#' on tracers, which records a graph; the graph is simplified, compiled and cached. Later calls with arguments
+#' of the same types run the compiled graph and none of the R code of `f`.
 #'
-#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, nested and named at will;
-#' results likewise. An R number is an operand like one written in `f`: ambiguous, and with all its digits
-#' until it meets a dtype. `NULL` stands for itself. Arguments that are left out keep their defaults, which
+#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, which may be nested and named;
+#' so are results. An R number is an operand like one written in `f`: ambiguous, and with all its digits until
+#' it meets a known dtype. `NULL` is passed as it is. Arguments that are left out keep their defaults, which
 #' are evaluated while `f` is traced, so they may use the other arguments. Tensors that `f` finds outside of
 #' its arguments are captured as constants when it is traced; a later change of the variable is not seen.
 #'
-#' What `f` does beside computing (printing, drawing R's random numbers, assigning elsewhere) happens only
-#' when it is traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
+#' Side effects of `f` (printing, drawing R's random numbers, assigning elsewhere) happen only when it is
+#' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
 #' is an error.
 #'
 #' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part
@@ -20,7 +20,7 @@
 #' @param f A function of tensors.
 #' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each
 #'   value, see below.
-#' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
+#' @param cache_size Number of programs that are kept; the least recently used one is dropped first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given
 #'   away cannot be used again: that is an error of class `anvil_error_donated`. If anything but the caller's
 #'   own variable refers to the tensor, nothing is given away, and the results get memory of their own. A list

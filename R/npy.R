@@ -1,4 +1,4 @@
-#' Tensors in files of NumPy
+#' Read and write NumPy files
 #'
 #' `nv_write_npy()` writes a tensor as a `.npy` file, the format of `numpy.save()`; `nv_read_npy()` reads one.
 #'
@@ -7,7 +7,7 @@
 #' to 3.0 of the format.
 #'
 #' NumPy has no `bf16`. As Python's `ml_dtypes` package does, it is stored as two bytes without a type (`V2`);
-#' in Python `x.view(ml_dtypes.bfloat16)` gives the numbers again, here `nv_read_npy(path, dtype = "bf16")`.
+#' in Python `x.view(ml_dtypes.bfloat16)` restores the numbers, here `nv_read_npy(path, dtype = "bf16")`.
 #'
 #' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a
 #'   jitted function is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as
@@ -68,7 +68,7 @@ nv_read_npy <- function(path, dtype = NULL) {
     abort_file("read", path, conditionMessage(data), "Free some memory.")
   }
   sizes <- header$shape
-  # Rows first is columns first of the axes in reverse.
+  # Row-major order is column-major order of the axes in reverse.
   turned <- !header$fortran && sum(sizes != 1) > 1L
   x <- tryCatch(
     .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),

@@ -1,17 +1,17 @@
-#' What a program does, step by step
+#' Explain the plan of a program
 #'
-#' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over
-#' memory; which run alone; what loops and branches hold; how many bytes are read and written, and about how
-#' long that takes.
+#' `explain_plan()` shows how anvil runs a function: which operations are fused, in one pass over memory;
+#' which run alone; the steps in loops and branches; the bytes that are read and written, and an estimate of
+#' the time.
 #'
-#' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody
-#' reads. A *group* is a run of elementwise operations, often with a sum or another reduction at its end, that
-#' goes over its elements in tiles that stay in the processor's cache: what only the group itself uses is
-#' never in memory. The fewer groups and the fewer bytes, the faster: see `vignette("performance")`.
+#' The program is the one that [jit()] makes for arguments of these types: simplified, without unused values.
+#' A *group* is a run of elementwise operations, often with a sum or another reduction at its end, that goes
+#' over its elements in tiles that stay in the processor's cache: what only the group itself uses is never in
+#' memory. The fewer groups and the fewer bytes, the faster: see `vignette("performance")`.
 #'
-#' Times are estimates for one core, from the bytes that move and the operations on them; they are to be
-#' compared with each other. The line of a loop holds the time of one repetition, since how often it repeats
-#' is not known.
+#' Times are estimates for one core, from the bytes that move and the operations on them; use them to compare
+#' steps. The line of a loop holds the time of one repetition, since the number of repetitions is not
+#' known.
 #'
 #' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too.
 #' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
@@ -28,7 +28,7 @@
 #'   * `read` and `written`: bytes;
 #'   * `in_place`: whether a result is made in the memory of an operand;
 #'   * `microseconds`, estimated;
-#'   * `threads`: whether the step is large enough to be shared by threads.
+#'   * `threads`: whether the step is large enough for several threads.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of

@@ -1,21 +1,20 @@
-#' Diagram of rules of promotion
+#' Diagram of promotion rules
 #'
 #' Draws the order behind the rules of a [promotion_table()]: `plot(promotion_table("jax"))`.
 #'
 #' Each type that the rules have is a box, in the lane of its kind. A line goes up from a type to one that it
 #' is promoted to: operands of the two, in either order, give the upper one, as [is_promotable()] says. Lines
-#' that follow from others are left out, so a type is promoted to all that can be reached upwards.
+#' that are implied by others are left out, so a type is promoted to every type that can be reached upwards.
 #'
-#' For `anvil`, `jax` and `strict` that is all there is: a pair of types is promoted to the lowest one that is
-#' above both, and refused if there is none. The other rules are tables. There, what two types give that are
-#' not above each other is to be looked up in the table, and so is what depends on the order of the operands,
-#' as it does in TensorFlow's.
+#' For `anvil`, `jax` and `strict` the diagram is complete: a pair of types is promoted to the lowest one that
+#' is above both, and refused if there is none. The other rules are tables: for two types that are not above
+#' each other, and where the order of the operands matters, as in TensorFlow's, see the table.
 #'
 #' The whole diagram is drawn, with the ambiguous types, whichever operands the table is of.
 #'
-#' Kinds are told by their lanes as well as by their colours, which are those of Okabe and Ito, made to be
-#' told apart with any colour vision. The drawing fills the figure, whose margins it does not use, and its
-#' letters grow and shrink with it. Graphical parameters are afterwards what they were.
+#' Kinds have their own lanes and colours, of the palette of Okabe and Ito, which is safe for colour-blind
+#' readers. The drawing fills the figure without its margins, and text scales with it. Graphical parameters
+#' are restored.
 #'
 #' @param x A table from [promotion_table()].
 #' @param main The title: a string, or `NULL` for none.

@@ -1,7 +1,7 @@
-#' Programs as StableHLO
+#' Export a program as StableHLO
 #'
 #' `stablehlo()` traces a function and gives its program as StableHLO, the text that XLA, IREE and other
-#' compilers read: trained in R, the function then runs where neither R nor anvil is. `nv_write_stablehlo()`
+#' compilers read, so that it runs without R and anvil. `nv_write_stablehlo()`
 #' writes the program, the tensors that it captured, and its inputs if wanted.
 #'
 #' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it,
@@ -20,13 +20,13 @@
 #' has a loop, or uses tensors from around it, becomes a loop over all updates, in R's order everywhere, but
 #' slow for many of them.
 #'
-#' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is
-#' traced is not part of any program.
+#' [nv_print()] cannot be exported: it is an error. Side effects of `f` while it is traced are not part of any
+#' program.
 #'
-#' @section Several devices: `sharding` cuts inputs along an axis, mostly the batch, for a row of devices:
+#' @section Several devices: `sharding` shards inputs along an axis, mostly the batch, over a mesh of devices:
 #' `list(mesh = c(batch = 8L), axes = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
-#' arguments `x` and `y`; all other inputs are whole on each of them. XLA decides what that means for all
-#' other values, and adds the communication. Names in `axes` are arguments, or paths into them as in
+#' arguments `x` and `y`; all other inputs are replicated. XLA propagates the sharding to all
+#' other values, and inserts the communication. Names in `axes` are arguments, or paths into them as in
 #' [gradient()], such as `"data$x"`; a path to a list stands for all that is in it.
 #'
 #' @section Running a program: `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that
@@ -40,7 +40,7 @@
 #'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
 #'   function, is passed to `f` as it is.
 #' @param sharding `NULL` for one device, or `list(mesh = , axes = )`: the number of devices with the name of
-#'   the mesh's axis, and the axes that are cut, from 1, with the arguments' names.
+#'   the mesh's axis, and the axes that are sharded, from 1, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
@@ -55,8 +55,8 @@
 #'   `as.character()`, it is the text.
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
-#' @section Errors: `anvil_error_export` for a program that cannot leave, with the op that is the reason.
-#' `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
+#' @section Errors: `anvil_error_export` for a program that cannot be exported, with the op that is the
+#' reason. `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
 #' axis that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
 #' `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be written. `anvil_error_arg` for
 #' arguments that are not as above; and whatever `f` raises while it is traced.

@@ -1,4 +1,4 @@
-# Static arguments: what of them a program depends on.
+# Static arguments: the parts of their values that a program depends on.
 
 # Called from C for a static argument that is no vector, no list of these and no function of a package, with
 # list(value, name): a list of what a program that was traced for the value depends on, for a comparison bit

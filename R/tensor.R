@@ -1,8 +1,7 @@
 #' Tensors
 #'
 #' A tensor holds elements of one dtype in an array of any number of axes. It is an ordinary R value: it
-#' is never changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be
-#' handed it.
+#' is immutable, `identical()` compares it, `saveRDS()` saves it, and it can be sent to other processes.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex
@@ -20,8 +19,8 @@
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
 #' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
 #'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
-#' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is
-#'   `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
+#' @param ambiguous Whether the dtype is a default that yields to known dtypes, see [common_dtype()]. `NULL`
+#'   is `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
 #' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
 #'   [array()] does, with the first axis fastest.
@@ -35,7 +34,7 @@
 #' a shape is too large; `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another
 #' class, complex data and a dtype that is not, negative sizes, and a tensor that is asked to be of another
 #' type.
-#' @seealso [as_array()] for the way back, [nv_fill()] and [nv_iota()] for tensors made from nothing.
+#' @seealso [as_array()] for the inverse, [nv_fill()] and [nv_iota()] for tensors without data.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
 #' nv_tensor(c(0.5, 1.5), dtype = "f64")
@@ -110,7 +109,7 @@ nv_matrix <- function(
   nv_tensor(data, dtype, sizes, ambiguous, device, byrow)
 }
 
-# A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
+# A tensor given as data: unchanged, or an error that names the property that would have to change.
 same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   refuse <- function(what, from, to, how) {
     abort_arg(what, paste0("that of the tensor, ", from), to, paste0("Use `", how, "` to change it."))
@@ -140,7 +139,7 @@ is_whole <- function(x) is.numeric(x) && length(x) == 1L && is.finite(x) && x ==
 
 format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
-#' Turn a value into a tensor
+#' Convert a value to a tensor
 #'
 #' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
 #'   A number without `dim` becomes what it would be as an operand: a 0-d tensor, ambiguous unless
@@ -160,7 +159,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
   if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, dtype) else nv_tensor(x, dtype)
 }
 
-#' Tensors from nothing
+#' Filled tensors and sequences
 #'
 #' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not
 #' matter or that have no elements; `nv_iota()` counts along one axis; `nv_seq()` is a vector of numbers

@@ -1,5 +1,5 @@
 # Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened. A trace is open
-# while one function runs, which C calls: opening and closing are one step, whatever happens in between.
+# while one function runs, called from C, which also closes it on an error or a jump.
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
@@ -20,7 +20,7 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   .Call(anvil_in_trace, name, nested, quote(record), environment())
 }
 
-# The graph of what f does with arguments, in the open trace.
+# The graph that f records for these arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
   out <- withCallingHandlers(call_function(f, args), error = translate_condition)
@@ -120,7 +120,7 @@ translate_condition <- function(e) {
   )
 }
 
-# What to do instead, by the function that needs a value.
+# Advice by the function that needs a value.
 concrete_advice <- local({
   static <- "ame the argument in `static = ` to trace a function for each value"
   loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
@@ -158,7 +158,7 @@ holds_tracer <- function(x) {
 
 #' Trace a function
 #'
-#' Runs a function once on tracers and gives the graph of what it did: the same graph that [jit()] compiles.
+#' Runs a function once on tracers and gives the recorded graph: the same graph that [jit()] compiles.
 #'
 #' @param f A function of tensors.
 #' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals

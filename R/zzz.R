@@ -43,7 +43,7 @@ local({
   }
 })
 
-# Methods of objects whose parts anyone may change say so where these are not as they were made.
+# Methods of classes over lists signal an error if an element was changed, see objects.R.
 local({
   namespace <- topenv()
   for (name in ls(namespace, pattern = "^(format|print|summary|plot|as[.][a-z.]+)[.]Anvil")) {
