@@ -1,5 +1,6 @@
-# Runs the testthat suite against the installed package and writes "<passed> <failed>" to the file named by the
-# argument. tools/test.sh adds these numbers up; an exit status other than 0 means that no count can be trusted.
+# Runs the testthat suite against the installed package and writes "<passed> <failed>" to the file named by
+# the argument. tools/test.sh adds these numbers up; an exit status other than 0 means that no count can be
+# trusted.
 counts <- commandArgs(trailingOnly = TRUE)[[1]]
 
 # An older anvil from another library would make the result worthless.
@@ -15,6 +16,7 @@ results <- testthat::test_local(
   stop_on_failure = FALSE
 )
 results <- as.data.frame(results)
-# An error inside a test is not among `failed`. A file that does not parse never comes here: test_local() stops.
+# An error inside a test is not among `failed`. A file that does not parse never comes here: test_local()
+# stops.
 failed <- sum(results$failed) + sum(results$error)
 writeLines(paste(sum(results$passed), failed), counts)

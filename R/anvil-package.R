@@ -11,15 +11,15 @@
 #' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
 #'
 #' @section Errors: Every error is a condition of class `anvil_error` with a more specific class before it and
-#' fields that say what was expected and what came:
+#' fields that hold what was expected and what was given:
 #'
 #' | class | when |
 #' |---|---|
 #' | `anvil_error_arg` | an argument is not what the function takes |
 #' | `anvil_error_value` | data that a dtype cannot hold: missing, out of range |
 #' | `anvil_error_dtype` | an unknown dtype, or one that an op does not take |
-#' | `anvil_error_promotion` | types that the rules of promotion refuse to bring together |
-#' | `anvil_error_shape` | shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed |
+#' | `anvil_error_promotion` | types that the promotion rules do not combine |
+#' | `anvil_error_shape` | shapes or numbers of elements that do not fit, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
 #' | `anvil_error_index` | a subscript that selects no element that there is, or too many or too few subscripts |
 #' | `anvil_error_structure` | a loop's body, branch or rule that gives a value of another structure or type |
@@ -27,15 +27,15 @@
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
 #' | `anvil_error_donated` | a tensor whose memory was given away |
 #' | `anvil_error_static` | a static argument that cannot be part of a cache key |
-#' | `anvil_error_grad` | a derivative that does not exist or is not there yet |
-#' | `anvil_error_unsupported` | a function of R that has no counterpart for tensors |
-#' | `anvil_error_export` | a program that cannot leave R, such as one that prints |
+#' | `anvil_error_grad` | a derivative that does not exist or is not implemented |
+#' | `anvil_error_unsupported` | a base R function without a counterpart for tensors |
+#' | `anvil_error_export` | a program that cannot be exported, such as one that prints |
 #' | `anvil_error_file` | a file that cannot be read or written |
-#' | `anvil_error_memory` | memory for a temporary value cannot be had |
+#' | `anvil_error_memory` | memory for a result or temporary value cannot be allocated |
 #' | `anvil_error_internal` | a bug in anvil: please report it |
 #'
 #' @section Options: `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters),
-#' `anvil.print_max_rows_slice` (as `anvil.print_max_rows`): limits of printed tensors; -1 is without limit.
+#' `anvil.print_max_rows_slice` (as `anvil.print_max_rows`): limits of printed tensors; -1 means no limit.
 #' `anvil.threads` (all processors that the process may use): see [num_threads()]. `anvil.promotion_rules`
 #' (anvil's own): see [with_promotion_rules()].
 #'

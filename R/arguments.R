@@ -1,11 +1,13 @@
-# Arguments that are left out, and arguments that nobody reads.
+# Missing arguments, and arguments that a function does not use.
 
-# A flag that no op reads.
-check_flag <- function(arg, value) if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
+# A flag that no op uses.
+check_flag <- function(arg, value) {
+  if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
+}
 
-# Refuses arguments that a function gets by its `...` and does not read: `sum(x, axes = 1)` would be the sum
-# of all. Called with these `...`, of which none is evaluated. `.values`: those without a name are read.
-# `.known`: names that are.
+# Signals an error for unused arguments in `...`: without it, a misspelt `sum(x, axis = 1)` would silently be
+# the sum of all elements. The `...` are not evaluated. `.values`: arguments without a name are used.
+# `.known`: names that are used.
 check_dots <- function(..., .known = character(), .values = FALSE) {
   count <- ...length()
   if (count == 0L) return(invisible())
@@ -18,13 +20,18 @@ check_dots <- function(..., .known = character(), .values = FALSE) {
   if (!length(unread)) return(invisible())
   call <- user_call()
   own <- setdiff(c(names(formals(sys.function(sys.parent()))), .known), "...")
-  what <- if (nzchar(unread[1L])) paste0("has no argument `", unread[1L], "`") else "takes no further argument"
+  what <- if (nzchar(unread[1L])) {
+    paste0("has no argument `", unread[1L], "`")
+  } else {
+    "takes no further argument"
+  }
   advice <- c(
     if (length(own)) paste0("Its arguments are ", paste0("`", own, "`", collapse = ", "), "."),
     if (.values) "Values have no names; `unname()` takes those of a list away."
   )
   abort(
-    "anvil_error_arg", paste0("`", deparse1(call[[1L]]), "()` ", what, ".", paste0("\ni ", advice, collapse = "")),
+    "anvil_error_arg",
+    paste0("`", deparse1(call[[1L]]), "()` ", what, ".", paste0("\ni ", advice, collapse = "")),
     arg = if (nzchar(unread[1L])) unread[1L] else "...", expected = own, got = unread[1L], call = call
   )
 }
@@ -40,8 +47,8 @@ list_dots <- function(...) {
   list(...)
 }
 
-# What R's own method takes: R hands these on when it shows what a value is in, as `print(list(x), digits =
-# 3)` does.
+# The arguments of R's own print method, which R passes on to the elements of a list, as in
+# `print(list(x), digits = 3)`.
 taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
 
 # Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a
@@ -50,7 +57,11 @@ abort_missing <- function(arg) {
   # In a list, since the empty symbol stands for a missing value wherever it is read.
   passed <- list(eval(call("substitute", as.name(arg)), parent.frame()))
   variable <- if (is.symbol(passed[[1L]]) && nzchar(passed)) as.character(passed)
-  got <- if (is.null(variable) || variable %in% arg) "left out" else paste0("`", variable, "`, which was left out")
+  got <- if (is.null(variable) || variable %in% arg) {
+    "left out"
+  } else {
+    paste0("`", variable, "`, which was left out")
+  }
   abort(
     "anvil_error_arg", paste0("`", arg, "` must be given, not ", got, "."),
     arg = arg, expected = "given", got = got, variable = variable
@@ -64,7 +75,9 @@ saying_what_is_missing <- function(f) {
   arguments <- formals(f)
   needed <- setdiff(names(arguments)[vapply(arguments, identical, NA, quote(expr = ))], "...")
   if (!length(needed)) return(f)
-  checks <- lapply(needed, function(arg) substitute(if (missing(x)) abort_missing(arg), list(x = as.name(arg), arg = arg)))
+  checks <- lapply(
+    needed, function(arg) substitute(if (missing(x)) abort_missing(arg), list(x = as.name(arg), arg = arg))
+  )
   body(f) <- as.call(c(quote(`{`), checks, body(f)))
   f
 }
@@ -74,7 +87,9 @@ saying_what_is_missing <- function(f) {
 given_arguments <- function(call, env) {
   given <- as.list(call)[-1L]
   is_missing <- function(x) missing(x)
-  left_out <- vapply(seq_along(given), function(i) eval(as.call(c(list(is_missing), unname(given[i]))), env), NA)
+  left_out <- vapply(
+    seq_along(given), function(i) eval(as.call(c(list(is_missing), unname(given[i]))), env), NA
+  )
   lapply(given[!left_out], eval, env)
 }
 

@@ -1,6 +1,6 @@
-#' R data of a tensor
+#' Convert a tensor to R data
 #'
-#' `as_array()` gives the elements as an R array; the `as.*()` methods go on from there as base R does.
+#' `as_array()` gives the elements as an R array; the `as.*()` methods convert that array as base R does.
 #'
 #' `i1` becomes logical; integers of up to 32 bits become integer, `ui32`, `i64` and `ui64` double; floats
 #' become double and complex numbers complex, without rounding. `f64`, `i32` and `c128` tensors are not copied
@@ -18,8 +18,8 @@
 #'   vectors without `dim`.
 #' @section Errors: `anvil_error_concrete` for a value that is being traced: it has no elements yet.
 #' `anvil_error_donated` for a tensor whose memory was given away. `anvil_error_value` for a `ui64` that
-#' `integer64` cannot hold. `anvil_error_dtype` for complex numbers where real ones are asked for:
-#' [nv_real()], [nv_imag()] and [nv_abs()] give them.
+#' `integer64` cannot hold. `anvil_error_dtype` for complex numbers where real ones are required:
+#' use [nv_real()], [nv_imag()] or [nv_abs()].
 #' @examples
 #' as_array(nv_tensor(1:6, shape = c(2, 3)))
 #' as.double(nv_scalar(0.5))
@@ -32,11 +32,16 @@ as_array <- function(x, integer64 = FALSE) {
   count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", x$dtype)
   if ((n <- out[[2L]]) > 0) {
     advice <- "Use `as_array(x, integer64 = TRUE)`."
-    warn("anvil_warning_rounded", paste0(count(n), " cannot be represented exactly as double.\ni ", advice), count = n)
+    warn(
+      "anvil_warning_rounded", paste0(count(n), " cannot be represented exactly as double.\ni ", advice),
+      count = n
+    )
   }
   if ((n <- out[[3L]]) > 0) {
     what <- paste(if (n == 1) "is" else "are", "the smallest integer, which R reads as NA.")
-    warn("anvil_warning_na", paste0(count(n), " ", what, "\ni Use `nv_convert(x, \"f64\")` first."), count = n)
+    warn(
+      "anvil_warning_na", paste0(count(n), " ", what, "\ni Use `nv_convert(x, \"f64\")` first."), count = n
+    )
   }
   if ((n <- out[[4L]]) > 0) {
     advice <- "Use `integer64 = FALSE`, which rounds to double."
@@ -170,7 +175,10 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   rows <- NROW(values)
   named <- (is.character(row.names) || is.numeric(row.names)) && length(row.names) == rows
   if (!is.null(row.names) && (!named || anyNA(row.names) || anyDuplicated(row.names))) {
-    abort_arg("row.names", paste("NULL, or a different name or number for each row,", rows, "of them"), describe(row.names))
+    abort_arg(
+      "row.names", paste("NULL, or a different name or number for each row,", rows, "of them"),
+      describe(row.names)
+    )
   }
   as.data.frame(values, row.names = row.names, optional = optional, ...)
 }

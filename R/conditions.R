@@ -1,4 +1,4 @@
-# Conditions. Rust hands over list(message, class, fields); R signals it with the user's own call.
+# Conditions. Rust returns list(message, class, fields); R signals it with the user's own call.
 
 # Called by the C entry points with an error of Rust.
 signal_error <- function(error) {
@@ -15,7 +15,9 @@ anvil_condition <- function(class, message, fields, call) {
 
 # An argument that R itself checks.
 abort_arg <- function(arg, expected, got, hint = NULL) {
-  message <- paste0("`", arg, "` must be ", expected, ", not ", got, ".", if (!is.null(hint)) paste0("\ni ", hint))
+  message <- paste0(
+    "`", arg, "` must be ", expected, ", not ", got, ".", if (!is.null(hint)) paste0("\ni ", hint)
+  )
   call <- user_call()
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
@@ -62,7 +64,9 @@ user_frame <- function(above) {
   while (i > 0L) {
     fun <- sys.function(i)
     if (is_ours(fun)) {
-      call <- tidy_call(sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv())
+      call <- tidy_call(
+        sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv()
+      )
       at <- i
     } else if (!identical(topenv(environment(fun)), .BaseNamespaceEnv)) {
       break
@@ -78,7 +82,9 @@ user_frame <- function(above) {
 }
 
 # What C calls while the user's own call is running.
-is_callback <- function(fun) identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running)
+is_callback <- function(fun) {
+  identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running)
+}
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.
 place_of_frame <- function(at) {
@@ -97,13 +103,14 @@ place_of_frame <- function(at) {
   call <- sys.call(at)
   ref <- attr(call, "srcref")
   file <- attr(home, "srcfile")
-  inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] && ref[3L] <= home[3L]
+  inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] &&
+    ref[3L] <= home[3L]
   if (!inside) ref <- statement_with(call, body(sys.function(caller))) %||% home
   c(file_name(file$filename), ref[1L])
 }
 
-# How a place is called: without its folder; not at all where R made the name up, as "<text>" for the code of
-# a knitr chunk.
+# The name of a source file without its folder; empty where R made the name up, as "<text>" for the code of a
+# knitr chunk.
 file_name <- function(path) if (grepl("^<.*>$", path)) "" else basename(path)
 
 # The source reference of the innermost statement in braces that contains a call.
@@ -136,7 +143,9 @@ tidy_call <- function(call, frame, caller) {
   generic <- get0(".Generic", frame, inherits = FALSE)
   if (is.function(call[[1L]])) {
     exports <- getNamespaceExports(topenv())
-    call[[1L]] <- as.name(c(Filter(function(name) identical(get(name, topenv()), call[[1L]]), exports), "FUN")[1L])
+    call[[1L]] <- as.name(
+      c(Filter(function(name) identical(get(name, topenv()), call[[1L]]), exports), "FUN")[1L]
+    )
   } else if (!is.null(generic)) {
     call[[1L]] <- as.name(generic)
     # R adds this to sum() and its like.
@@ -159,7 +168,11 @@ tidy_assignment <- function(call, frame, caller) {
   if (!length(target)) return(call)
   value <- call$value
   # Compiled code has the value itself, or keeps it in a variable of its own.
-  plain <- if (is.language(value)) !identical(value, quote(`*vtmp*`)) else is.atomic(value) && length(value) == 1L
+  plain <- if (is.language(value)) {
+    !identical(value, quote(`*vtmp*`))
+  } else {
+    is.atomic(value) && length(value) == 1L
+  }
   if (!plain || is.object(value)) value <- quote(value)
   call$value <- NULL
   call[[1L]] <- as.name(sub("<-", "", name, fixed = TRUE))
@@ -172,25 +185,36 @@ tidy_assignment <- function(call, frame, caller) {
 variable_of <- function(value, frame) {
   holds <- function(name) {
     if (bindingIsActive(as.name(name), frame)) return(FALSE)
-    if (!identical(frame, globalenv()) && is.call(eval(call("substitute", as.name(name), frame)))) return(FALSE)
+    if (!identical(frame, globalenv()) && is.call(eval(call("substitute", as.name(name), frame)))) {
+      return(FALSE)
+    }
     identical(get0(name, frame, inherits = FALSE), value)
   }
   # An argument may be missing altogether.
   asked <- function(name) if_it_fails(holds(name), FALSE)
   repeat {
     found <- Filter(asked, ls(frame))
-    if (length(found) || identical(frame, globalenv()) || isNamespace(frame) || identical(frame, emptyenv())) return(found)
+    if (
+      length(found) || identical(frame, globalenv()) || isNamespace(frame) || identical(frame, emptyenv())
+    ) {
+      return(found)
+    }
     frame <- parent.env(frame)
   }
 }
 
-# What a value is, for messages.
+# Describes a value in messages: its type or class, and its length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
   if (inherits(x, "AnvilTracer")) return("a traced value")
   if (is.object(x)) return(paste0("an object of class <", encodeString(class(x)[1L]), ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
-  if (!is.atomic(x)) return(if (is.list(x)) paste("a list of length", length(x)) else paste("an R object of type", typeof(x)))
-  paste(if (is.integer(x)) "an" else "a", typeof(x), if (is.null(dim(x))) "vector" else "array", "of length", length(x))
+  if (!is.atomic(x)) {
+    return(if (is.list(x)) paste("a list of length", length(x)) else paste("an R object of type", typeof(x)))
+  }
+  paste(
+    if (is.integer(x)) "an" else "a", typeof(x), if (is.null(dim(x))) "vector" else "array", "of length",
+    length(x)
+  )
 }

@@ -3,14 +3,14 @@
 #' R's own `if` and `for` run while a function is traced: they choose and repeat what goes into the program.
 #' These functions put the choice and the repetition into the program itself, where they depend on values.
 #'
-#' `nv_if()` runs one of two branches; of two that take no longer than the choice itself, both, and takes the
-#' results of one. `nv_while()` repeats a body as long as a condition on its state holds. `nv_for()` repeats a
-#' body a fixed number of times. `nv_scan()` goes along the first axis of some tensors, and stacks what
-#' its body gives for each. All of them work in [jit()] and outside of it, and inside each other. What they
-#' use of their surroundings they find by themselves.
+#' `nv_if()` runs one of two branches; where both cost no more than the branching itself, it runs both and
+#' selects the results of one. `nv_while()` repeats a body as long as a condition on its state holds.
+#' `nv_for()` repeats a body a fixed number of times. `nv_scan()` loops over the slices of tensors along their
+#' first axis and stacks the results of its body. All of them work in [jit()] and outside of it, can be
+#' nested, and capture the variables that their functions use.
 #'
-#' The state is a tensor, an R number, or a list of these, nested and named at will. It keeps its structure,
-#' dtypes and shapes from one repetition to the next.
+#' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
+#' structure, dtypes and shapes from one repetition to the next.
 #'
 #' @section Gradients: [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards,
 #' these store what the derivative of the body reads, for each repetition: the memory is that of the
@@ -19,7 +19,7 @@
 #' advance: it has no gradient.
 #'
 #' @param pred A 0-d boolean.
-#' @param true,false What to do in either case: an expression, evaluated in its own branch, or a function
+#' @param true,false The branches: an expression, evaluated in its own branch, or a function
 #'   without arguments.
 #' @param init The state at the beginning.
 #' @param cond A function of the state that gives a 0-d boolean.
@@ -27,12 +27,12 @@
 #'   repetition (an `i32` from 1) and the state for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
 #' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and
-#'   what is stacked.
-#' @param xs What to go along: tensors or R arrays of the same first size, in lists at will, or `NULL`.
+#'   the result that is stacked.
+#' @param xs Tensors or R arrays of the same first size, in nested lists if needed, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
-#' @return `nv_if()`: what the branch gave. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
+#' @return `nv_if()`: the result of the branch. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
 #'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body
 #' changes the structure or a type of the state, or branches differ in theirs: it names the part of the state
@@ -80,7 +80,8 @@ nv_if <- function(pred, true, false) {
     yes <- branch("true", function() true)
     no <- branch("false", function() false)
     check_same_types(
-      results$true$types, results$false$types, "Branches of `nv_if()` must give the same structure and types.",
+      results$true$types, results$false$types,
+      "Branches of `nv_if()` must give the same structure and types.",
       function(yes, no) paste0(yes %||% "missing", " if true, ", no %||% "missing", " if false"),
       "Convert what one of them gives, such as with `nv_convert()`."
     )
@@ -101,7 +102,9 @@ nv_while <- function(init, cond, body) {
     test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
       check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
     })
-    step <- trace_region(body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body")))
+    step <- trace_region(
+      body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body"))
+    )
     restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
   })
 }
@@ -111,10 +114,14 @@ nv_while <- function(init, cond, body) {
 nv_for <- function(n, init, body, checkpoint = FALSE) {
   check_function(body, "body", c("i", "state"))
   settle_function(body)
-  hint <- if (inherits(n, "AnvilValue")) "For a number that is known only when the program runs, use `nv_while()`."
+  hint <- if (inherits(n, "AnvilValue")) {
+    "For a number that is known only when the program runs, use `nv_while()`."
+  }
   check_count(n, "n", hint)
   step <- function(state, i) list(body(i, state), NULL)
-  scan_along(step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body")$carry
+  scan_along(
+    step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
+  )$carry
 }
 
 #' @rdname control
@@ -126,12 +133,17 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
     is_value <- inherits(x, "AnvilValue")
     sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
     if (!base::length(sizes)) {
-      abort_arg("xs", "tensors of at least one axis, or a list of these", if (is_value) "a 0-d tensor" else describe(x))
+      abort_arg(
+        "xs", "tensors of at least one axis, or a list of these",
+        if (is_value) "a 0-d tensor" else describe(x)
+      )
     }
     sizes[1L]
   }, 0L)
   if (base::length(unique(sizes)) > 1L) {
-    abort_arg("xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and ")))
+    abort_arg(
+      "xs", "tensors of the same first size", paste("sizes", paste(unique(sizes), collapse = " and "))
+    )
   }
   if (!is.null(length)) check_count(length, "length")
   if (!base::length(sizes) && is.null(length)) abort_arg("length", "given if `xs` has no tensors", "left out")
@@ -172,12 +184,16 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
 
 # Traces f as a part of the open trace, on tracers with the types of the leaves of `args`.
 trace_region <- function(f, args, name, finish = identity) {
-  trace_with(f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input))
+  trace_with(
+    f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input)
+  )
 }
 
-# A state: R numbers become tensors of their ambiguous types.
+# A state whose R numbers are tensors of their ambiguous types.
 state_of <- function(x) {
-  if (!length(unlist_leaves(x))) abort_arg("init", "a state with at least one tensor or R number", describe(x))
+  if (!length(unlist_leaves(x))) {
+    abort_arg("init", "a state with at least one tensor or R number", describe(x))
+  }
   map_leaves(check_leaves(x, "init"), value_of)
 }
 
@@ -196,7 +212,7 @@ is_operand <- function(x) {
 # An R number as a value; a value as it is.
 value_of <- function(x) if (inherits(x, "AnvilTensor")) x else .External(anvil_op, "identity", x)
 
-# Types of the leaves by path; without the flag, which may change, and without saying what is R's.
+# Types of the leaves by path, without the ambiguity flag, which may change.
 value_types <- function(x, name) {
   types <- describe_leaves(x, name)
   setNames(sub("^R's ", "", sub("?", "", types, fixed = TRUE)), names(types))
@@ -204,14 +220,18 @@ value_types <- function(x, name) {
 
 check_state <- function(before, after) {
   check_same_types(
-    value_types(before, "state"), value_types(after, "state"), "The state of a loop must keep its structure and types.",
-    function(was, is) if (is.null(is)) paste(was, "is gone") else if (is.null(was)) paste(is, "is new") else paste(was, "became", is),
+    value_types(before, "state"), value_types(after, "state"),
+    "The state of a loop must keep its structure and types.",
+    function(was, is) {
+      if (is.null(is)) return(paste(was, "is gone"))
+      if (is.null(was)) paste(is, "is new") else paste(was, "became", is)
+    },
     "Convert it in the body, or begin with the type that it becomes."
   )
   after
 }
 
-# Types by path are the same; or else those that are not are shown, as `side_by_side` puts it.
+# Checks that types by path are equal; the error shows those that differ, as `side_by_side` formats them.
 check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()
   # By position if the paths are the same: names may occur twice.
@@ -227,7 +247,9 @@ check_same_types <- function(before, after, rule, side_by_side, hint) {
   paths <- paths[differs]
   shown <- mapply(side_by_side, was[differs], is[differs])
   shown <- paste0(paths, ": ", shown, recycle0 = TRUE)
-  if (!length(shown)) shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
+  if (!length(shown)) {
+    shown <- paste0("The order ", toString(names(before)), " became ", toString(names(after)))
+  }
   if (length(shown) > 5L) shown <- c(shown[1:5], paste("and", length(shown) - 5L, "more"))
   message <- paste(c(rule, paste("x", shown), paste("i", hint)), collapse = "\n")
   abort("anvil_error_structure", message, path = paths, before = before, after = after)
@@ -249,15 +271,17 @@ check_function <- function(f, name, takes = NULL) {
   if (order$enough && !order$left_out) return()
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
   got <- if (length(formals)) paste0("`", formals, "`", collapse = ", ") else "nothing"
-  hint <- if (length(formals) > length(takes)) "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+  hint <- if (length(formals) > length(takes)) {
+    "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+  }
   abort_arg(name, expected, paste("one of", got), hint)
 }
 
-# Whether a function takes `n` arguments in order, how many it does take, and how many others it needs.
+# Whether a function takes `n` positional arguments, how many it takes, and how many others it requires.
 by_order <- function(f, n) {
   formals <- formals_of(f)
   dots <- names(formals) == "..."
-  # What comes after dots is not reached by order.
+  # Formals after `...` are not matched by position.
   before <- if (any(dots)) which(dots) - 1L else length(formals)
   needed <- vapply(formals, identical, NA, quote(expr = ))
   list(
@@ -279,7 +303,7 @@ check_count <- function(n, name, hint = NULL) {
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param label A string that is shown before the value.
-#' @return The operand as a tensor, invisibly. It need not be used: what prints is run anyway.
+#' @return The operand as a tensor, invisibly. It prints even if the program does not use the result.
 #' @section Errors:
 #' `anvil_error_arg` for an argument of another type. An error of R while printing ends the program.
 #' @examples
@@ -287,7 +311,9 @@ check_count <- function(n, name, hint = NULL) {
 #' halve(nv_scalar(5))
 #' @export
 nv_print <- function(operand, label = "") {
-  if (!is.character(label) || length(label) != 1L || is.na(label)) abort_arg("label", "a string", describe(label))
+  if (!is.character(label) || length(label) != 1L || is.na(label)) {
+    abort_arg("label", "a string", describe(label))
+  }
   invisible(.External(anvil_op, "print", operand, label = label))
 }
 

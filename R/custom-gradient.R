@@ -1,13 +1,13 @@
-#' Functions with a gradient of one's own
+#' Functions with a custom gradient
 #'
-#' Gives a function the derivative that you write instead of that of its ops: for a solution that was iterated
-#' for, where the derivative is known from theory; where the ops lose digits; or to clip, scale or redirect a
-#' gradient.
+#' Gives a function a derivative that you write instead of that of its ops: where an iteration computes a
+#' solution whose derivative is known in closed form, where the derivative of the ops loses digits, or to
+#' clip, scale or redirect a gradient.
 #'
-#' Without [gradient()] the function is `f`. Where it is derived, `forward` takes its place, which gives the
-#' same value and whatever the derivative needs; then `backward` makes the gradients of the arguments of what
-#' was kept and of the gradient of the value. Both may use any ops and values of their surroundings. To be
-#' derived once more, `backward` must consist of ops that can be.
+#' Without [gradient()] the function is `f`. Where it is differentiated, `forward` takes its place: it gives
+#' the same value and the residuals that the derivative needs. Then `backward` computes the gradients of the
+#' arguments from the residuals and the gradient of the value. Both may use any ops and capture variables. For
+#' second derivatives, `backward` must consist of differentiable ops.
 #'
 #' @param f A function of tensors, or of lists of them.
 #' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors
@@ -42,12 +42,13 @@ custom_gradient <- function(f, forward, backward) {
   out
 }
 
-# How two types are put side by side in a message.
+# Formats two types that differ, for a message.
 differing <- function(first, second) {
   function(was, is) paste(was %||% "nothing", paste0(first, ", and"), is %||% "nothing", second)
 }
 
-# The function as part of the open trace: three regions. Values are inputs of them, all else is what it is.
+# The function as part of the open trace: three regions. Tensors and numbers are inputs of them, other
+# arguments are passed as they are.
 custom_call <- function(f, forward, backward, given) {
   leaves <- Filter(function(leaf) inherits(leaf, "AnvilValue"), unlist_leaves(given))
   region <- function(f, name, finish) {
@@ -60,20 +61,27 @@ custom_call <- function(f, forward, backward, given) {
   call <- region(f, "a function with a gradient of its own", function(out) value <<- out)
   ahead <- region(forward, "`forward` of custom_gradient()", function(out) {
     if (!is.list(out) || is.object(out) || length(out) != 2L) {
-      abort_arg("forward", "a function that gives `list(value, kept)`", paste("one that gives", describe(out)))
+      abort_arg(
+        "forward", "a function that gives `list(value, kept)`", paste("one that gives", describe(out))
+      )
     }
-    check_same_types(value_types(value, "value"), value_types(out[[1L]], "value"),
-      "`forward` must give the value of `f`.", differing("of `f`", "of `forward`"), "Compute the same in both.")
+    check_same_types(
+      value_types(value, "value"), value_types(out[[1L]], "value"), "`forward` must give the value of `f`.",
+      differing("of `f`", "of `forward`"), "Compute the same in both."
+    )
     kept <<- out[[2L]]
     out
   })
   types <- function(x) map_leaves(x, function(leaf) nv_abstract(dtype(leaf), shape(leaf), ambiguous(leaf)))
   targets <- integer()
-  back <- trace_with(backward, list(types(kept), types(value)), "`backward` of custom_gradient()", nested = TRUE,
-    prepare = function(args, input) lapply(args, input),
+  back <- trace_with(backward, list(types(kept), types(value)), "`backward` of custom_gradient()",
+    nested = TRUE, prepare = function(args, input) lapply(args, input),
     finish = function(out) {
       if (!is.list(out) || is.object(out) || length(out) != length(given)) {
-        what <- paste("a function that gives a list of", length(given), if (length(given) == 1L) "gradient" else "gradients")
+        what <- paste(
+          "a function that gives a list of", length(given),
+          if (length(given) == 1L) "gradient" else "gradients"
+        )
         abort_arg("backward", what, paste("one that gives", describe(out)))
       }
       # Positions among the leaves of the arguments that have gradients.
@@ -82,9 +90,14 @@ custom_call <- function(f, forward, backward, given) {
         own <- unlist_leaves(given[[i]])
         own <- sum(vapply(own, inherits, NA, "AnvilValue"))
         if (!is.null(out[[i]])) {
-          name <- if (is.null(names(given)) || !nzchar(names(given)[i])) paste("argument", i) else names(given)[i]
+          name <- if (is.null(names(given)) || !nzchar(names(given)[i])) {
+            paste("argument", i)
+          } else {
+            names(given)[i]
+          }
           check_same_types(value_types(given[[i]], name), value_types(out[[i]], name),
-            "Gradients must have the types of the arguments.", differing("of the argument", "of its gradient"),
+            "Gradients must have the types of the arguments.",
+            differing("of the argument", "of its gradient"),
             "Convert or reshape the gradient.")
           targets <<- c(targets, end + seq_len(own))
         }

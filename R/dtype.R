@@ -32,7 +32,9 @@ is_dtype <- function(x) inherits(x, "AnvilDtype")
 # Of any width.
 is_float <- function(dtype) inherits(dtype, c("FloatType", "BFloatType"))
 
-new_dtype <- function(name, class, bits) structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
+new_dtype <- function(name, class, bits) {
+  structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
+}
 
 #' @export
 format.AnvilDtype <- function(x, ...) {
@@ -61,17 +63,17 @@ as.character.AnvilDtype <- function(x, ...) {
 #' @export
 `!=.AnvilDtype` <- function(e1, e2) !identical(as_dtype(e1), as_dtype(e2))
 
-# Order and arithmetic of a record's parts would be nonsense.
+# Without these methods, R would order and add the elements of the underlying list.
 #' @export
 Ops.AnvilDtype <- function(e1, e2) {
   unsupported(.Generic, "Dtypes are equal or not; `common_dtype()` gives their join.", "dtypes")
 }
 
-#' Type and place of a value
+#' Dtype, shape and device of a value
 #'
-#' What is known of a tensor, of a value that is being traced, and of an abstract tensor. An R number, logical
-#' or array is taken as the operand that it would be: a double is an ambiguous `f32`, an integer an ambiguous
-#' `i32`, a complex number an ambiguous `c64`, a logical a known `i1`.
+#' These work on tensors, on values that are being traced, and on abstract tensors. An R number, logical or
+#' array has the type that it would have as an operand: a double is an ambiguous `f32`, an integer an
+#' ambiguous `i32`, a complex number an ambiguous `c64`, a logical a known `i1`.
 #'
 #' @param x A tensor, a traced value, an abstract tensor, or an R number, logical or array.
 #' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the axes, an integer

@@ -1,5 +1,5 @@
-# A user's function with example arguments as a program: what stablehlo(), explain_plan() and memory_plan()
-# begin with.
+# Traces a user's function with example arguments: the first step of stablehlo(), explain_plan() and
+# memory_plan().
 
 # Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else
 # is passed as it is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those
@@ -13,7 +13,9 @@ trace_example <- function(f, args, where, advice) {
   names(args) <- names
   check_taken(f, names)
   if (holds_tracer(args)) {
-    abort_arg("...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice)
+    abort_arg(
+      "...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice
+    )
   }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]
   places <- argument_places(names)[!static]
@@ -60,7 +62,11 @@ check_taken <- function(f, names) {
 say_left_out <- function(e, f, names, call) {
   for (name in setdiff(names(formals_of(f)), c(names, "..."))) {
     missing <- gettextf("argument \"%s\" is missing, with no default", name, domain = "R")
-    said <- if (inherits(e, "anvil_error")) identical(e$variable, name) else identical(conditionMessage(e), missing)
+    said <- if (inherits(e, "anvil_error")) {
+      identical(e$variable, name)
+    } else {
+      identical(conditionMessage(e), missing)
+    }
     if (!said) next
     expected <- "given, since `f` uses it"
     abort(

@@ -1,8 +1,8 @@
-#' Ask why a result has its dtype
+#' Explain why a result has its dtype
 #'
-#' Traces a function and reports every conversion that promotion makes on the way: the line and the call of
-#' yours that caused it, the rule that decided, and what it may do to the values. Only types are looked at;
-#' nothing is computed.
+#' Traces a function and reports every implicit conversion: the line and the call of yours that caused it, the
+#' promotion rule that applied, and what may happen to the values. Only types are examined; nothing is
+#' computed.
 #'
 #' | class | what may happen to a value | example |
 #' |---|---|---|
@@ -15,17 +15,15 @@
 #' The class follows from the two dtypes and is the worst that can happen to any value of the first. There are
 #' three refinements:
 #'
-#' * A number written in the function is judged by its value: `1L` next to an `i8` is lossless.
-#' * An R array is judged by what R stores, so an array of doubles that is computed with as `f32` is rounded.
-#'   A single R number among the arguments is not: it is a guess from the start, and is judged by its
-#'   ambiguous type.
+#' * A literal in the function is classified by its value: `1L` next to an `i8` is lossless.
+#' * An R array is classified by what R stores, so an array of doubles that becomes `f32` is rounded. A single
+#'   R number among the arguments is classified by its ambiguous type.
 #' * The only dtype that overflows is `f16`, whose largest number is 65504.
 #'
-#' What you convert yourself, with [nv_convert()], is not reported.
+#' Explicit conversions by [nv_convert()] are not reported.
 #'
-#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a function is traced in
-#' which a conversion is of one of the classes that it names; the field `conversions` of the warning is such a
-#' report.
+#' `jit(f, warn_promotion = )` gives a warning of class `anvil_warning_promotion` when a traced function makes
+#' a conversion of one of the named classes; the field `conversions` of the warning is such a report.
 #'
 #' @param f A function of tensors, jitted or not. A jitted one is traced with its own rules and static
 #'   arguments.
@@ -35,7 +33,7 @@
 #' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those
 #'   that `f` was jitted with.
 #' @param x,object A report.
-#' @param n Most conversions that are printed.
+#' @param n The largest number of conversions that are printed.
 #' @return A data frame of class `AnvilDtypeReport` with a row for each conversion, in the order of the trace:
 #'
 #'   * `call`: the call of yours that needed it.
@@ -77,7 +75,9 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
     if (!missing(static)) abort_arg("static", "left out for a jitted function", describe(static))
     static <- spec[[6L]][spec[[2L]]]
     if (!is.null(spec[[7L]])) {
-      if (!is.null(given)) abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      if (!is.null(given)) {
+        abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+      }
       rules <- spec[[7L]]
     }
   }
@@ -119,7 +119,9 @@ print.AnvilDtypeReport <- function(x, n = 20, ...) {
   if (!identical(names(x), report_columns)) return(NextMethod())
   inputs <- attr(x, "inputs")
   if (!is.null(inputs)) {
-    cat(paste0("(", paste0(names(inputs), ": ", inputs, recycle0 = TRUE, collapse = ", "), ")"), "\n", sep = "")
+    cat(
+      paste0("(", paste0(names(inputs), ": ", inputs, recycle0 = TRUE, collapse = ", "), ")"), "\n", sep = ""
+    )
     cat("-> ", paste(attr(x, "outputs"), collapse = ", "), "\n", sep = "")
   }
   cat(report_lines(x, n), sep = "\n")
@@ -138,7 +140,11 @@ summary.AnvilDtypeReport <- function(object, ...) {
 report_lines <- function(x, n) {
   counts <- table(x$class)
   counts <- counts[counts > 0L]
-  total <- if (nrow(x) == 1L) "1 implicit conversion" else paste(if (nrow(x)) nrow(x) else "No", "implicit conversions")
+  total <- if (nrow(x) == 1L) {
+    "1 implicit conversion"
+  } else {
+    paste(if (nrow(x)) nrow(x) else "No", "implicit conversions")
+  }
   by <- attr(x, "rules")
   out <- paste0(
     total, if (!is.null(by)) paste0(" by the rules \"", by, "\""),
@@ -163,7 +169,9 @@ report_lines <- function(x, n) {
   out
 }
 
-report_columns <- c("call", "file", "line", "operands", "operand", "from", "stored", "to", "rule", "class", "times")
+report_columns <- c(
+  "call", "file", "line", "operands", "operand", "from", "stored", "to", "rule", "class", "times"
+)
 
 conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign")
 

@@ -1,10 +1,12 @@
-# Files: paths, errors about them, and writing that leaves nothing half done.
+# Files: paths, errors about them, and atomic writes.
 
 check_path <- function(path, arg = "path") {
   if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) {
     abort_arg(arg, "the path of a file", describe(path))
   }
-  if (Encoding(path) == "bytes") abort_arg(arg, "the path of a file", "a string of encoding \"bytes\"", "See `enc2native()`.")
+  if (Encoding(path) == "bytes") {
+    abort_arg(arg, "the path of a file", "a string of encoding \"bytes\"", "See `enc2native()`.")
+  }
   # R cuts what is longer, or ends in an error of its own.
   if (nchar(path, "bytes") > 4000L) {
     abort_arg(arg, "a path of at most 4000 bytes", paste("one of", nchar(path, "bytes")))
@@ -15,22 +17,25 @@ check_path <- function(path, arg = "path") {
 # A file that cannot be read or written: `verb` says which.
 abort_file <- function(verb, path, reason, hint = NULL) {
   message <- paste0(
-    "Cannot ", verb, " ", encodeString(path, quote = "\""), ": ", reason, ".", if (!is.null(hint)) paste0("\ni ", hint)
+    "Cannot ", verb, " ", encodeString(path, quote = "\""), ": ", reason, ".",
+    if (!is.null(hint)) paste0("\ni ", hint)
   )
   abort("anvil_error_file", message, path = path, reason = reason)
 }
 
-# What the system says, out of R's warning about it: "cannot open file 'x': Permission denied".
+# The system's error message, taken from R's warning: "cannot open file 'x': Permission denied".
 system_reason <- function(condition) {
   text <- conditionMessage(condition)
   if (grepl(": [^:']+$", text)) sub("^.*: ([^:']+)$", "\\1", text) else text
 }
 
-# A file to read: a pipe would be waited for, a device has no end.
+# Checks a file to read: reading a pipe would wait, and a device has no end.
 readable_file <- function(path) {
   at <- .Call(anvil_file_target, path)
   if (at[2L] == "file") return(at[1L])
-  reason <- switch(at[2L], none = "there is no such file", folder = "it is a folder", other = "it is no regular file", at[2L])
+  reason <- switch(
+    at[2L], none = "there is no such file", folder = "it is a folder", other = "it is no regular file", at[2L]
+  )
   abort_file("read", path, reason)
 }
 
@@ -52,7 +57,9 @@ writable_target <- function(path, folder = FALSE) {
   }
   if (folder && kind == "file") refuse("there is a file of this name", "Choose another name.")
   if (!folder && kind == "folder") refuse("there is a folder of this name", "Choose another name.")
-  if (file.access(at[1L], 2L) != 0L) refuse("it is protected from being written", "Choose another name, or see `Sys.chmod()`.")
+  if (file.access(at[1L], 2L) != 0L) {
+    refuse("it is protected from being written", "Choose another name, or see `Sys.chmod()`.")
+  }
   at[1L]
 }
 
@@ -77,7 +84,9 @@ fill_part <- function(part, path, write) {
     NULL
   }, error = identity, warning = identity)
   if (inherits(failed, "anvil_error") || inherits(failed, "error") && is_time_limit(failed)) stop(failed)
-  if (!is.null(failed)) abort_file("write", path, system_reason(failed), "Choose a folder that you may write to.")
+  if (!is.null(failed)) {
+    abort_file("write", path, system_reason(failed), "Choose a folder that you may write to.")
+  }
 }
 
 # The new file has the mode of the old one.
@@ -110,6 +119,10 @@ rename_to <- function(from, to) {
 make_folder <- function(folder, to) {
   made <- tryCatch(dir.create(folder), warning = identity)
   if (isTRUE(made)) return()
-  reason <- if (inherits(made, "condition")) sub("^.*reason '(.*)'$", "\\1", conditionMessage(made)) else "it cannot be made"
+  reason <- if (inherits(made, "condition")) {
+    sub("^.*reason '(.*)'$", "\\1", conditionMessage(made))
+  } else {
+    "it cannot be made"
+  }
   abort_file("write", to, reason, "Choose a folder that you may write to.")
 }

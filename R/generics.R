@@ -1,5 +1,5 @@
-# Generics of base R that need more than their op: the others are generated in ops-generics.R. One class,
-# AnvilValue, for tensors and tracers, so that an expression of both finds one method.
+# Generics of base R that need more than one op: the others are generated in ops-generics.R. Tensors and
+# tracers share the class AnvilValue, so that an expression of both dispatches to one method.
 
 #' Base R's functions on tensors
 #'
@@ -10,7 +10,7 @@
 #' is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see
 #' [nv_subset()].
 #'
-#' What differs from numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
+#' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
 #' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
 #' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
 #' tensors have no order, as in R: what compares, rounds or has a sign refuses them; where a function has a
@@ -19,14 +19,14 @@
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.
-#' @param digits Number of decimals; may be negative. Of two numbers that are equally near, the even one, as
+#' @param digits Number of decimals; may be negative. Ties go to the even digit, as
 #'   in R. Integers stay integers.
 #' @param axes Axes to reduce, from 1; `NULL` is all.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
 #' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
 #'   reduced together. Not used otherwise.
-#' @return A tensor, as from the op of that name.
+#' @return A tensor, as the op of that name returns it.
 #' @section Errors: `anvil_error_unsupported` for a function of these groups without a counterpart,
 #' `anvil_error_dtype` for complex numbers where an order is needed, otherwise as the op.
 #' @examples
@@ -44,7 +44,9 @@ NULL
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
   if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
-  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) abort_arg("base", "one number or a tensor", describe(base))
+  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) {
+    abort_arg("base", "one number or a tensor", describe(base))
+  }
   if (base %in% 2) return(nv_log2(x))
   if (base %in% 10) return(nv_log10(x))
   # R warns of the NaN that the logarithm of a negative number is; tensors do not.
@@ -57,7 +59,9 @@ round.AnvilValue <- function(x, digits = 0) {
   if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
   if (digits == 0) return(nv_round(x))
   # What has no order is refused by the op.
-  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) return(nv_round(x))
+  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) {
+    return(nv_round(x))
+  }
   if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))
   rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
   nv_convert(rounded, dtype(x), ambiguous(x))
@@ -102,7 +106,9 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_na_rm(na.rm)
-  if (!is.numeric(trim) || !identical(as.double(trim), 0)) abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  if (!is.numeric(trim) || !identical(as.double(trim), 0)) {
+    abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  }
   nv_mean(x, axes, drop)
 }
 
@@ -158,7 +164,8 @@ Complex.AnvilValue <- function(z) unsupported(.Generic)
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
-    "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice), generic = generic
+    "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice),
+    generic = generic
   )
 }
 
@@ -184,7 +191,7 @@ c.AnvilValue <- function(...) {
   .External(anvil_op, "concatenate", operands = values, axis = 1L)
 }
 
-# Functions of R that would otherwise take the record apart, or return it changed, without a word.
+# Functions of R that would otherwise silently use the underlying vector, or return it changed.
 
 #' @export
 `$<-.AnvilValue` <- function(x, name, value) unsupported("$<-")

@@ -1,30 +1,31 @@
 #' Gradients
 #'
-#' `gradient(f)` is a function with the arguments of `f` that gives the gradient of what `f` returns, one
-#' float; `value_and_gradient(f)` gives both. `vjp()` is for functions with any results: it gives the value
-#' and a function that takes gradients of the results to those of the arguments.
+#' `gradient(f)` is a function with the arguments of `f` that gives the gradient of the single float that `f`
+#' returns; `value_and_gradient(f)` gives both. `vjp()` (vector-Jacobian product) is for functions with any
+#' results: it gives the value and a function that maps gradients of the results to those of the arguments.
 #'
 #' Gradients are exact derivatives of the ops that `f` consists of, computed backwards from the result
-#' (reverse mode): all partial derivatives together cost a few times what `f` costs. They are made of ops
-#' themselves, so that a function that calls `gradient()` can be derived again. Outside of [jit()] the
+#' (reverse mode): all partial derivatives together cost a few times what `f` costs. They consist of ops
+#' themselves, so that a function that calls `gradient()` can be differentiated again. Outside of [jit()] the
 #' function is traced at each call; `jit(gradient(f))` does so once for arguments of the same types.
 #'
-#' @section Where functions have corners: `max()`, `min()` and their like split the gradient evenly among what
-#' is equal; the gradient of `abs()` is 0 at 0, of [nv_clamp()] that of the operand at the bounds; rounding,
-#' comparisons, integers and booleans have none. Where a function is vertical, as `sqrt()` is at 0, it is
-#' infinite. A value that [nv_ifelse()] does not choose has the gradient 0, even where it is infinite or not a
-#' number.
+#' @section Non-differentiable points: `max()`, `min()` and the like split the gradient evenly among elements
+#' that tie; the gradient of `abs()` is 0 at 0, of [nv_clamp()] that of the operand at the bounds; rounding,
+#' comparisons, integers and booleans have none. Where the slope of a function is infinite, as that of
+#' `sqrt()` at 0, so is the gradient. A value that [nv_ifelse()] does not choose has the gradient 0, even
+#' where it is infinite or not a number.
 #'
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
 #'   0-d float.
-#' @param wrt What to derive by: names or positions of arguments, or paths into them as in `"params$w[[1]]"`;
-#'   all leaves there are float tensors. `NULL` for all arguments that are given. Others may be anything.
-#' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is derived; `aux` is any result
-#'   beside it.
+#' @param wrt What to differentiate with respect to: names or positions of arguments, or paths into them as in
+#'   `"params$w[[1]]"`; all leaves there are float tensors. `NULL` for all arguments that are given. Others
+#'   may be anything.
+#' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is differentiated; `aux` is any
+#'   other result.
 #' @param ... Arguments of `f`: float tensors, or lists of them.
 #' @return `gradient()`: a function that returns a list, with an element for each of `wrt` by name, of the
-#'   structure, dtypes, shapes and ambiguity of what it is the gradient of. An input that has no part in the
-#'   result has zeros.
+#'   structure, dtypes, shapes and ambiguity of what it is the gradient of. The gradient of an input on which
+#'   the result does not depend is zero.
 #'
 #'   `value_and_gradient()`: a function that returns `list(value = , gradient = )`, with `aux = ` if
 #'   `has_aux`.
@@ -110,19 +111,23 @@ pull_back <- function(f, given, wrt, finish, pull) {
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
-  graph <- trace_with(f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = function(args, input) {
+  prepare <- function(args, input) {
     for (path in paths) args <- put(args, path, input(pluck(args, path)))
     args
-  })
+  }
+  graph <- trace_with(
+    f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = prepare
+  )
   result <- pull(graph, leaves)
   list(value = result[[1L]], gradient = restore(targets, result[[2L]]))
 }
 
-# ---- what to derive by ----
+# ---- what to differentiate with respect to ----
 
-# Now, not when the derivative is called: only what is in `...` has names that f does not tell.
+# Checked here, not when the derivative is called: only arguments in `...` have names that f does not know.
 check_wrt <- function(wrt, f) {
-  ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) || is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
+  ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) ||
+    is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
   if (!ok || anyDuplicated(wrt)) {
     abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
   }
@@ -130,12 +135,16 @@ check_wrt <- function(wrt, f) {
   own <- setdiff(known, "...")
   if (is.numeric(wrt)) {
     beyond <- wrt[wrt > length(own)]
-    if (length(beyond)) abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))
+    if (length(beyond)) {
+      abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))
+    }
     return(own[wrt])
   }
   for (name in wrt) {
     path <- parse_path_of(name)
-    if (is.null(path)) abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    if (is.null(path)) {
+      abort_arg("wrt", "names of arguments, or paths as in \"params$w[[1]]\"", describe(name))
+    }
     if (!"..." %in% known && !path[[1L]] %in% own) {
       abort_arg("wrt", paste0("arguments of `f` (", paste(own, collapse = ", "), ")"), describe(name))
     }
@@ -156,23 +165,29 @@ wrt_paths <- function(wrt, given) {
     path <- parse_path_of(name)
     if (!path[[1L]] %in% known) {
       abort_arg(
-        "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"), describe(name)
+        "wrt", paste0("arguments that are given (", paste(known[nzchar(known)], collapse = ", "), ")"),
+        describe(name)
       )
     }
     path
   }), wrt)
 }
 
-# No path leads to a part of what another one leads to: each leaf is an input once.
+# Checks that no path leads into another one: each leaf is an input once.
 check_apart <- function(paths, given) {
   numbers <- restore(given, as.list(seq_along(unlist_leaves(given))))
   found <- lapply(paths, function(path) unlist_leaves(pluck(numbers, path)))
   from <- rep(names(paths), lengths(found))
   twice <- anyDuplicated(unlist(found))
-  if (twice) abort_arg("wrt", "names, positions or paths that have no part in common", paste0("\"", from[twice], "\" beside others"))
+  if (twice) {
+    abort_arg(
+      "wrt", "names, positions or paths that have no part in common",
+      paste0("\"", from[twice], "\" beside others")
+    )
+  }
 }
 
-# The path that a text writes; NULL if it is none.
+# Parses a path such as params$w[[1]]; NULL if the text is none.
 parse_path_of <- function(text) if_it_fails(parse_path(str2lang(text)), NULL)
 
 parse_path <- function(expr) {
@@ -186,32 +201,36 @@ parse_path <- function(expr) {
 }
 
 path_name <- function(path) {
-  steps <- vapply(path[-1L], function(step) if (is.character(step)) paste0("$", step) else paste0("[[", step, "]]"), "")
+  steps <- vapply(
+    path[-1L], function(step) if (is.character(step)) paste0("$", step) else paste0("[[", step, "]]"), ""
+  )
   paste0(path[[1L]], paste(steps, collapse = ""))
 }
 
-# The part of a nested list at a path; `arg` is what named the path.
+# The part of a nested list at a path; `arg` is the argument that held the path.
 pluck <- function(x, path, arg = "wrt") {
   for (i in seq_along(path)) {
     step <- path[[i]]
-    inside <- is.list(x) && !is.object(x) && (if (is.character(step)) step %in% names(x) else step <= length(x))
+    inside <- is.list(x) && !is.object(x) &&
+      (if (is.character(step)) step %in% names(x) else step <= length(x))
     if (!inside) abort_arg(arg, "paths into the arguments", paste0("\"", path_name(path), "\""))
     x <- x[[step]]
   }
   x
 }
 
-# The nested list with another part at a path.
+# The nested list with the part at a path replaced.
 put <- function(x, path, value) {
   x[[path[[1L]]]] <- if (length(path) > 1L) put(x[[path[[1L]]]], path[-1L], value) else value
   x
 }
 
-# Something to derive by: float tensors, or lists of them.
+# Checks what to differentiate with respect to: float tensors, or lists of them.
 check_differentiable <- function(x, name) {
   refuse <- function(what, hint) {
     abort(
-      "anvil_error_grad", paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
+      "anvil_error_grad",
+      paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
       op = "gradient", reason = what
     )
   }
@@ -222,28 +241,41 @@ check_differentiable <- function(x, name) {
       number <- is.numeric(leaf) && !is.object(leaf)
       refuse(
         if (number) "R numbers" else describe(leaf),
-        if (number) "Make it a tensor with `nv_tensor()` or `nv_scalar()`." else "Choose other arguments with `wrt = `."
+        if (number) {
+          "Make it a tensor with `nv_tensor()` or `nv_scalar()`."
+        } else {
+          "Choose other arguments with `wrt = `."
+        }
       )
     }
-    if (!is_float(dtype(leaf))) refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
+    if (!is_float(dtype(leaf))) {
+      refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
+    }
     leaf
   })
   if (!leaves) refuse(describe(x), "Choose other arguments with `wrt = `.")
   x
 }
 
-# The result of a function to derive: one float, with another result beside it if `has_aux`.
+# Checks the result of a function to differentiate: one float, and another result if `has_aux`.
 check_loss <- function(out, has_aux) {
   refuse <- function(got) {
     abort(
       "anvil_error_grad",
-      paste0("Only a function that returns one 0-d float has a gradient, not ", got, ".\ni Reduce it first, such as with `sum()` or `mean()`."),
+      paste0(
+        "Only a function that returns one 0-d float has a gradient, not ", got,
+        ".\ni Reduce it first, such as with `sum()` or `mean()`."
+      ),
       op = "gradient", reason = got
     )
   }
   if (has_aux) {
     if (!is.list(out) || is.object(out) || length(out) != 2L) {
-      abort("anvil_error_grad", paste0("With `has_aux = TRUE`, `f` returns `list(value, aux)`, not ", describe(out), "."), op = "gradient")
+      abort(
+        "anvil_error_grad",
+        paste0("With `has_aux = TRUE`, `f` returns `list(value, aux)`, not ", describe(out), "."),
+        op = "gradient"
+      )
     }
     check_loss(out[[1L]], FALSE)
     return(out)
@@ -258,7 +290,10 @@ check_loss <- function(out, has_aux) {
 gradients_of <- function(gradient, types) {
   leaves <- unlist_leaves(gradient)
   if (length(leaves) != length(types)) {
-    abort_arg("gradient", paste0("a gradient for each result (", length(types), ")"), paste0(length(leaves), " of them"))
+    abort_arg(
+      "gradient", paste0("a gradient for each result (", length(types), ")"),
+      paste0(length(leaves), " of them")
+    )
   }
   got <- vapply(leaves, function(leaf) describe_leaves(leaf, ""), "")
   plain <- function(x) gsub("?", "", x, fixed = TRUE)

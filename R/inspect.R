@@ -1,13 +1,13 @@
-#' What a jitted function keeps
+#' Inspect the cache of a jitted function
 #'
-#' `cache_info()` counts; `explain_cache()` says, for each program that is kept, for which arguments it was
-#' made and what in them was new: the argument, or the part of a list, that no earlier program was made for.
+#' `cache_info()` counts cached programs, hits and misses; `explain_cache()` shows, for each program, the
+#' arguments that it was compiled for and which of them, or which part of a list, made it necessary.
 #'
 #' @param f A function made by [jit()].
 #' @param x An explanation.
 #' @param ... Not used.
-#' @return `cache_info()` gives a list of whole numbers: `size`, the most programs that are kept; `entries`,
-#'   those that are; `hits`, calls that a kept program served; `misses`, calls that were traced.
+#' @return `cache_info()` gives a list of whole numbers: `size`, the capacity of the cache; `entries`, the
+#'   programs in it; `hits`, calls that a cached program served; `misses`, calls that were traced.
 #'   `explain_cache()` gives a data frame with one row for each program, oldest first: `arguments`, `hits`,
 #'   and `reason`; it has a print method.
 #' @section Errors:
@@ -44,8 +44,8 @@ print.AnvilCacheExplanation <- function(x, ...) {
   info <- attr(x, "cache")
   count <- function(n, one, many) sprintf("%d %s", n, if (n == 1L) one else many)
   cat(
-    info$entries, " of ", count(info$size, "program", "programs"), ", ", count(info$hits, "hit", "hits"), ", ",
-    count(info$misses, "miss", "misses"), "\n", sep = ""
+    info$entries, " of ", count(info$size, "program", "programs"), ", ", count(info$hits, "hit", "hits"),
+    ", ", count(info$misses, "miss", "misses"), "\n", sep = ""
   )
   for (i in seq_len(nrow(x))) {
     cat(sprintf("%d. (%s), %.0f hit%s\n", i, x$arguments[i], x$hits[i], if (x$hits[i] == 1) "" else "s"))
@@ -59,7 +59,7 @@ check_jitted <- function(f) {
   f
 }
 
-# What distinguishes a call from the earlier one that is most like it.
+# How a call differs from the most similar earlier one.
 explain_miss <- function(new, earlier) {
   if (!length(earlier)) return("the first call")
   differences <- lapply(earlier, function(old) {

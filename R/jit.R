@@ -1,17 +1,17 @@
-#' Compile a function when it is first called
+#' Just-in-time compilation
 #'
 #' `jit(f)` is a function with the arguments of `f`. Its first call with arguments of some types runs `f` once
-#' on tracers, which records a graph; the graph is simplified and kept. Every later call with the same types
-#' runs the graph: no R code of `f`.
+#' on tracers, which records a graph; the graph is simplified, compiled and cached. Later calls with arguments
+#' of the same types run the compiled graph and none of the R code of `f`.
 #'
-#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, nested and named at will;
-#' results likewise. An R number is an operand like one written in `f`: ambiguous, and with all its digits
-#' until it meets a dtype. `NULL` stands for itself. Arguments that are left out keep their defaults, which
+#' Arguments are tensors, R numbers, logicals and arrays, and lists of these, which may be nested and named;
+#' so are results. An R number is an operand like one written in `f`: ambiguous, and with all its digits until
+#' it meets a known dtype. `NULL` is passed as it is. Arguments that are left out keep their defaults, which
 #' are evaluated while `f` is traced, so they may use the other arguments. Tensors that `f` finds outside of
 #' its arguments are captured as constants when it is traced; a later change of the variable is not seen.
 #'
-#' What `f` does beside computing (printing, drawing R's random numbers, assigning elsewhere) happens only
-#' when it is traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
+#' Side effects of `f` (printing, drawing R's random numbers, assigning elsewhere) happen only when it is
+#' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
 #' is an error.
 #'
 #' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part
@@ -20,7 +20,7 @@
 #' @param f A function of tensors.
 #' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each
 #'   value, see below.
-#' @param cache_size Number of graphs that are kept; the one used longest ago goes first.
+#' @param cache_size Number of programs that are kept; the least recently used one is dropped first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given
 #'   away cannot be used again: that is an error of class `anvil_error_donated`. If anything but the caller's
 #'   own variable refers to the tensor, nothing is given away, and the results get memory of their own. A list
@@ -74,16 +74,24 @@ jit <- function(
   check_names("static", static, names)
   check_names("donate", donate, names)
   if (length(both <- intersect(static, donate))) {
-    abort_arg("donate", "arguments that are not static", describe(both[1L]), "A static argument holds no memory to reuse.")
+    abort_arg(
+      "donate", "arguments that are not static", describe(both[1L]),
+      "A static argument holds no memory to reuse."
+    )
   }
   if (!is_whole(cache_size) || cache_size < 1 || cache_size > .Machine$integer.max) {
     abort_arg("cache_size", "a whole number, at least 1", describe(cache_size))
   }
   if (!is.null(rules)) rules <- .Call(anvil_rules_name, rules)
   if (!is.character(warn_promotion) || !all(warn_promotion %in% conversion_classes)) {
-    unknown <- if (is.character(warn_promotion)) setdiff(warn_promotion, conversion_classes)[1L] else warn_promotion
+    unknown <- if (is.character(warn_promotion)) {
+      setdiff(warn_promotion, conversion_classes)[1L]
+    } else {
+      warn_promotion
+    }
     abort_arg(
-      "warn_promotion", paste0("any of ", paste0("\"", conversion_classes, "\"", collapse = ", ")), describe(unknown)
+      "warn_promotion", paste0("any of ", paste0("\"", conversion_classes, "\"", collapse = ", ")),
+      describe(unknown)
     )
   }
   dots <- match("...", names(fm), nomatch = 0L)
@@ -173,7 +181,9 @@ jit_miss <- function(arguments) {
 
 # Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
 promoted_as <- function(spec, expr) {
-  if (!is.null(spec[[7L]])) return(with_promotion_rules(spec[[7L]], promoted_as(replace(spec, 7L, list(NULL)), expr)))
+  if (!is.null(spec[[7L]])) {
+    return(with_promotion_rules(spec[[7L]], promoted_as(replace(spec, 7L, list(NULL)), expr)))
+  }
   if (!length(spec[[8L]])) return(expr)
   warn_of_conversions(audited(expr), spec[[8L]])
   expr
@@ -190,7 +200,9 @@ formal_positions <- function(count, formals, dots) {
 lift_numbers <- function(x, place) {
   found <- .Call(anvil_places, x, place)
   is_leaf <- !vapply(found[[1L]], function(item) is.null(item) || is_empty_list(item), NA)
-  lift <- function(leaf, place) if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+  lift <- function(leaf, place) {
+    if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+  }
   restore(x, Map(lift, found[[1L]][is_leaf], found[[2L]][is_leaf]))
 }
 
@@ -210,7 +222,10 @@ check_static <- function(static, names, args) {
     if (inherits(args[[match(name, names)]], "AnvilTracer")) {
       abort(
         "anvil_error_static",
-        paste0("Static argument `", name, "` must be an ordinary R value, not a traced value.\ni Leave it out of `static = `."),
+        paste0(
+          "Static argument `", name,
+          "` must be an ordinary R value, not a traced value.\ni Leave it out of `static = `."
+        ),
         arg = name, got = "a traced value"
       )
     }

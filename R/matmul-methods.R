@@ -1,7 +1,6 @@
-# `%*%`, crossprod() and tcrossprod(): one S3 group of R from 4.3 on, which the last two joined in 4.4.
-# Before, base R's `%*%` dispatches on nothing but S4 objects, and the others not at all: anvil has S4
-# generics of its own for those, which are base R's to the methods package, so that other packages' methods
-# are found in them too.
+# `%*%`, crossprod() and tcrossprod() are an S3 group from R 4.3 on; the last two joined it in R 4.4. Before,
+# base R's `%*%` dispatches only on S4 objects, and the other two do not dispatch: anvil has S4 generics for
+# them, created from base R's functions, so that methods of other packages are found too.
 
 #' @rawNamespace if (getRversion() >= "4.3.0") S3method(matrixOps, AnvilValue)
 matrixOps.AnvilValue <- function(x, y) {
@@ -16,9 +15,8 @@ matrixOps.AnvilValue <- function(x, y) {
 cross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(swap_last(x), y %||% x))
 tcross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(x, swap_last(y %||% x)))
 
-# With the last two axes in the other order: those in front are a batch to nv_matmul(). An R array stays
-# one, since its numbers keep their digits until they are promoted; what is no matrix at all nv_matmul()
-# refuses.
+# Transposes the last two axes: leading axes are a batch to nv_matmul(). An R array remains one, since its
+# numbers keep their digits until they are promoted; nv_matmul() refuses what is no matrix.
 swap_last <- function(x) {
   n <- length(dim(x))
   if (n < 2L) return(x)

@@ -1,31 +1,30 @@
-#' What memory a program takes
+#' Memory of a program
 #'
-#' `memory_plan()` traces and compiles a function and says how many bytes a call holds at once, at most, and
-#' what for. The function is not run, and the arguments need not exist.
+#' `memory_plan()` traces and compiles a function and shows the peak memory of a call in bytes, and what it is
+#' used for. The function is not run, and the arguments may be abstract.
 #'
-#' * `inputs`: the arguments. One that is donated is here, and an output that takes over its memory is not
-#'   among the outputs.
+#' * `inputs`: the arguments. A donated argument counts here, and an output that reuses its memory
+#'   does not count among the outputs.
 #' * `constants`: tensors that `f` finds outside of its arguments, and numbers.
 #' * `outputs`: the results.
 #' * `scratch`: temporary values, in one piece of memory that is kept between calls. Values that are not
-#'   needed at the same time share a place, and most values of elementwise code are never in memory as a
-#'   whole.
-#' * `regions`: what branches and loops hold: temporary values of their own, and two buffers for all that a
-#'   loop carries.
+#'   alive at the same time share memory, and most values of elementwise code are never materialised.
+#' * `regions`: memory of branches and loops: their own temporary values, and two buffers for the state of a
+#'   loop.
 #'
-#' Threads have a few kilobytes each beside this, and products of matrices blocks that stay in the cache. What
-#' a product copies because it is transposed or repeated is not counted.
+#' Not counted are a few kilobytes for each thread, the packed blocks of matrix products, and the copies of
+#' operands that a product makes because they are transposed or broadcast.
 #'
-#' Results from 128 kB on are in memory that anvil uses again, up to an eighth of what the machine or the
-#' control group has; it comes back when R's garbage collector finds that nothing refers to a result. [gc()]
+#' Results of 128 kB and more are in a memory pool that anvil recycles, of at most an eighth of the memory of
+#' the machine or control group; a buffer returns to it when R's garbage collector frees the result. [gc()]
 #' counts half of the bytes of such a result.
 #'
 #' @inheritParams stablehlo
 #' @param x A plan.
 #' @return An object of class `AnvilMemoryPlan`: a list of `peak`, `inputs`, `constants`, `outputs`, `scratch`
 #'   and `regions`, in bytes, and of `steps`, a data frame with a row for each step of the program in their
-#'   order: `step` says what is done, `scratch` how many bytes of temporary values are there then. Printed, it
-#'   shows the steps with most of them.
+#'   order: `step` describes it, `scratch` is the number of bytes of temporary values that are alive then.
+#'   `print()` shows the steps with the most scratch memory.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [explain_plan()], [jit()] and its argument `donate`
@@ -40,7 +39,9 @@
 #' memory_plan(jit(function(x) x + 1, donate = "x"), nv_abstract("f64", 1e6))$peak
 #' @export
 memory_plan <- function(f, ...) {
-  example <- trace_example(match_function(f), list_dots(...), "memory_plan()", "Plan the function outside of `jit()`.")
+  example <- trace_example(
+    match_function(f), list_dots(...), "memory_plan()", "Plan the function outside of `jit()`."
+  )
   out <- .Call(anvil_memory_plan, example$graph, example$donated)
   bytes <- setNames(as.list(out[[1L]]), c("inputs", "constants", "outputs", "scratch", "regions"))
   steps <- data.frame(step = out[[2L]], scratch = out[[3L]])
@@ -62,7 +63,11 @@ format.AnvilMemoryPlan <- function(x, ...) {
   if (!length(largest)) return(lines)
   shown <- sprintf("%d. %s: %s", largest, x$steps$step[largest], format_bytes(x$steps$scratch[largest]))
   count <- nrow(x$steps)
-  c(lines, paste0("scratch by step, most first", if (count > length(shown)) paste0(" (", count, " steps)"), ":"), shown)
+  c(
+    lines,
+    paste0("scratch by step, most first", if (count > length(shown)) paste0(" (", count, " steps)"), ":"),
+    shown
+  )
 }
 
 #' @rdname memory_plan

@@ -1,4 +1,4 @@
-#' Tensors in files of NumPy
+#' Read and write NumPy files
 #'
 #' `nv_write_npy()` writes a tensor as a `.npy` file, the format of `numpy.save()`; `nv_read_npy()` reads one.
 #'
@@ -7,7 +7,7 @@
 #' to 3.0 of the format.
 #'
 #' NumPy has no `bf16`. As Python's `ml_dtypes` package does, it is stored as two bytes without a type (`V2`);
-#' in Python `x.view(ml_dtypes.bfloat16)` gives the numbers again, here `nv_read_npy(path, dtype = "bf16")`.
+#' in Python `x.view(ml_dtypes.bfloat16)` restores the numbers, here `nv_read_npy(path, dtype = "bf16")`.
 #'
 #' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a
 #'   jitted function is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as
@@ -41,17 +41,25 @@ nv_read_npy <- function(path, dtype = NULL) {
   path <- check_path(path)
   dtype <- if (!is.null(dtype)) as.character(as_dtype(dtype))
   target <- readable_file(path)
-  con <- tryCatch(file(target, "rb"), error = function(e) if (is_time_limit(e)) stop(e) else e, warning = identity)
+  con <- tryCatch(
+    file(target, "rb"), error = function(e) if (is_time_limit(e)) stop(e) else e, warning = identity
+  )
   if (inherits(con, "condition")) abort_file("read", path, system_reason(con))
   on.exit(close(con))
   header <- read_npy_header(con, path)
   type <- npy_dtype(header$descr, dtype, path)
-  if (any(header$shape > .Machine$integer.max)) abort_file("read", path, "a size in its shape is above 2^31 - 1")
+  if (any(header$shape > .Machine$integer.max)) {
+    abort_file("read", path, "a size in its shape is above 2^31 - 1")
+  }
   count <- prod(header$shape)
   left <- file.size(target) - header$offset - count * type$size
   if (left != 0) {
     bytes <- paste0(format(abs(left), digits = 15L), if (abs(left) == 1) " byte" else " bytes")
-    reason <- if (left < 0) paste("it ends", bytes, "too early") else paste("its last element is", bytes, "before its end")
+    reason <- if (left < 0) {
+      paste("it ends", bytes, "too early")
+    } else {
+      paste("its last element is", bytes, "before its end")
+    }
     abort_file("read", path, reason, "Copy it again.")
   }
   data <- tryCatch(read_elements(con, type, count), error = identity)
@@ -60,7 +68,7 @@ nv_read_npy <- function(path, dtype = NULL) {
     abort_file("read", path, conditionMessage(data), "Free some memory.")
   }
   sizes <- header$shape
-  # Rows first is columns first of the axes in reverse.
+  # Row-major order is column-major order of the axes in reverse.
   turned <- !header$fortran && sum(sizes != 1) > 1L
   x <- tryCatch(
     .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),
@@ -95,7 +103,9 @@ write_npy <- function(x, con) {
   # NumPy wants the elements at a multiple of 64 bytes, and a newline before them.
   blanks <- -(length(npy_magic) + 4L + nchar(header) + 1L) %% 64L
   header <- charToRaw(paste0(header, strrep(" ", blanks), "\n"))
-  writeBin(c(npy_magic, as.raw(c(1, 0)), as.raw(c(length(header) %% 256L, length(header) %/% 256L)), header), con)
+  writeBin(
+    c(npy_magic, as.raw(c(1, 0)), as.raw(c(length(header) %% 256L, length(header) %/% 256L)), header), con
+  )
   write_elements(record$data, con)
 }
 
@@ -142,7 +152,9 @@ read_npy_header <- function(con, path) {
   if (!version %in% c("1.0", "2.0", "3.0")) refuse(paste("version", version, "of its format is unknown"))
   size <- as.integer(readBin(con, "raw", if (version == "1.0") 2L else 4L))
   length <- sum(size * 256^(seq_along(size) - 1L))
-  if (length > npy_longest) refuse(paste0("its header has ", length, " bytes, and NumPy reads at most ", npy_longest))
+  if (length > npy_longest) {
+    refuse(paste0("its header has ", length, " bytes, and NumPy reads at most ", npy_longest))
+  }
   header <- readBin(con, "raw", length)
   if (length(header) != length || any(header == 0L)) refuse("its header is cut or broken")
   if (version == "3.0" && !validUTF8(rawToChar(header))) refuse("its header is no UTF-8")
@@ -150,7 +162,9 @@ read_npy_header <- function(con, path) {
   header[header > 0x7f] <- charToRaw("?")
   text <- rawToChar(header)
   dict <- npy_dict(text)
-  if (is.null(dict)) refuse(paste0("its header is broken: ", encodeString(substr(text, 1L, 80L), quote = "\"")))
+  if (is.null(dict)) {
+    refuse(paste0("its header is broken: ", encodeString(substr(text, 1L, 80L), quote = "\"")))
+  }
   c(dict, list(offset = 8 + base::length(size) + length))
 }
 
@@ -163,9 +177,13 @@ npy_dict <- function(text) {
   values <- c(
     # A record has a list of fields in the place of the type; what is in it does not matter.
     descr = paste0(quoted, "|\\[.*?\\]|\\(.*?\\)"), fortran_order = "True|False",
-    shape = paste0("\\(\\s*\\)|\\(\\s*", size, "\\s*,\\s*\\)|\\(\\s*", size, "(?:\\s*,\\s*", size, ")+\\s*,?\\s*\\)")
+    shape = paste0(
+      "\\(\\s*\\)|\\(\\s*", size, "\\s*,\\s*\\)|\\(\\s*", size, "(?:\\s*,\\s*", size, ")+\\s*,?\\s*\\)"
+    )
   )
-  entry <- paste0("(?s)^\\s*(?:'", names(values), "'|\"", names(values), "\")\\s*:\\s*(", values, ")\\s*(,|\\}\\s*$)")
+  entry <- paste0(
+    "(?s)^\\s*(?:'", names(values), "'|\"", names(values), "\")\\s*:\\s*(", values, ")\\s*(,|\\}\\s*$)"
+  )
   rest <- sub("^[ \t\n]*\\{", "", text)
   if (identical(rest, text)) return(NULL)
   found <- list()
@@ -180,7 +198,9 @@ npy_dict <- function(text) {
   # After a last comma there is the end.
   if (length(found) != 3L || matches[[i]][3L] == "," && !grepl("^\\s*\\}\\s*$", rest)) return(NULL)
   sizes <- strsplit(gsub("[() L\n\t\r]", "", found$shape), ",", fixed = TRUE)[[1L]]
-  list(descr = gsub("['\"]", "", found$descr), fortran = found$fortran_order == "True", shape = as.double(sizes))
+  list(
+    descr = gsub("['\"]", "", found$descr), fortran = found$fortran_order == "True", shape = as.double(sizes)
+  )
 }
 
 # list(dtype, size, swap) of a type as NumPy writes it.
@@ -190,13 +210,14 @@ npy_dtype <- function(descr, dtype, path) {
   name <- names(npy_types)[npy_types == type]
   if (!length(name) || !order %in% c("<", ">", "|", "=")) {
     what <- switch(
-      substr(type, 1L, 1L), O = "Python objects", U = , S = "strings", M = , m = "times", V = "bytes without a type",
-      if (order == "[") "records" else "of another type"
+      substr(type, 1L, 1L), O = "Python objects", U =, S = "strings", M =, m = "times",
+      V = "bytes without a type", if (order == "[") "records" else "of another type"
     )
     abort(
       "anvil_error_dtype",
       paste0(
-        "Cannot read the elements of ", encodeString(path, quote = "\""), ".\nx They are ", what, " (", encodeString(descr),
+        "Cannot read the elements of ", encodeString(path, quote = "\""), ".\nx They are ", what, " (",
+        encodeString(descr),
         "), for which there is no dtype.\ni In Python, convert them first: `x.astype(\"float32\")`."
       ),
       path = path, got = descr

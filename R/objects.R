@@ -1,9 +1,10 @@
-# Objects that are lists or data frames underneath, so that anyone may change their parts. What R says when a
-# method meets such a part names an expression of ours; it becomes an error about the argument. Tensors,
-# tracers, graphs and handles are read by Rust, which checks them.
+# Methods of classes over lists or data frames, whose elements a user may change. R's error about a changed
+# element would name an expression of anvil's; it becomes an error about the argument. Tensors, tracers,
+# graphs and handles are read by Rust, which checks them.
 
 listed_classes <- c(
-  "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation", "AnvilDtypeReport",
+  "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation",
+  "AnvilDtypeReport",
   "AnvilPromotionTable", "AnvilPromotionComparison"
 )
 

@@ -40,9 +40,9 @@ nv_transpose <- function(operand, permutation = NULL) {
 
 #' Broadcast
 #'
-#' Elements repeated along new axes and axes of size 1. `nv_broadcast_to()` repeats one value to a
-#' shape, `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only the 0-d ones
-#' among them, which is what every op does by itself.
+#' Repeats elements along new axes and axes of size 1. `nv_broadcast_to()` broadcasts one value to a shape,
+#' `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only those that are 0-d,
+#' as every op does.
 #'
 #' Axes are aligned from the last, as in NumPy: sizes must be equal, or one of them 1.
 #'
@@ -51,7 +51,7 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays.
 #' @return A tensor of shape `shape`, or a list of tensors of one shape; dtypes and ambiguities as they were.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they cannot be brought together.
+#' `anvil_error_shape` with both shapes if they are not compatible.
 #' @examples
 #' nv_broadcast_to(nv_tensor(1:3), c(2, 3))
 #' nv_broadcast_tensors(nv_fill(1, c(2, 1)), nv_fill(2, c(1, 3)))
@@ -74,7 +74,7 @@ nv_broadcast_scalars <- function(...) {
 
 #' Concatenate
 #'
-#' Values side by side along one axis.
+#' Joins values along one axis.
 #'
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to
 #'   their common dtype. 0-d values get size 1 along the axis, and are repeated along the others.

@@ -1,11 +1,10 @@
 #' Matrix product
 #'
-#' The product of the last two axes; leading axes are a batch and must be equal. `x %*% y` is the
-#' same; `crossprod(x, y)` and `tcrossprod(x, y)` are that with the last two axes of `x`, or of `y`, in
-#' the other order.
+#' The matrix product over the last two axes; leading axes are a batch and must be equal. `x %*% y` is the
+#' same; `crossprod(x, y)` and `tcrossprod(x, y)` transpose the last two axes of `x`, or of `y`.
 #'
-#' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, of which each element
-#' of the result is rounded once; integers wrap, booleans are counted as `i32`.
+#' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, from which each
+#' element is rounded once; integers wrap, booleans count as `i32`.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays of shapes `(b..., m, k)` and `(b..., k, n)`, at least
 #'   2-d. They are promoted to their common dtype.
@@ -24,10 +23,10 @@
 #' @export
 nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 
-#' Sums of products over shared axes
+#' General tensor contraction
 #'
-#' The general product of two tensors: contracted axes are summed over, batch axes are kept apart,
-#' all others are combined.
+#' The product of two tensors, summed over contracting axes. Batching axes are matched; the result has them
+#' and all other axes.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays. They are promoted to their common dtype.
 #' @param contracting_axes,batching_axes A list of two vectors of axes from 1, one for each

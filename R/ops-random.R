@@ -1,14 +1,14 @@
 #' States of the random number generator
 #'
-#' Random tensors are drawn from a state, which is a tensor like any other: a draw returns the next state
-#' beside its values, and the same state gives the same values, eagerly and in [jit()], on any number of
-#' threads. There is no hidden generator, and R's own is left alone.
+#' Random tensors are drawn from a state, which is a tensor like any other: a draw returns its values and the
+#' next state, and the same state gives the same values, eagerly and in [jit()], on any number of
+#' threads. There is no global generator, and R's own is not used.
 #'
-#' `nv_rng_state()` makes a state of a seed. `nv_split_state()` makes several of one, for parts of a program
-#' that draw by themselves, such as chains or workers. The state that was split must not be drawn from again.
+#' `nv_rng_state()` makes a state from a seed. `nv_split_state()` splits one into several, for parts of a
+#' program that draw independently, such as chains or workers. Do not draw from a state that was split.
 #'
-#' A state is a `ui64[2]`: a key, and a counter that moves on with each draw. Of a seed, the key is the low 16
-#' bits and the counter the high 16 bits. So seeds that differ by a multiple of 65536 have the same key, and
+#' A state is a `ui64[2]`: a key, and a counter that each draw increments. The low 16 bits of a seed are the
+#' key, the high 16 bits the counter. So seeds that differ by a multiple of 65536 have the same key, and
 #' what is drawn from them overlaps: take seeds from 0 to 65535, or split a state. The states of a split are
 #' random bits of the one that is split, 64 for the key and 64 for the counter: two of them have the same key
 #' with a probability of 2^-64.
@@ -37,7 +37,7 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 
 #' Random bits
 #'
-#' Integers of which every bit is 0 or 1 with the same probability: what all other draws are made of.
+#' Integers whose bits are each 0 or 1 with probability 1/2. All other draws are computed from them.
 #'
 #' The bits are those of XLA's `rng_bit_generator` on CPU, and so of `jax.lax.rng_bit_generator()`, for each
 #' state, shape and width. Elements are drawn in row-major order. 8 and 16 bits are the low ones of 32.
@@ -71,15 +71,15 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' Random numbers
 #'
 #' Uniform, normal and binomial random numbers, and random whole numbers from 1 to `n`. Each draw returns the
-#' next state beside its values, see [nv_rng_state()].
+#' next state with its values, see [nv_rng_state()].
 #'
 #' `nv_runif()` draws from all multiples of a power of two in (0, 1) with the same probability: 2^-52 for
 #' `f64`, 2^-23 for `f32`, 2^-11 for `f16`, 2^-8 for `bf16`; 0 is replaced by half of that. They are
 #' multiplied by `upper - lower` and added to `lower`, in the dtype (16-bit floats: in `f32`). The result is
-#' at least `lower` and less than `upper`, even where the dtype is coarse; if the bounds are equal it is them.
-#' `upper - lower` must be finite in the dtype.
+#' at least `lower` and less than `upper`, even where the dtype is coarse; if the bounds are equal, it is that
+#' number. `upper - lower` must be finite in the dtype.
 #'
-#' `nv_rnorm()` makes pairs of normal numbers of pairs of uniform ones by the method of Box and Muller, in
+#' `nv_rnorm()` computes pairs of normal numbers from pairs of uniform ones by the Box-Muller transform, in
 #' `f64`, or in `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6
 #' in `f64`.
 #'
@@ -164,7 +164,9 @@ nv_sample_int <- function(shape, state, n, dtype = "i32") {
 # A parameter of a distribution whose value is known to R; `ok` is asked only of a finite number.
 check_parameter <- function(arg, value, expected, ok = TRUE) {
   if (inherits(value, "AnvilValue")) return()
-  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || !ok) abort_arg(arg, expected, describe(value))
+  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || !ok) {
+    abort_arg(arg, expected, describe(value))
+  }
 }
 
 # What each draw returns.

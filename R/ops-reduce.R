@@ -4,15 +4,15 @@
 #' deviations from the mean, over some or all axes.
 #'
 #' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and
-#' `f16` in `f32`, and rounded once; sums have a correction for rounding. Integers wrap; booleans are counted
+#' `f16` in `f32`, and rounded once; sums are compensated. Integers wrap; booleans are counted
 #' as `i32`. The largest and smallest are NaN if any element is. Over no elements, the sum is 0, the product
 #' 1, the largest the lowest value of the dtype, the smallest the highest, `any` is `FALSE` and `all` is
 #' `TRUE`.
 #'
 #' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations
-#' are from a number near the mean of each 1,024 elements, whose sums are then joined (Chan, Golub and
-#' LeVeque, 1983). Over no elements and of one it is 0; it is NaN if any element is infinite or NaN. A
-#' variance is [nv_var()].
+#' are taken from a number near the mean of each block of 1,024 elements, and the sums of blocks are combined
+#' by the pairwise update of Chan, Golub and LeVeque (1983). It is 0 over no elements or one, and NaN if any
+#' element is infinite or NaN. [nv_var()] is the variance.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
 #'   anything but complex numbers for `max` and `min`, floats for `squares`.
@@ -110,8 +110,8 @@ nv_mean <- function(operand, axes = NULL, drop = TRUE) {
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
 #' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
-#'   if that is a float, else an ambiguous `f32`. NaN where there are not more than `correction` elements,
-#'   where [stats::var()] gives `NA`; and if any element is infinite or NaN.
+#'   if that is a float, else an ambiguous `f32`. NaN over no more than `correction` elements, where
+#'   [stats::var()] gives `NA`, and if any element is infinite or NaN.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @inherit nv_reduce references

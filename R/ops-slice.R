@@ -1,10 +1,10 @@
 #' Slices
 #'
 #' `nv_static_slice()` takes elements from a first to a last position along each axis.
-#' `nv_dynamic_slice()` takes a window whose first position is computed by the program,
-#' `nv_dynamic_update_slice()` replaces one. [nv_subset()] is the easier way to most of these.
+#' `nv_dynamic_slice()` takes a window whose start is a tensor,
+#' `nv_dynamic_update_slice()` replaces such a window. [nv_subset()] is the easier way to most of these.
 #'
-#' A window that does not fit where it is asked for is moved so that it does.
+#' The start of a window that exceeds the bounds is clamped, so that the window fits.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,limit_indices First and last position along each axis, from 1. A last position
@@ -12,8 +12,8 @@
 #' @param strides Distance between positions along each axis, at least 1. `NULL` is 1 everywhere.
 #' @param ... The first position along each axis, from 1: 0-d tensors of integers, or whole numbers.
 #' @param slice_sizes Sizes of the window.
-#' @param update The window's new elements: of as many axes as `operand`, and of a dtype that is not
-#'   above its.
+#' @param update The new elements of the window, with as many axes as `operand`, and of a dtype that is
+#'   promotable to its dtype.
 #' @return A tensor of `operand`'s dtype and ambiguity; its shape is that of the slice, and for
 #'   `nv_dynamic_update_slice()` that of `operand`.
 #' @section Errors: `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window
@@ -28,7 +28,8 @@
 #' @export
 nv_static_slice <- function(operand, start_indices, limit_indices, strides = NULL) {
   .External(
-    anvil_op, "static_slice", operand, start_indices = start_indices, limit_indices = limit_indices, strides = strides
+    anvil_op, "static_slice", operand, start_indices = start_indices, limit_indices = limit_indices,
+    strides = strides
   )
 }
 
@@ -36,7 +37,9 @@ nv_static_slice <- function(operand, start_indices, limit_indices, strides = NUL
 #' @export
 nv_dynamic_slice <- function(operand, ..., slice_sizes) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes)
+  .External(
+    anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes
+  )
 }
 
 #' @rdname nv_static_slice
@@ -56,7 +59,7 @@ as_index <- function(x) {
 
 #' Pad
 #'
-#' A value around the elements of a tensor, and between them.
+#' Puts a value around the elements of a tensor, and between them.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param padding_value The value: 0-d, and of a dtype that is not above the operand's.
@@ -76,8 +79,8 @@ as_index <- function(x) {
 #' @export
 nv_pad <- function(operand, padding_value, edge_padding_low, edge_padding_high, interior_padding = NULL) {
   .External(
-    anvil_op, "pad", operand, padding_value, edge_padding_low = edge_padding_low, edge_padding_high = edge_padding_high,
-    interior_padding = interior_padding
+    anvil_op, "pad", operand, padding_value, edge_padding_low = edge_padding_low,
+    edge_padding_high = edge_padding_high, interior_padding = interior_padding
   )
 }
 
@@ -98,8 +101,8 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' Gather and scatter
 #'
 #' `nv_gather()` reads windows of a tensor at positions in another and stacks them; `nv_scatter()` updates
-#' windows of a tensor from such a stack. They are StableHLO's ops of these names, with all that these can do;
-#' [nv_subset()] is the easier way to most of it.
+#' windows of a tensor from such a stack. They are StableHLO's ops of these names, in full generality;
+#' [nv_subset()] is easier to use for common cases.
 #'
 #' Along axis `index_vector_axis`, the indices hold vectors: element `k` of one is the position, along
 #' axis `start_index_map[k]` of the operand, at which a window starts. The result has an axis for
@@ -107,30 +110,33 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' `collapsed_slice_axes` have size 1 and are left out. A scatter has the same parts, under StableHLO's other
 #' names.
 #'
-#' `nv_gather()` moves windows that do not fit so that they do; `nv_scatter()` leaves them out. Windows that
-#' overlap are updated one after the other, in the order of `update`.
+#' `nv_gather()` clamps windows that exceed the bounds; `nv_scatter()` skips them. Windows that overlap are
+#' updated one after the other, in the order of `update`.
 #'
 #' @section Gradients: `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where
 #' elements that tie share the gradient in equal parts, and `"mul"` as long as no element or update is 0:
-#' where one is, the first derivative holds, and higher ones may not. What is left out has gradient 0. A
-#' function has none: [gradient()] is an `anvil_error_grad` then.
+#' where one is, the first derivative holds, and higher ones may not. Skipped windows have
+#' gradient 0. An update computation that is a function has no gradient: [gradient()] signals
+#' `anvil_error_grad`.
 #'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,scatter_indices Positions, from 1: integers.
 #' @param slice_sizes Sizes of a window, one for each axis of the operand.
-#' @param offset_axes,update_window_axes Axes of the stack that are those of the windows, ascending.
+#' @param offset_axes,update_window_axes The axes of the stack that are axes of the windows, ascending.
 #' @param collapsed_slice_axes,inserted_window_axes Axes of the operand that windows do not have,
 #'   ascending.
-#' @param operand_batching_axes,input_batching_axes Axes of the operand along which each window belongs
-#'   to the same position of the indices, ascending.
-#' @param start_indices_batching_axes,scatter_indices_batching_axes Those of the indices, in the same order.
+#' @param operand_batching_axes,input_batching_axes Batch axes of the operand, ascending: a window is at the
+#'   position of its index along them.
+#' @param start_indices_batching_axes,scatter_indices_batching_axes The batch axes of the indices that belong
+#'   to these, in the same order.
 #' @param start_index_map,scatter_axes_to_operand_axes The axes of the operand that elements of an index
 #'   vector belong to.
-#' @param index_vector_axis The axis of the indices that holds the vectors; one more than they have if
-#'   each index is a vector of its own.
-#' @param indices_are_sorted,unique_indices Promises, which are noted in the graph and change no result.
+#' @param index_vector_axis The axis of the indices that holds the index vectors; the number of axes plus 1 if
+#'   each index is a vector of length 1.
+#' @param indices_are_sorted,unique_indices Promises to a compiler, which are kept in the graph and change no
+#'   result.
 #' @param update The stack of windows, of a dtype that is not above the input's.
-#' @param update_computation What becomes of an element: `"replace"` or `NULL`, the update; the name of the op
+#' @param update_computation How an element is updated: `"replace"` or `NULL`, the update; the name of the op
 #'   that joins it with the update: `"add"`, `"mul"`, `"min"` or `"max"`; or a function of both, as 0-d
 #'   values, that gives one 0-d value of their dtype. The function is traced once, and may use all ops, and
 #'   values of its surroundings. One that adds, multiplies, or takes the smaller or larger of its arguments,
@@ -164,23 +170,26 @@ nv_gather <- function(operand, start_indices, slice_sizes, offset_axes, collapse
                       operand_batching_axes = NULL, start_indices_batching_axes = NULL, start_index_map,
                       index_vector_axis, indices_are_sorted = FALSE) {
   .External(
-    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes, offset_axes = offset_axes,
-    collapsed_slice_axes = collapsed_slice_axes, operand_batching_axes = operand_batching_axes,
-    start_indices_batching_axes = start_indices_batching_axes, start_index_map = start_index_map,
-    index_vector_axis = index_vector_axis, indices_are_sorted = indices_are_sorted
+    anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes,
+    offset_axes = offset_axes, collapsed_slice_axes = collapsed_slice_axes,
+    operand_batching_axes = operand_batching_axes, start_indices_batching_axes = start_indices_batching_axes,
+    start_index_map = start_index_map, index_vector_axis = index_vector_axis,
+    indices_are_sorted = indices_are_sorted
   )
 }
 
 #' @rdname nv_gather
 #' @export
 nv_scatter <- function(input, scatter_indices, update, update_window_axes, inserted_window_axes,
-                       input_batching_axes = NULL, scatter_indices_batching_axes = NULL, scatter_axes_to_operand_axes,
-                       index_vector_axis, indices_are_sorted = FALSE, unique_indices = FALSE,
+                       input_batching_axes = NULL, scatter_indices_batching_axes = NULL,
+                       scatter_axes_to_operand_axes, index_vector_axis, indices_are_sorted = FALSE,
+                       unique_indices = FALSE,
                        update_computation = "replace") {
   scatter <- function(input, how) {
     .External(
-      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update), update_window_axes = update_window_axes,
-      inserted_window_axes = inserted_window_axes, input_batching_axes = input_batching_axes,
+      anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update),
+      update_window_axes = update_window_axes, inserted_window_axes = inserted_window_axes,
+      input_batching_axes = input_batching_axes,
       scatter_indices_batching_axes = scatter_indices_batching_axes,
       scatter_axes_to_operand_axes = scatter_axes_to_operand_axes, index_vector_axis = index_vector_axis,
       indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how
@@ -211,18 +220,27 @@ check_two_arguments <- function(f, name) {
   order <- by_order(f, 2L)
   if (order$enough && !order$left_out) return()
   count <- if (order$enough) min(2L, order$before) + order$left_out else order$before
-  got <- if (count == 0L) "one without arguments" else paste("one of", count, if (count == 1L) "argument" else "arguments")
+  got <- if (count == 0L) {
+    "one without arguments"
+  } else {
+    paste("one of", count, if (count == 1L) "argument" else "arguments")
+  }
   abort_arg(name, "a function of two values, the old one and the update", got)
 }
 
 # What an update computation gives: a value of the elements' type.
 check_update <- function(out, element) {
   if (!is_operand(out)) {
-    abort_arg("update_computation", "a function that gives one tensor or R number", paste("one that gives", describe(out)))
+    abort_arg(
+      "update_computation", "a function that gives one tensor or R number",
+      paste("one that gives", describe(out))
+    )
   }
   check_same_types(
-    value_types(element, "result"), value_types(out, "result"), "An update computation must give a value of the type of the elements.",
-    function(was, is) paste(is, "for elements of", was), "Convert it in the function, or reduce it to one element."
+    value_types(element, "result"), value_types(out, "result"),
+    "An update computation must give a value of the type of the elements.",
+    function(was, is) paste(is, "for elements of", was),
+    "Convert it in the function, or reduce it to one element."
   )
   out
 }

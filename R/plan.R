@@ -1,17 +1,17 @@
-#' What a program does, step by step
+#' Explain the plan of a program
 #'
-#' `explain_plan()` shows how anvil runs a function: which operations are computed together, in one pass over
-#' memory; which run alone; what loops and branches hold; how many bytes are read and written, and about how
-#' long that takes.
+#' `explain_plan()` shows how anvil runs a function: which operations are fused, in one pass over memory;
+#' which run alone; the steps in loops and branches; the bytes that are read and written, and an estimate of
+#' the time.
 #'
-#' The program is the one that [jit()] makes for arguments of these types: simplified, without what nobody
-#' reads. A *group* is a run of elementwise operations, often with a sum or another reduction at its end, that
-#' goes over its elements in tiles that stay in the processor's cache: what only the group itself uses is
-#' never in memory. The fewer groups and the fewer bytes, the faster: see `vignette("performance")`.
+#' The program is the one that [jit()] makes for arguments of these types: simplified, without unused values.
+#' A *group* is a run of elementwise operations, often with a sum or another reduction at its end, that goes
+#' over its elements in tiles that stay in the processor's cache: what only the group itself uses is never in
+#' memory. The fewer groups and the fewer bytes, the faster: see `vignette("performance")`.
 #'
-#' Times are estimates for one core, from the bytes that move and the operations on them; they are to be
-#' compared with each other. The line of a loop holds the time of one repetition, since how often it repeats
-#' is not known.
+#' Times are estimates for one core, from the bytes that move and the operations on them; use them to compare
+#' steps. The line of a loop holds the time of one repetition, since the number of repetitions is not
+#' known.
 #'
 #' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too.
 #' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
@@ -28,7 +28,7 @@
 #'   * `read` and `written`: bytes;
 #'   * `in_place`: whether a result is made in the memory of an operand;
 #'   * `microseconds`, estimated;
-#'   * `threads`: whether the step is large enough to be shared by threads.
+#'   * `threads`: whether the step is large enough for several threads.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of
@@ -62,16 +62,17 @@ print.AnvilPlan <- function(x, ...) {
   check_dots(..., .known = taken_by("print", "data.frame"))
   # Subsets of the rows and columns are data frames like others, and so is one whose columns were changed.
   types <- c(
-    step = "character", kind = "character", ops = "list", elements = "double", read = "double", written = "double",
-    in_place = "logical", microseconds = "double", threads = "logical"
+    step = "character", kind = "character", ops = "list", elements = "double", read = "double",
+    written = "double", in_place = "logical", microseconds = "double", threads = "logical"
   )
   if (!all(vapply(names(types), function(name) identical(typeof(x[[name]]), types[[name]]), NA))) {
     return(invisible(print(structure(x, class = "data.frame"))))
   }
   own <- !grepl(".", x$step, fixed = TRUE)
   cat(
-    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])), " read, ",
-    format_bytes(sum(x$written[own])), " written", if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
+    "<AnvilPlan> ", sum(own), if (sum(own) == 1L) " step" else " steps", ", ", format_bytes(sum(x$read[own])),
+    " read, ", format_bytes(sum(x$written[own])), " written",
+    if (!is.null(attr(x, "scratch"))) paste0(", ", format_bytes(attr(x, "scratch")), " of scratch memory"),
     "\n", sep = ""
   )
   width <- max(40L, getOption("width"))
@@ -89,8 +90,9 @@ print.AnvilPlan <- function(x, ...) {
       x$kind[i]
     }
     costs <- paste0(
-      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written", if (x$in_place[i]) " in place", ", ",
-      duration(x$microseconds[i]), if (x$threads[i]) ", shared by threads"
+      format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written",
+      if (x$in_place[i]) " in place", ", ", duration(x$microseconds[i]),
+      if (x$threads[i]) ", shared by threads"
     )
     if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
     blank <- strrep(" ", nchar(number))
@@ -112,7 +114,11 @@ count_of <- function(n, noun) {
 }
 
 duration <- function(microseconds) {
-  if (microseconds < 1e3) return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))
-  if (microseconds < 1e6) return(paste("about", format(signif(microseconds / 1e3, 2), scientific = FALSE), "ms"))
+  if (microseconds < 1e3) {
+    return(paste("about", format(signif(max(microseconds, 0.01), 2), scientific = FALSE), "us"))
+  }
+  if (microseconds < 1e6) {
+    return(paste("about", format(signif(microseconds / 1e3, 2), scientific = FALSE), "ms"))
+  }
   paste("about", format(signif(microseconds / 1e6, 2), scientific = FALSE, big.mark = ","), "s")
 }

@@ -1,11 +1,11 @@
 #' Print a tensor
 #'
 #' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
-#' than two axes slice by slice. The last line gives place, dtype (`?` if ambiguous) and shape. Booleans
+#' than two axes slice by slice. The last line gives device, dtype (`?` if ambiguous) and shape. Booleans
 #' print as 0 and 1, complex numbers as in R, with the same four decimals for both parts.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
-#' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` is without limit.
+#' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` means no limit.
 #'
 #' @param x A tensor, or a traced value.
 #' @param header Whether the line `AnvilTensor` comes first.
@@ -112,8 +112,8 @@ compare_proxy_tensor <- function(x, path) {
 #' @param target,current Tensors.
 #' @param tolerance Largest relative difference of the elements, as in [all.equal()].
 #' @param ... Passed to [all.equal()] of the elements.
-#' @details Dtypes of few digits have a least tolerance, about eight times the distance between 1 and the next
-#'   number: 1e-6 for `f32` and `c64`, 1e-2 for `f16`, 6e-2 for `bf16`.
+#' @details The tolerance of dtypes of low precision is at least about eight times the distance between 1 and
+#'   the next number: 1e-6 for `f32` and `c64`, 1e-2 for `f16`, 6e-2 for `bf16`.
 #' @return `TRUE`, or a character vector that describes differences in dtype, shape, ambiguity, and elements.
 #' @examples
 #' all.equal(nv_scalar(1), nv_scalar(1 + 1e-7))

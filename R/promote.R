@@ -6,14 +6,15 @@
 #' is the narrowest type of the kind that holds both: `i16` for `i8` and `ui8`, `f32` for `bf16` and `f16`,
 #' `c128` for `f64` and `c64`. Nothing holds both `ui64` and a signed integer; they become `i64`.
 #'
-#' A type is *ambiguous* if it is only a guess, as that of an R number is (JAX calls this weak). An ambiguous
-#' type gives way to a known one of the same or a later kind, whatever their widths. If it is of a later kind
-#' itself, as a float next to known integers is, the result is the ambiguous type, and still ambiguous.
+#' A type is *ambiguous* if it is only a default, as that of an R number is (JAX calls this weak). An
+#' ambiguous type yields to a known one of the same or a later kind, whatever their widths. If it is of a
+#' later kind itself, as a float next to known integers is, the result is the ambiguous type, and still
+#' ambiguous.
 #'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
 #' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`. A name with `?` is so
 #'   anyway: `"f32?"`.
-#' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, see
+#' @param rules Name of the promotion rules, see [promotion_rules()]; `NULL` for those in force, see
 #'   [with_promotion_rules()]. anvil's own are described here.
 #' @return `common_dtype()` gives `list(dtype, ambiguous)`: a dtype object and a flag.
 #' @section Errors: `anvil_error_dtype` for a string that names no dtype, `anvil_error_arg` for an argument of

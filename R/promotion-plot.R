@@ -1,21 +1,20 @@
-#' Diagram of rules of promotion
+#' Diagram of promotion rules
 #'
 #' Draws the order behind the rules of a [promotion_table()]: `plot(promotion_table("jax"))`.
 #'
 #' Each type that the rules have is a box, in the lane of its kind. A line goes up from a type to one that it
 #' is promoted to: operands of the two, in either order, give the upper one, as [is_promotable()] says. Lines
-#' that follow from others are left out, so a type is promoted to all that can be reached upwards.
+#' that are implied by others are left out, so a type is promoted to every type that can be reached upwards.
 #'
-#' For `anvil`, `jax` and `strict` that is all there is: a pair of types is promoted to the lowest one that is
-#' above both, and refused if there is none. The other rules are tables. There, what two types give that are
-#' not above each other is to be looked up in the table, and so is what depends on the order of the operands,
-#' as it does in TensorFlow's.
+#' For `anvil`, `jax` and `strict` the diagram is complete: a pair of types is promoted to the lowest one that
+#' is above both, and refused if there is none. The other rules are tables: for two types that are not above
+#' each other, and where the order of the operands matters, as in TensorFlow's, see the table.
 #'
 #' The whole diagram is drawn, with the ambiguous types, whichever operands the table is of.
 #'
-#' Kinds are told by their lanes as well as by their colours, which are those of Okabe and Ito, made to be
-#' told apart with any colour vision. The drawing fills the figure, whose margins it does not use, and its
-#' letters grow and shrink with it. Graphical parameters are afterwards what they were.
+#' Kinds have their own lanes and colours, of the palette of Okabe and Ito, which is safe for colour-blind
+#' readers. The drawing fills the figure without its margins, and text scales with it. Graphical parameters
+#' are restored.
 #'
 #' @param x A table from [promotion_table()].
 #' @param main The title: a string, or `NULL` for none.
@@ -31,7 +30,9 @@
 #' @importFrom graphics lines par plot.new plot.window rect strheight strwidth text
 #' @importFrom grDevices col2rgb rgb
 #' @export
-plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", dQuote(attr(x, "rules"), FALSE)), ...) {
+plot.AnvilPromotionTable <- function(
+  x, main = paste("Promotion by the rules", dQuote(attr(x, "rules"), FALSE)), ...
+) {
   check_dots(...)
   check_table(x)
   if (!is.null(main) && !(is.character(main) && length(main) == 1L && !is.na(main))) {
@@ -49,7 +50,9 @@ plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", d
   smallest <- 5 / (par("ps") * par("cex"))
   if (layout$cex < smallest) {
     inches <- function(size) paste(format(size, digits = 2L, trim = TRUE), collapse = " by ")
-    expected <- paste("drawn on a figure of at least", inches(ceiling(10 * smallest * layout$least) / 10), "inches")
+    expected <- paste(
+      "drawn on a figure of at least", inches(ceiling(10 * smallest * layout$least) / 10), "inches"
+    )
     abort_arg("x", expected, inches(size), "Open a larger device, or enlarge the pane of plots.")
   }
   draw_promotion(layout, main)
@@ -57,7 +60,9 @@ plot.AnvilPromotionTable <- function(x, main = paste("Promotion by the rules", d
 }
 
 # Lanes from left to right: kinds, and their colours in the palette of Okabe and Ito.
-lane_colours <- c(boolean = "#D55E00", unsigned = "#56B4E9", signed = "#0072B2", float = "#E69F00", complex = "#009E73")
+lane_colours <- c(
+  boolean = "#D55E00", unsigned = "#56B4E9", signed = "#0072B2", float = "#E69F00", complex = "#009E73"
+)
 
 # ---- where everything goes ----
 
@@ -201,7 +206,9 @@ touches <- function(path, nodes) {
 
 # The parts of the key: the words, what stands before them, and how wide both are at `cex = 1`.
 promotion_key <- function(ambiguous) {
-  words <- c(known = "known type", ambiguous = if (ambiguous) "ambiguous type", edge = "lower is promoted to upper")
+  words <- c(
+    known = "known type", ambiguous = if (ambiguous) "ambiguous type", edge = "lower is promoted to upper"
+  )
   width <- strwidth(words, "inches", cex = 0.9) + 5 * strheight("M", "inches")
   data.frame(sign = names(words), words = words, width = width)
 }
@@ -232,7 +239,9 @@ draw_promotion <- function(layout, main) {
 
 # Text around the middle of its capitals: on its own, text() puts a word with a `g` higher than one without.
 put_text <- function(x, y, words, layout, size = 1, align = 0.5, ...) {
-  text(x, y - 0.5 * size * layout$letter, words, adj = c(align, 0), cex = size * layout$cex, col = "black", ...)
+  text(
+    x, y - 0.5 * size * layout$letter, words, adj = c(align, 0), cex = size * layout$cex, col = "black", ...
+  )
 }
 
 draw_edge <- function(path) lines(path, lwd = 1.2, col = "grey30")

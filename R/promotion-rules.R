@@ -1,9 +1,9 @@
-#' Rules of promotion
+#' Promotion rules
 #'
-#' Every array library has rules of its own for the dtype of a result. anvil keeps those of several, as data,
-#' and works by its own unless told otherwise. `promotion_rules()` gives their names, `promotion_table()`
-#' shows one of them, `compare_promotion()` two, `is_promotable()` and `promotion_path()` answer for two
-#' types. [common_dtype()] takes the name of the rules.
+#' Every array library has its own rules for the dtype of a result. anvil has those of several libraries, as
+#' data, and uses its own by default. `promotion_rules()` gives their names, `promotion_table()`
+#' shows one of them, `compare_promotion()` two, `is_promotable()` and `promotion_path()` are about two
+#' types. [common_dtype()] has an argument for the name of the rules.
 #'
 #' | rules | what they are |
 #' |---|---|
@@ -12,7 +12,7 @@
 #' | `jax_lax` | those of `jax.lax`: equal dtypes, or a scalar next to the widest dtype of its kind |
 #' | `numpy` | NumPy 2: no `bf16`; integers and floats meet in a float that holds both |
 #' | `torch` | PyTorch: no unsigned integers but `ui8` |
-#' | `tensorflow` | TensorFlow: equal dtypes, or a scalar on the right. Not symmetric: the row is the left operand |
+#' | `tensorflow` | TensorFlow: equal dtypes, or a scalar on the right. Not symmetric: left operand in rows |
 #' | `array_api` | the Python array API standard: what every library that follows it supports; no scalars |
 #' | `strict` | JAX's strict mode: equal dtypes, or a scalar that is safe next to the other operand |
 #'
@@ -20,7 +20,7 @@
 #' them every ambiguous integer is `i?`, every ambiguous float `f?`, every ambiguous complex number `c?`, and
 #' an ambiguous `i1` is an `i1`. A result that is a scalar has our default width: `i32?`, `f32?`, `c64?`.
 #'
-#' @param rules Name of the rules, one of `promotion_rules()`; `NULL` for those that hold, see
+#' @param rules Name of the rules, one of `promotion_rules()`; `NULL` for those in force, see
 #'   [with_promotion_rules()].
 #' @param ambiguous Which operands are ambiguous: `"none"`, the one of the `"row"`, which is on the left, or
 #'   `"both"`.
@@ -28,7 +28,7 @@
 #' @param from,to A type: a dtype object, or a name. `?` at the end of a name makes it ambiguous, as in
 #'   `"f32?"`; the scalars are `"i?"`, `"f?"` and `"c?"`.
 #' @param x A table, or a comparison.
-#' @param n Most pairs that are printed.
+#' @param n The largest number of pairs that are printed.
 #' @param style `"text"` for aligned columns, `"markdown"` for a table in Markdown.
 #' @param ... Not used.
 #' @return `promotion_rules()`: a character vector, the default first.
@@ -40,7 +40,7 @@
 #'   [plot()][plot.AnvilPromotionTable], which draws the order behind the rules.
 #'
 #'   `compare_promotion()`: a data frame with a row for each pair of types, known and ambiguous, whose results
-#'   differ: `lhs`, `rhs`, and the results under the names of both rules. A pair stands there once unless one
+#'   differ: `lhs`, `rhs`, and the results under the names of both rules. A pair is listed once unless one
 #'   of the rules is not symmetric. Pairs of known types come first.
 #'
 #'   `is_promotable()`: `TRUE` if operands of types `from` and `to`, in either order, are promoted to `to`;
@@ -136,7 +136,9 @@ format.AnvilPromotionTable <- function(x, style = c("text", "markdown"), ...) {
   if (style == "text") return(sub(" +$", "", capture.output(print(x, quote = FALSE))))
   rows <- format(rbind(c("", colnames(x)), cbind(rownames(x), x)))
   rule <- paste0(":", strrep("-", nchar(rows[1L, ]) - 1L))
-  unname(apply(rbind(rows[1L, ], rule, rows[-1L, ]), 1L, function(row) paste0("|", paste(row, collapse = "|"), "|")))
+  unname(apply(
+    rbind(rows[1L, ], rule, rows[-1L, ]), 1L, function(row) paste0("|", paste(row, collapse = "|"), "|")
+  ))
 }
 
 #' @rdname promotion_rules
@@ -168,7 +170,8 @@ promotion_joins <- function(rules) {
 
 # A table, or a part of one with rows and columns.
 check_table <- function(x) {
-  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L && isTRUE(attr(x, "rules") %in% promotion_rules())
+  whole <- is.character(x) && length(dim(x)) == 2L && length(dimnames(x)) == 2L &&
+    isTRUE(attr(x, "rules") %in% promotion_rules())
   if (!whole) abort_arg("x", "a table, from `promotion_table()`", describe(unclass(x)))
 }
 

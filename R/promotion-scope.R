@@ -1,7 +1,7 @@
-#' Choose rules of promotion
+#' Choose promotion rules
 #'
-#' Every op promotes its operands by the rules that hold when it is called or traced: anvil's, unless others
-#' were chosen. From the narrowest choice, which wins over the others, to the widest:
+#' Every op promotes its operands by the rules in force when it is called or traced: anvil's by default. They
+#' can be chosen at these levels; a narrower one, which is listed first, takes precedence:
 #'
 #' * the argument `rules` of [common_dtype()] and of other functions about promotion: for one question;
 #' * `jit(f, rules = )`: for what [jit()] traces in `f`, wherever `f` is called;
@@ -9,17 +9,17 @@
 #' * `local_promotion_rules()`: for the rest of the function that calls it;
 #' * `options(anvil.promotion_rules = )`: for the session.
 #'
-#' When a scope ends, by an error or an interrupt too, the rules that held before are back. Those for the rest
-#' of a function hold as long as it is running; what it makes of its own [on.exit()] plays no role. Of two
-#' such scopes the inner one wins, and rules for an expression over those of the function that it is part of.
+#' When a scope ends, also by an error or an interrupt, the previous rules are restored. Rules for the rest of
+#' a function are in force as long as it runs, whatever its [on.exit()] does. An inner scope takes precedence,
+#' and rules for an expression take precedence over those of its function.
 #'
-#' A jitted function without rules of its own follows those that hold when it is called, also from another
-#' function that is traced. It keeps a program for each set of rules, see [explain_cache()].
+#' A jitted function without its own rules uses those in force when it is called, also from another traced
+#' function. It caches a program for each set of rules, see [explain_cache()].
 #'
 #' @param rules Name of the rules, one of [promotion_rules()].
 #' @param code An expression.
 #' @param frame The environment of the function, or of the [local()] expression, at whose end the rules are
-#'   put back. It is running: `local_promotion_rules()` is called by it, or by a function that it has called.
+#'   restored. It must be running: `local_promotion_rules()` is called by it, or by a function that it called.
 #' @return `with_promotion_rules()` gives the value of `code`; `local_promotion_rules()` gives the name of the
 #'   rules that held before, invisibly.
 #' @section Errors: `anvil_error_arg` for an unknown name of rules, also in the option, where the next op
@@ -54,7 +54,8 @@ local_promotion_rules <- function(rules, frame = parent.frame()) {
   number <- if (identical(frame, globalenv())) 0L else number_of_frame(frame, sys.nframe() - 1L)
   if (number == 0L) {
     abort_arg(
-      "frame", expected, if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
+      "frame", expected,
+      if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
       "Use `with_promotion_rules()`, or `options(anvil.promotion_rules = )` for the session."
     )
   }

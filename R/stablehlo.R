@@ -1,7 +1,7 @@
-#' Programs as StableHLO
+#' Export a program as StableHLO
 #'
 #' `stablehlo()` traces a function and gives its program as StableHLO, the text that XLA, IREE and other
-#' compilers read: trained in R, the function then runs where neither R nor anvil is. `nv_write_stablehlo()`
+#' compilers read, so that it runs without R and anvil. `nv_write_stablehlo()`
 #' writes the program, the tensors that it captured, and its inputs if wanted.
 #'
 #' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it,
@@ -20,13 +20,13 @@
 #' has a loop, or uses tensors from around it, becomes a loop over all updates, in R's order everywhere, but
 #' slow for many of them.
 #'
-#' Printing, [nv_print()], cannot leave R: a program that does it is an error. What `f` does while it is
-#' traced is not part of any program.
+#' [nv_print()] cannot be exported: it is an error. Side effects of `f` while it is traced are not part of any
+#' program.
 #'
-#' @section Several devices: `sharding` cuts inputs along an axis, mostly the batch, for a row of devices:
+#' @section Several devices: `sharding` shards inputs along an axis, mostly the batch, over a mesh of devices:
 #' `list(mesh = c(batch = 8L), axes = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the
-#' arguments `x` and `y`; all other inputs are whole on each of them. XLA decides what that means for all
-#' other values, and adds the communication. Names in `axes` are arguments, or paths into them as in
+#' arguments `x` and `y`; all other inputs are replicated. XLA propagates the sharding to all
+#' other values, and inserts the communication. Names in `axes` are arguments, or paths into them as in
 #' [gradient()], such as `"data$x"`; a path to a list stands for all that is in it.
 #'
 #' @section Running a program: `system.file("python", "run_stablehlo.py", package = "anvil")` is a script that
@@ -40,7 +40,7 @@
 #'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
 #'   function, is passed to `f` as it is.
 #' @param sharding `NULL` for one device, or `list(mesh = , axes = )`: the number of devices with the name of
-#'   the mesh's axis, and the axes that are cut, from 1, with the arguments' names.
+#'   the mesh's axis, and the axes that are sharded, from 1, with the arguments' names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
@@ -55,8 +55,8 @@
 #'   `as.character()`, it is the text.
 #'
 #'   `nv_write_stablehlo()`: the paths of the files that it wrote, invisibly, that of the text first.
-#' @section Errors: `anvil_error_export` for a program that cannot leave, with the op that is the reason.
-#' `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
+#' @section Errors: `anvil_error_export` for a program that cannot be exported, with the op that is the
+#' reason. `anvil_error_shape` if the number of devices does not divide an axis, `anvil_error_axis` for an
 #' axis that an input does not have, `anvil_error_dtype` for a dtype that `target` does not have.
 #' `anvil_error_file`, with the fields `path` and `reason`, if a file cannot be written. `anvil_error_arg` for
 #' arguments that are not as above; and whatever `f` raises while it is traced.
@@ -82,7 +82,9 @@
 #' @export
 stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL) {
   f <- match_function(f)
-  if (!is.null(target) && !(is.character(target) && length(target) == 1L && target %in% c("cpu", "gpu", "tpu"))) {
+  if (
+    !is.null(target) && !(is.character(target) && length(target) == 1L && target %in% c("cpu", "gpu", "tpu"))
+  ) {
     abort_arg("target", "\"cpu\", \"gpu\", \"tpu\" or NULL", describe(target))
   }
   if (!is_whole(inline_limit) || inline_limit < 0) {
@@ -95,7 +97,9 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
   out <- .Call(anvil_stablehlo, example$graph, example$donated, mesh, split, as.double(inline_limit))
   inputs <- typed(out[[3L]], leaf_paths(setNames(example$args, names(example$leaves))))
   outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
-  x <- structure(list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo")
+  x <- structure(
+    list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo"
+  )
   x$text <- paste0(legend(x), out[[1L]])
   if (identical(target, "tpu")) check_tpu(x)
   x
@@ -131,7 +135,9 @@ typed <- function(types, paths) setNames(sub("?", "", types, fixed = TRUE), path
 # Comments before the text: what the arguments are.
 legend <- function(x) {
   part <- function(what, names, types) {
-    paste0("// ", what, " ", seq_along(types), ": ", encodeString(paste0(names, types)), "\n", recycle0 = TRUE)
+    paste0(
+      "// ", what, " ", seq_along(types), ": ", encodeString(paste0(names, types)), "\n", recycle0 = TRUE
+    )
   }
   named <- function(types) if (length(types)) paste0(names(types), ", ") else character()
   constants <- vapply(x$constants, describe_leaves, "", "")
@@ -149,8 +155,12 @@ check_tpu <- function(x) {
     "anvil_error_dtype",
     paste0(
       "The program computes in c128, which TPUs do not have.\nx ",
-      if (length(at)) paste0("Input `", at[1L], "` is ", x$inputs[[at[1L]]]) else "No input is, but a value inside", ".\n",
-      "i Use c64: convert with `nv_convert()`, or give `nv_abstract(\"c64\", ...)`."
+      if (length(at)) {
+        paste0("Input `", at[1L], "` is ", x$inputs[[at[1L]]])
+      } else {
+        "No input is, but a value inside"
+      },
+      ".\n", "i Use c64: convert with `nv_convert()`, or give `nv_abstract(\"c64\", ...)`."
     ),
     target = "tpu", got = "c128"
   )
@@ -164,10 +174,14 @@ check_sharding <- function(sharding) {
     abort_arg("sharding", expected, got, "As in `list(mesh = c(batch = 8L), axes = c(x = 1L))`.")
   }
   parts <- c("mesh", "axes")
-  if (!is.list(sharding) || is.object(sharding) || !setequal(names(sharding), parts) || length(sharding) != 2L) {
+  if (
+    !is.list(sharding) || is.object(sharding) || !setequal(names(sharding), parts) || length(sharding) != 2L
+  ) {
     refuse("a list of `mesh` and `axes`", describe(sharding))
   }
-  whole <- function(x) is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
+  whole <- function(x) {
+    is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
+  }
   named <- function(x) length(names(x)) == length(x) && all(nzchar(names(x))) && !anyNA(names(x))
   mesh <- sharding$mesh
   if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) {
@@ -192,7 +206,10 @@ split_inputs <- function(sharding, args, leaves) {
     path <- parse_path_of(name)
     if (is.null(path) || !path[[1L]] %in% names(leaves)) {
       known <- names(leaves)[nzchar(names(leaves))]
-      abort_arg("sharding", paste0("about arguments that are data (", paste(known, collapse = ", "), ")"), describe(name))
+      abort_arg(
+        "sharding", paste0("about arguments that are data (", paste(known, collapse = ", "), ")"),
+        describe(name)
+      )
     }
     for (i in unlist(pluck(leaves, path, "sharding"))) {
       size <- shape(data[[i]])
@@ -212,8 +229,8 @@ split_inputs <- function(sharding, args, leaves) {
         abort(
           "anvil_error_shape",
           paste0(
-            devices, " devices cannot share axis ", axis, " of `", name, "` equally.\nx Its size is ", size[axis], ".\n",
-            "i Use a mesh of ", one_of(tail(divisors, 3L)), ", or a size of ",
+            devices, " devices cannot share axis ", axis, " of `", name, "` equally.\nx Its size is ",
+            size[axis], ".\n", "i Use a mesh of ", one_of(tail(divisors, 3L)), ", or a size of ",
             devices * max(1, round(size[axis] / devices)), "."
           ),
           arg = "sharding", axis = axis, size = size[axis], devices = as.integer(devices)
@@ -266,7 +283,8 @@ print.AnvilStablehlo <- function(x, ...) {
     one <- length(x$constants) == 1L
     cat(sprintf(
       "// %d captured %s (%.0f bytes): nv_write_stablehlo() writes %s beside the text\n",
-      length(x$constants), if (one) "tensor is an argument" else "tensors are arguments", bytes, if (one) "it" else "them"
+      length(x$constants), if (one) "tensor is an argument" else "tensors are arguments", bytes,
+      if (one) "it" else "them"
     ))
   }
   invisible(x)
@@ -298,7 +316,9 @@ nv_write_stablehlo <- function(x, path, inputs = NULL) {
 
 # The inputs of a program out of a list of arguments by name, checked.
 input_values <- function(x, inputs) {
-  if (!is.list(inputs) || is.object(inputs)) abort_arg("inputs", "a list of arguments by name", describe(inputs))
+  if (!is.list(inputs) || is.object(inputs)) {
+    abort_arg("inputs", "a list of arguments by name", describe(inputs))
+  }
   # Static arguments may be anything.
   data <- inputs[names(inputs) %in% sub("(\\$|\\[\\[).*", "", names(x$inputs))]
   # Types and texts are no values.
@@ -308,7 +328,10 @@ input_values <- function(x, inputs) {
   lacking <- setdiff(names(x$inputs), names(leaves))
   if (length(lacking)) {
     all <- paste(names(x$inputs), collapse = ", ")
-    abort_arg("inputs", paste0("a list with all arguments by name (", all, ")"), paste0("one without `", lacking[1L], "`"))
+    abort_arg(
+      "inputs", paste0("a list with all arguments by name (", all, ")"),
+      paste0("one without `", lacking[1L], "`")
+    )
   }
   Map(function(name, type) {
     value <- written(leaves[[name]], paste0("inputs$", name))
@@ -316,7 +339,11 @@ input_values <- function(x, inputs) {
     if (got != type) {
       given <- if (inherits(leaves[[name]], "AnvilTensor")) "nv_convert(x, \"" else "nv_tensor(x, dtype = \""
       same_shape <- sub("^[^[]*", "", got) == sub("^[^[]*", "", type)
-      hint <- if (same_shape) paste0("Convert it: `", given, sub("\\[.*", "", type), "\")`.") else "That is what the program takes."
+      hint <- if (same_shape) {
+        paste0("Convert it: `", given, sub("\\[.*", "", type), "\")`.")
+      } else {
+        "That is what the program takes."
+      }
       abort_arg(paste0("inputs$", name), paste("of type", type), unname(got), hint)
     }
     value
@@ -327,7 +354,10 @@ input_values <- function(x, inputs) {
 numbered_target <- function(folder) {
   target <- writable_target(folder, folder = TRUE)
   if (!all(grepl("^[0-9]+\\.npy$", list.files(target, all.files = TRUE, no.. = TRUE)))) {
-    abort_file("write", folder, "it is there, and holds other files", "Choose another name for the program, or move them.")
+    abort_file(
+      "write", folder, "it is there, and holds other files",
+      "Choose another name for the program, or move them."
+    )
   }
   target
 }
@@ -338,6 +368,8 @@ write_numbered <- function(tensors, part, folder) {
   if (!length(tensors)) return(character())
   make_folder(part, folder)
   names <- paste0(seq_along(tensors), ".npy")
-  for (i in seq_along(tensors)) fill_part(file.path(part, names[i]), folder, function(con) write_npy(tensors[[i]], con))
+  for (i in seq_along(tensors)) {
+    fill_part(file.path(part, names[i]), folder, function(con) write_npy(tensors[[i]], con))
+  }
   file.path(folder, names)
 }

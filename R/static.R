@@ -1,4 +1,4 @@
-# Static arguments: what of them a program depends on.
+# Static arguments: the parts of their values that a program depends on.
 
 # Called from C for a static argument that is no vector, no list of these and no function of a package, with
 # list(value, name): a list of what a program that was traced for the value depends on, for a comparison bit
@@ -9,7 +9,11 @@ static_parts <- function(given) {
   note <- function(part) parts[length(parts) + 1L] <<- list(part)
   visited <- list()
   refuse <- function(what, inside) {
-    where <- if (length(inside)) paste0("It uses ", paste(inside, collapse = ", which uses "), ", which is ") else "It is "
+    where <- if (length(inside)) {
+      paste0("It uses ", paste(inside, collapse = ", which uses "), ", which is ")
+    } else {
+      "It is "
+    }
     abort(
       "anvil_error_static",
       paste0(
@@ -32,7 +36,9 @@ static_parts <- function(given) {
     note(type)
     attributes <- attributes(x)
     # Where code comes from does not count.
-    if (type %in% c("language", "expression")) attributes <- attributes[setdiff(names(attributes), c("srcref", "srcfile", "wholeSrcref"))]
+    if (type %in% c("language", "expression")) {
+      attributes <- attributes[setdiff(names(attributes), c("srcref", "srcfile", "wholeSrcref"))]
+    }
     plain <- vapply(attributes, is_plain, NA)
     if (type == "list" || type == "expression") {
       items <- unclass(x)
@@ -65,7 +71,9 @@ static_parts <- function(given) {
     frames <- frames_of(environment(f))
     if (!length(frames)) return()
     # Elements of dots are read from the dots.
-    for (name in unique(sub("^[.][.][0-9]+$", "...", used[[3L]]))) variable(name, frames, "any", depth, inside)
+    for (name in unique(sub("^[.][.][0-9]+$", "...", used[[3L]]))) {
+      variable(name, frames, "any", depth, inside)
+    }
     for (name in used[[4L]]) variable(name, frames, "function", depth, inside)
   }
 
@@ -85,7 +93,11 @@ static_parts <- function(given) {
     note(variable)
     # Where reading it fails, so will the function.
     found <- if_it_fails(
-      if (variable == "...") eval(quote(list(...)), env) else get(variable, envir = env, inherits = FALSE, mode = mode),
+      if (variable == "...") {
+        eval(quote(list(...)), env)
+      } else {
+        get(variable, envir = env, inherits = FALSE, mode = mode)
+      },
       NULL
     )
     value(found, depth, c(inside, paste0("`", variable, "`")))

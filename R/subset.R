@@ -1,37 +1,35 @@
-#' Subsets
+#' Subset a tensor
 #'
 #' `x[...]` and `nv_subset(x, ...)` take elements of a tensor, `x[...] <- value` and `nv_subset_assign(x, ...,
 #' value = value)` give a tensor with other elements in their place. They work alike on tensors and on traced
 #' values.
 #'
-#' Each axis has a subscript; those that are left out, between commas or at the end, are taken whole. A
-#' subscript is \describe{ \item{a number}{One position, counted from 1. The axis disappears, unless
+#' Each axis has a subscript; an axis whose subscript is left out, between commas or at the end, is taken
+#' whole. A subscript is \describe{ \item{a number}{One position, counted from 1. The axis disappears, unless
 #' `drop = FALSE`.} \item{a range `a:b`}{These positions. The axis stays, also if there is one only: what
 #' counts is that it is written with a colon, here and now.} \item{a vector of several numbers, an array of
-#' one axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such
-#' subscripts select each combination, as in base R. The axis stays.} \item{negative numbers}{All
-#' positions but these. The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is
-#' as long as the axis: masks are not recycled.} \item{a logical array of the tensor's shape}{As the only
-#' subscript: the elements where it is `TRUE`, in R's order, as a tensor of one axis.} \item{a 0-d tensor
-#' of integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of
-#' integers, such as [nv_seq()] gives}{Several such positions. The axis stays.} }
+#' one axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
+#' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
+#' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
+#' are not recycled.} \item{a logical array of the tensor's shape}{As the only subscript: the elements where
+#' it is `TRUE`, in R's order, as a tensor of one axis.} \item{a 0-d tensor of integers}{One position that the
+#' program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several
+#' such positions. The axis stays.} }
 #'
 #' Numbers are checked: a position that the axis does not have is an error. Tensors are not, since their
 #' values are not known while a function is traced: a position out of bounds reads the nearest element, and
 #' writes nothing. If a position is written twice, the value that comes last in R's order is kept.
 #'
-#' Unlike in base R, one subscript of a tensor with several axes is one of its first axis, unless
-#' it is a logical array; a number beyond the size is an error in negative numbers too; and there are no
-#' indices 0, `NA` or names.
+#' Unlike in base R, a single subscript of a tensor with several axes belongs to its first axis, unless it is
+#' a logical array; a negative number beyond the size is an error; and there are no indices 0, `NA` or names.
 #'
 #' `x[[...]]` takes one element: it needs a number, or a 0-d tensor of integers, for each axis.
 #'
-#' A value that is assigned takes the dtype of `x`, and must not be above it: what `x + value` promotes to
-#' must be the dtype of `x`. So a double cannot be assigned to elements of an `i32`.
+#' A value that is assigned is converted to the dtype of `x`, which must be the common dtype of both: a double
+#' cannot be assigned to elements of an `i32`.
 #'
-#' `nv_select()` has one subscript, for the axis `axis`. `head()` and `tail()` take elements
-#' at the start and at the end of axes, as base R's do for arrays; `rev()` has all elements in reverse
-#' order.
+#' `nv_select()` has one subscript, for the axis `axis`. `head()` and `tail()` take elements at the start and
+#' at the end of axes, as base R's do for arrays; `rev()` reverses all elements.
 #'
 #' @param x,operand A tensor or a traced value; for the functions also an R number, logical or array.
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
@@ -41,7 +39,7 @@
 #' @param axis The axis that `index` belongs to, from 1.
 #' @param index A subscript, as above.
 #' @param n How many elements of the first axis; or of the first axes if it has several numbers,
-#'   `NA` for all. Negative: all but so many.
+#'   `NA` for all. If negative, all but so many.
 #' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each axis that stays, the number of
 #'   positions; that of an assignment is `x`'s.
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, for too
@@ -70,7 +68,9 @@ NULL
 
 #' @rdname nv_subset
 #' @export
-nv_subset <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+nv_subset <- function(x, ..., drop = TRUE) {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+}
 
 #' @rdname nv_subset
 #' @export
@@ -80,7 +80,9 @@ nv_subset_assign <- function(x, ..., value) {
 
 #' @rdname nv_subset
 #' @export
-`[.AnvilValue` <- function(x, ..., drop = TRUE) .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+`[.AnvilValue` <- function(x, ..., drop = TRUE) {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+}
 
 #' @rdname nv_subset
 #' @export

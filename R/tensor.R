@@ -1,8 +1,7 @@
 #' Tensors
 #'
 #' A tensor holds elements of one dtype in an array of any number of axes. It is an ordinary R value: it
-#' is never changed in place, `identical()` compares it, `saveRDS()` keeps it, and other processes can be
-#' handed it.
+#' is immutable, `identical()` compares it, `saveRDS()` saves it, and it can be sent to other processes.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex
@@ -20,8 +19,8 @@
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
 #' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
 #'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
-#' @param ambiguous Whether the dtype is a guess that yields to known dtypes, see [common_dtype()]. `NULL` is
-#'   `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
+#' @param ambiguous Whether the dtype is a default that yields to known dtypes, see [common_dtype()]. `NULL`
+#'   is `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
 #' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
 #'   [array()] does, with the first axis fastest.
@@ -35,7 +34,7 @@
 #' a shape is too large; `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another
 #' class, complex data and a dtype that is not, negative sizes, and a tensor that is asked to be of another
 #' type.
-#' @seealso [as_array()] for the way back, [nv_fill()] and [nv_iota()] for tensors made from nothing.
+#' @seealso [as_array()] for the inverse, [nv_fill()] and [nv_iota()] for tensors without data.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
 #' nv_tensor(c(0.5, 1.5), dtype = "f64")
@@ -64,16 +63,22 @@ nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
   check_device(device)
   if (inherits(data, "AnvilValue")) return(same_tensor(data, dtype, integer(), ambiguous))
   # The length of a class's own making is not asked for.
-  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) abort_arg("data", "one value", describe(data))
+  if ((is.atomic(data) || is.list(data)) && length(unclass(data)) != 1L) {
+    abort_arg("data", "one value", describe(data))
+  }
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
   .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
 }
 
 #' @rdname nv_tensor
 #' @export
-nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
+nv_matrix <- function(
+  data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE
+) {
   check_size <- function(arg, size) {
-    if (!is.null(size) && (!is_whole(size) || size < 0)) abort_arg(arg, "a whole number, at least 0", describe(size))
+    if (!is.null(size) && (!is_whole(size) || size < 0)) {
+      abort_arg(arg, "a whole number, at least 0", describe(size))
+    }
   }
   check_size("nrow", nrow)
   check_size("ncol", ncol)
@@ -81,14 +86,21 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   if (is_value || is.null(nrow) && is.null(ncol) && length(dim(data)) == 2L) {
     sizes <- dim(data)
     if (length(sizes) != 2L) {
-      abort_arg("data", "a matrix", paste("a tensor of shape", format_shape(sizes)), "Use `nv_reshape()` to make it one.")
+      abort_arg(
+        "data", "a matrix", paste("a tensor of shape", format_shape(sizes)),
+        "Use `nv_reshape()` to make it one."
+      )
     }
     return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, byrow))
   }
   count <- length(data)
   # As in matrix(): what is left out is as large as the data need.
   fitting <- function(given) if (given == 0) 0 else ceiling(count / given)
-  sizes <- if (is.null(nrow) && is.null(ncol)) c(count, 1) else c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  sizes <- if (is.null(nrow) && is.null(ncol)) {
+    c(count, 1)
+  } else {
+    c(nrow %||% fitting(ncol), ncol %||% fitting(nrow))
+  }
   given <- nrow %||% ncol
   if ((is.null(nrow) || is.null(ncol)) && prod(sizes) != count && (count != 1L || given == 0)) {
     arg <- if (is.null(nrow)) "ncol" else "nrow"
@@ -97,16 +109,21 @@ nv_matrix <- function(data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = 
   nv_tensor(data, dtype, sizes, ambiguous, device, byrow)
 }
 
-# A tensor asked to be a tensor: unchanged, or an error that names what would have to change.
+# A tensor given as data: unchanged, or an error that names the property that would have to change.
 same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   refuse <- function(what, from, to, how) {
     abort_arg(what, paste0("that of the tensor, ", from), to, paste0("Use `", how, "` to change it."))
   }
   if (!is.null(asked_dtype)) {
     asked_dtype <- as_dtype(asked_dtype)
-    if (dtype(x) != asked_dtype) refuse("dtype", as.character(dtype(x)), as.character(asked_dtype), "nv_convert()")
+    if (dtype(x) != asked_dtype) {
+      refuse("dtype", as.character(dtype(x)), as.character(asked_dtype), "nv_convert()")
+    }
   }
-  if (!is.null(asked_shape) && !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))) {
+  if (
+    !is.null(asked_shape) &&
+    !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))
+  ) {
     to <- if (is.numeric(asked_shape)) format_shape(asked_shape) else describe(asked_shape)
     refuse("shape", format_shape(shape(x)), to, "nv_reshape()")
   }
@@ -122,7 +139,7 @@ is_whole <- function(x) is.numeric(x) && length(x) == 1L && is.finite(x) && x ==
 
 format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
-#' Turn a value into a tensor
+#' Convert a value to a tensor
 #'
 #' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
 #'   A number without `dim` becomes what it would be as an operand: a 0-d tensor, ambiguous unless
@@ -142,7 +159,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
   if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, dtype) else nv_tensor(x, dtype)
 }
 
-#' Tensors from nothing
+#' Filled tensors and sequences
 #'
 #' `nv_fill()` has one value everywhere; `nv_empty()` has zeros (`FALSE`), for tensors whose content does not
 #' matter or that have no elements; `nv_iota()` counts along one axis; `nv_seq()` is a vector of numbers
@@ -177,7 +194,10 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
     return(nv_broadcast_to(nv_convert(value, dtype %||% own, ambiguous = ambiguous), shape))
   }
   if (length(value) != 1L || !is.atomic(value)) {
-    abort_arg("value", "one number or logical", describe(value), "Use `nv_tensor()` to make a tensor of several values.")
+    abort_arg(
+      "value", "one number or logical", describe(value),
+      "Use `nv_tensor()` to make a tensor of several values."
+    )
   }
   .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
 }
@@ -186,7 +206,8 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
 dtype_of_one <- function(value) {
   if (ndims(value) > 0L) {
     abort_arg(
-      "value", "one number or logical, or a 0-d tensor", paste("a tensor of shape", format_shape(shape(value))),
+      "value", "one number or logical, or a 0-d tensor",
+      paste("a tensor of shape", format_shape(shape(value))),
       "Use `nv_broadcast_to()` to repeat a tensor along axes."
     )
   }
@@ -267,10 +288,14 @@ print.AnvilAbstract <- function(x, ...) {
 }
 
 #' @export
-`==.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+`==.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) {
+  !length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2")))
+}
 
 #' @export
-`!=.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+`!=.AnvilAbstract` <- function(e1, e2 = abort_missing("e2")) {
+  length(type_differences(check_abstract(e1, "e1"), check_abstract(e2, "e2"))) > 0L
+}
 
 # As for dtypes: there is no arithmetic of types.
 #' @export
@@ -288,13 +313,17 @@ t.AnvilAbstract <- function(x) no_elements("t")
 #' @export
 mean.AnvilAbstract <- function(x, ...) no_elements("mean")
 
-no_elements <- function(generic) unsupported(generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+no_elements <- function(generic) {
+  unsupported(generic, "Abstract tensors have a type and no elements.", "abstract tensors")
+}
 
 #' @method all.equal AnvilAbstract
 #' @export
 all.equal.AnvilAbstract <- function(target, current, ...) {
   check_dots(..., .known = taken_by("all.equal", "list"))
-  if (!inherits(current, "AnvilAbstract")) return(paste0("current is not an abstract tensor: ", describe(current)))
+  if (!inherits(current, "AnvilAbstract")) {
+    return(paste0("current is not an abstract tensor: ", describe(current)))
+  }
   parts <- type_differences(target, current)
   if (length(parts)) parts else TRUE
 }
@@ -309,7 +338,9 @@ type_differences <- function(x, y) {
   names <- c(as.character(dtype(x)), as.character(dtype(y)))
   c(
     if (names[1L] != names[2L]) paste0("dtypes differ: ", names[1L], " and ", names[2L]),
-    if (!identical(shape(x), shape(y))) paste0("shapes differ: ", format_shape(shape(x)), " and ", format_shape(shape(y))),
+    if (!identical(shape(x), shape(y))) paste0(
+      "shapes differ: ", format_shape(shape(x)), " and ", format_shape(shape(y))
+    ),
     if (ambiguous(x) != ambiguous(y)) paste0("ambiguities differ: ", ambiguous(x), " and ", ambiguous(y))
   )
 }

@@ -1,9 +1,9 @@
 #' Number of threads
 #'
-#' How many threads large computations use, the caller's included. No result depends on it, not in the last
-#' bit. Work that takes less than about 30 microseconds stays on one thread.
+#' The number of threads of large computations, including the caller's. Results are equal bit by bit for any
+#' number. Work that takes less than about 30 microseconds runs on one thread.
 #'
-#' In this order:
+#' It is taken from, in this order:
 #'
 #' * `options(anvil.threads = n)`, read whenever a large program runs, so that it can change at any time;
 #' * the variable `ANVIL_NUM_THREADS`, read when the package is loaded. One that is no whole number from 1 to
@@ -14,7 +14,7 @@
 #' Never more than `OMP_THREAD_LIMIT` says, and never more than two where `_R_CHECK_LIMIT_CORES_` is set, as
 #' in the checks of packages.
 #'
-#' A process made by `parallel::mclapply()` has threads of its own. With as many such processes as there are
+#' A process forked by `parallel::mclapply()` has its own threads. With as many such processes as there are
 #' processors, set the option to 1 in them.
 #'
 #' @return `num_threads()` gives the number in force, a whole number.
@@ -28,7 +28,7 @@
 #' @export
 num_threads <- function() .Call(anvil_threads)
 
-# Reads the surroundings; says once what is wrong with them.
+# Reads the environment variable; warns once of a value that is not valid.
 settle_threads <- function() {
   ignored <- .Call(anvil_threads_ignored)
   if (!nzchar(ignored)) return(invisible())

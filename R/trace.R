@@ -1,5 +1,5 @@
 # Tracing: the only file that opens traces. Arguments are evaluated before a trace is opened. A trace is open
-# while one function runs, which C calls: opening and closing are one step, whatever happens in between.
+# while one function runs, called from C, which also closes it on an error or a jump.
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
 trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
@@ -14,11 +14,13 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
 # what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   settle_function(f)
-  record <- function(trace) record_call(f, prepare(args, function(x) .Call(anvil_trace_inputs, trace, x)), trace, finish)
+  record <- function(trace) {
+    record_call(f, prepare(args, function(x) .Call(anvil_trace_inputs, trace, x)), trace, finish)
+  }
   .Call(anvil_in_trace, name, nested, quote(record), environment())
 }
 
-# The graph of what f does with arguments, in the open trace.
+# The graph that f records for these arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
   out <- withCallingHandlers(call_function(f, args), error = translate_condition)
@@ -48,8 +50,12 @@ call_function <- function(f, args) {
     if (inherits(e, "anvil_error") || !identical(conditionCall(e), call)) return()
     abort(
       "anvil_error_arg",
-      paste0("`f` must be a function that takes these arguments, not one that refuses them.\ni R says: ", conditionMessage(e)),
-      arg = "f", expected = "a function that takes these arguments", got = "one that refuses them", call = user
+      paste0(
+        "`f` must be a function that takes these arguments, not one that refuses them.\ni R says: ",
+        conditionMessage(e)
+      ),
+      arg = "f", expected = "a function that takes these arguments", got = "one that refuses them",
+      call = user
     )
   })
 }
@@ -104,7 +110,9 @@ translate_condition <- function(e) {
   read <- switch(what, "for" = call[3L], "if" = , "while" = , "switch" = call[2L], as.list(call)[-1L])
   # The error may have another cause: it is ours only if a tracer is what R choked on.
   if (!mentions_tracer(read, sys.frames())) return()
-  shown <- switch(what, "if" = , "for" = , "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call))
+  shown <- switch(
+    what, "if" =, "for" =, "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call)
+  )
   abort(
     "anvil_error_concrete",
     paste0("A traced value has no concrete value: `", shown, "` cannot use it.\ni ", advice),
@@ -112,13 +120,15 @@ translate_condition <- function(e) {
   )
 }
 
-# What to do instead, by the function that needs a value.
+# Advice by the function that needs a value.
 concrete_advice <- local({
   static <- "ame the argument in `static = ` to trace a function for each value"
   loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
   logic <- paste0("Use `&` and `|` for each element, or n", static, ".")
   list(
-    "if" = paste0("Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."),
+    "if" = paste0(
+      "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."
+    ),
     "while" = paste0("Use `nv_while()`, or n", static, "."),
     "switch" = paste0("N", static, "."),
     "for" = paste0("Use `nv_scan()` to go along an axis. ", loop), ":" = loop, "seq_len" = loop,
@@ -148,7 +158,7 @@ holds_tracer <- function(x) {
 
 #' Trace a function
 #'
-#' Runs a function once on tracers and gives the graph of what it did: the same graph that [jit()] compiles.
+#' Runs a function once on tracers and gives the recorded graph: the same graph that [jit()] compiles.
 #'
 #' @param f A function of tensors.
 #' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals

@@ -33,7 +33,9 @@ local({
   methods <- declared$S3methods
   # A method of a group serves functions of one argument and of two.
   groups <- c("Math", "Ops", "Summary", "Complex", "matrixOps")
-  written_in_r <- vapply(methods[, 1L], function(name) typeof(get0(name, parent.env(namespace))) == "closure", NA)
+  written_in_r <- vapply(
+    methods[, 1L], function(name) typeof(get0(name, parent.env(namespace))) == "closure", NA
+  )
   written_in_r <- written_in_r & !methods[, 1L] %in% groups
   for (name in c(declared$exports, paste(methods[, 1L], methods[, 2L], sep = ".")[written_in_r])) {
     f <- get(name, namespace)
@@ -41,10 +43,12 @@ local({
   }
 })
 
-# Methods of objects whose parts anyone may change say so where these are not as they were made.
+# Methods of classes over lists signal an error if an element was changed, see objects.R.
 local({
   namespace <- topenv()
   for (name in ls(namespace, pattern = "^(format|print|summary|plot|as[.][a-z.]+)[.]Anvil")) {
-    if (sub("^.*[.]", "", name) %in% listed_classes) assign(name, reading_parts(get(name, namespace)), namespace)
+    if (sub("^.*[.]", "", name) %in% listed_classes) {
+      assign(name, reading_parts(get(name, namespace)), namespace)
+    }
   }
 })

@@ -68,10 +68,14 @@ compile <- vapply(seq_len(rounds), function(r) system.time(jit(chain)(x), gcFirs
 report("trace, compile and run a function of 100 ops", median(compile) * 1e6, 10000)
 
 # Of this, promotion is what the next benchmark of `make bench` says.
-mixed <- lapply(rep_len(c("i8", "f32", "i64", "ui16", "f64", "bf16"), 1001L), function(dtype) nv_abstract(dtype, 3))
+mixed <- lapply(
+  rep_len(c("i8", "f32", "i64", "ui16", "f64", "bf16"), 1001L), function(dtype) nv_abstract(dtype, 3)
+)
 add_all <- function(...) {
   x <- list(...)
   lapply(1:1000, function(i) x[[i]] + x[[i + 1L]])
 }
-trace <- vapply(seq_len(5L), function(r) system.time(trace_fn(add_all, mixed), gcFirst = FALSE)[["elapsed"]], 0)
+trace <- vapply(
+  seq_len(5L), function(r) system.time(trace_fn(add_all, mixed), gcFirst = FALSE)[["elapsed"]], 0
+)
 report("trace 1,000 additions of mixed dtypes", median(trace) * 1e6)

@@ -76,7 +76,9 @@ measure_cold <- function(w, dtype, jax, times) {
   }, 0)
   reply <- jax$ask("load", w$id, 0L, times, arguments_for_peers(args, folder))
   jax$ask("drop")
-  if (reply[1L] == "ok") list(what = w$what, dtype = dtype, anvil = stats::median(seconds), jax = as.double(reply[2L]))
+  if (reply[1L] == "ok") {
+    list(what = w$what, dtype = dtype, anvil = stats::median(seconds), jax = as.double(reply[2L]))
+  }
 }
 
 # list(seconds (rounds x systems), gaps).

@@ -13,7 +13,9 @@ start_peer <- function(name, python, threads, folder) {
   log <- file.path(folder, paste0(name, ".log"))
   script <- file.path(bench_folder, "peers.py")
   # -B: no compiled copies of the scripts in the checkout.
-  system2(python, c("-B", shQuote(script), name, port, token, threads), wait = FALSE, stdout = log, stderr = log)
+  system2(
+    python, c("-B", shQuote(script), name, port, token, threads), wait = FALSE, stdout = log, stderr = log
+  )
   connection <- tryCatch(
     suppressWarnings(socketAccept(server, blocking = TRUE, open = "r+", timeout = 60, encoding = "UTF-8")),
     error = function(e) NULL

@@ -11,8 +11,8 @@ repeat_steps <- function(steps, w, step) {
   )$w
 }
 workload("descent", "gradient descent, 1e4 steps", "W6", function(n, dtype) {
-  list(uniform_vector(n, dtype), uniform_vector(n, dtype, 0.1, 1), uniform_vector(n, dtype), scalar(0.001, dtype),
-    scalar(if (n < 100) 10L else 10000L, "i32"))
+  list(uniform_vector(n, dtype), uniform_vector(n, dtype, 0.1, 1), uniform_vector(n, dtype),
+    scalar(0.001, dtype), scalar(if (n < 100) 10L else 10000L, "i32"))
 }, function(w, a, b, rate, steps) repeat_steps(steps, w, function(w) w - rate * 2 * a * (w - b)),
 function(w, a, b, rate, steps) {
   for (i in seq_len(steps)) w <- w - rate * 2 * a * (w - b)
@@ -73,10 +73,10 @@ workload("mlp_loop", "network, 20 steps in a loop", "W7", function(n, dtype) {
 function(w, x, y, rate, steps) {
   for (i in seq_len(steps)) w <- network_step_in_r(w, x, y, rate)
   w
-}, dtypes = "f32", sizes = 128, quick = none, target = 1.05, source = "W7 MLP in loop", size_label = network_label,
-  tolerance = 1e-3)
+}, dtypes = "f32", sizes = 128, quick = none, target = 1.05, source = "W7 MLP in loop",
+  size_label = network_label, tolerance = 1e-3)
 
-# ---- the programs in inst/examples: what these scripts define, with their data, so that what is shipped counts ----
+# ---- the programs in inst/examples, with the functions and data that the scripts define ----
 
 # Evaluates assignments at the top level of a script, in its order.
 define <- function(env, file, names) {
@@ -108,7 +108,8 @@ program <- function(id, file, name, names, what, data, ..., quick_example = func
 steps_label <- function(n) paste(format_size(n), "steps")
 whole <- function(n) nv_scalar(as.integer(n), "i32")
 
-program("linear_model", "linear-model.R", "in_while", c("weight", "predictors", "data", "start", "loss", "descend"),
+program("linear_model", "linear-model.R", "in_while",
+  c("weight", "predictors", "data", "start", "loss", "descend"),
   "linear model, nv_while()", function(e, n) list(e$start, e$data, nv_scalar(0.1, "f64"), whole(n)),
   dtypes = "f64", sizes = 1000, tiny = 20, size_label = steps_label, cold = 1,
   r = function(w, data, rate, steps) {
@@ -122,9 +123,10 @@ program("linear_model", "linear-model.R", "in_while", c("weight", "predictors", 
   })
 
 program("logistic_regression", "logistic-regression.R", "train",
-  c("counts", "passengers", "predictors", "survived", "loss", "x", "y", "start"), "logistic regression, 50 losses kept",
-  function(e, n) list(e$start, e$x, e$y, nv_scalar(0.1, "f32"), whole(n), 50L),
-  dtypes = "f32", sizes = 1000, quick = 200, tiny = 50, size_label = steps_label, tolerance = 1e-3, cold = 50,
+  c("counts", "passengers", "predictors", "survived", "loss", "x", "y", "start"),
+  "logistic regression, 50 losses kept",
+  function(e, n) list(e$start, e$x, e$y, nv_scalar(0.1, "f32"), whole(n), 50L), dtypes = "f32", sizes = 1000,
+  quick = 200, tiny = 50, size_label = steps_label, tolerance = 1e-3, cold = 50,
   r = function(w, x, y, rate, epochs, slots) {
     each <- epochs %/% slots
     losses <- numeric(slots)
@@ -168,8 +170,8 @@ program("metropolis", "metropolis.R", "walk",
   })
 
 program("gaussian_process", "gaussian-process.R", "fit",
-  c("n", "unit", "points", "noise", "as_column", "x", "y", "kernel", "identity_matrix", "covariance", "solve_cg",
-    "slope", "start"),
+  c("n", "unit", "points", "noise", "as_column", "x", "y", "kernel", "identity_matrix", "covariance",
+    "solve_cg", "slope", "start"),
   "Gaussian process, fit", function(e, n) list(e$start, e$x, e$y, nv_scalar(0.005, "f64"), whole(20L)),
   dtypes = "f64", sizes = 80, quick = 24, tiny = 24, size_label = function(n) paste(n, "points, 20 steps"),
   quick_example = function(n) n < 80, tolerance = 1e-6, cold = 24)

@@ -29,11 +29,15 @@ summarise <- function(w, dtype, n, measured) {
 cells <- function(row) {
   median_of <- function(name) if (name %in% names(row$medians)) format_seconds(row$medians[[name]]) else "-"
   ratio_of <- function(name) if (name %in% names(row$ratios)) format_ratio(row$ratios[[name]]) else "-"
-  spread <- if (!is.null(row$quartiles$jax)) paste(vapply(row$quartiles$jax, format_ratio, ""), collapse = "..") else ""
+  spread <- if (!is.null(row$quartiles$jax)) {
+    paste(vapply(row$quartiles$jax, format_ratio, ""), collapse = "..")
+  } else {
+    ""
+  }
   c(
     row$group, row$what, row$dtype, row$size, vapply(names(systems), median_of, ""), ratio_of("jax"), spread,
-    vapply(names(systems)[-(1:2)], ratio_of, ""), if (is.na(row$target)) "" else paste("<=", format_ratio(row$target)),
-    if (row$missed) "missed" else ""
+    vapply(names(systems)[-(1:2)], ratio_of, ""),
+    if (is.na(row$target)) "" else paste("<=", format_ratio(row$target)), if (row$missed) "missed" else ""
   )
 }
 header <- c(
@@ -54,7 +58,9 @@ misses <- function(rows, colds) {
       format_ratio(row$ratios[["jax"]]), format_ratio(row$target), row$source)
   }, "")
   c(warm, vapply(cold, function(x) {
-    sprintf("tracing and compiling %s, %s: %s of JAX's time, target %s (compile)", x[1L], x[2L], x[5L], cold_target)
+    sprintf(
+      "tracing and compiling %s, %s: %s of JAX's time, target %s (compile)", x[1L], x[2L], x[5L], cold_target
+    )
   }, ""))
 }
 
@@ -113,7 +119,7 @@ write_report <- function(path, about, notes, rows, colds, gaps, plot) {
     if (!is.null(plot)) c(sprintf("![Ratios of anvil's time to JAX's](%s)", basename(plot)), ""),
     markdown_table(header, lapply(rows, cells)), "",
     "## Tracing and compiling", "",
-    "First call of a new jitted function, with little to run; the target is meant without tracing, which is in here.", "",
+    "First call of a new jitted function, with little to run. Figures include tracing, targets do not.", "",
     markdown_table(cold_header, cold_cells(colds)), "",
     "## Missed targets", "", bullets(missed, no_misses(rows)), "",
     "## Gaps", "", bullets(gaps, "none")
@@ -125,14 +131,18 @@ write_figures <- function(path, about, rows) {
   of <- function(values, name) if (name %in% names(values)) signif(values[[name]], 4L) else NA_real_
   column <- function(get) vapply(rows, get, if (is.character(get(rows[[1L]]))) "" else 0)
   out <- data.frame(
-    group = column(function(row) row$group), what = column(function(row) row$what), dtype = column(function(row) row$dtype),
-    size = column(function(row) row$size)
+    group = column(function(row) row$group), what = column(function(row) row$what),
+    dtype = column(function(row) row$dtype), size = column(function(row) row$size)
   )
   for (name in names(systems)) out[[name]] <- column(function(row) of(row$medians, name))
-  for (name in names(systems)[-1L]) out[[paste0("ratio_", name)]] <- column(function(row) of(row$ratios, name))
+  for (name in names(systems)[-1L]) {
+    out[[paste0("ratio_", name)]] <- column(function(row) of(row$ratios, name))
+  }
   out$target <- column(function(row) row$target)
-  writeLines(c("# Written by `make bench`: do not edit by hand. Medians in seconds, ratios of anvil's time to theirs.",
-    paste0("# ", names(about), ": ", about)), path)
+  writeLines(c(
+    "# Written by `make bench`: do not edit by hand. Medians in seconds, ratios of anvil's time to theirs.",
+    paste0("# ", names(about), ": ", about)
+  ), path)
   suppressWarnings(utils::write.table(out, path, append = TRUE, sep = ",", row.names = FALSE, na = ""))
 }
 
@@ -150,8 +160,8 @@ draw_ratios <- function(path, rows) {
   on.exit(grDevices::dev.off())
   graphics::par(mar = c(4, 18, 6, 1), mgp = c(2.4, 0.7, 0))
   graphics::plot(
-    NULL, xlim = range(ratio, target, quartiles, 1, na.rm = TRUE), ylim = c(0.5, length(rows) + 0.5), log = "x",
-    yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = ""
+    NULL, xlim = range(ratio, target, quartiles, 1, na.rm = TRUE), ylim = c(0.5, length(rows) + 0.5),
+    log = "x", yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = ""
   )
   graphics::axis(3L)
   graphics::title("Less than 1: anvil is faster", line = 4.5)

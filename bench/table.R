@@ -12,7 +12,9 @@
 library(anvil)
 
 bench_folder <- normalizePath(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
-for (file in c("peers.R", "workloads.R", "programs.R", "measure.R", "report.R")) source(file.path(bench_folder, file))
+for (file in c("peers.R", "workloads.R", "programs.R", "measure.R", "report.R")) {
+  source(file.path(bench_folder, file))
+}
 # The programs of users come early: where time runs out, it is the end of the list that is left out.
 groups <- c("call", "program", paste0("W", 1:10))
 workloads <- workloads[order(match(vapply(workloads, function(w) w$group, ""), groups))]
@@ -61,7 +63,9 @@ versions <- vapply(names_of_peers, function(name) {
 }, "")
 about <- c(
   Date = format(Sys.time(), "%Y-%m-%d %H:%M"),
-  Machine = sprintf("%s, %d processors, %s %s", cpu, processors, Sys.info()[["sysname"]], Sys.info()[["machine"]]),
+  Machine = sprintf(
+    "%s, %d processors, %s %s", cpu, processors, Sys.info()[["sysname"]], Sys.info()[["machine"]]
+  ),
   Threads = sprintf("%d, of each system (base R: those of its BLAS)", threads),
   Versions = paste(c(
     paste("anvil", format(utils::packageVersion("anvil"))), paste("R", getRversion()), versions
@@ -72,9 +76,10 @@ about <- c(
 load <- if (file.exists("/proc/loadavg")) scan("/proc/loadavg", "", n = 1L, quiet = TRUE)
 if (!is.null(load)) about[["Load before"]] <- load
 notes <- paste(
-  "Times are medians of one call, ratios medians over rounds of anvil's time by that of the other in the same round; all",
-  "take turns. anvil's are of a jitted function called from R, JAX's of a jitted function whose result is waited for,",
-  "PyTorch's eager. Matrices lie in each system's own layout. Base R computes in f64 whatever the dtype says."
+  "Times are medians of one call, ratios medians over rounds of anvil's time by that of the other in the",
+  "same round; all take turns. anvil's are of a jitted function called from R, JAX's of a jitted function",
+  "whose result is waited for, PyTorch's eager. Matrices lie in each system's own layout. Base R computes in",
+  "f64 whatever the dtype says."
 )
 
 # ---- rows ----
@@ -142,6 +147,11 @@ section("Gaps", gaps, "none")
 if (!quick && !length(chosen)) {
   plot <- draw_ratios(file.path(bench_folder, "RESULTS.svg"), rows)
   write_report(file.path(bench_folder, "RESULTS.md"), about, notes, rows, colds, gaps, plot)
-  if (length(rows)) write_figures(file.path(dirname(bench_folder), "vignettes", "performance.csv"), about, rows)
-  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv", if (!is.null(plot)) ", bench/RESULTS.svg", "\n", sep = "")
+  if (length(rows)) {
+    write_figures(file.path(dirname(bench_folder), "vignettes", "performance.csv"), about, rows)
+  }
+  cat(
+    "\nWritten: bench/RESULTS.md, vignettes/performance.csv", if (!is.null(plot)) ", bench/RESULTS.svg", "\n",
+    sep = ""
+  )
 }

@@ -14,14 +14,16 @@
 
 workloads <- list()
 
-workload <- function(id, what, group, data, anvil = NULL, r = NULL, dtypes = c("f32", "f64"), sizes, quick = sizes[1L],
-                     tiny = 8L, target = NULL, source = group, needs = character(), static = character(), carry = FALSE,
-                     make = NULL, result = function(out, args) out, compare = "values", tolerance = NULL,
-                     size_label = format_size, cold = NULL) {
+workload <- function(id, what, group, data, anvil = NULL, r = NULL, dtypes = c("f32", "f64"), sizes,
+                     quick = sizes[1L],
+                     tiny = 8L, target = NULL, source = group, needs = character(), static = character(),
+                     carry = FALSE, make = NULL, result = function(out, args) out, compare = "values",
+                     tolerance = NULL, size_label = format_size, cold = NULL) {
   if (is.null(make)) make <- function() jit(anvil, static = static, donate = names(formals(anvil))[carry])
   entry <- list(
-    id = id, what = what, group = group, data = data, make = make, r = r, dtypes = dtypes, sizes = sizes, quick = quick,
-    tiny = tiny, target = if (is.function(target) || is.null(target)) target else function(dtype, n) target,
+    id = id, what = what, group = group, data = data, make = make, r = r, dtypes = dtypes, sizes = sizes,
+    quick = quick, tiny = tiny,
+    target = if (is.function(target) || is.null(target)) target else function(dtype, n) target,
     source = if (is.function(source)) source else function(n) source, needs = needs, carry = carry,
     result = result, compare = compare, tolerance = tolerance, size_label = size_label, cold = cold
   )
@@ -65,8 +67,8 @@ w1 <- function(dtype, n) if (n <= 1e5) 0.30 else if (n <= 1e6) 0.80 else 0.35
 axpb <- function(x, a, b) a * x + b
 axpb_data <- function(n, dtype) list(uniform_vector(n, dtype), scalar(0.75, dtype), scalar(0.5, dtype))
 workload("axpb", "a * x + b", "W1", axpb_data, axpb, axpb, sizes = c(1e5, 1e6, 1e7), target = w1, cold = 8L)
-workload("axpb_donated", "a * x + b, x donated", "W1", axpb_data, axpb, axpb, sizes = 1e7, quick = none, carry = TRUE,
-  target = 1.1, source = "elementwise n = 1e7, both sides donated")
+workload("axpb_donated", "a * x + b, x donated", "W1", axpb_data, axpb, axpb, sizes = 1e7, quick = none,
+  carry = TRUE, target = 1.1, source = "elementwise n = 1e7, both sides donated")
 workload("sqabs", "(x - y)^2 / 2 + abs(z)", "W1",
   function(n, dtype) c(two_vectors(n, dtype), one_vector(n, dtype)),
   function(x, y, z) (x - y)^2 * 0.5 + abs(z), function(x, y, z) (x - y)^2 * 0.5 + abs(z),
@@ -80,8 +82,8 @@ chain10 <- function(maximum) {
     t * x + 1
   }
 }
-workload("chain10", "10 cheap ops", "W1", one_vector, chain10(nv_max), chain10(pmax), sizes = c(1e5, 1e6, 1e7),
-  target = w1, cold = 8L)
+workload("chain10", "10 cheap ops", "W1", one_vector, chain10(nv_max), chain10(pmax),
+  sizes = c(1e5, 1e6, 1e7), target = w1, cold = 8L)
 
 # ---- W2: functions ----
 
@@ -96,8 +98,8 @@ workload("tanh", "tanh(x)", "W2", one_vector, function(x) tanh(x), tanh, sizes =
   target = w2(0.65, 1.2), source = "W2 tanh")
 workload("sin", "sin(x)", "W2", one_vector, function(x) sin(x), sin, sizes = c(1e5, 1e6), target = 0.15,
   source = "W2 sin/cos")
-workload("cos", "cos(x)", "W2", one_vector, function(x) cos(x), cos, sizes = c(1e5, 1e6), quick = none, target = 0.15,
-  source = "W2 sin/cos")
+workload("cos", "cos(x)", "W2", one_vector, function(x) cos(x), cos, sizes = c(1e5, 1e6), quick = none,
+  target = 0.15, source = "W2 sin/cos")
 workload("sigmoid", "sigmoid", "W2", one_vector, function(x) nv_logistic(x), plogis, sizes = c(1e5, 1e6),
   target = w2(0.65, 0.70), source = w2_exp)
 w2_erf <- w2_source("softplus/erf/logpdf/Black-Scholes")
@@ -120,16 +122,18 @@ black_scholes <- function(cdf) {
 }
 workload("black_scholes", "Black-Scholes", "W2",
   function(n, dtype) {
-    list(uniform_vector(n, dtype, 50, 150), uniform_vector(n, dtype, 80, 120), uniform_vector(n, dtype, 0.2, 2))
+    list(
+      uniform_vector(n, dtype, 50, 150), uniform_vector(n, dtype, 80, 120), uniform_vector(n, dtype, 0.2, 2)
+    )
   },
   black_scholes(function(x) 0.5 * (1 + nv_erf(x * sqrt(0.5)))), black_scholes(pnorm),
   sizes = c(1e5, 1e6), target = w2(0.9, 0.45), source = w2_erf, cold = 8L)
 
-# ---- W3: reductions; each system has its matrices in its own layout, R columns first, the others rows first ----
+# ---- W3: reductions; matrices in each system's own layout: columns first in R, rows first elsewhere ----
 
 w3 <- function(id, what, anvil, r, target, source, quick = 1024, ...) {
-  workload(id, what, "W3", one_matrix, anvil, r, sizes = 4096, quick = quick, target = target, source = source,
-    size_label = square, ...)
+  workload(id, what, "W3", one_matrix, anvil, r, sizes = 4096, quick = quick, target = target,
+    source = source, size_label = square, ...)
 }
 row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]))
 w3("sum", "sum(x)", function(x) sum(x), function(x) sum(x), 1.0, "W3 sum/mean/max all")
@@ -138,7 +142,9 @@ w3("max", "max(x)", function(x) max(x), function(x) max(x), 1.0, "W3 sum/mean/ma
 w3("row_sums", "row sums", function(x) sum(x, axes = 2L), rowSums, 1.1, "W3 row sum/max")
 w3("row_max", "row maxima", function(x) max(x, axes = 2L), row_max, 1.1,
   "W3 row sum/max", quick = none)
-w3("var", "variance", function(x) nv_var(x, correction = 0), function(x) mean((x - mean(x))^2), 0.65, "W3 var")
+w3(
+  "var", "variance", function(x) nv_var(x, correction = 0), function(x) mean((x - mean(x))^2), 0.65, "W3 var"
+)
 w3_wide <- "W3 column sums/argmax/softmax/transpose"
 w3("column_sums", "column sums", function(x) sum(x, axes = 1L), colSums, 0.45, w3_wide)
 w3("argmax", "argmax of rows", function(x) nv_argmax(x, 2L), function(x) max.col(x, "first"), 0.45, w3_wide,
@@ -159,7 +165,8 @@ w3("logsumexp", "logsumexp of rows", function(x) {
   top <- row_max(x)
   log(rowSums(exp(x - top))) + top
 }, 1.0, "W3 logsumexp rows")
-workload("sumsq", "sum((x - y)^2)", "W3", two_vectors, function(x, y) sum((x - y)^2), function(x, y) sum((x - y)^2),
+workload("sumsq", "sum((x - y)^2)", "W3", two_vectors, function(x, y) sum((x - y)^2),
+  function(x, y) sum((x - y)^2),
   sizes = c(1e5, 1e6, 1e7), target = function(dtype, n) if (n <= 1e5) 0.2 else if (n <= 1e6) 0.5 else 1.0,
   source = "W3 fused sum((x-y)^2)")
 
@@ -172,10 +179,12 @@ workload("crossprod", "t(x) %*% x", "W4", function(n, dtype) list(uniform_matrix
   function(x) t(x) %*% x, function(x) crossprod(x), sizes = 1e6, quick = 1e4,
   target = function(dtype, n) if (dtype == "f32") 1.0 else 0.75, source = "W4 X'X 1e6x20",
   size_label = function(n) paste0(format_size(n), "x20"))
-workload("matvec", "x %*% v", "W4", function(n, dtype) list(uniform_matrix(n, n, dtype), uniform_matrix(n, 1L, dtype)),
+workload("matvec", "x %*% v", "W4",
+  function(n, dtype) list(uniform_matrix(n, n, dtype), uniform_matrix(n, 1L, dtype)),
   function(x, v) x %*% v, function(x, v) x %*% v, sizes = 4096, quick = 1024, target = 0.85,
   source = "W4 matvec/vecmat", size_label = square)
-workload("vecmat", "v %*% x", "W4", function(n, dtype) list(uniform_matrix(1L, n, dtype), uniform_matrix(n, n, dtype)),
+workload("vecmat", "v %*% x", "W4",
+  function(n, dtype) list(uniform_matrix(1L, n, dtype), uniform_matrix(n, n, dtype)),
   function(v, x) v %*% x, function(v, x) v %*% x, sizes = 4096, quick = none, target = 0.85,
   source = "W4 matvec/vecmat", size_label = square)
 
@@ -192,12 +201,14 @@ w5("multiply_add", "x * y + x", two_whole, function(x, y) x * y + x, function(x,
 w5("where", "where(x > y, x, y + y)", two_whole, function(x, y) nv_ifelse(x > y, x, y + y),
   function(x, y) ifelse(x > y, x, y + y))
 w5("cast_multiply", "x as f32 * y", function(n, dtype) list(whole_vector(n, dtype), uniform_vector(n, "f32")),
-  function(x, y) nv_convert(x, "f32") * y, function(x, y) x * y, dtypes = c("ui8", "i32"), sizes = c(1e6, 1e7),
-  tolerance = 1e-6)
-w5("int_sum", "sum(x) in i64", one_whole, function(x) sum(nv_convert(x, "i64")), function(x) sum(x), target = 0.10,
+  function(x, y) nv_convert(x, "f32") * y, function(x, y) x * y, dtypes = c("ui8", "i32"),
+  sizes = c(1e6, 1e7), tolerance = 1e-6)
+w5("int_sum", "sum(x) in i64", one_whole, function(x) sum(nv_convert(x, "i64")), function(x) sum(x),
+  target = 0.10, source = "W5 int sums, count")
+w5("count", "sum(x > 0)",
+  function(n, dtype) list(nv_tensor(sample.int(9L, n, replace = TRUE) - 4L, dtype = dtype)),
+  function(x) sum(x > 0), function(x) sum(x > 0), dtypes = "i32", target = 0.10,
   source = "W5 int sums, count")
-w5("count", "sum(x > 0)", function(n, dtype) list(nv_tensor(sample.int(9L, n, replace = TRUE) - 4L, dtype = dtype)),
-  function(x) sum(x > 0), function(x) sum(x > 0), dtypes = "i32", target = 0.10, source = "W5 int sums, count")
 
 # ---- W8: random numbers; of a state that is the same each time ----
 
@@ -214,8 +225,8 @@ w8("normal", "normal numbers", draw(nv_rnorm), function(state, n, dtype) rnorm(n
 
 indices <- function(n) nv_tensor(sample.int(n, n, replace = TRUE), dtype = "i32")
 w9 <- function(id, what, data, anvil, r, target, dtypes = c("f32", "f64"), source = paste("W9", what), ...) {
-  workload(id, what, "W9", data, anvil, r, dtypes = dtypes, sizes = 1e6, quick = 1e5, target = target, source = source,
-    ...)
+  workload(id, what, "W9", data, anvil, r, dtypes = dtypes, sizes = 1e6, quick = 1e5, target = target,
+    source = source, ...)
 }
 w9("gather", "x[i]", function(n, dtype) list(uniform_vector(n, dtype), indices(n)), function(x, i) x[i],
   function(x, i) x[i], 0.65, source = "W9 gather")

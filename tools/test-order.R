@@ -14,7 +14,8 @@ if (identical(arguments[1L], "--run")) {
   out <- arguments[2L]
   for (file in arguments[-(1:2)]) {
     results <- as.data.frame(testthat::test_file(
-      file.path("tests/testthat", file), package = "anvil", load_package = "installed", reporter = "check", stop_on_failure = FALSE
+      file.path("tests/testthat", file), package = "anvil", load_package = "installed", reporter = "check",
+      stop_on_failure = FALSE
     ))
     cat(sum(results$passed), sum(results$failed) + sum(results$error), file, "\n", file = out, append = TRUE)
   }
@@ -36,7 +37,10 @@ run <- function(what, files, threads) {
   failed <- sum(counts$failed) + (status != 0L)
   total <<- total + c(sum(counts$passed), failed)
   if (failed > 0) {
-    cat("FAILED ", what, ", ", threads, " threads: ", paste(unique(counts$file[counts$failed > 0]), collapse = " "), "\n", sep = "")
+    cat(
+      "FAILED ", what, ", ", threads, " threads: ",
+      paste(unique(counts$file[counts$failed > 0]), collapse = " "), "\n", sep = ""
+    )
     if (status != 0L) cat("the process ended with status", status, "\n")
     writeLines(grep("^(── |Error|Backtrace|`|\\[ FAIL)", readLines(log, warn = FALSE), value = TRUE))
   }
@@ -49,7 +53,10 @@ set.seed(seed)
 load <- as.integer(Sys.getenv("ANVIL_TEST_LOAD", "0"))
 # Each of them ends by itself when this process is gone.
 for (i in seq_len(load)) {
-  system(sprintf("while kill -0 %d 2> /dev/null; do n=0; while [ $n -lt 100000 ]; do n=$((n+1)); done; done &", Sys.getpid()))
+  system(sprintf(
+    "while kill -0 %d 2> /dev/null; do n=0; while [ $n -lt 100000 ]; do n=$((n+1)); done; done &",
+    Sys.getpid()
+  ))
 }
 
 for (file in files) run(paste(file, "alone"), file, 2L)

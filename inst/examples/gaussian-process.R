@@ -123,7 +123,9 @@ elapsed <- system.time(
   for (part in seq_len(parts)) {
     w <- fit(w, x, y, rate, steps %/% parts)
     if (interactive()) {
-      cat(sprintf("\r%4d steps, log likelihood %.4f", part * steps %/% parts, -likelihood_in_r(in_numbers(w))))
+      cat(sprintf(
+        "\r%4d steps, log likelihood %.4f", part * steps %/% parts, -likelihood_in_r(in_numbers(w))
+      ))
     }
   },
   gcFirst = FALSE
@@ -160,7 +162,9 @@ cat(sprintf("  %-36s %8.2f ms\n", "Time of a likelihood in R alone", 1e3 * elaps
 draw <- function() {
   upper <- fitted$mean + 2 * fitted$sd
   lower <- fitted$mean - 2 * fitted$sd
-  plot(points, as.vector(y), type = "n", xlim = range(grid), ylim = range(upper, lower), xlab = "x", ylab = "y")
+  plot(
+    points, as.vector(y), type = "n", xlim = range(grid), ylim = range(upper, lower), xlab = "x", ylab = "y"
+  )
   polygon(c(grid, rev(grid)), c(upper, rev(lower)), col = "#4682b440", border = NA)
   lines(grid, fitted$mean, col = "steelblue", lwd = 2)
   lines(grid, sin(2 * grid) + 0.3 * grid, col = "grey40", lty = 2)

@@ -56,12 +56,17 @@ unrolled_in_parts <- function(w, data, rate, steps) {
   for (i in seq_len(steps %/% 100L)) w <- unrolled(w, data, rate, 100L)
   w
 }
-ways <- list("R loop over jit()" = in_r, "unrolled, 100 at a time" = unrolled_in_parts, "nv_while()" = in_while)
+ways <- list(
+  "R loop over jit()" = in_r, "unrolled, 100 at a time" = unrolled_in_parts, "nv_while()" = in_while
+)
 
 seconds <- function(expr) system.time(expr, gcFirst = FALSE)[["elapsed"]]
 runs <- lapply(ways, function(train) {
   first <- seconds(w <- train(start, data, rate, steps))
-  list(w = w, first = first, again = median(replicate(5L, seconds(for (i in 1:5) train(start, data, rate, steps)))) / 5)
+  list(
+    w = w, first = first,
+    again = median(replicate(5L, seconds(for (i in 1:5) train(start, data, rate, steps)))) / 5
+  )
 })
 
 coefficients <- sapply(runs, function(run) c(as.double(run$w$alpha), as.vector(run$w$beta)))
@@ -77,13 +82,16 @@ cat("\n                           largest difference   first run   each step\n")
 cat("                                      to lm()                  later\n")
 for (way in names(runs)) {
   cat(sprintf(
-    "  %-24s %19.1e %8.0f ms %8.2f us\n", way, error[[way]], 1e3 * runs[[way]]$first, 1e6 * runs[[way]]$again / steps
+    "  %-24s %19.1e %8.0f ms %8.2f us\n", way, error[[way]], 1e3 * runs[[way]]$first,
+    1e6 * runs[[way]]$again / steps
   ))
 }
 
 # The data and the fitted curve.
 draw <- function() {
-  plot(mtcars$wt, mtcars$mpg, pch = 19, col = "steelblue", xlab = "Weight in 1000 lbs", ylab = "Miles per gallon")
+  plot(
+    mtcars$wt, mtcars$mpg, pch = 19, col = "steelblue", xlab = "Weight in 1000 lbs", ylab = "Miles per gallon"
+  )
   grid <- seq(min(mtcars$wt), max(mtcars$wt), length.out = 100L)
   z <- (grid - mean(mtcars$wt)) / sd(mtcars$wt)
   lines(grid, cbind(1, z, z^2) %*% coefficients[, "nv_while()"], col = "firebrick", lwd = 2)

@@ -8,7 +8,7 @@
 library(anvil)
 quick <- identical(Sys.getenv("ANVIL_EXAMPLE"), "quick")
 
-# ---- density: theta[1] is normal with standard deviation 1.5; theta[2] is normal around a parabola of theta[1] ----
+# ---- density: theta[1] is normal, of standard deviation 1.5; theta[2] is normal around a parabola of it ----
 
 spread <- 1.5
 bend <- 0.5
@@ -49,7 +49,8 @@ walk <- jit(function(chain, steps, scale) {
 
 theta <- nv_tensor(c(0, 0), dtype = "f64")
 chain <- list(
-  theta = theta, log_density = log_density(theta), accepted = nv_scalar(0L, dtype = "i32"), random = nv_rng_state(2024)
+  theta = theta, log_density = log_density(theta), accepted = nv_scalar(0L, dtype = "i32"),
+  random = nv_rng_state(2024)
 )
 calls <- if (quick) 500L else 5000L
 steps <- 200L
@@ -81,7 +82,7 @@ walk_in_r <- function(steps) {
 }
 elapsed_in_r <- system.time(walk_in_r(20000L), gcFirst = FALSE)[["elapsed"]]
 
-# ---- moments, each as the mean of a column, with standard errors from 20 blocks of draws one after the other ----
+# ---- moments: means of columns, with standard errors from 20 consecutive blocks of draws ----
 
 columns <- cbind(
   draws,
@@ -92,7 +93,8 @@ columns <- cbind(
 )
 blocks <- rowsum(columns, rep(1:20, each = calls / 20)) / (calls / 20)
 moments <- data.frame(
-  truth = truth, estimate = colMeans(columns), error = apply(blocks, 2L, sd) / sqrt(20), row.names = names(truth)
+  truth = truth, estimate = colMeans(columns), error = apply(blocks, 2L, sd) / sqrt(20),
+  row.names = names(truth)
 )
 moments$z <- (moments$estimate - moments$truth) / moments$error
 
@@ -101,7 +103,8 @@ moments$z <- (moments$estimate - moments$truth) / moments$error
 cat("A random walk through a banana:", calls, "draws,", steps, "steps from one to the next\n\n")
 cat(sprintf("  %-40s %8s %10s %16s %6s\n", "", "truth", "estimate", "standard error", "z"))
 cat(sprintf(
-  "  %-40s %8.2f %10.3f %16.3f %6.1f\n", names(truth), moments$truth, moments$estimate, moments$error, moments$z
+  "  %-40s %8.2f %10.3f %16.3f %6.1f\n", names(truth), moments$truth, moments$estimate, moments$error,
+  moments$z
 ), sep = "")
 total <- as.double(calls) * steps
 cat(sprintf("\n  %-40s %7.0f%%\n", "Proposals that were taken", 100 * as.double(chain$accepted) / total))
@@ -110,11 +113,15 @@ cat(sprintf("  %-40s %8.2f us\n", "Time of a step in R alone", 1e6 * elapsed_in_
 
 # The draws, and where theta[2] has its mean given theta[1].
 draw <- function() {
-  plot(draws, pch = 16, cex = 0.5, col = "#4682b480", xlab = expression(theta[1]), ylab = expression(theta[2]))
+  plot(
+    draws, pch = 16, cex = 0.5, col = "#4682b480", xlab = expression(theta[1]), ylab = expression(theta[2])
+  )
   curve(bend * (x^2 - spread^2), add = TRUE, col = "firebrick", lwd = 2)
 }
 if (interactive() || !is.null(dev.list())) draw()
 
 wrong <- which(!(abs(moments$z) < 5))
-if (length(wrong)) stop("Off by more than five standard errors: ", paste(names(truth)[wrong], collapse = ", "), ".")
+if (length(wrong)) {
+  stop("Off by more than five standard errors: ", paste(names(truth)[wrong], collapse = ", "), ".")
+}
 cat("\nAllowed are five standard errors: passed.\n")

@@ -82,7 +82,8 @@ compare <- function(layers, width, batch, epochs = 10L) {
   sizes <- c(p, rep(width, layers), 1L)
   fresh <- function() initial(sizes, states[[3L]])
   steps <- epochs * (n %/% batch)
-  compiling <- seconds(train(fresh(), training, 1L, 1e-3, batch)) + seconds(step(fresh(), training, 0L, 1e-3, batch))
+  compiling <- seconds(train(fresh(), training, 1L, 1e-3, batch)) +
+    seconds(step(fresh(), training, 0L, 1e-3, batch))
   # Small networks several times, for clocks that count milliseconds.
   times <- if (width * layers < 100L) 10L else 1L
   in_while <- seconds(for (i in seq_len(times)) a <- train(fresh(), training, steps, 1e-3, batch)) / times
@@ -128,17 +129,23 @@ for (part in seq_len(parts)) {
     test = as.double(measure(layers, test))
   )
   curve <- rbind(curve, now)
-  if (interactive()) cat(sprintf("\r%4d epochs, loss %.4f, on new data %.4f", now$epoch, now$training, now$test))
+  if (interactive()) {
+    cat(sprintf("\r%4d epochs, loss %.4f, on new data %.4f", now$epoch, now$training, now$test))
+  }
 }
 if (interactive()) cat("\n")
 
 as_data <- function(data) data.frame(y = as.vector(data$y), as_array(data$x))
 fit <- lm(y ~ ., as_data(training))
 explained <- function(prediction) 1 - mean((prediction - as.vector(test$y))^2) / var(as.vector(test$y))
-r_squared <- c(lm = explained(predict(fit, as_data(test))), mlp = explained(as.vector(predict_mlp(layers, test$x))))
+r_squared <- c(
+  lm = explained(predict(fit, as_data(test))), mlp = explained(as.vector(predict_mlp(layers, test$x)))
+)
 
 cat(sprintf("\nLayers of 40 and 40, %d epochs in %.1f seconds\n\n", epochs, elapsed))
-cat(sprintf("  Share of the variance of new data that is explained by lm() %9.1f%%\n", 100 * r_squared[["lm"]]))
+cat(sprintf(
+  "  Share of the variance of new data that is explained by lm() %9.1f%%\n", 100 * r_squared[["lm"]]
+))
 cat(sprintf("  %-59s %9.1f%%\n", "by the network", 100 * r_squared[["mlp"]]))
 
 draw <- function() {
@@ -150,7 +157,11 @@ draw <- function() {
 }
 if (interactive() || !is.null(dev.list())) draw()
 
-if (!all(results$difference == 0)) stop("The two ways to train differ by up to ", format(max(results$difference)), ".")
+if (!all(results$difference == 0)) {
+  stop("The two ways to train differ by up to ", format(max(results$difference)), ".")
+}
 if (!all(results$loss_after < results$loss_before)) stop("A network did not learn.")
-if (!(r_squared[["mlp"]] > 0.8)) stop(sprintf("The network explains %.1f%%, not 80%%.", 100 * r_squared[["mlp"]]))
+if (!(r_squared[["mlp"]] > 0.8)) {
+  stop(sprintf("The network explains %.1f%%, not 80%%.", 100 * r_squared[["mlp"]]))
+}
 cat("\nBoth ways give the same weights, and the network explains more than 80%: passed.\n")

@@ -65,7 +65,9 @@ plain <- function(x, survived, coefficients) {
   list(probability = plogis(eta), log_likelihood = -sum(log1p(exp(ifelse(survived, -eta, eta)))))
 }
 microseconds <- function(f, arguments, calls = 200L) {
-  one <- eval(substitute(function() for (i in seq_len(calls)) f(x, survived, coefficients)), c(list(f = f), arguments))
+  one <- eval(
+    substitute(function() for (i in seq_len(calls)) f(x, survived, coefficients)), c(list(f = f), arguments)
+  )
   one()
   median(replicate(5L, system.time(one(), gcFirst = FALSE)[["elapsed"]])) / calls * 1e6
 }
@@ -124,7 +126,9 @@ cat("\n  * of the same formulas on R's matrices\n")
 for (dtype in names(allowed)) {
   worst <- max(differences[, dtype])
   if (!(worst <= allowed[[dtype]])) {
-    stop(sprintf("In %s, anvil and R differ by %.1e of R's value; %.0e is allowed.", dtype, worst, allowed[[dtype]]))
+    stop(sprintf(
+      "In %s, anvil and R differ by %.1e of R's value; %.0e is allowed.", dtype, worst, allowed[[dtype]]
+    ))
   }
 }
 cat(sprintf("  Allowed are %.0e in f32 and %.0e in f64: passed.\n", allowed[["f32"]], allowed[["f64"]]))

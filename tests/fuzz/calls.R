@@ -81,7 +81,9 @@ placed <- function(call, variables) {
     return(as.call(list(quote(do.call), as.character(call[[1L]]), arguments, quote = TRUE)))
   }
   first <- as.name(variables[1L])
-  inner <- as.call(lapply(as.list(call), function(part) if (!missing(part) && identical(part, first)) quote(z) else part))
+  inner <- as.call(lapply(
+    as.list(call), function(part) if (!missing(part) && identical(part, first)) quote(z) else part
+  ))
   if (luck < 0.85) return(bquote(jit(function(z) .(inner))(.(first))))
   if (luck < 0.9) return(bquote(trace_fn(function(z) .(inner), list(.(first)))))
   if (luck < 0.95) return(bquote(gradient(function(z) sum(.(inner)))(.(first))))
@@ -110,7 +112,13 @@ parts_of <- function(code, path = integer()) {
   if (!is.call(code)) return(list())
   out <- list()
   # No part of a function's head, nor what is assigned to.
-  from <- if (identical(code[[1L]], quote(`function`))) 3L else if (identical(code[[1L]], quote(`<-`))) 3L else 2L
+  from <- if (identical(code[[1L]], quote(`function`))) {
+    3L
+  } else if (identical(code[[1L]], quote(`<-`))) {
+    3L
+  } else {
+    2L
+  }
   for (i in seq_along(code)) {
     if (i < from || i > length(code)) next
     part <- code[[i]]

@@ -16,7 +16,9 @@ say <- function(...) {
 say("pid\t", Sys.getpid())
 
 suppressPackageStartupMessages(library(anvil))
-for (file in c("values.R", "judge.R", paste0(generator, ".R"))) source(file.path(here, file), keep.source = FALSE)
+for (file in c("values.R", "judge.R", paste0(generator, ".R"))) {
+  source(file.path(here, file), keep.source = FALSE)
+}
 generate <- get(paste0("generate_", generator))
 
 options(max.print = 200L, warn = 1L, browserNLdisabled = TRUE, keep.source = FALSE, digits = 7L, width = 80L)
@@ -26,7 +28,9 @@ scratch <- file.path(tempdir(), "scratch")
 dir.create(scratch)
 setwd(scratch)
 
-one_line_of <- function(text) gsub("[[:space:]]+", " ", substr(iconv(text, "", "UTF-8", sub = "byte"), 1L, 500L))
+one_line_of <- function(text) {
+  gsub("[[:space:]]+", " ", substr(iconv(text, "", "UTF-8", sub = "byte"), 1L, 500L))
+}
 
 # Code in one line, of no more than some characters.
 in_one_line <- function(code, limit = 1500L) {
@@ -48,7 +52,9 @@ seed_of <- function(number) {
 }
 
 resident <- function() {
-  status <- tryCatch(readLines("/proc/self/status"), error = function(e) character(), warning = function(w) character())
+  status <- tryCatch(
+    readLines("/proc/self/status"), error = function(e) character(), warning = function(w) character()
+  )
   as.double(sub("[^0-9]*([0-9]+).*", "\\1", grep("^VmRSS", status, value = TRUE))) / 1024
 }
 

@@ -19,7 +19,10 @@ npy_of <- function(header, data = raw(), version = c(1L, 0L), pad = TRUE) {
     text <- c(text, rep(charToRaw(" "), fill), charToRaw("\n"))
   }
   count <- writeBin(length(text), raw(), endian = "little")
-  c(as.raw(0x93), charToRaw("NUMPY"), as.raw(version %% 256L), count[seq_len(if (wide) 4L else 2L)], text, data)
+  c(
+    as.raw(0x93), charToRaw("NUMPY"), as.raw(version %% 256L), count[seq_len(if (wide) 4L else 2L)], text,
+    data
+  )
 }
 
 # Reads what these bytes are in a file; a tensor that is read must be one that can be written and read again.
@@ -35,20 +38,26 @@ read_bytes <- function(bytes, dtype = NULL) {
 }
 
 descr_values <- c(
-  "'<f4'", "'<f8'", "'>f4'", "'|b1'", "'|i1'", "'<i8'", "'>u8'", "'<c8'", "'>c16'", "'<f2'", "'|V2'", "'|O'", "'<U3'",
+  "'<f4'", "'<f8'", "'>f4'", "'|b1'", "'|i1'", "'<i8'", "'>u8'", "'<c8'", "'>c16'", "'<f2'", "'|V2'", "'|O'",
+  "'<U3'",
   "'|S0'", "'<M8[ns]'",
   "'f4'", "'=f4'", "'<f3'", "'<f99999999999999999999'", "'<f-4'", "''", "None", "42", "[('a', '<f4')]",
   "[('a', '<f4'), ('a', '<i8')]", "'<f4", "\"<f4\"",
-  "b'<f4'", "u'<f4'", "'<f4' '<f4'", "('<f4', (2,))", "'|f4'", "'<b1'", "True", "'<f4\\x00'", "'\\u00e9'", "'\u00e9'",
+  "b'<f4'", "u'<f4'", "'<f4' '<f4'", "('<f4', (2,))", "'|f4'", "'<b1'", "True", "'<f4\\x00'", "'\\u00e9'",
+  "'\u00e9'",
   "'''<f4'''", "'<F4'", "'<f4 '"
 )
-order_values <- c("True", "False", "true", "1", "0", "None", "'True'", "", "not False", "TRUE", "True,", "(True)")
+order_values <- c(
+  "True", "False", "true", "1", "0", "None", "'True'", "", "not False", "TRUE", "True,", "(True)"
+)
 shape_values <- c(
-  "()", "(3,)", "(3)", "(2, 2)", "(2, 2,)", "[2, 2]", "(0,)", "(0, 5)", "(-1,)", "(-1, -3)", "(2.0,)", "(3L,)",
+  "()", "(3,)", "(3)", "(2, 2)", "(2, 2,)", "[2, 2]", "(0,)", "(0, 5)", "(-1,)", "(-1, -3)", "(2.0,)",
+  "(3L,)",
   "(0x3,)", "(True,)", "('3',)", "(None,)",
   "(1e3,)", "(03,)", "(99999999999999999999999,)", "(2147483648,)", "(4294967296, 4294967296)",
   "(9223372036854775807,)", "(18446744073709551616, 0)",
-  "(0, 18446744073709551616)", "(,)", "(3,,)", "(3, )", "( 3 , )", "(3,", "3,)", "((3,),)", "(3, 4", "(1,)*3", "(+3,)",
+  "(0, 18446744073709551616)", "(,)", "(3,,)", "(3, )", "( 3 , )", "(3,", "3,)", "((3,),)", "(3, 4", "(1,)*3",
+  "(+3,)",
   "(3_0,)", "(3 ,\n)", "(3,) # x",
   "(\u0663,)", "", "(NaN,)", "(" , ")"
 )
@@ -68,7 +77,9 @@ hostile_header <- function() {
   luck <- stats::runif(1L)
   if (luck < 0.05) fields <- fields[-sample.int(3L, 1L)]
   if (luck > 0.95) fields <- c(fields, sample(fields, 1L))
-  if (luck > 0.9 && luck < 0.95) fields <- c(fields, sample(c("'x': 1", "1: 2", "'\\n': None", "'descr ': 3", "**{}"), 1L))
+  if (luck > 0.9 && luck < 0.95) {
+    fields <- c(fields, sample(c("'x': 1", "1: 2", "'\\n': None", "'descr ': 3", "**{}"), 1L))
+  }
   if (luck > 0.8 && luck < 0.9) fields <- sample(fields)
   if (luck > 0.75 && luck < 0.8) fields <- gsub("'", "\"", fields, fixed = TRUE)
   other_ends <- list(c("{", "}"), c("", ""), c("{", ""), c("dict(", ")"), c(" {", "} "), c("{", "}}"))
@@ -177,10 +188,14 @@ meet_strange <- function(kind, use) {
     return(invisible())
   }
   if (kind %in% c("regular", "empty", "unreadable")) {
-    claim(identical(mode, file.mode(path)), use, " of ", kind, " changed the mode ", mode, " to ", file.mode(path))
+    claim(
+      identical(mode, file.mode(path)), use, " of ", kind, " changed the mode ", mode, " to ", file.mode(path)
+    )
   } else if (kind %in% c("link", "dangling")) {
     claim(identical(before, after), use, " of ", kind, " turned ", before, " into ", after)
-    if (kind == "link") claim(identical(mode, file.mode(path)), use, " of ", kind, " changed the mode of what it leads to")
+    if (kind == "link") {
+      claim(identical(mode, file.mode(path)), use, " of ", kind, " changed the mode of what it leads to")
+    }
   } else if (kind != "missing") {
     claim(identical(before, after), use, " of ", kind, " turned ", before, " into ", after)
   }
@@ -191,7 +206,8 @@ meet_strange <- function(kind, use) {
 }
 
 strange_kinds <- c(
-  "missing", "regular", "empty", "folder", "fifo", "device", "link", "dangling", "circle", "to_device", "to_folder",
+  "missing", "regular", "empty", "folder", "fifo", "device", "link", "dangling", "circle", "to_device",
+  "to_folder",
   "unreadable"
 )
 
@@ -199,18 +215,27 @@ generate_files <- function(n) {
   # All kinds once in 300 cases; each in a process of its own would not be worth it.
   all <- expand.grid(kind = strange_kinds, use = c("read", "write", "export"), stringsAsFactors = FALSE)
   turn <- (n - 1) %% 300 + 1
-  if (turn <= nrow(all)) return(list(setup = list(), code = bquote(meet_strange(.(all$kind[turn]), .(all$use[turn])))))
+  if (turn <= nrow(all)) {
+    return(list(setup = list(), code = bquote(meet_strange(.(all$kind[turn]), .(all$use[turn])))))
+  }
   if (stats::runif(1L) < 0.05) {
     setup <- list(
-      a1 = draw_value(c("string", "nothing", "number", "object")), a2 = draw_value(c("tensor", "number", "anvil", "object"))
+      a1 = draw_value(c("string", "nothing", "number", "object")),
+      a2 = draw_value(c("tensor", "number", "anvil", "object"))
     )
-    call <- one_of(alist(nv_read_npy(a1), nv_write_npy(a2, a1), nv_read_npy(a1, a2), nv_write_stablehlo(a2, a1)))
+    call <- one_of(alist(
+      nv_read_npy(a1), nv_write_npy(a2, a1), nv_read_npy(a1, a2), nv_write_stablehlo(a2, a1)
+    ))
     return(list(setup = setup, code = call))
   }
   bytes <- hostile_bytes()
   dtype <- if (stats::runif(1L) < 0.1) draw_value("dtype")
   hex <- paste(as.character(bytes), collapse = "")
-  code <- if (is.null(dtype)) bquote(read_bytes(of_hex(.(hex)))) else bquote(read_bytes(of_hex(.(hex)), .(dtype)))
+  code <- if (is.null(dtype)) {
+    bquote(read_bytes(of_hex(.(hex))))
+  } else {
+    bquote(read_bytes(of_hex(.(hex)), .(dtype)))
+  }
   list(setup = list(), code = code)
 }
 

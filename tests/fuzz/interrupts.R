@@ -19,7 +19,9 @@ cat("interrupts: ", count, ", seed ", seed, "\n", sep = "")
 f64 <- function(x) nv_tensor(x, dtype = "f64")
 same <- function(x, values) {
   if (!inherits(x, "AnvilTensor")) stop("a result is no tensor but of class ", class(x)[1L])
-  if (!isTRUE(all.equal(as.double(x), values))) stop("a wrong result: ", toString(format(as.double(x), digits = 15L)))
+  if (!isTRUE(all.equal(as.double(x), values))) {
+    stop("a wrong result: ", toString(format(as.double(x), digits = 15L)))
+  }
 }
 rules_now <- function() .Call(anvil:::anvil_rules_name, NULL)
 counts <- nv_tensor(1:3)
@@ -37,7 +39,9 @@ sink_of_prints <- file(tempfile(), "w")
 actions <- list(
   "a miss" = function() same(jit(function(x) sum(x * 2 + 1))(x), 10),
   "a hit" = function() same(kept(x), 7),
-  "a graph" = function() graph_text(trace_fn(function(x, y) x * y + 1, list(nv_abstract("f32", 2), nv_scalar(1L)))),
+  "a graph" = function() graph_text(trace_fn(
+    function(x, y) x * y + 1, list(nv_abstract("f32", 2), nv_scalar(1L))
+  )),
   "a gradient" = function() same(gradient(function(x) sum(x * x))(x)$x, c(1, 2, 4)),
   "a gradient twice" = function() {
     same(gradient(function(x) sum(gradient(function(y) sum(y * y * y))(x)$y))(x)$x, c(3, 6, 12))
@@ -47,7 +51,9 @@ actions <- list(
     same(gradient(function(x) sum(nv_for(2L, x, function(i, s) half(s))))(x)$x, c(0.125, 1, 8))
   },
   "loops" = function() {
-    same(nv_while(x, function(x) sum(x) < 100, function(x) nv_for(2L, x, function(i, x) x * 2)), c(32, 64, 128))
+    same(
+      nv_while(x, function(x) sum(x) < 100, function(x) nv_for(2L, x, function(i, x) x * 2)), c(32, 64, 128)
+    )
     same(nv_scan(function(s, x) list(s + x, s), f64(0)[1], x)$carry, 3.5)
   },
   "a branch" = function() same(nv_if(sum(x) > 3, nv_if(sum(x) > 9, x, x * 2), function() x * 3), c(1, 2, 4)),
@@ -93,7 +99,9 @@ actions <- list(
   },
   "a jump" = function() {
     same(callCC(function(leave) jit(function(x) leave(f64(1:2)))(x)), 1:2)
-    f <- function() with_promotion_rules("numpy", jit(function(x) return(x * 2), rules = "jax")(return(counts)))
+    f <- function() {
+      with_promotion_rules("numpy", jit(function(x) return(x * 2), rules = "jax")(return(counts)))
+    }
     same(f(), 1:3)
   },
   "a program" = function() {
@@ -147,7 +155,10 @@ check <- function() {
   rules_at <- function(depth) if (depth == 0) rules_now() else rules_at(depth - 1)
   for (depth in c(0, 3, 20)) if (rules_at(depth) != "anvil") stop("the rules are ", rules_at(depth))
   if (!identical(options(), before)) {
-    stop("options changed: ", toString(names(Filter(isFALSE, mapply(identical, options()[names(before)], before)))))
+    stop(
+      "options changed: ",
+      toString(names(Filter(isFALSE, mapply(identical, options()[names(before)], before))))
+    )
   }
   filled <- nv_fill(1, 2)
   if (!inherits(filled, "AnvilTensor")) stop("nv_fill() gives a ", class(filled)[1L])

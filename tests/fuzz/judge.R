@@ -19,7 +19,8 @@ anvil_generics <- unique(c(
 is_anvils <- function(fun) {
   if (!inherits(fun, "JitFunction")) return(identical(topenv(environment(fun)), anvil_space))
   spec <- tryCatch(.Call(anvil_space$anvil_jit_spec, anvil_space$handle_of(fun)), error = function(e) NULL)
-  !is.null(spec) && identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
+  !is.null(spec) &&
+    identical(as.character(names(formals(fun))), as.character(names(formals(args(spec[[1L]])))))
 }
 
 # The innermost function on the stack that is not base R's, counted from `top`, if it is anvil's: list(name,
@@ -59,7 +60,9 @@ judge_condition <- function(e, where, code) {
   call <- conditionCall(e)
   if (inherits(e, "fuzz_failure")) return(c("wrong", "claim", text))
   classed <- inherits(e, c("anvil_error", "anvil_warning"))
-  if (classed && inherits(e, "anvil_error_internal")) return(c("internal", if (is.null(where)) "" else where$name, text))
+  if (classed && inherits(e, "anvil_error_internal")) {
+    return(c("internal", if (is.null(where)) "" else where$name, text))
+  }
   if (classed) {
     name <- if (is.call(call) && is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
     if (is.null(call)) return(c("no call", class(e)[1L], text))
@@ -90,7 +93,8 @@ in_function <- function(call) {
 
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
 said_by_r <- paste0(
-  "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|^Incompatible methods|",
+  "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|",
+  "^Incompatible methods|",
   "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
 
@@ -134,7 +138,9 @@ judge_part <- function(code, env, text, seed) {
 }
 
 # Functions of anvil that call a function of the user's, and so have to say which arguments it should take.
-callers_of_functions <- c("f", "trace_with", "vjp", "jit_miss", "pull_back", "derived", "scan_along", "trace_region")
+callers_of_functions <- c(
+  "f", "trace_with", "vjp", "jit_miss", "pull_back", "derived", "scan_along", "trace_region"
+)
 
 failures <- c(
   "unclassed", "unclassed warning", "internal", "internal call", "no call", "wrong", "trace left open",
@@ -235,7 +241,9 @@ judge_whole <- function(code, env, sealed, seen_in_result) {
   }
   changed <- compare_state(before, after)
   if (!is.null(changed)) return(changed)
-  if (length(held) && !identical(held, lapply(mget(sealed, env), fingerprint))) return(c("argument changed", "", ""))
+  if (length(held) && !identical(held, lapply(mget(sealed, env), fingerprint))) {
+    return(c("argument changed", "", ""))
+  }
   if (is.list(out) && seen_in_result && is.null(seen)) {
     evaluate(look_at(out$value))
     if (!is.null(seen) && (seen[1L] %in% failures || seen[1L] == "anvil_error_internal")) {

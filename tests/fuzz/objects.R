@@ -70,13 +70,17 @@ from_file <- function(x) {
 
 handle <- function(f = jit(function(x) x + 1)) body(f)[[3L]]
 
-field_values <- c(pool$nothing, pool$number, pool$string, pool$dtype, pool$strange, pool$language, pool$closure[1:5], alist(
-  as.raw(1:12), as.raw(1:3), as.raw(c(2, 3, 255)), raw(16), 1:10, c(1.5, 2.5), c(TRUE, NA, FALSE), "f64", "i1", 4L,
-  c(3L, 1L), -3L, c(3L, NA),
+own_values <- alist(
+  as.raw(1:12), as.raw(1:3), as.raw(c(2, 3, 255)), raw(16), 1:10, c(1.5, 2.5), c(TRUE, NA, FALSE), "f64",
+  "i1", 4L, c(3L, 1L), -3L, c(3L, NA),
   c(2L, 6L), 12L, c(.Machine$integer.max, .Machine$integer.max, .Machine$integer.max), tensor(), NA, "TRUE",
   c(TRUE, FALSE), 3, 3.5,
   unclass(tensor("f64"))$data, unclass(nv_fill(1, c(100L, 1000L)))$data, handle(), graph(), leaked()
-))
+)
+field_values <- c(
+  pool$nothing, pool$number, pool$string, pool$dtype, pool$strange, pool$language,
+  pool$closure[1:5], own_values
+)
 
 attribute_names <- list("names", "class", "dim", "levels", "row.names", "tsp", "dimnames")
 
@@ -93,15 +97,15 @@ object_makers <- list(
       bquote(with_attribute(.(base), .(one_of(attribute_names)), .(one_of(c(field_values, alist(
         c("AnvilTensor", "AnvilValue"), "AnvilTensor", "AnvilValue", c("AnvilValue", "AnvilTensor"),
         c("AnvilTracer", "AnvilValue"), "factor", "data.frame",
-        c("shape", "dtype", "data", "ambiguous"), c("data", "data", "data", "data"), c("data", "dtype", "shape", NA),
-        4L, c(2L, 2L)
+        c("shape", "dtype", "data", "ambiguous"), c("data", "data", "data", "data"),
+        c("data", "dtype", "shape", NA), 4L, c(2L, 2L)
       ))))))
     )
   },
   coat = function() {
     classes <- list(
-      c("AnvilTracer", "AnvilValue"), "AnvilGraph", c("AnvilTensor", "AnvilValue"), "AnvilStablehlo", "JitFunction",
-      "AnvilAbstract", "AnvilPlan",
+      c("AnvilTracer", "AnvilValue"), "AnvilGraph", c("AnvilTensor", "AnvilValue"), "AnvilStablehlo",
+      "JitFunction", "AnvilAbstract", "AnvilPlan",
       "AnvilValue", c("FloatType", "AnvilDtype"), "AnvilMemoryPlan", "AnvilPromotionTable"
     )
     more <- alist(foreign_pointer(), handle(), again(handle()), graph(), leaked(), list(), function(x) x)
@@ -126,11 +130,15 @@ object_makers <- list(
       bquote(with_handle(.(f), .(one_of(handles)))),
       bquote(with_handle(.(f), .(one_of(handles)))),
       bquote(with_body(.(f), .(one_of(list(
-        quote(x + 1), NULL, quote(.External("anvil_jit_call")), quote(.External("anvil_jit_call", PACKAGE = "anvil")),
+        quote(x + 1), NULL, quote(.External("anvil_jit_call")),
+        quote(.External("anvil_jit_call", PACKAGE = "anvil")),
         bquote(.External("anvil_jit_call", .(quote(handle())), PACKAGE = "anvil")),
-        bquote(.External("anvil_jit_call", handle(), x, x, x, x, PACKAGE = "anvil")), quote({}), 1, quote(f(1, 2, 3))
+        bquote(.External("anvil_jit_call", handle(), x, x, x, x, PACKAGE = "anvil")), quote({}), 1,
+        quote(f(1, 2, 3))
       ))))),
-      bquote(with_formals(.(f), .(one_of(list(NULL, alist(x = , y = ), alist(x = 3), alist(... = ), alist(y = )))))),
+      bquote(with_formals(
+        .(f), .(one_of(list(NULL, alist(x = , y = ), alist(x = 3), alist(... = ), alist(y = ))))
+      )),
       bquote(.(one_of(alist(again, from_file)))(.(f))),
       bquote(in_coat(.(one_of(c(pool$closure, pool$nothing))), "JitFunction"))
     )
@@ -138,7 +146,8 @@ object_makers <- list(
   dtype = function() {
     parts <- bquote(list(name = .(one_of(field_values)), value = .(one_of(field_values))))
     bquote(structure(.(one_of(list(parts, quote(list()), quote(list(name = "f32"))))), class = .(one_of(list(
-      c("FloatType", "AnvilDtype"), "AnvilDtype", c("IntegerType", "AnvilDtype"), c("BooleanType", "AnvilDtype")
+      c("FloatType", "AnvilDtype"), "AnvilDtype", c("IntegerType", "AnvilDtype"),
+      c("BooleanType", "AnvilDtype")
     )))))
   },
   abstract = function() {
@@ -173,26 +182,26 @@ with_part <- function(x, i, value) {
 
 # What is done with an object.
 object_uses <- alist(
-  x + 1, x * x, x[1], x[[1]], print(x), format(x), str(x), summary(x), as_array(x), as.vector(x), as.double(x), dim(x),
-  length(x), shape(x), dtype(x),
-  ambiguous(x), device(x), ndims(x), identical(x, x), all.equal(x, tensor()), sum(x), mean(x), t(x), c(x, 1), rev(x),
-  nv_reshape(x, c(3L, 1L)),
+  x + 1, x * x, x[1], x[[1]], print(x), format(x), str(x), summary(x), as_array(x), as.vector(x),
+  as.double(x), dim(x), length(x), shape(x), dtype(x),
+  ambiguous(x), device(x), ndims(x), identical(x, x), all.equal(x, tensor()), sum(x), mean(x), t(x), c(x, 1),
+  rev(x), nv_reshape(x, c(3L, 1L)),
   nv_convert(x, "f64"), nv_abs(x), jit(function(z) z * 2)(x), jit(function(z) z * 2, donate = "z")(x),
   trace_fn(function(z) z, list(x)),
-  gradient(function(z) sum(z))(x), x(tensor()), x(1), x(), x(tensor(), tensor()), cache_info(x), explain_cache(x),
-  explain_plan(x, tensor()), graph_text(x),
-  memory_plan(x, tensor()), stablehlo(x, nv_abstract("f32", 3L)), jit(x), jit(x)(tensor()), again(x), object.size(x),
-  x$data, x == x, tensor("f32", dtype = x),
-  nv_convert(tensor(), x), as_dtype(x), nv_fill(1, 3L, x), common_dtype(x, "f32"), nv_write_npy(x, tempfile()),
-  nv_write_stablehlo(x, tempfile()),
+  gradient(function(z) sum(z))(x), x(tensor()), x(1), x(), x(tensor(), tensor()), cache_info(x),
+  explain_cache(x), explain_plan(x, tensor()), graph_text(x),
+  memory_plan(x, tensor()), stablehlo(x, nv_abstract("f32", 3L)), jit(x), jit(x)(tensor()), again(x),
+  object.size(x), x$data, x == x, tensor("f32", dtype = x),
+  nv_convert(tensor(), x), as_dtype(x), nv_fill(1, 3L, x), common_dtype(x, "f32"),
+  nv_write_npy(x, tempfile()), nv_write_stablehlo(x, tempfile()),
   as.data.frame(x), nv_for(3L, x, function(i, s) s + i),
-  nv_scan(function(s, v) list(s, v), tensor("f32", integer()), x), nv_while(x, function(s) FALSE, function(s) s),
-  nv_if(x, 1, 2), x %*% x, nv_concatenate(x, x), tensor()[x], `[<-`(x, 1, value = 2), `[<-`(tensor(), x, value = 2),
-  nv_rng_bits(x, 3L), as.list(x), sort(x),
+  nv_scan(function(s, v) list(s, v), tensor("f32", integer()), x),
+  nv_while(x, function(s) FALSE, function(s) s), nv_if(x, 1, 2), x %*% x, nv_concatenate(x, x), tensor()[x],
+  `[<-`(x, 1, value = 2), `[<-`(tensor(), x, value = 2), nv_rng_bits(x, 3L), as.list(x), sort(x),
   nv_print(x), is_dtype(x), as.character(x), nv_tensor(x), as_nv_tensor(x), value_and_gradient(x)(tensor()),
   vjp(x, tensor()), nv_abstract(x), nv_subset(x, 1L),
-  nv_promote_to_common(x, 1), print(x, header = FALSE), head(x), unique(x), is.na(x), rep(x, 2), rbind(x, x), x & x,
-  -x, !x, nv_gather(x, x, 1L),
+  nv_promote_to_common(x, 1), print(x, header = FALSE), head(x), unique(x), is.na(x), rep(x, 2), rbind(x, x),
+  x & x, -x, !x, nv_gather(x, x, 1L),
   jit(function() x + 1)(), jit(function(z, k) z, static = "k")(tensor(), x), nv_bitcast_convert(x, "ui8"),
   length(x) <- 2, plot(x), as.matrix(x)
 )
@@ -204,10 +213,10 @@ generate_objects <- function(n) {
   if (stats::runif(1L) < 0.15) {
     setup$y <- one_of(object_makers)()
     code <- one_of(alist(
-      x + y, nv_concatenate(x, y), jit(function(a, b) a + b)(x, y), x[y], `[<-`(x, 1, value = y), identical(x, y),
-      all.equal(x, y), nv_ifelse(x, y, x),
-      x(y), x %*% y, nv_fill(x, y), nv_tensor(1:3, x, y), common_dtype(x, y), list(x, y) == 1, nv_write_npy(x, y),
-      jit(function(l) l$a)(list(a = x, b = y))
+      x + y, nv_concatenate(x, y), jit(function(a, b) a + b)(x, y), x[y], `[<-`(x, 1, value = y),
+      identical(x, y), all.equal(x, y), nv_ifelse(x, y, x),
+      x(y), x %*% y, nv_fill(x, y), nv_tensor(1:3, x, y), common_dtype(x, y), list(x, y) == 1,
+      nv_write_npy(x, y), jit(function(l) l$a)(list(a = x, b = y))
     ))
   }
   list(setup = setup, code = code)

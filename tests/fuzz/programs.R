@@ -22,7 +22,9 @@ numbers <- function(dtype, shape, seed) {
     complex(real = bits %% 17 / 4 - 2, imaginary = bits %% 11 / 4 - 1)
   } else {
     y <- bits %% 257 / 64 - 2
-    if (seed %% 5 == 0 && count) y[bits %% 19 == 0] <- rep_len(c(0, -0, Inf, -Inf, NaN, 1e-40), sum(bits %% 19 == 0))
+    if (seed %% 5 == 0 && count) {
+      y[bits %% 19 == 0] <- rep_len(c(0, -0, Inf, -Inf, NaN, 1e-40), sum(bits %% 19 == 0))
+    }
     y
   }
   nv_tensor(x, dtype, shape)
@@ -32,8 +34,8 @@ numbers <- function(dtype, shape, seed) {
 
 draw_shape <- function() {
   one_of(list(
-    4L, 4L, c(3L, 4L), c(3L, 4L), integer(), 1L, c(1L, 4L), c(3L, 1L), c(2L, 3L, 4L), 0L, c(0L, 4L), 1000L, 5003L,
-    c(70L, 90L), c(4L, 4L), 12L
+    4L, 4L, c(3L, 4L), c(3L, 4L), integer(), 1L, c(1L, 4L), c(3L, 1L), c(2L, 3L, 4L), 0L, c(0L, 4L), 1000L,
+    5003L, c(70L, 90L), c(4L, 4L), 12L
   ))
 }
 
@@ -69,18 +71,18 @@ draw_parameter <- function(name, x) {
 
 # Forms of R on tensors, with `x` and `y` to be filled.
 forms <- alist(
-  x + y, x - y, x * y, x / y, x^2, x %% y, x %/% y, x > y, x == y, x & y, !x, -x, x + 1, 2L * x, x * 0.5, abs(x),
-  sqrt(x), exp(x), tanh(x), sin(x),
-  log(x), floor(x), round(x), sum(x), mean(x), max(x), min(x), prod(x), range(x), any(x), all(x), t(x), x %*% y,
-  x %*% t(y), crossprod(x, y), c(x, y), rev(x),
+  x + y, x - y, x * y, x / y, x^2, x %% y, x %/% y, x > y, x == y, x & y, !x, -x, x + 1, 2L * x, x * 0.5,
+  abs(x), sqrt(x), exp(x), tanh(x), sin(x),
+  log(x), floor(x), round(x), sum(x), mean(x), max(x), min(x), prod(x), range(x), any(x), all(x), t(x),
+  x %*% y, x %*% t(y), crossprod(x, y), c(x, y), rev(x),
   x[1L], x[-1L], x[2:3], x[, 1L], x[1L, ], x[c(TRUE, FALSE)], x[3:1], `[<-`(x, 1L, value = y),
   `[<-`(x, , 1L, value = 0), sort(x), rep(x, 2L), rbind(x, y),
-  cbind(x, y), nv_ifelse(x > y, x, y), nv_clamp(-1, x, 1), is.na(x), is.finite(x), cumsum(x), nv_convert(x, "f32"),
-  nv_convert(x, "i32"), nv_convert(x, "f64"),
+  cbind(x, y), nv_ifelse(x > y, x, y), nv_clamp(-1, x, 1), is.na(x), is.finite(x), cumsum(x),
+  nv_convert(x, "f32"), nv_convert(x, "i32"), nv_convert(x, "f64"),
   nv_var(x), quantile(x, 0.5), median(x), x[nv_scalar(2L)], nv_subset(x, 1L), nv_matmul(x, y),
   nv_broadcast_to(x, c(3L, 4L)), nv_stop_gradient(x),
-  nv_runif(4L, nv_rng_state(3L))$value + x, nv_rnorm(c(3L, 4L), nv_rng_state(5L), "f64")$value, nv_fill(0.25, 4L) * x,
-  nv_iota(1L, "i32", 4L) + x,
+  nv_runif(4L, nv_rng_state(3L))$value + x, nv_rnorm(c(3L, 4L), nv_rng_state(5L), "f64")$value,
+  nv_fill(0.25, 4L) * x, nv_iota(1L, "i32", 4L) + x,
   jit(function(a, b) a * b + a)(x, y), local({
     a <- x + x
     a * a
@@ -122,7 +124,11 @@ draw_chain <- function(state, have, env, steps = sample.int(3L, 1L)) {
     ))
     code <- eval(call("substitute", form, list(x = code, y = as.name(sample(c(have, state), 1L)))))
   }
-  if (stats::runif(1L) < 0.7) bquote(nv_convert(.(code), dtype(.(as.name(state))), ambiguous(.(as.name(state))))) else code
+  if (stats::runif(1L) < 0.7) {
+    bquote(nv_convert(.(code), dtype(.(as.name(state))), ambiguous(.(as.name(state)))))
+  } else {
+    code
+  }
 }
 
 draw_control <- function(have, env) {
@@ -132,10 +138,13 @@ draw_control <- function(have, env) {
   switch(sample.int(6L, 1L),
     bquote(nv_for(.(sample.int(5L, 1L) - 1L), .(x), function(i, s) .(chain("s")))),
     bquote(nv_if(sum(.(as.name(sample(have, 1L)))) > 0, .(chain(v)), .(chain(v)))),
-    bquote(nv_while(list(i = nv_scalar(0L), s = .(x)), function(state) state$i < .(sample.int(4L, 1L)), function(state) {
-      s <- state$s
-      list(i = state$i + 1L, s = .(chain("s")))
-    })$s),
+    bquote(nv_while(
+      list(i = nv_scalar(0L), s = .(x)), function(state) state$i < .(sample.int(4L, 1L)),
+      function(state) {
+        s <- state$s
+        list(i = state$i + 1L, s = .(chain("s")))
+      }
+    )$s),
     bquote(nv_scan(function(s, z) list(.(chain("s")), s + sum(z)), .(x), .(as.name(sample(have, 1L))))$ys),
     bquote(nv_scan(function(s, z) list(s + sum(z), z * 2), nv_scalar(0, "f32"), .(x), reverse = TRUE)$carry),
     bquote(gradient(function(s) sum(.(chain("s"))))(.(x))$s)
@@ -162,7 +171,10 @@ draw_program <- function() {
       code <- if (stats::runif(1L) < 0.15) draw_control(have, env) else draw_expression(have, env)
       # Errors of all kinds are what calls.R is for.
       value <- tryCatch(suppressWarnings(eval(code, env)), error = function(e) NULL)
-      if (is.list(value) && !is.object(value) && length(value) == 2L && identical(names(value), c("state", "value"))) {
+      if (
+        is.list(value) && !is.object(value) && length(value) == 2L &&
+        identical(names(value), c("state", "value"))
+      ) {
         code <- bquote(.(code)$value)
         value <- value$value
       }
@@ -176,7 +188,11 @@ draw_program <- function() {
     have <- c(have, name)
   }
   made <- setdiff(have, names(inputs))
-  outputs <- if (length(made)) unique(c(made[length(made)], made[stats::runif(length(made)) < 0.4])) else have[1L]
+  outputs <- if (length(made)) {
+    unique(c(made[length(made)], made[stats::runif(length(made)) < 0.4]))
+  } else {
+    have[1L]
+  }
   if (stats::runif(1L) < 0.05) outputs <- c(outputs, names(inputs)[1L])
   result <- as.call(c(list(quote(list)), lapply(outputs, as.name)))
   heads <- as.pairlist(setNames(rep(list(quote(expr = )), length(inputs)), names(inputs)))
@@ -234,7 +250,10 @@ check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
     })
   }
   agree <- function(how, got, expected) {
-    claim(same_values(got, expected), how, " gives ", described(got), " where the ops one by one give ", described(expected))
+    claim(
+      same_values(got, expected), how, " gives ", described(got), " where the ops one by one give ",
+      described(expected)
+    )
   }
   eager <- run("the program", do.call(f, fresh(), quote = TRUE))
   jitted <- jit(f)
@@ -258,7 +277,10 @@ check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
         finally = setTimeLimit()
       )
     } else {
-      agree(paste(round, "jit with arguments given away"), run("jit with arguments given away", eval(call, env)), eager)
+      agree(
+        paste(round, "jit with arguments given away"), run("jit with arguments given away", eval(call, env)),
+        eager
+      )
     }
     originals <- fresh()
     for (name in names(inputs)) {
@@ -267,11 +289,16 @@ check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
       if (is.null(now)) {
         claim(name %in% donate, name, " was not to be given away and is gone")
       } else {
-        claim(identical(now[[1L]], as_array(originals[[name]])), name, " has other values after the call: ", described(now))
+        claim(
+          identical(now[[1L]], as_array(originals[[name]])), name, " has other values after the call: ",
+          described(now)
+        )
       }
     }
   }
-  if (!is.null(stop_after)) agree("jit after one that was stopped", run("jit", do.call(jitted, fresh(), quote = TRUE)), eager)
+  if (!is.null(stop_after)) {
+    agree("jit after one that was stopped", run("jit", do.call(jitted, fresh(), quote = TRUE)), eager)
+  }
 
   floats <- function(x) as.character(dtype(x)) %in% c("bf16", "f16", "f32", "f64")
   wrt <- names(inputs)[vapply(fresh(), floats, NA)]
@@ -283,7 +310,9 @@ check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
       as.call(c(list(quote(f)), lapply(names(inputs), as.name)))
     ))
     derive <- function(g) {
-      tryCatch(suppressWarnings(do.call(g, fresh(), quote = TRUE)), anvil_error_grad = function(e) "no derivative")
+      tryCatch(
+        suppressWarnings(do.call(g, fresh(), quote = TRUE)), anvil_error_grad = function(e) "no derivative"
+      )
     }
     plain <- derive(gradient(loss, wrt))
     if (identical(plain, "no derivative")) return(invisible(eager))

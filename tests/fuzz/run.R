@@ -53,19 +53,24 @@ start_batch <- function(generator, first, last) {
     paste0("timeout -k 5 ", plain(timeout + count), " ", rscript, " ", script, arguments, " > ", shQuote(out))
   } else {
     numbers <- paste(plain(c(seed, first, last)), collapse = " ")
-    paste(rscript, shQuote(file.path(here, "child.R")), shQuote(here), generator, numbers, shQuote(out), "> /dev/null")
+    paste(
+      rscript, shQuote(file.path(here, "child.R")), shQuote(here), generator, numbers, shQuote(out),
+      "> /dev/null"
+    )
   }
   system(paste0(
-    "(ulimit -c 0; ulimit -v ", plain(limit), "; ", run, " 2> ", shQuote(paste0(name, ".err")), " < /dev/null; echo $? > ",
-    shQuote(paste0(name, ".status")), ") 2> /dev/null &"
+    "(ulimit -c 0; ulimit -v ", plain(limit), "; ", run, " 2> ", shQuote(paste0(name, ".err")),
+    " < /dev/null; echo $? > ", shQuote(paste0(name, ".status")), ") 2> /dev/null &"
   ))
   list(
-    generator = generator, first = first, last = last, name = name, read = 0, pid = NA, current = NA, since = Sys.time(),
-    asked = NULL, memory = double()
+    generator = generator, first = first, last = last, name = name, read = 0, pid = NA, current = NA,
+    since = Sys.time(), asked = NULL, memory = double()
   )
 }
 
-read_lines <- function(path) if (file.exists(path)) readLines(path, warn = FALSE, encoding = "UTF-8") else character()
+read_lines <- function(path) {
+  if (file.exists(path)) readLines(path, warn = FALSE, encoding = "UTF-8") else character()
+}
 
 # The lines that have been finished since the last look, as `new`.
 read_on <- function(b) {
@@ -124,7 +129,9 @@ look <- function(b) {
 settle_batch <- function(b) {
   if (b$generator == "interrupts") return(settle_interrupts(b))
   if (length(b$memory) > 2L && utils::tail(b$memory, 1L) - b$memory[2L] > growth) {
-    text <- paste0("from ", b$memory[2L], " to ", utils::tail(b$memory, 1L), " MB in cases ", b$first, " to ", b$last)
+    text <- paste0(
+      "from ", b$memory[2L], " to ", utils::tail(b$memory, 1L), " MB in cases ", b$first, " to ", b$last
+    )
     record(b$generator, b$first, "memory", "", "grew", text, "")
   }
   if (!is.null(b$done)) return(if (b$done < b$last) b$done + 1)
@@ -147,13 +154,17 @@ settle_batch <- function(b) {
 settle_interrupts <- function(b) {
   status <- read_lines(paste0(b$name, ".status"))[1L]
   count <- b$last - b$first + 1
-  command <- paste0("Rscript tests/fuzz/interrupts.R --count=", plain(count), " --seed=", plain(seed + b$first))
+  command <- paste0(
+    "Rscript tests/fuzz/interrupts.R --count=", plain(count), " --seed=", plain(seed + b$first)
+  )
   for (problem in b$problems) {
     record(b$generator, b$first, "wrong", "", sub("^interrupt [0-9]+ ", "", problem), problem, command)
   }
   for (i in seq_len(count - length(b$problems))) record(b$generator, b$first + i, "ok", NA, NA, NA, NA)
   if (status == "0" || length(b$problems)) return(NULL)
-  error <- paste("exit status", status, paste(utils::tail(read_lines(paste0(b$name, ".err")), 3L), collapse = " "))
+  error <- paste(
+    "exit status", status, paste(utils::tail(read_lines(paste0(b$name, ".err")), 3L), collapse = " ")
+  )
   record(b$generator, b$first, if (status %in% c("124", "137")) "hang" else "crash", "", "", error, command)
   NULL
 }
@@ -175,8 +186,8 @@ record <- function(generator, number, verdict, where, form, message, code) {
   # The shortest code of a kind is shown.
   if (is.null(f) || nchar(code) < nchar(f$code)) {
     f <- list(
-      generator = generator, verdict = verdict, where = f$where, message = message, code = code, number = number,
-      times = max(0, f$times),
+      generator = generator, verdict = verdict, where = f$where, message = message, code = code,
+      number = number, times = max(0, f$times),
       numbers = f$numbers
     )
   }
@@ -242,14 +253,19 @@ repeat {
 for (generator in names(counts)) {
   numbers <- unlist(counts[[generator]])
   numbers <- numbers[order(-numbers)]
-  cat(generator, ": ", sum(numbers), " cases: ", paste(numbers, names(numbers), collapse = ", "), "\n", sep = "")
+  cat(
+    generator, ": ", sum(numbers), " cases: ", paste(numbers, names(numbers), collapse = ", "), "\n", sep = ""
+  )
 }
 found <- found[order(-vapply(found, function(f) f$times, 0))]
 for (f in found) {
   places <- sort(table(f$where[nzchar(f$where)]), decreasing = TRUE)
   shown <- paste(names(utils::head(places, 8L)), collapse = ", ")
   if (length(places) > 8L) shown <- paste0(shown, " and ", length(places) - 8L, " more")
-  cat("\n", f$verdict, if (length(places)) paste(" in", shown), ", ", f$times, if (f$times == 1) " time: " else " times: ", sep = "")
+  cat(
+    "\n", f$verdict, if (length(places)) paste(" in", shown), ", ", f$times,
+    if (f$times == 1) " time: " else " times: ", sep = ""
+  )
   cat(f$message, "\n", sep = "")
   if (nzchar(f$code)) cat("  ", f$code, "\n", sep = "")
   cat("  make fuzz SEED=", plain(seed), " ONLY=", f$generator, " CASE=", plain(f$number), sep = "")
@@ -261,6 +277,6 @@ if (length(range) && range[1L] == range[length(range)]) {
 }
 unlink(work, recursive = TRUE)
 failed <- sum(vapply(found, function(f) f$times, 0))
-cat("\nfuzz: ", total, " cases with seed ", plain(seed), " in ", round(elapsed()), " s, ", failed, " failures of ",
-  length(found), " kinds\n", sep = "")
+cat("\nfuzz: ", total, " cases with seed ", plain(seed), " in ", round(elapsed()), " s, ", failed,
+  " failures of ", length(found), " kinds\n", sep = "")
 quit(status = if (length(found)) 1L else 0L)

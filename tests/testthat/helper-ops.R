@@ -44,8 +44,8 @@ expect_close <- function(x, values, tolerance, label = deparse1(substitute(x))) 
   bad <- which(is.na(bad) | bad)
   expect(
     !length(bad),
-    paste0(label, ": ", paste(format(got[bad], digits = 17), collapse = " "), " at ", paste(bad, collapse = " "),
-           "; expected ", paste(format(values[bad], digits = 17), collapse = " "))
+    paste0(label, ": ", paste(format(got[bad], digits = 17), collapse = " "), " at ",
+           paste(bad, collapse = " "), "; expected ", paste(format(values[bad], digits = 17), collapse = " "))
   )
 }
 
@@ -74,15 +74,23 @@ run_r <- function(code, args = character(), within = "unlimited") {
   script <- tempfile(fileext = ".R")
   on.exit(unlink(script))
   # As in a session of the user's, without what R CMD check and testthat set.
-  writeLines(c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil, warn.conflicts = FALSE)", code), script)
+  writeLines(
+    c(paste0(".libPaths(", deparse1(.libPaths()), ")"), "library(anvil, warn.conflicts = FALSE)", code),
+    script
+  )
   suppressWarnings(
     if (within == "unlimited") {
       system2(
-        file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE, stderr = TRUE
+        file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(args)), stdout = TRUE,
+        stderr = TRUE
       )
     } else {
-      call <- paste(c(file.path(R.home("bin"), "Rscript"), "--vanilla", shQuote(script), shQuote(args)), collapse = " ")
-      system2("sh", c("-c", shQuote(sprintf("ulimit -v %.0f; exec %s", within, call))), stdout = TRUE, stderr = TRUE)
+      call <- paste(
+        c(file.path(R.home("bin"), "Rscript"), "--vanilla", shQuote(script), shQuote(args)), collapse = " "
+      )
+      system2(
+        "sh", c("-c", shQuote(sprintf("ulimit -v %.0f; exec %s", within, call))), stdout = TRUE, stderr = TRUE
+      )
     }
   )
 }

@@ -3,7 +3,9 @@
 # Its path: ANVIL_PYTHON, or python3; skips a test where that has no jax.
 python_with_jax <- function() {
   python <- Sys.getenv("ANVIL_PYTHON", "python3")
-  testthat::skip_if(!nzchar(Sys.which(python)), paste("there is no", python, "(ANVIL_PYTHON names another one)"))
+  testthat::skip_if(
+    !nzchar(Sys.which(python)), paste("there is no", python, "(ANVIL_PYTHON names another one)")
+  )
   status <- suppressWarnings(system2(python, c("-c", shQuote("import jax")), stdout = FALSE, stderr = FALSE))
   testthat::skip_if(status != 0L, paste(python, "has no jax (ANVIL_PYTHON names another Python)"))
   python
@@ -12,7 +14,9 @@ python_with_jax <- function() {
 # Runs the script of the package; what it prints, with its exit status as an attribute if it is not 0.
 run_script <- function(python, ...) {
   script <- system.file("python", "run_stablehlo.py", package = "anvil", mustWork = TRUE)
-  suppressWarnings(system2(python, shQuote(c(script, ...)), stdout = TRUE, stderr = TRUE, env = "JAX_PLATFORMS=cpu"))
+  suppressWarnings(system2(
+    python, shQuote(c(script, ...)), stdout = TRUE, stderr = TRUE, env = "JAX_PLATFORMS=cpu"
+  ))
 }
 
 # What a function gives when it is exported and run there: its results as a flat list of tensors. `args` are

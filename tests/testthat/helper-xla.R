@@ -16,7 +16,10 @@ expect_same_in_xla <- function(python, programs) {
   at <- function(i, ending) file.path(folder, sprintf("%04d%s", i, ending))
   exported <- lapply(seq_along(programs), function(i) {
     p <- programs[[i]]
-    x <- do.call(stablehlo, c(list(p$f), p$args, list(sharding = p$sharding, inline_limit = p$inline_limit)), quote = TRUE)
+    x <- do.call(
+      stablehlo, c(list(p$f), p$args, list(sharding = p$sharding, inline_limit = p$inline_limit)),
+      quote = TRUE
+    )
     nv_write_stablehlo(x, at(i, ".mlir"), setNames(p$args, argument_names(p$f, p$args)))
     x
   })
@@ -62,7 +65,9 @@ epsilon <- c(bf16 = 2^-7, f16 = 2^-10, f32 = 2^-23, f64 = 2^-52, c64 = 2^-23, c1
 
 expect_near <- function(got, want, ulps, label) {
   type <- function(x) sub("?", "", type_of(x), fixed = TRUE)
-  if (type(got) != type(want)) return(testthat::fail(paste0(label, ": XLA gives ", type(got), ", anvil ", type(want))))
+  if (type(got) != type(want)) {
+    return(testthat::fail(paste0(label, ": XLA gives ", type(got), ", anvil ", type(want))))
+  }
   name <- as.character(dtype(want))
   if (!name %in% names(epsilon) || ulps == 0) {
     if (identical(unclass(got)$data, unclass(want)$data)) return(testthat::succeed())

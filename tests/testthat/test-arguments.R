@@ -21,7 +21,9 @@ test_that("every exported function says which argument is missing", {
       call <- as.call(c(call("::", quote(anvil), as.name(name)), others))
       error <- tryCatch(eval(call, globalenv()), error = identity)
       expect_s3_class(error, "anvil_error_arg")
-      expect_identical(unclass(error)[c("arg", "got")], list(arg = arg, got = "left out"), label = paste(name, arg))
+      expect_identical(
+        unclass(error)[c("arg", "got")], list(arg = arg, got = "left out"), label = paste(name, arg)
+      )
       expect_identical(conditionCall(error), call, label = paste("the call of", name))
     }
   }
@@ -52,8 +54,8 @@ values <- list(
   AnvilTensor = x, AnvilValue = x, AnvilDtype = dtype(x), AnvilAbstract = nv_abstract("f32", 2),
   AnvilGraph = trace_fn(f, list(x)), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
   AnvilStablehlo = stablehlo(f, x), AnvilPromotionTable = promotion_table("jax"),
-  AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report, JitFunction = jit(f),
-  AnvilCacheExplanation = explain_cache(jit(f))
+  AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
+  JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f))
 )
 # Methods by name and class, as R has registered them.
 methods <- local({
@@ -67,9 +69,14 @@ test_that("no method swallows an argument that it does not know", {
   for (key in names(methods)) {
     if (!with_dots(methods[[key]])) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
-    generics <- switch(parts[1L], Math = "signif", Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L])
+    generics <- switch(
+      parts[1L], Math = "signif", Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
+    )
     call_with <- function(generic, value) {
-      others <- switch(generic, "[<-" = , "[[<-" = list(1, value = 1), "[" = , "[[" = list(1), quantile = list(0.5), all.equal = list(value))
+      others <- switch(
+        generic, "[<-" =, "[[<-" = list(1, value = 1), "[" =, "[[" = list(1), quantile = list(0.5),
+        all.equal = list(value)
+      )
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))
     }
     for (generic in generics) {
@@ -81,10 +88,16 @@ test_that("no method swallows an argument that it does not know", {
         never <- generic %in% c("signif", "rep", "sort", "median", "quantile", "unique", "cbind", "rbind") ||
           parts[2L] == "AnvilAbstract" && generic %in% c("mean", getGroupMembers("Summary"))
         class <- if (never) "anvil_error_unsupported" else "anvil_error_arg"
-        value <- if (generic %in% c("any", "all") && parts[2L] != "AnvilAbstract") x > 1 else values[[parts[2L]]]
+        value <- if (generic %in% c("any", "all") && parts[2L] != "AnvilAbstract") {
+          x > 1
+        } else {
+          values[[parts[2L]]]
+        }
         error <- tryCatch(call_with(generic, value), error = identity)
         expect_identical(class(error)[1L], class, label = paste("the error of", key))
-        if (!never) expect_identical(error$arg, "nonsense_argument", label = paste("the argument that", key, "names"))
+        if (!never) {
+          expect_identical(error$arg, "nonsense_argument", label = paste("the argument that", key, "names"))
+        }
       }
       seen <- seen + 1L
     }
@@ -94,10 +107,11 @@ test_that("no method swallows an argument that it does not know", {
 
 test_that("no exported function swallows an argument that it does not know", {
   given <- list(
-    explain_dtypes = list(f, x), explain_plan = list(f, x), memory_plan = list(f, x), stablehlo = list(f, x), vjp = list(f, x),
-    nv_broadcast_scalars = list(x), nv_broadcast_tensors = list(x), nv_concatenate = list(x), nv_promote_to_common = list(x),
-    nv_dynamic_slice = list(x, 1, slice_sizes = 1), nv_dynamic_update_slice = list(x, nv_tensor(1), 1),
-    nv_subset = list(x, 1), nv_subset_assign = list(x, 1, value = 0)
+    explain_dtypes = list(f, x), explain_plan = list(f, x), memory_plan = list(f, x), stablehlo = list(f, x),
+    vjp = list(f, x), nv_broadcast_scalars = list(x), nv_broadcast_tensors = list(x),
+    nv_concatenate = list(x), nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
+    nv_dynamic_update_slice = list(x, nv_tensor(1), 1), nv_subset = list(x, 1),
+    nv_subset_assign = list(x, 1, value = 0)
   )
   expect_setequal(names(given), Filter(with_dots, names(exports)))
   for (name in names(given)) {
@@ -109,17 +123,24 @@ test_that("no exported function swallows an argument that it does not know", {
 })
 
 test_that("the arguments that there are are named", {
-  error <- expect_fields(sum(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("na.rm", "axes", "drop"))
-  expect_match(conditionMessage(error), "`sum()` has no argument `dims`.\ni Its arguments are `na.rm`, `axes`, `drop`.\ni Values", fixed = TRUE)
+  error <- expect_fields(
+    sum(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("na.rm", "axes", "drop")
+  )
+  expect_match(
+    conditionMessage(error),
+    "`sum()` has no argument `dims`.\ni Its arguments are `na.rm`, `axes`, `drop`.\ni Values", fixed = TRUE
+  )
   expect_identical(call_of(sum(x, dims = 1L)), "sum(x, dims = 1L)")
   expect_fields(max(x, axis = 9), "anvil_error_arg", arg = "axis")
-  expect_fields(mean(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("x", "axes", "drop", "trim", "na.rm"))
+  expect_fields(
+    mean(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("x", "axes", "drop", "trim", "na.rm")
+  )
   expect_fields(nv_concatenate(m, m, dim = 2), "anvil_error_arg", arg = "dim", expected = "axis")
   expect_fields(c(a = x, x), "anvil_error_arg", arg = "a")
   expect_fields(x[i = 1], "anvil_error_arg", arg = "i")
   expect_fields(m[1, , dorp = FALSE], "anvil_error_arg", arg = "dorp")
   expect_fields(trunc(x, 5), "anvil_error_arg", arg = "...", got = "")
-  expect_fields(jit(function(a) mean(a, axes = 1L))(x), "anvil_error_arg", arg = "axes")
+  expect_fields(jit(function(a) mean(a, dims = 1L))(x), "anvil_error_arg", arg = "dims")
   expect_fields(trace_fn(f, list(x, b = x)), "anvil_error_arg", got = "\"b\"")
 })
 
@@ -158,7 +179,8 @@ test_that("methods say which argument is missing", {
 test_that("an empty argument among those of a function is missing", {
   f <- function(x, y) x
   x <- nv_scalar(1)
-  for (call in list(function() explain_plan(f, x, ), function() memory_plan(f, x, ), function() stablehlo(f, x, ),
+  for (call in list(function() explain_plan(f, x, ), function() memory_plan(f, x, ),
+                    function() stablehlo(f, x, ),
                     function() vjp(f, x, ), function() explain_dtypes(f, x, ))) {
     environment(call) <- list2env(list(x = x, f = f), parent = globalenv())
     expect_fields(call(), "anvil_error_arg", arg = "..2", got = "left out")

@@ -68,9 +68,12 @@ test_that("integer64 on request holds all 64 bits", {
     structure(bit64::as.integer64(c("9007199254740993", "-9223372036854775807")), dim = 2L)
   )
   expect_identical(as_array(nv_scalar("-1", "i64"), integer64 = TRUE), bit64::as.integer64(-1))
-  expect_identical(as_array(nv_scalar(4294967295, "ui32"), integer64 = TRUE), bit64::as.integer64("4294967295"))
   expect_identical(
-    as_array(nv_scalar("9223372036854775807", "ui64"), integer64 = TRUE), bit64::as.integer64("9223372036854775807")
+    as_array(nv_scalar(4294967295, "ui32"), integer64 = TRUE), bit64::as.integer64("4294967295")
+  )
+  expect_identical(
+    as_array(nv_scalar("9223372036854775807", "ui64"), integer64 = TRUE),
+    bit64::as.integer64("9223372036854775807")
   )
   expect_identical(dim(as_array(nv_empty("i64", c(0, 2)), integer64 = TRUE)), c(0L, 2L))
   # Other dtypes are not concerned.
@@ -167,8 +170,13 @@ test_that("only tensors have elements to give", {
   error <- expect_error(jit(function(x) as_array(x))(nv_scalar(1)), class = "anvil_error_concrete")
   expect_identical(error$where, "as_array()")
   expect_match(conditionMessage(error), "AnvilTracer(dtype=f32?, shape=)", fixed = TRUE)
-  for (convert in list(as.double, as.integer, as.logical, as.vector, as.array, as.matrix, as.character, as.list)) {
-    expect_error(jit(function(x, convert) convert(x), static = "convert")(nv_scalar(1), convert), class = "anvil_error_concrete")
+  for (convert in list(
+    as.double, as.integer, as.logical, as.vector, as.array, as.matrix, as.character, as.list
+  )) {
+    expect_error(
+      jit(function(x, convert) convert(x), static = "convert")(nv_scalar(1), convert),
+      class = "anvil_error_concrete"
+    )
   }
   # Shapes are known while a function is traced.
   shapes <- jit(function(x) length(x) + nrow(x) + ncol(x) * x)

@@ -24,7 +24,9 @@ test_that("all.equal() compares types", {
   expect_type(all.equal(1:4, x), "character")
   # In lists too, which is how models are compared.
   expect_true(all.equal(list(w = nv_scalar(1)), list(w = nv_scalar(1 + 1e-7))))
-  expect_match(all.equal(list(w = nv_scalar(1)), list(w = nv_scalar(2))), "Component .*w.*: Mean relative difference: 1")
+  expect_match(
+    all.equal(list(w = nv_scalar(1)), list(w = nv_scalar(2))), "Component .*w.*: Mean relative difference: 1"
+  )
 })
 
 test_that("testthat compares tensors by their elements and types", {
@@ -35,7 +37,9 @@ test_that("testthat compares tensors by their elements and types", {
   expect_success(expect_equal(list(a = nv_scalar(1)), list(a = nv_scalar(1))))
   expect_success(expect_equal(nv_tensor(c(NaN, 1)), nv_tensor(c(NaN, 1))))
 
-  expect_failure(expect_equal(nv_tensor(c(1, 2)), nv_tensor(c(1, 2.1))), "\\$data.*1\\.0+ 2\\.0+.*\\$data.*1\\.0+ 2\\.10*")
+  expect_failure(
+    expect_equal(nv_tensor(c(1, 2)), nv_tensor(c(1, 2.1))), "\\$data.*1\\.0+ 2\\.0+.*\\$data.*1\\.0+ 2\\.10*"
+  )
   expect_failure(expect_equal(nv_scalar(1, "f64"), nv_scalar(1 + 1e-7, "f64")), "\\$data")
   expect_failure(expect_identical(nv_scalar(1, "f64"), nv_scalar(1 + 1e-9, "f64")), "\\$data")
   expect_failure(expect_equal(nv_tensor(1:2), nv_tensor(1:2, "i64")), "\\$dtype.*\"i32\".*\"i64\"")
@@ -50,7 +54,9 @@ test_that("integers that are the same double are not the same", {
   x <- nv_tensor("9007199254740993", "i64")
   y <- nv_tensor("9007199254740992", "i64")
   expect_no_warning(expect_failure(expect_equal(x, y), "bytes"))
-  expect_failure(expect_identical(nv_scalar(highest[["ui64"]], "ui64"), nv_scalar("18446744073709551614", "ui64")), "bytes")
+  expect_failure(
+    expect_identical(nv_scalar(highest[["ui64"]], "ui64"), nv_scalar("18446744073709551614", "ui64")), "bytes"
+  )
   expect_success(expect_equal(x, nv_tensor("9007199254740993", "i64")))
   expect_success(expect_equal(nv_tensor("-2147483648", "i32"), nv_tensor("-2147483648", "i32")))
   expect_false(identical(x, y))

@@ -33,7 +33,9 @@ expect_near <- function(x, want, epsilon, label = deparse1(substitute(x))) {
 }
 
 set.seed(11)
-points <- c(z(rnorm(60), rnorm(60)), z(3 * rnorm(20), 1e-3 * rnorm(20)), exp(1i * (1:12)), 1i, -1i, 1, -1, 0.5, 2 - 1i)
+points <- c(
+  z(rnorm(60), rnorm(60)), z(3 * rnorm(20), 1e-3 * rnorm(20)), exp(1i * (1:12)), 1i, -1i, 1, -1, 0.5, 2 - 1i
+)
 
 # ---- in and out ----
 
@@ -114,7 +116,8 @@ test_that("complex tensors are kept by saveRDS(), and compared by identical() an
 
 functions <- list(
   exp = exp, log = log, sqrt = sqrt, sin = sin, cos = cos, tan = tan, sinh = sinh, cosh = cosh, tanh = tanh,
-  asin = asin, acos = acos, atan = atan, asinh = asinh, acosh = acosh, atanh = atanh, log2 = log2, log10 = log10
+  asin = asin, acos = acos, atan = atan, asinh = asinh, acosh = acosh, atanh = atanh, log2 = log2,
+  log10 = log10
 )
 # R's acosh() gives either root; the principal one has no negative real part.
 reference <- functions
@@ -169,7 +172,9 @@ test_that("parts and comparisons are those of base R, exactly but for the absolu
   expect_identical(is.nan(size), is.nan(Mod(x)))
   finite <- is.finite(Mod(x))
   expect_identical(size[!finite & !is.nan(size)], Mod(x)[!finite & !is.nan(size)])
-  expect_lte(max(abs(size - Mod(x))[finite] / pmax(Mod(x), .Machine$double.xmin)[finite]), .Machine$double.eps)
+  expect_lte(
+    max(abs(size - Mod(x))[finite] / pmax(Mod(x), .Machine$double.xmin)[finite]), .Machine$double.eps
+  )
   expect_identical(abs(c128(x)), Mod(c128(x)))
   # The angle has an error bound of its own, which is not 0 in R either.
   angle <- as.vector(Arg(c128(x)))
@@ -259,7 +264,8 @@ test_that("what needs an order refuses complex numbers, and says what to do", {
   ordered <- alist(
     x < 1i, x <= x, x > x, x >= 1, nv_max(x, x), nv_min(x, 1), nv_clamp(0, x, 1), max(x), min(x), range(x),
     nv_reduce_max(x), nv_reduce_min(x), round(x), round(x, 1), floor(x), ceiling(x), trunc(x), sign(x),
-    x %% 2, x %/% 2, nv_remainder(x, x), nv_atan2(x, x), nv_erf(x), lgamma(x), expm1(x), log1p(x), nv_logistic(x)
+    x %% 2, x %/% 2, nv_remainder(x, x), nv_atan2(x, x), nv_erf(x), lgamma(x), expm1(x), log1p(x),
+    nv_logistic(x)
   )
   for (call in ordered) {
     e <- expect_error(eval(call), class = "anvil_error_dtype", label = deparse1(call))
@@ -270,7 +276,9 @@ test_that("what needs an order refuses complex numbers, and says what to do", {
     expect_error(jit(f)(x), class = "anvil_error_dtype")
   }
   for (call in alist(x & x, !x, nv_popcnt(x), any(x), all(x))) {
-    expect_error(eval(call), class = "anvil_error_dtype", "Compare first, such as with `x != 0`.", fixed = TRUE)
+    expect_error(
+      eval(call), class = "anvil_error_dtype", "Compare first, such as with `x != 0`.", fixed = TRUE
+    )
   }
   expect_error(nv_ifelse(x, 1, 0), class = "anvil_error_dtype", "x != 0L")
   expect_no_open_trace()
@@ -280,7 +288,9 @@ test_that("what needs an order refuses complex numbers, and says what to do", {
 
 test_that("an R complex number is an ambiguous c64 that keeps its digits", {
   expect_nv(nv_tensor(1:2) + 1i, c(1+1i, 2+1i), "c64", ambiguous = TRUE)
-  expect_nv(nv_tensor(c(1, 2), "bf16") * 1i, c(1i, 2i), "c64", ambiguous = ambiguous(nv_tensor(1, "bf16") * 1i))
+  expect_nv(
+    nv_tensor(c(1, 2), "bf16") * 1i, c(1i, 2i), "c64", ambiguous = ambiguous(nv_tensor(1, "bf16") * 1i)
+  )
   expect_identical(as.complex(c128(1) * 0.1i), 0.1i)
   expect_identical(as.complex(jit(function(x) x * 0.1i)(c128(1))), 0.1i)
   expect_nv(jit(function(x, y) x + y)(c64(1), 1i), 1+1i, "c64")

@@ -116,7 +116,9 @@ test_that("warnings", {
 test_that("every error is an anvil_error with fields that a program can read", {
   expect_fields(nv_add(x, "a"), "anvil_error_arg", arg = "operand", got = "a character vector of length 1")
   expect_fields(nv_tensor(c(NA, 1L)), "anvil_error_value", dtype = "i32", count = 1, positions = 1)
-  expect_fields(nv_tensor(-1, "ui8"), "anvil_error_value", dtype = "ui8", count = 1, positions = 1, first = "-1")
+  expect_fields(
+    nv_tensor(-1, "ui8"), "anvil_error_value", dtype = "ui8", count = 1, positions = 1, first = "-1"
+  )
   expect_fields(as_dtype("float"), "anvil_error_dtype", got = "\"float\"")
   expect_fields(nv_negate(flags), "anvil_error_dtype", op = "nv_negate", operand = "operand", got = "i1")
   expect_fields(flags - flags, "anvil_error_dtype", op = "nv_sub", operand = "lhs", got = "i1")
@@ -135,7 +137,9 @@ test_that("every error is an anvil_error with fields that a program can read", {
 test_that("an error is an ordinary condition", {
   error <- tryCatch(x + y, error = identity)
   expect_s3_class(error, c("anvil_error_shape", "anvil_error", "error", "condition"), exact = TRUE)
-  expect_identical(tryCatch(x + y, anvil_error_axis = function(e) "axis", anvil_error = function(e) "any"), "any")
+  expect_identical(
+    tryCatch(x + y, anvil_error_axis = function(e) "axis", anvil_error = function(e) "any"), "any"
+  )
   expect_match(try(x + y, silent = TRUE), "Error in x \\+ y")
   # Handlers run where the error is, and can leave.
   expect_identical(withCallingHandlers(
@@ -175,7 +179,10 @@ test_that("a jitted function in another's class is the call too", {
 
 test_that("functions in the place of other arguments are not called", {
   loud <- function(...) stop("was called")
-  expect_error(nv_scan(function(s, x) list(s, x), 1, nv_tensor(1:3), length = loud), class = "anvil_error_arg", "`length`")
+  expect_error(
+    nv_scan(function(s, x) list(s, x), 1, nv_tensor(1:3), length = loud), class = "anvil_error_arg",
+    "`length`"
+  )
   expect_error(nv_fill(nv_scalar(1), loud), class = "anvil_error_arg", "`shape`")
   expect_error(nv_fill(nv_scalar(1), 2, dtype = loud), class = "anvil_error_arg", "`dtype`")
   expect_error(nv_fill(nv_tensor(1:2), loud, "f32"), class = "anvil_error_arg", "`value`")
@@ -207,7 +214,10 @@ test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(x[9]), "x[9]")
   expect_identical(call_of(x[, 9]), "x[, 9]")
   expect_identical(call_of(sort(x)), "sort(x)")
-  expect_identical(call_of(as.numeric(nv_tensor("9007199254740993", "i64"))), "as.double(nv_tensor(\"9007199254740993\", \"i64\"))")
+  expect_identical(
+    call_of(as.numeric(nv_tensor("9007199254740993", "i64"))),
+    "as.double(nv_tensor(\"9007199254740993\", \"i64\"))"
+  )
 })
 
 test_that("a composition is the call, not what it is made of", {
@@ -259,7 +269,9 @@ test_that("text with % and other marks arrives as it is", {
   expect_match(message, "100%s %d %n", fixed = TRUE)
   expect_match(message, "{y}", fixed = TRUE)
   expect_match(conditionMessage(condition_of(as_dtype("%s"))), "Unknown dtype \"%s\".", fixed = TRUE)
-  expect_match(conditionMessage(condition_of(.Call(anvil:::anvil_fail, "panic"))), "100% on purpose: %s", fixed = TRUE)
+  expect_match(
+    conditionMessage(condition_of(.Call(anvil:::anvil_fail, "panic"))), "100% on purpose: %s", fixed = TRUE
+  )
   # A long string is not repeated as a whole, and one in no known encoding not at all.
   expect_lt(nchar(conditionMessage(condition_of(nv_tensor(strrep("a", 1e5), "i32")))), 200)
   expect_error(nv_tensor("\xff\xfe", "i32"), class = "anvil_error_arg")
@@ -300,15 +312,17 @@ test_that("strings in any encoding are an argument like others: R's own reading 
   x <- nv_tensor(c(1, 2))
   for (text in c(bytes, latin1, broken)) {
     uses <- expression(
-      as_dtype(text), nv_tensor(1, text), nv_convert(x, text), nv_fill(1, 2, dtype = text), nv_reshape(x, 2, order = text),
-      nv_abstract(text), common_dtype(text, "f32"), is_promotable("f32", text), promotion_path(text, "f32"),
-      promotion_table(text), with_promotion_rules(text, 1), local_promotion_rules(text), jit(sum, rules = text),
+      as_dtype(text), nv_tensor(1, text), nv_convert(x, text), nv_fill(1, 2, dtype = text),
+      nv_reshape(x, 2, order = text), nv_abstract(text), common_dtype(text, "f32"),
+      is_promotable("f32", text), promotion_path(text, "f32"), promotion_table(text),
+      with_promotion_rules(text, 1), local_promotion_rules(text), jit(sum, rules = text),
       jit(function(x) x, static = text), jit(function(x) x, donate = text), jit(sum, warn_promotion = text),
-      jit(sum, device = text), nv_tensor(1, device = text), nv_tensor(text, "i32"), nv_tensor(text, "i1"), nv_add(1, text),
-      nv_add(1, structure(1, class = text)), nv_scalar(structure(1, class = text)), jit(sum)(text),
-      jit(function(x) x)(setNames(list("a"), text)), gradient(nv_sin, wrt = text), stablehlo(sum, 1, target = text),
-      nv_read_npy(structure(1, class = text)), nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, axes = text),
-      x[text], as.vector(x, text), trace_fn(function(x) x, list(1), static = text)
+      jit(sum, device = text), nv_tensor(1, device = text), nv_tensor(text, "i32"), nv_tensor(text, "i1"),
+      nv_add(1, text), nv_add(1, structure(1, class = text)), nv_scalar(structure(1, class = text)),
+      jit(sum)(text), jit(function(x) x)(setNames(list("a"), text)), gradient(nv_sin, wrt = text),
+      stablehlo(sum, 1, target = text), nv_read_npy(structure(1, class = text)),
+      nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, axes = text), x[text], as.vector(x, text),
+      trace_fn(function(x) x, list(1), static = text)
     )
     for (use in uses) {
       error <- tryCatch(eval(use), error = identity)

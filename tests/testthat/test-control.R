@@ -13,7 +13,7 @@ expect_no_open_trace <- function() expect_identical(.Call(anvil:::anvil_trace_de
 
 vec <- function(..., dtype = "f32") nv_tensor(c(...), dtype = dtype)
 
-# ---- results, against R's own control flow ------------------------------------------------------------------------
+# ---- results, against R's own control flow -----------------------------------------------------------------
 
 test_that("nv_if() runs the branch that is chosen", {
   x <- vec(1, 4, 9)
@@ -23,7 +23,10 @@ test_that("nv_if() runs the branch that is chosen", {
   # Functions, a pred of R, and one that is computed.
   expect_nv(both(function(x) nv_if(TRUE, function() x, function() -x), x), c(1, 4, 9), "f32")
   expect_nv(both(function(x) nv_if(sum(x) > 100, function() x, -x), x), c(-1, -4, -9), "f32")
-  out <- both(function(p, x) nv_if(p, list(a = x, b = list(1L, NULL)), list(a = -x, b = list(2L, NULL))), nv_scalar(FALSE), x)
+  out <- both(
+    function(p, x) nv_if(p, list(a = x, b = list(1L, NULL)), list(a = -x, b = list(2L, NULL))),
+    nv_scalar(FALSE), x
+  )
   expect_identical(names(out), c("a", "b"))
   expect_nv(out$a, c(-1, -4, -9), "f32")
   expect_nv(out$b[[1]], 2, "i32", shape = integer(), ambiguous = TRUE)
@@ -37,7 +40,10 @@ test_that("an expression is evaluated in its own branch, once", {
     evaluated <<- c(evaluated, what)
     x
   }
-  graph <- trace_fn(function(p, x) nv_if(note("pred", p), note("true", exp(x)), note("false", log(x))), list(nv_abstract("i1"), nv_abstract("f32")))
+  graph <- trace_fn(
+    function(p, x) nv_if(note("pred", p), note("true", exp(x)), note("false", log(x))),
+    list(nv_abstract("i1"), nv_abstract("f32"))
+  )
   expect_identical(evaluated, c("pred", "true", "false"))
   lines <- strsplit(graph_text(graph), "\n")[[1L]]
   # Neither is computed outside of its branch.
@@ -60,7 +66,9 @@ test_that("nv_while() repeats as long as the condition holds", {
   }
   for (n in c(1, 6, 27)) expect_equal(as.double(both(collatz, nv_scalar(n, dtype = "i32"))), steps(n))
   # Not at all.
-  expect_nv(both(function(x) nv_while(x, function(s) sum(s) < 0, function(s) s * 2), vec(1, 2)), c(1, 2), "f32")
+  expect_nv(
+    both(function(x) nv_while(x, function(s) sum(s) < 0, function(s) s * 2), vec(1, 2)), c(1, 2), "f32"
+  )
 })
 
 test_that("nv_for() counts from 1, as R does", {
@@ -102,22 +110,38 @@ test_that("nv_scan() carries and stacks, in both directions", {
 
 test_that("nv_scan() goes along lists of tensors and arrays, and along nothing", {
   xs <- list(a = vec(1, 2, 3), b = list(nv_tensor(array(1:12, c(3, 2, 2)))))
-  out <- both(function(xs) nv_scan(function(s, x) list(s + x$a * nv_convert(sum(x$b[[1]]), "f32"), x$b[[1]]), nv_scalar(0, dtype = "f32"), xs), xs)
+  out <- both(
+    function(xs) nv_scan(
+      function(s, x) list(s + x$a * nv_convert(sum(x$b[[1]]), "f32"), x$b[[1]]), nv_scalar(0, dtype = "f32"),
+      xs
+    ),
+    xs
+  )
   b <- array(1:12, c(3, 2, 2))
   expect_nv(out$carry, sum(1:3 * apply(b, 1, sum)), "f32", shape = integer())
   # Slices put together again are what was sliced.
   expect_identical(out$ys, xs$b[[1]])
-  expect_nv(nv_scan(function(s, x) list(s + x, x), 0L, array(1:4, 4))$carry, 10, "i32", shape = integer(), ambiguous = TRUE)
-  out <- both(function(s) nv_scan(function(s, x) list(s * 2, list(s, x)), s, NULL, length = 4), nv_scalar(1, dtype = "f64"))
+  expect_nv(
+    nv_scan(function(s, x) list(s + x, x), 0L, array(1:4, 4))$carry, 10, "i32", shape = integer(),
+    ambiguous = TRUE
+  )
+  out <- both(
+    function(s) nv_scan(function(s, x) list(s * 2, list(s, x)), s, NULL, length = 4),
+    nv_scalar(1, dtype = "f64")
+  )
   expect_nv(out$carry, 16, "f64", shape = integer())
   expect_nv(out$ys[[1]], c(1, 2, 4, 8), "f64")
   expect_null(out$ys[[2]])
-  expect_null(both(function(x) nv_scan(function(s, x) list(s + x, NULL), nv_scalar(0, dtype = "f32"), x), vec(1, 2))$ys)
+  expect_null(
+    both(function(x) nv_scan(function(s, x) list(s + x, NULL), nv_scalar(0, dtype = "f32"), x), vec(1, 2))$ys
+  )
 })
 
 test_that("nothing to go along, and values without elements, are no exception", {
   none <- nv_empty("f32", c(0L, 2L))
-  out <- both(function(x) nv_scan(function(s, x) list(s + sum(x), x * 2), nv_scalar(3, dtype = "f32"), x), none)
+  out <- both(
+    function(x) nv_scan(function(s, x) list(s + sum(x), x * 2), nv_scalar(3, dtype = "f32"), x), none
+  )
   expect_nv(out$carry, 3, "f32", shape = integer())
   expect_identical(shape(out$ys), c(0L, 2L))
   wide <- nv_empty("f32", c(3L, 0L))
@@ -127,7 +151,9 @@ test_that("nothing to go along, and values without elements, are no exception", 
   expect_identical(shape(both(function(x) nv_for(4, x, function(i, s) s + 1), wide)), c(3L, 0L))
   expect_identical(shape(both(function(p, x) nv_if(p, x, x + 1), nv_scalar(FALSE), wide)), c(3L, 0L))
   expect_nv(both(function(x) nv_for(0, x, function(i, s) s * 2), vec(1, 2)), c(1, 2), "f32")
-  expect_identical(shape(both(function(s) nv_scan(function(s, x) list(s, s), s, NULL, length = 0)$ys, vec(1, 2))), c(0L, 2L))
+  expect_identical(
+    shape(both(function(s) nv_scan(function(s, x) list(s, s), s, NULL, length = 0)$ys, vec(1, 2))), c(0L, 2L)
+  )
 })
 
 test_that("control flow nests", {
@@ -145,7 +171,9 @@ test_that("control flow nests", {
   # A scan in a while in a for.
   deep <- function(x) {
     nv_for(2, x, function(i, s) {
-      nv_while(s, function(s) sum(s) < 20 * i, function(s) nv_scan(function(c, v) list(c + v, c + v), 0, s)$ys)
+      nv_while(
+        s, function(s) sum(s) < 20 * i, function(s) nv_scan(function(c, v) list(c + v, c + v), 0, s)$ys
+      )
     })
   }
   expected <- c(1, 2, 3)
@@ -166,7 +194,7 @@ test_that("gradients go through loops", {
   expect_equal(as.double(gradient(branch)(nv_scalar(0.5))$x), -1)
 })
 
-# ---- what is captured ---------------------------------------------------------------------------------------------
+# ---- what is captured --------------------------------------------------------------------------------------
 
 test_that("tensors, tracers and R numbers are found where they are", {
   w <- vec(10, 20)
@@ -193,7 +221,11 @@ test_that("arguments that R has not evaluated yet are evaluated outside of the r
     list(y * w, z + v, x + 1, p)
   })
   environment(f)$q <- user(function(v) v)
-  call <- user(function() f(anvil::nv_fill(0, 2), anvil::nv_fill(1, 2), anvil::nv_fill(3, 2), anvil::nv_fill(TRUE, integer())))
+  call <- user(
+    function() f(
+      anvil::nv_fill(0, 2), anvil::nv_fill(1, 2), anvil::nv_fill(3, 2), anvil::nv_fill(TRUE, integer())
+    )
+  )
   environment(call)$f <- f
   eager <- call()
   expect_equal(as.double(eager[[1]]), c(2, 2))
@@ -228,7 +260,10 @@ test_that("what is captured twice is one value", {
 
 test_that("graphs with regions read like functions", {
   graph <- trace_fn(
-    function(x) nv_while(list(n = 0L, x = x), function(s) s$n < 3L, function(s) list(n = s$n + 1L, x = nv_if(s$n > 1L, exp(s$x), s$x))),
+    function(x) nv_while(
+      list(n = 0L, x = x), function(s) s$n < 3L,
+      function(s) list(n = s$n + 1L, x = nv_if(s$n > 1L, exp(s$x), s$x))
+    ),
     list(nv_abstract("f32", 2))
   )
   expect_identical(strsplit(graph_text(graph), "\n")[[1L]], c(
@@ -254,14 +289,19 @@ test_that("graphs with regions read like functions", {
     "    %1: i32?[]",
     "    %2: f32[2]"
   ))
-  scan <- trace_fn(function(x) nv_scan(function(s, v) list(s + v, NULL), 0, x, reverse = TRUE)$carry, list(nv_abstract("f32", 2)))
+  scan <- trace_fn(
+    function(x) nv_scan(function(s, v) list(s + v, NULL), 0, x, reverse = TRUE)$carry,
+    list(nv_abstract("f32", 2))
+  )
   expect_match(graph_text(scan), "scan [length = 2, reverse = TRUE, checkpoint = FALSE] (", fixed = TRUE)
 })
 
-# ---- types --------------------------------------------------------------------------------------------------------
+# ---- types -------------------------------------------------------------------------------------------------
 
 test_that("a result is ambiguous if the state was so all along", {
-  expect_nv(both(function() nv_for(3, 1, function(i, s) s * 2)), 8, "f32", shape = integer(), ambiguous = TRUE)
+  expect_nv(
+    both(function() nv_for(3, 1, function(i, s) s * 2)), 8, "f32", shape = integer(), ambiguous = TRUE
+  )
   expect_nv(both(function() nv_for(3, 1L, function(i, s) i)), 3, "i32", shape = integer())
   known <- nv_scalar(1, dtype = "f32")
   expect_nv(both(function(x) nv_for(1, 1, function(i, s) s * x), known), 1, "f32", shape = integer())
@@ -276,13 +316,19 @@ test_that("a result is ambiguous if the state was so all along", {
 test_that("rules of promotion hold inside a body as outside of it", {
   x <- nv_tensor(1:3)
   y <- nv_scalar(2, dtype = "f32")
-  inside <- function(x, y) nv_for(2, list(x, nv_empty("f64", 3L)), function(i, s) list(s[[1]], with_promotion_rules("numpy", x + y)))
+  inside <- function(x, y) {
+    nv_for(2, list(x, nv_empty("f64", 3L)), function(i, s) list(s[[1]], with_promotion_rules("numpy", x + y)))
+  }
   expect_nv(both(inside, x, y)[[2]], c(3, 4, 5), "f64")
   # Anvil's own rules give f32 for these, which is another type than the state has.
   expect_error(nv_for(2, nv_empty("f64", 3L), function(i, s) x + y), class = "anvil_error_structure")
-  expect_nv(with_promotion_rules("numpy", nv_for(2, nv_empty("f64", 3L), function(i, s) x + y)), c(3, 4, 5), "f64")
+  expect_nv(
+    with_promotion_rules("numpy", nv_for(2, nv_empty("f64", 3L), function(i, s) x + y)), c(3, 4, 5), "f64"
+  )
   add <- jit(function(x, y) x + y, rules = "numpy")
-  expect_nv(both(function(x, y) nv_for(2, nv_empty("f64", 3L), function(i, s) add(x, y)), x, y), c(3, 4, 5), "f64")
+  expect_nv(
+    both(function(x, y) nv_for(2, nv_empty("f64", 3L), function(i, s) add(x, y)), x, y), c(3, 4, 5), "f64"
+  )
   # A scope in a body ends with it, by an error too.
   try(nv_for(2, x, function(i, s) {
     local_promotion_rules("numpy")
@@ -307,7 +353,7 @@ test_that("R arrays are state and results", {
   expect_nv(both(function(x) nv_for(1, x, function(i, s) m), nv_fill(0, c(2, 2), dtype = "f32")), m, "f32")
 })
 
-# ---- with the rest of the package -----------------------------------------------------------------------------------
+# ---- with the rest of the package --------------------------------------------------------------------------
 
 test_that("memory can be given to a loop", {
   f <- jit(function(x, w) nv_for(10, x, function(i, s) s * w + x), donate = "x")
@@ -346,16 +392,21 @@ test_that("a runaway loop can be interrupted, and leaves no trace", {
   expect_identical(interrupted(nv_while(x, function(s) TRUE, function(s) s + 1)), "interrupted")
   expect_no_open_trace()
   # Without anything to compute.
-  expect_identical(interrupted(nv_while(list(x, nv_empty("f32", 0L)), function(s) TRUE, function(s) s)), "interrupted")
+  expect_identical(
+    interrupted(nv_while(list(x, nv_empty("f32", 0L)), function(s) TRUE, function(s) s)), "interrupted"
+  )
   expect_no_open_trace()
   expect_nv(x + 1, 1, "f64", shape = integer())
 })
 
-# ---- what does not work ---------------------------------------------------------------------------------------------
+# ---- what does not work ------------------------------------------------------------------------------------
 
 test_that("a state that changes shows both types", {
   x <- nv_fill(0, 10, dtype = "f32")
-  e <- condition_of(nv_while(list(n = 0L, p = list(x, x)), function(s) TRUE, function(s) list(n = 1L, p = list(x, nv_convert(x, "f64")))))
+  e <- condition_of(nv_while(
+    list(n = 0L, p = list(x, x)), function(s) TRUE,
+    function(s) list(n = 1L, p = list(x, nv_convert(x, "f64")))
+  ))
   expect_s3_class(e, c("anvil_error_structure", "anvil_error"), exact = FALSE)
   expect_identical(conditionMessage(e), paste0(
     "The state of a loop must keep its structure and types.\n",
@@ -374,14 +425,21 @@ test_that("a state that changes shows both types", {
   expect_identical(shown(x, list(x)), c("state: f32[10] is gone", "state[[1]]: f32[10] is new"))
   expect_identical(shown(list(a = x, b = 1), list(a = x)), "state$b: f32[] is gone")
   expect_identical(shown(list(a = x), list(a = x, b = 1L)), "state$b: i32[] is new")
-  expect_identical(shown(list(a = x, b = 1), list(b = 1, a = x)), "The order state$a, state$b became state$b, state$a")
+  expect_identical(
+    shown(list(a = x, b = 1), list(b = 1, a = x)), "The order state$a, state$b became state$b, state$a"
+  )
   expect_identical(shown(list(a = x, b = 1), list(a = x, b = NULL)), "state$b: f32[] became NULL")
   expect_identical(shown(list(a = x, a = 1L), list(a = x, a = 1)), "state$a: i32[] became f32[]")
-  expect_identical(shown(list(1, 2L), list(1L, 2)), c("state[[1]]: f32[] became i32[]", "state[[2]]: i32[] became f32[]"))
+  expect_identical(
+    shown(list(1, 2L), list(1L, 2)), c("state[[1]]: f32[] became i32[]", "state[[2]]: i32[] became f32[]")
+  )
   many <- shown(as.list(1:7), lapply(1:7, as.double))
   expect_identical(many[6], "and 2 more")
   # nv_scan() as well; ys may be anything.
-  expect_error(nv_scan(function(s, x) list(nv_convert(s, "f64"), x), 0, x), "state: f32[] became f64[]", fixed = TRUE, class = "anvil_error_structure")
+  expect_error(
+    nv_scan(function(s, x) list(nv_convert(s, "f64"), x), 0, x), "state: f32[] became f64[]", fixed = TRUE,
+    class = "anvil_error_structure"
+  )
   expect_no_open_trace()
 })
 
@@ -427,7 +485,9 @@ test_that("arguments of another kind are named", {
   refused(nv_while(cond = yes, body = id), "init", "left out")
   refused(nv_while(list(), yes, id), "init", "a list of length 0")
   refused(nv_while(list(1, "a"), yes, id), "init", "\"a\"")
-  for (n in list(-1, 1.5, NA, NaN, Inf, "3", NULL, c(1, 2))) refused(nv_for(n, x, keep), "n", anvil:::describe(n))
+  for (n in list(-1, 1.5, NA, NaN, Inf, "3", NULL, c(1, 2))) {
+    refused(nv_for(n, x, keep), "n", anvil:::describe(n))
+  }
   e <- refused(nv_for(nv_scalar(3L), x, keep), "n", "an object of class <AnvilTensor>")
   expect_match(conditionMessage(e), "nv_while", fixed = TRUE)
   refused(jit(function(n, x) nv_for(n, x, keep))(nv_scalar(3L), x), "n", "a traced value")
@@ -473,7 +533,9 @@ test_that("errors inside a body are the user's, and leave nothing open", {
   expect_false(inherits(e, "anvil_error"))
   expect_no_open_trace()
   expect_nv(x + 1, c(2, 3), "f32")
-  e <- expect_error(nv_for(2, x, user(function(i, s) if (sum(s) > 0) s else -s)), class = "anvil_error_concrete")
+  e <- expect_error(
+    nv_for(2, x, user(function(i, s) if (sum(s) > 0) s else -s)), class = "anvil_error_concrete"
+  )
   expect_match(conditionMessage(e), "nv_if", fixed = TRUE)
   # A jump out of a body is no error to catch.
   expect_identical((function() nv_for(2, x, function(i, s) return(s)))(), x)
@@ -508,11 +570,15 @@ test_that("a function that cannot take what it is given is refused", {
   x <- nv_scalar(1, "f32")
   e <- expect_error(nv_for(3, x, function(s) s), class = "anvil_error_arg")
   expect_identical(conditionCall(e), quote(nv_for(3, x, function(s) s)))
-  expect_match(conditionMessage(e), "`body` must be a function of `i` and `state`, not one of `s`", fixed = TRUE)
+  expect_match(
+    conditionMessage(e), "`body` must be a function of `i` and `state`, not one of `s`", fixed = TRUE
+  )
   expect_error(nv_scan(function() 1, x, NULL, length = 2), class = "anvil_error_arg", "one of nothing")
   # The state is not spread over arguments.
   pieces <- list(i = 1L, x = 2)
-  e <- expect_error(nv_while(pieces, function(i, x) i < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg")
+  e <- expect_error(
+    nv_while(pieces, function(i, x) i < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg"
+  )
   expect_match(conditionMessage(e), "one of `i`, `x`.\ni The state is one argument", fixed = TRUE)
   # Defaults, dots and primitives are as good.
   expect_nv(nv_for(3, x, function(i, s, by = 2) s * by), 8, "f32", shape = integer())

@@ -23,7 +23,9 @@ test_that("the gradient is the one that is given", {
   x <- c(-2, 0, 3)
   out <- gradient(user_env(function(x) sum(softplus(x) * x), softplus = softplus))(f64(x))$x
   expect_equal(as.vector(out), plogis(x) * x + log1p(exp(x)), tolerance = 1e-14)
-  clip <- custom_gradient(user(function(x) x), user(function(x) list(x, NULL)), user(function(kept, g) list(nv_clamp(-1, g, 1))))
+  clip <- custom_gradient(
+    user(function(x) x), user(function(x) list(x, NULL)), user(function(kept, g) list(nv_clamp(-1, g, 1)))
+  )
   expect_nv(gradient(user_env(function(x) clip(x)^2, clip = clip))(scalar64(10))$x, 1, "f64", integer())
 })
 
@@ -97,7 +99,9 @@ test_that("arguments and values are nested lists; some have no gradient", {
 test_that("it uses values around it", {
   scale <- scalar64(2)
   outer <- user_env(function(x, w) {
-    f <- custom_gradient(function(x) x * w, function(x) list(x * w, NULL), function(kept, g) list(g * w * scale))
+    f <- custom_gradient(
+      function(x) x * w, function(x) list(x * w, NULL), function(kept, g) list(g * w * scale)
+    )
     f(x) + w
   }, scale = scale)
   out <- jit(gradient(outer))(scalar64(3), scalar64(5))

@@ -142,7 +142,9 @@ test_that("swapped, shifted and reused: results do not read what was overwritten
     function(a, b) list(a - b, a),
     function(a, b) list(a * 2, nv_reduce_sum(a) + b),
     function(a, b) list(nv_reshape(t(nv_reshape(a, c(2, 2))), 4), a + 1),
-    function(a, b) list(nv_reshape(t(nv_reshape(a, c(2, 2))), 4) + 1, nv_reshape(t(nv_reshape(b, c(2, 2))), 4)),
+    function(a, b) list(
+      nv_reshape(t(nv_reshape(a, c(2, 2))), 4) + 1, nv_reshape(t(nv_reshape(b, c(2, 2))), 4)
+    ),
     function(a, b) {
       m <- nv_reshape(a, c(2, 2))
       list(nv_reshape(m %*% m, 4), nv_reshape(m %*% t(m), 4))
@@ -234,14 +236,15 @@ test_that("a donated tensor can be saved and compared without a crash", {
 
 test_that("static and donate exclude each other", {
   e <- expect_error(
-    jit(function(x, n) x, static = "n", donate = c("x", "n")), class = "anvil_error_arg", "not static, not \"n\""
+    jit(function(x, n) x, static = "n", donate = c("x", "n")), class = "anvil_error_arg",
+    "not static, not \"n\""
   )
   expect_match(conditionMessage(e), "holds no memory")
   expect_error(jit(function(x) x, donate = "z"), class = "anvil_error_arg")
   expect_error(jit(function(x) x, donate = TRUE), class = "anvil_error_arg")
 })
 
-test_that("what was taken out of a list is not given away while the list has it; the list as an argument is", {
+test_that("what was taken out of a list is donated only with the whole list", {
   f <- jit(function(w) w * 2, donate = "w")
   out <- list(w = nv_tensor(c(1, 2, 3), "f32"))
   w <- out$w
@@ -256,7 +259,9 @@ test_that("what was taken out of a list is not given away while the list has it;
 test_that("a donated tensor is given away on every way out of a call that has begun", {
   # Another result keeps the program running after the first was written over the argument.
   slow <- jit(function(w, n) {
-    list(w * 2 + 1, nv_while(list(i = nv_scalar(0, "f64")), function(s) s$i < n, function(s) list(i = s$i + 1)))
+    list(
+      w * 2 + 1, nv_while(list(i = nv_scalar(0, "f64")), function(s) s$i < n, function(s) list(i = s$i + 1))
+    )
   }, donate = "w")
   many <- nv_scalar(1e15, "f64")
   # Traced before, so that the limit meets the program.

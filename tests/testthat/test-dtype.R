@@ -1,7 +1,8 @@
 kinds <- c(
   i1 = "BooleanType", i8 = "IntegerType", i16 = "IntegerType", i32 = "IntegerType", i64 = "IntegerType",
   ui8 = "UnsignedType", ui16 = "UnsignedType", ui32 = "UnsignedType", ui64 = "UnsignedType",
-  bf16 = "BFloatType", f16 = "FloatType", f32 = "FloatType", f64 = "FloatType", c64 = "ComplexType", c128 = "ComplexType"
+  bf16 = "BFloatType", f16 = "FloatType", f32 = "FloatType", f64 = "FloatType", c64 = "ComplexType",
+  c128 = "ComplexType"
 )
 
 test_that("a dtype has a name, a class, a width and a text", {
@@ -91,5 +92,7 @@ test_that("abstract tensors print, and are checked when they are made", {
   expect_identical(nv_abstract("f32", c(2, 3)), nv_abstract(as_dtype("f32"), 2:3))
   expect_error(nv_abstract("float"), class = "anvil_error_dtype")
   expect_error(nv_abstract(1), class = "anvil_error_arg")
-  for (bad in list(NA, "yes", NULL, 1)) expect_fields(nv_abstract("f32", 2, bad), "anvil_error_arg", arg = "ambiguous")
+  for (bad in list(NA, "yes", NULL, 1)) {
+    expect_fields(nv_abstract("f32", 2, bad), "anvil_error_arg", arg = "ambiguous")
+  }
 })

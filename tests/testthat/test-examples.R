@@ -17,10 +17,12 @@ test_that("the blocks on type promotion print what they have to", {
     "> f(nv_scalar(TRUE), nv_scalar(2L, dtype = \"i16\"))", "AnvilTensor", " 4", "[ CPUi16{} ]"
   )))
   expect_true(has_lines(example$output, c(
-    "ui32 ui32 i64 i64 i64 i64 ui32 ui32 ui32 ui64 f32 f64", "ui64 ui64 i64 i64 i64 i64 ui64 ui64 ui64 ui64 f32 f64"
+    "ui32 ui32 i64 i64 i64 i64 ui32 ui32 ui32 ui64 f32 f64",
+    "ui64 ui64 i64 i64 i64 i64 ui64 ui64 ui64 ui64 f32 f64"
   )))
   expect_true(has_lines(example$output, c(
-    "ui64 ui64 i8  i16 i32 i64 ui8 ui16 ui32 ui64 f32 f64", "f32  f32  f32 f32 f32 f32 f32 f32  f32  f32  f32 f64"
+    "ui64 ui64 i8  i16 i32 i64 ui8 ui16 ui32 ui64 f32 f64",
+    "f32  f32  f32 f32 f32 f32 f32 f32  f32  f32  f32 f64"
   )))
   expect_identical(example$env$checked, c(blocks = 16L, lines = 61L))
 })
@@ -45,7 +47,9 @@ test_that("the Titanic predictions equal R's own", {
 
   expect_true("Survival on the Titanic: logistic regression on 2201 passengers" %in% example$output)
   expect_match(example$output, "^  SexFemale      2\\.4201$", all = FALSE)
-  expect_match(example$output, "^  1st    Female  Adult   144      88\\.5%     97\\.2%   #+ ?\\|", all = FALSE)
+  expect_match(
+    example$output, "^  1st    Female  Adult   144      88\\.5%     97\\.2%   #+ ?\\|", all = FALSE
+  )
   expect_match(example$output, "^  anvil, jitted, f64 +-1105\\.0305528545 ", all = FALSE)
   expect_match(example$output, "Allowed are 1e-06 in f32 and 1e-12 in f64: passed\\.", all = FALSE)
 })
@@ -55,7 +59,9 @@ test_that("a linear model trained in three ways equals that of lm()", {
   fit <- lm(mpg ~ poly(wt, 2), mtcars)
   env <- example$env
   expect_identical(colnames(env$coefficients), names(env$ways))
-  expect_equal(as.vector(cbind(1, env$predictors) %*% env$coefficients[, 1L]), unname(fitted(fit)), tolerance = 1e-10)
+  expect_equal(
+    as.vector(cbind(1, env$predictors) %*% env$coefficients[, 1L]), unname(fitted(fit)), tolerance = 1e-10
+  )
   # The same ops in the same order: bit for bit.
   expect_identical(env$coefficients[, 1L], env$coefficients[, 2L])
   expect_identical(env$coefficients[, 1L], env$coefficients[, 3L])
@@ -146,6 +152,8 @@ test_that("examples of help pages fit the manual", {
     file <- withr::local_tempfile()
     tools::Rd2ex(page, file)
     if (!file.exists(file)) next
-    expect_lte(max(nchar(grep("^##?#", readLines(file), value = TRUE, invert = TRUE))), 100, label = basename(page))
+    expect_lte(
+      max(nchar(grep("^##?#", readLines(file), value = TRUE, invert = TRUE))), 100, label = basename(page)
+    )
   }
 })

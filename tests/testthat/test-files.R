@@ -3,25 +3,34 @@
 folder_for_now <- function(env = parent.frame()) {
   folder <- tempfile()
   dir.create(folder)
-  do.call(on.exit, list(substitute(unlink(folder, recursive = TRUE), list(folder = folder)), add = TRUE), envir = env)
+  do.call(
+    on.exit, list(substitute(unlink(folder, recursive = TRUE), list(folder = folder)), add = TRUE),
+    envir = env
+  )
   folder
 }
 bytes_of <- function(path) readBin(path, "raw", 1e6)
 mode_of <- function(path) as.character(file.info(path)$mode)
 left_in <- function(folder) list.files(folder, all.files = TRUE, no.. = TRUE)
-program <- stablehlo(function(x) x + nv_fill(1, 100) * nv_tensor(as.double(1:100)), nv_abstract("f32", 100), inline_limit = 0)
+program <- stablehlo(
+  function(x) x + nv_fill(1, 100) * nv_tensor(as.double(1:100)), nv_abstract("f32", 100), inline_limit = 0
+)
 
 # The functions that write, each with a value and another.
 writers <- list(
   nv_write_npy = function(path, which) nv_write_npy(which, path),
   nv_write_stablehlo = function(path, which) {
-    nv_write_stablehlo(if (which == 1) program else stablehlo(function(x) x * which, nv_abstract("f32")), path)
+    nv_write_stablehlo(
+      if (which == 1) program else stablehlo(function(x) x * which, nv_abstract("f32")), path
+    )
   }
 )
 
 test_that("these are all functions that write files", {
   exports <- Filter(is.function, sapply(getNamespaceExports("anvil"), getExportedValue, ns = "anvil"))
-  expect_setequal(names(Filter(function(f) "path" %in% names(formals(f)), exports)), c(names(writers), "nv_read_npy"))
+  expect_setequal(
+    names(Filter(function(f) "path" %in% names(formals(f)), exports)), c(names(writers), "nv_read_npy")
+  )
 })
 
 # Links, modes and pipes are those of Unix.
@@ -37,7 +46,9 @@ if (.Platform$OS.type == "unix") {
       file.symlink(file.path("deep", "target"), file.path(folder, "first"))
       file.symlink(file.path(folder, "first"), file.path(folder, "link"))
       write(file.path(folder, "link"), 1)
-      expect_identical(Sys.readlink(file.path(folder, c("first", "link"))), c("deep/target", file.path(folder, "first")))
+      expect_identical(
+        Sys.readlink(file.path(folder, c("first", "link"))), c("deep/target", file.path(folder, "first"))
+      )
       expect_identical(bytes_of(target), bytes_of(plain))
       # To nothing yet: what it leads to is made.
       file.symlink(file.path("deep", "new"), file.path(folder, "ahead"))
@@ -124,7 +135,9 @@ test_that("a program that cannot be written as a whole leaves the old one", {
   files <- list.files(folder, recursive = TRUE, full.names = TRUE)
   before <- lapply(files, bytes_of)
   broken <- program
-  broken$constants[[1L]] <- structure(list(data = quote(x), dtype = "f32", shape = 1L, ambiguous = FALSE), class = class(nv_scalar(1)))
+  broken$constants[[1L]] <- structure(
+    list(data = quote(x), dtype = "f32", shape = 1L, ambiguous = FALSE), class = class(nv_scalar(1))
+  )
   expect_error(nv_write_stablehlo(broken, path), class = "anvil_error_file")
   expect_identical(lapply(files, bytes_of), before)
   expect_identical(sort(left_in(folder)), all)
@@ -143,7 +156,9 @@ test_that("paths that no file can have are refused", {
   Encoding(bytes) <- "bytes"
   long <- strrep("a/", 3000)
   for (path in list(bytes, long)) {
-    for (use in c(nv_read_npy, function(path) nv_write_npy(1, path), function(path) nv_write_stablehlo(program, path))) {
+    for (use in c(
+      nv_read_npy, function(path) nv_write_npy(1, path), function(path) nv_write_stablehlo(program, path)
+    )) {
       error <- expect_fields(use(path), "anvil_error_arg", arg = "path")
       expect_lt(nchar(conditionMessage(error)), 300)
     }

@@ -54,8 +54,8 @@ test_that("the quotient of integers is an integer; %/% and %% round down as R's 
 test_that("mathematical functions of one argument", {
   z <- nv_tensor(c(0.1, 0.5, 0.9), dtype = "f64")
   functions <- list(
-    abs, sign, sqrt, exp, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh,
-    atanh, lgamma, digamma, trigamma, floor, ceiling, trunc, round
+    abs, sign, sqrt, exp, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+    asinh, atanh, lgamma, digamma, trigamma, floor, ceiling, trunc, round
   )
   for (f in functions) expect_jit_equal(f, z, r = TRUE, tolerance = 1e-13)
   expect_jit_equal(acosh, z + 1, r = TRUE, tolerance = 1e-13)
@@ -93,7 +93,9 @@ test_that("round() honours its digits as R does", {
   for (digits in -1:-4) {
     expect_elements(round(nv_tensor(w, dtype = "f64"), digits), round(w, digits), "f64[7]")
   }
-  expect_elements(round(nv_tensor(c(0.125, 2.375, 3e38, 1234.5678)), 2), as_f32(c(0.12, 2.38, 3e38, 1234.57)), "f32[4]")
+  expect_elements(
+    round(nv_tensor(c(0.125, 2.375, 3e38, 1234.5678)), 2), as_f32(c(0.12, 2.38, 3e38, 1234.57)), "f32[4]"
+  )
   expect_elements(round(nv_tensor(c(NaN, Inf, -Inf)), 2), c(NaN, Inf, -Inf), "f32[3]")
   expect_elements(round(nv_tensor(1.5), 40), 1.5, "f32[1]")
   expect_identical(type_of(round(nv_scalar(1.25), 1)), "f32?[]")
@@ -219,7 +221,9 @@ test_that("each member of R's groups of generics gives what it gives of numbers,
   expect_true(all(c("cospi", "signif", "%/%", "range", "Conj") %in% members))
   values <- matrix(c(0.5, 0.25, 0.75, 0.125), 2)
   x <- nv_tensor(values, dtype = "f64")
-  two <- c("%*%", "crossprod", "tcrossprod", unlist(lapply(c("Arith", "Compare", "Logic"), methods::getGroupMembers)))
+  two <- c(
+    "%*%", "crossprod", "tcrossprod", unlist(lapply(c("Arith", "Compare", "Logic"), methods::getGroupMembers))
+  )
   for (member in members) {
     generic <- get(member)
     arguments <- function(x, y) if (member %in% two) list(x, y) else list(x)

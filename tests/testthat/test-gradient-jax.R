@@ -44,8 +44,8 @@ programs <- list(
     logs <- logits - nv_broadcast_to(log(nv_reduce_sum(exp(logits), 2L, drop = FALSE)), shape(logits))
     at <- nv_concatenate(column(nv_seq(1L, length(label))), column(label), axis = 2L)
     picked <- nv_gather(
-      logs, at, slice_sizes = c(1L, 1L), offset_axes = NULL, collapsed_slice_axes = c(1L, 2L), start_index_map = c(1L, 2L),
-      index_vector_axis = 2L
+      logs, at, slice_sizes = c(1L, 1L), offset_axes = NULL, collapsed_slice_axes = c(1L, 2L),
+      start_index_map = c(1L, 2L), index_vector_axis = 2L
     )
     -mean(picked)
   },
@@ -63,7 +63,9 @@ programs <- list(
   },
   power = function(x, p) sum(x^2 + abs(x)^3) + sum(nv_ifelse(x > 0, x, 1)^p),
   gather_with_duplicates = function(table, at, w) sum(exp(table[at, ]) * w),
-  logistic_map = function(x, r) sum(nv_for(12L, x, function(i, x) r * x * (1 - x) + 0.01 * nv_convert(i, "f64"))),
+  logistic_map = function(x, r) sum(nv_for(
+    12L, x, function(i, x) r * x * (1 - x) + 0.01 * nv_convert(i, "f64")
+  )),
   products_with_zeros = function(x, w) sum(w * prod(x, axes = 2L)) + prod(x[3L, ] + 1),
   tied_maxima = function(x, w) {
     pairs <- nv_max(x[1L, ], x[2L, ]) - nv_min(x[2L, ], x[3L, ])
@@ -72,8 +74,8 @@ programs <- list(
   clamp = function(x, low, high) sum(exp(nv_clamp(low, x, high))),
   scatter_add = function(x, update, at, w) {
     added <- nv_scatter(
-      x, at, update^2L, update_window_axes = NULL, inserted_window_axes = 1L, scatter_axes_to_operand_axes = 1L,
-      index_vector_axis = 2L, update_computation = "add"
+      x, at, update^2L, update_window_axes = NULL, inserted_window_axes = 1L,
+      scatter_axes_to_operand_axes = 1L, index_vector_axis = 2L, update_computation = "add"
     )
     sum(w * tanh(added))
   },
@@ -100,7 +102,9 @@ programs <- list(
       s <- state$p + q + r
       k <- (state$p + q) / s
       e <- y - state$m
-      list(list(m = state$m + k * e, p = (1 - k) * (state$p + q), count = state$count + 1L), log(s) + e^2L / s)
+      list(
+        list(m = state$m + k * e, p = (1 - k) * (state$p + q), count = state$count + 1L), log(s) + e^2L / s
+      )
     }
     init <- list(m = nv_scalar(0, "f64"), p = nv_scalar(1, "f64"), count = nv_scalar(0L))
     out <- nv_scan(step, init, y)

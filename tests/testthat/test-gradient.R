@@ -100,7 +100,9 @@ test_that("unused inputs have zeros of their own types", {
   got <- gradient(f)(x, nv_tensor(c(1, 2), dtype = "f16"), nv_scalar(1.5))
   expect_elements(got$b, c(0, 0), "f16[2]")
   expect_elements(got$c, 0, "f32?[]")
-  got <- gradient(function(a, b) s64(1), c("a", "b"))(x, nv_tensor(numeric(), dtype = "bf16", shape = c(0, 2)))
+  got <- gradient(function(a, b) s64(1), c("a", "b"))(
+    x, nv_tensor(numeric(), dtype = "bf16", shape = c(0, 2))
+  )
   expect_elements(got$a, c(0, 0, 0), "f64[3]")
   expect_elements(got$b, numeric(), "bf16[0, 2]")
 })
@@ -237,7 +239,9 @@ test_that("gradients are those of differences", {
 })
 
 test_that("integers, comparisons and rounding in the middle have no part", {
-  f <- function(x) sum(x * nv_convert(nv_convert(x, "i32"), "f64")) + sum(round(x)) + sum(nv_convert(x > 2, "f64"))
+  f <- function(x) {
+    sum(x * nv_convert(nv_convert(x, "i32"), "f64")) + sum(round(x)) + sum(nv_convert(x > 2, "f64"))
+  }
   expect_elements(gradient(f)(f64(c(1.2, 2.4, 3.6)))$x, c(1, 2, 3), "f64[3]")
   argument <- function(x, i) sum(x[i])
   expect_elements(gradient(argument, "x")(x, nv_tensor(c(3L, 1L, 3L)))$x, c(1, 0, 2), "f64[3]")
@@ -286,7 +290,9 @@ test_that("a gradient does no work twice, and none for nothing", {
   # Two products forwards, one for each weight backwards, one for the hidden layer.
   expect_identical(count("dot_general"), 5L)
   expect_identical(count("tanh"), 1L)
-  for (op in c("pow", "log", "transpose", "reshape", "convert", "select", "div")) expect_identical(count(op), 0L, label = op)
+  for (op in c("pow", "log", "transpose", "reshape", "convert", "select", "div")) {
+    expect_identical(count(op), 0L, label = op)
+  }
   # By tanh' and by the square's derivative; times 2, and tanh' itself.
   expect_identical(count("mul_no_nan") + count("mul"), 4L)
   expect_identical(count("reduce_sum"), 2L)
@@ -297,14 +303,18 @@ test_that("a gradient does no work twice, and none for nothing", {
 test_that("gradients go through branches and loops", {
   expect_gradient(function(x) nv_if(sum(x) > 0, sum(sin(x)), sum(x^2L)), c(0.5, 0.3))
   expect_gradient(function(x) nv_if(sum(x) > 0, sum(sin(x)), sum(x^2L)), c(-0.5, 0.3))
-  expect_gradient(function(x) sum(nv_for(4L, x, function(i, s) sin(s) * nv_convert(i, "f64") + x)), c(0.5, 0.3))
+  expect_gradient(
+    function(x) sum(nv_for(4L, x, function(i, s) sin(s) * nv_convert(i, "f64") + x)), c(0.5, 0.3)
+  )
   step <- function(state, slice) {
     state <- list(h = tanh(state$h + slice), n = state$n + 1L)
     list(state, state$h^2L * state$n)
   }
   for (checkpoint in c(FALSE, TRUE)) for (reverse in c(FALSE, TRUE)) {
     expect_gradient(function(x) {
-      out <- nv_scan(step, list(h = s64(0.1), n = nv_scalar(0L)), x, reverse = reverse, checkpoint = checkpoint)
+      out <- nv_scan(
+        step, list(h = s64(0.1), n = nv_scalar(0L)), x, reverse = reverse, checkpoint = checkpoint
+      )
       sum(out$ys) + out$carry$h
     }, c(0.5, -0.3, 0.2))
   }
@@ -335,7 +345,9 @@ test_that("a loop with a condition says what to use instead, unless it has no pa
   e <- expect_error(gradient(f)(s64(1)), class = "anvil_error_grad", "nv_for.*nv_scan")
   expect_identical(e$op, "nv_while")
   expect_closed()
-  counted <- function(x) x * nv_convert(nv_while(nv_scalar(1L), function(i) i < 10L, function(i) i * 2L), "f64")
+  counted <- function(x) {
+    x * nv_convert(nv_while(nv_scalar(1L), function(i) i < 10L, function(i) i * 2L), "f64")
+  }
   expect_elements(gradient(counted)(s64(3))$x, 16, "f64[]")
   expect_elements(gradient(function(x) x * f(nv_stop_gradient(x)))(s64(3))$x, 12, "f64[]")
 })

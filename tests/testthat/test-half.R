@@ -48,7 +48,10 @@ test_that("the bits of every number mean what the formats say", {
     }
     if (bits[16] == 1) -size else size
   }
-  words <- unique(c(0:300, 1023:1025, 15360, 16256, 31743:31745, 32639:32641, 32767:32770, 48000, 65535, sample(65536, 400) - 1))
+  words <- unique(c(
+    0:300, 1023:1025, 15360, 16256, 31743:31745, 32639:32641, 32767:32770, 48000, 65535,
+    sample(65536, 400) - 1
+  ))
   for (dtype in halves) {
     want <- vapply(words, value, 0, digits = formats[[dtype]]$digits)
     expect_same(as.vector(all_bits(dtype))[words + 1], want, dtype)
@@ -66,7 +69,10 @@ test_that("data round once to the nearest number, ties to even, beyond the range
     high <- c(low[-1L], 2 * low[length(low)] - low[length(low) - 1L])
     middle <- (low + high) / 2
     # One unit of a double beside the middle, where a stop at f32 would be a tie.
-    x <- c(middle, middle * (1 - 2^-52), middle * (1 + 2^-52), low / 2, -middle, 1e300, -1e300, 5e-324, -0, NaN, Inf)
+    x <- c(
+      middle, middle * (1 - 2^-52), middle * (1 + 2^-52), low / 2, -middle, 1e300, -1e300, 5e-324, -0, NaN,
+      Inf
+    )
     x <- c(x, rnorm(1000) * 10^runif(1000, -10, 6))
     expect_same(as.vector(nv_tensor(x, dtype)), rounded(x, dtype), dtype)
     expect_same(as.vector(nv_convert(nv_tensor(x, "f64"), dtype)), rounded(x, dtype), dtype)
@@ -94,12 +100,15 @@ test_that("integers and booleans round once, and come back truncated", {
   }
   # More digits than a double has: 2^62 + 2^54 + 1 lies above the tie.
   expect_identical(as.vector(nv_convert(nv_scalar("4629700416936869889", "i64"), "bf16")), 2^62 + 2^55)
-  for (bad in list(NA, NA_integer_)) expect_error(nv_tensor(bad, "bf16"), class = "anvil_error_value", "as.double")
+  for (bad in list(NA, NA_integer_)) {
+    expect_error(nv_tensor(bad, "bf16"), class = "anvil_error_value", "as.double")
+  }
 })
 
 # Ops of one operand on floats, without those that need an integer or a boolean.
 table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
-rows <- table[table$generated & grepl("any dtype|float", table$accepts) & !table$name %in% c("real", "imag"), ]
+on_floats <- table$generated & grepl("any dtype|float", table$accepts)
+rows <- table[on_floats & !table$name %in% c("real", "imag"), ]
 operands <- lengths(strsplit(rows$operands, ", ", fixed = TRUE))
 boolean <- c("is_finite", "is_infinite", "is_nan", "eq", "ne", "gt", "ge", "lt", "le")
 
@@ -175,7 +184,9 @@ test_that("sums accumulate in f32, and round once", {
   expect_identical(as.vector(prod(nv_tensor(c(60000, 2, 0.5), "f16"))), rounded(60000, "f16"))
   expect_identical(as.vector(sum(nv_tensor(c(60000, 60000), "f16"))), Inf)
   # A tile is summed in 8 parts: these three are in one.
-  expect_identical(as.vector(sum(nv_tensor(replace(numeric(17), c(1, 9, 17), c(3e38, 3e38, -3e38)), "bf16"))), Inf)
+  expect_identical(
+    as.vector(sum(nv_tensor(replace(numeric(17), c(1, 9, 17), c(3e38, 3e38, -3e38)), "bf16"))), Inf
+  )
   for (dtype in halves) {
     expect_nv(sum(nv_empty(dtype, 0)), 0, dtype, integer())
     expect_nv(max(nv_empty(dtype, 0)), -Inf, dtype, integer())
@@ -215,7 +226,9 @@ test_that("rounding to decimals, saving, comparing", {
   for (dtype in halves) {
     x <- nv_tensor(c(1.25, -2.345, 1234, NaN, Inf), dtype)
     for (digits in c(-2, -1, 0, 1, 2)) {
-      expect_same(as.vector(round(x, digits)), rounded(round(as.vector(x), digits), dtype), paste(dtype, digits))
+      expect_same(
+        as.vector(round(x, digits)), rounded(round(as.vector(x), digits), dtype), paste(dtype, digits)
+      )
     }
     saveRDS(x, file)
     expect_identical(readRDS(file), x)

@@ -18,17 +18,21 @@ edited <- function(handle) {
 }
 
 calls_of_jitted <- list(
-  cache_info, explain_cache, print, function(f) f(nv_scalar(1)), jit, function(f) jit(function(x) f(x))(nv_scalar(1)),
-  function(f) explain_plan(f, nv_scalar(1)), function(f) stablehlo(f, nv_scalar(1)),
-  function(f) explain_dtypes(f, nv_scalar(1)), function(f) gradient(f)(nv_scalar(1))
+  cache_info, explain_cache, print, function(f) f(nv_scalar(1)), jit,
+  function(f) jit(function(x) f(x))(nv_scalar(1)), function(f) explain_plan(f, nv_scalar(1)),
+  function(f) stablehlo(f, nv_scalar(1)), function(f) explain_dtypes(f, nv_scalar(1)),
+  function(f) gradient(f)(nv_scalar(1))
 )
 
 test_that("a function of class JitFunction that jit() did not make is refused", {
   others <- list(
-    function(x) x + 1, function(x) x, function(x) NULL, function(x) f(x), function(x) .External("anvil_jit_call", x)
+    function(x) x + 1, function(x) x, function(x) NULL, function(x) f(x),
+    function(x) .External("anvil_jit_call", x)
   )
   for (f in others) for (call in calls_of_jitted[1:3]) {
-    expect_error(call(structure(f, class = "JitFunction")), class = "anvil_error_arg", "made by `jit()`", fixed = TRUE)
+    expect_error(
+      call(structure(f, class = "JitFunction")), class = "anvil_error_arg", "made by `jit()`", fixed = TRUE
+    )
   }
 })
 
@@ -40,7 +44,10 @@ test_that("a jitted function whose body was edited is refused by all that takes 
   )
   for (handle in handles) for (call in calls_of_jitted) {
     error <- expect_error(call(edited(handle)), class = "anvil_error_arg")
-    expect_match(conditionMessage(error), "`f` must be a function made by `jit()`, not one whose body was changed", fixed = TRUE)
+    expect_match(
+      conditionMessage(error), "`f` must be a function made by `jit()`, not one whose body was changed",
+      fixed = TRUE
+    )
   }
   expect_no_open_trace()
 })
@@ -49,10 +56,14 @@ test_that("calls with too many or too few arguments are refused", {
   plain <- anvil:::handle_of(jit(function(x, y) x))
   dots <- anvil:::handle_of(jit(function(x, ..., y) x))
   for (give in list(list(), list(1), list(1, 2, 3), list(1, 2, 3, 4))) {
-    expect_error(do.call(.External, c("anvil_jit_call", plain, give, PACKAGE = "anvil")), class = "anvil_error_arg")
+    expect_error(
+      do.call(.External, c("anvil_jit_call", plain, give, PACKAGE = "anvil")), class = "anvil_error_arg"
+    )
   }
   for (give in list(list(), list(1))) {
-    expect_error(do.call(.External, c("anvil_jit_call", dots, give, PACKAGE = "anvil")), class = "anvil_error_arg")
+    expect_error(
+      do.call(.External, c("anvil_jit_call", dots, give, PACKAGE = "anvil")), class = "anvil_error_arg"
+    )
   }
   expect_error(.External("anvil_jit_call", PACKAGE = "anvil"), class = "anvil_error_arg")
   # Inside of a trace too.
@@ -66,13 +77,19 @@ test_that("specifications that R/jit.R does not make are refused", {
   make <- function(spec) .Call(anvil:::anvil_jit_new, spec)
   expect_type(make(whole), "externalptr")
   wrong <- list(
-    NULL, 1, "a", TRUE, c(TRUE, FALSE), c("a", "b", "c"), 1:2, 9L, list(), globalenv(), sum, quote(a + b), NA, integer(), character()
+    NULL, 1, "a", TRUE, c(TRUE, FALSE), c("a", "b", "c"), 1:2, 9L, list(), globalenv(), sum, quote(a + b), NA,
+    integer(), character()
   )
   for (i in seq_along(whole)) for (part in wrong) {
     spec <- whole
     spec[i] <- list(part)
     # What is of the right type and length is whole.
-    if (i == 1L && is.function(part) || i %in% 2:3 && identical(part, c(TRUE, FALSE)) || i == 4L && is.integer(part) && part[1] %in% 1:2) next
+    if (
+      i == 1L && is.function(part) || i %in% 2:3 && identical(part, c(TRUE, FALSE)) ||
+      i == 4L && is.integer(part) && part[1] %in% 1:2
+    ) {
+      next
+    }
     if (i == 5L && identical(part, 9L) || i == 7L && is.null(part) || i == 8L && is.character(part)) next
     expect_error(make(spec), class = "anvil_error_arg")
   }
@@ -86,8 +103,9 @@ test_that("a pointer that is none of ours is no value and no graph, whatever its
   for (make in list(foreign, function() revived(graph), function() handle)) {
     tracer <- under_class(make(), c("AnvilTracer", "AnvilValue"))
     uses <- list(
-      function(x) x + 1, dtype, shape, ambiguous, print, format, function(v) jit(function(x) x + v)(x), jit(identity), nv_sin,
-      function(v) v[1], function(v) x[v], function(v) nv_concatenate(v, x), function(v) nv_reshape(x, v), sum, as_array, str
+      function(x) x + 1, dtype, shape, ambiguous, print, format, function(v) jit(function(x) x + v)(x),
+      jit(identity), nv_sin, function(v) v[1], function(v) x[v], function(v) nv_concatenate(v, x),
+      function(v) nv_reshape(x, v), sum, as_array, str
     )
     for (use in uses) expect_s3_class(condition_of(use(tracer)), "anvil_error")
     graph_like <- under_class(make(), "AnvilGraph")
@@ -106,7 +124,9 @@ test_that("tracers and graphs of another session are refused, with advice", {
   kept <- NULL
   jit(function(x) kept <<- x)(nv_tensor(c(1, 2)))
   again <- revived(kept)
-  for (use in list(function(x) x + 1, dtype, shape, ambiguous, print, jit(identity), function(x) x[1], length, dim)) {
+  for (use in list(
+    function(x) x + 1, dtype, shape, ambiguous, print, jit(identity), function(x) x[1], length, dim
+  )) {
     expect_error(use(again), class = "anvil_error_leaked_tracer", "another session")
   }
   graph <- revived(trace_fn(function(x) x + 1, list(nv_scalar(1))))
@@ -116,17 +136,24 @@ test_that("tracers and graphs of another session are refused, with advice", {
 test_that("a record whose parts were changed is refused by all that reads it", {
   whole <- nv_tensor(c(1, 2, 3, 4), shape = c(2, 2), dtype = "f64")
   parts <- list(
-    data = list(NULL, 1, c(1, 2, 3), 1:4, "a", raw(4), list(1, 2, 3, 4), sum, 1i, globalenv(), quote(a), foreign()),
-    dtype = list(NULL, "f65", c("f64", "f64"), NA_character_, 1, "f32", "i32", character(), list("f64"), foreign()),
+    data = list(
+      NULL, 1, c(1, 2, 3), 1:4, "a", raw(4), list(1, 2, 3, 4), sum, 1i, globalenv(), quote(a), foreign()
+    ),
+    dtype = list(
+      NULL, "f65", c("f64", "f64"), NA_character_, 1, "f32", "i32", character(), list("f64"), foreign()
+    ),
     shape = list(
-      NULL, c(2, 2), 2:3, c(-2L, -2L), c(NA, 4L), rep(46341L, 5), rep(2147483647L, 40), "a", list(2L, 2L), c(4L, 0L), quote(a)
+      NULL, c(2, 2), 2:3, c(-2L, -2L), c(NA, 4L), rep(46341L, 5), rep(2147483647L, 40), "a", list(2L, 2L),
+      c(4L, 0L), quote(a)
     ),
     ambiguous = list(NULL, NA, 1, "a", c(TRUE, FALSE), logical(), list(TRUE), quote(a))
   )
   uses <- list(
-    function(x) x + 1, print, format, nv_sin, jit(function(x) x * 2), jit(function(x) x * 2, donate = "x"), as_array,
-    function(x) x[1, 1], function(x) { x[1, 1] <- 0; x }, function(x) jit(function() x + 1)(), sum, t, function(x) x %*% x,
-    function(x) gradient(function(x) sum(x))(x), function(x) nv_concatenate(x, x), function(x) nv_for(2L, x, function(i, s) s * 2),
+    function(x) x + 1, print, format, nv_sin, jit(function(x) x * 2), jit(function(x) x * 2, donate = "x"),
+    as_array,
+    function(x) x[1, 1], function(x) { x[1, 1] <- 0; x }, function(x) jit(function() x + 1)(), sum, t,
+    function(x) x %*% x, function(x) gradient(function(x) sum(x))(x), function(x) nv_concatenate(x, x),
+    function(x) nv_for(2L, x, function(i, s) s * 2),
     function(x) jit(function(y, n) y, static = "n")(1, x) + x, as.double
   )
   for (part in names(parts)) for (value in parts[[part]]) {

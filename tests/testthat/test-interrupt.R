@@ -57,7 +57,9 @@ test_that("an interrupt at any moment leaves no trace, rules or audit behind, an
   withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
   script <- test_path("..", "fuzz", "interrupts.R")
   arguments <- c("--vanilla", shQuote(script), "--count=200", "--seed=1")
-  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), arguments, stdout = TRUE, stderr = TRUE))
+  out <- suppressWarnings(system2(
+    file.path(R.home("bin"), "Rscript"), arguments, stdout = TRUE, stderr = TRUE
+  ))
   expect_null(attr(out, "status"), info = paste(out, collapse = "\n"))
   expect_match(out[length(out)], "^0 failures$")
 })
@@ -68,8 +70,11 @@ test_that("leaving the browser or going to the top level while tracing leaves no
   input <- withr::local_tempfile(lines = c(
     "library(anvil)",
     "internal <- function(name, ...) .Call(getFromNamespace(name, 'anvil'), ...)",
-    "state <- function() c(internal('anvil_trace_depth'), internal('anvil_rules_name', NULL), class(nv_fill(1, 2))[1])",
-    "f <- function(stop) jit(function(x) with_promotion_rules('numpy', nv_for(2L, x, function(i, x) stop())))(nv_scalar(1))",
+    "state <- function() {",
+    "  c(internal('anvil_trace_depth'), internal('anvil_rules_name', NULL), class(nv_fill(1, 2))[1])",
+    "}",
+    "loop <- function(x, stop) with_promotion_rules('numpy', nv_for(2L, x, function(i, x) stop()))",
+    "f <- function(stop) jit(function(x) loop(x, stop))(nv_scalar(1))",
     "f(function() browser())",
     "Q",
     "cat('after the browser:', state(), '\\n')",

@@ -175,7 +175,7 @@ test_that("static values are compared with identical()", {
   f(x, function(z) z + 1); f(x, function(z) z + 1)
   expect_identical(runs, 3L)
   # Not identical: type, names, attributes, environments.
-  f(x, 1); f(x, 1L); f(x, TRUE); f(x, c(a = 1)); f(x, structure(1, class = "k")); f(x, NA); f(x, NA_real_); f(x, NaN)
+  for (n in list(1, 1L, TRUE, c(a = 1), structure(1, class = "k"), NA, NA_real_, NaN)) f(x, n)
   make <- function(k) function(z) z + k
   f(x, make(1)); f(x, make(2))
   expect_identical(runs, 13L)
@@ -372,7 +372,10 @@ test_that("results may be arguments, constants, and the same value twice", {
   # Views of arguments are results of their own.
   m <- nv_tensor(1:6, shape = c(2, 3))
   expect_identical(
-    jit(function(m) list(t(m), nv_reshape(m, 6), nv_broadcast_to(nv_reshape(m, c(1, 2, 3)), c(2, 2, 3))))(m)[[1]], t(m)
+    jit(
+      function(m) list(t(m), nv_reshape(m, 6), nv_broadcast_to(nv_reshape(m, c(1, 2, 3)), c(2, 2, 3)))
+    )(m)[[1]],
+    t(m)
   )
 })
 
@@ -594,7 +597,9 @@ test_that("an error about an argument names it, and the place of the leaf in it"
   invisible(f(list(1L, list(w = 2L))))
   expect_identical(at(f(list(1L, list(w = NA_integer_)))), "l[[2]]$w")
   # A tensor whose parts were changed.
-  broken <- structure(list(data = 1, dtype = "f32", shape = 3L, ambiguous = FALSE), class = c("AnvilTensor", "AnvilValue"))
+  broken <- structure(
+    list(data = 1, dtype = "f32", shape = 3L, ambiguous = FALSE), class = c("AnvilTensor", "AnvilValue")
+  )
   expect_identical(at(f(list(a = one, b = broken))), "l$b")
   # A static argument is no data, and one that was left out is nothing.
   g <- jit(user(function(s, x, y) x), static = "s")
@@ -616,5 +621,8 @@ test_that("an error about a result names the place in it", {
   expect_identical(result_of(list(a = list(1, "a"))), "the result$a[[2]]")
   expect_identical(result_of(list(1, list(b = sum))), "the result[[2]]$b")
   expect_identical(result_of(list(x = NA_integer_)), "the result$x")
-  expect_identical(expect_error(trace_fn(function(x) list(x, "a"), list(1)), class = "anvil_error_arg")$arg, "the result[[2]]")
+  expect_identical(
+    expect_error(trace_fn(function(x) list(x, "a"), list(1)), class = "anvil_error_arg")$arg,
+    "the result[[2]]"
+  )
 })

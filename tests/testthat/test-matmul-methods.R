@@ -62,7 +62,9 @@ test_that("tensors that another R saved are multiplied", {
     expect_equal(as_array(saved$x %*% saved$y), as_array(saved$x) %*% as_array(saved$y))
     expect_equal(as_array(crossprod(saved$x)), crossprod(as_array(saved$x)))
     expect_equal(as_array(tcrossprod(saved$y, saved$y)), tcrossprod(as_array(saved$y)))
-    expect_equal(as_array(jit(function(x, y) x %*% y)(saved$x, saved$y)), as_array(saved$x) %*% as_array(saved$y))
+    expect_equal(
+      as_array(jit(function(x, y) x %*% y)(saved$x, saved$y)), as_array(saved$x) %*% as_array(saved$y)
+    )
   }
 })
 

@@ -2,7 +2,10 @@ test_that("a plan says what a call holds", {
   x <- nv_abstract("f64", c(100, 50))
   plan <- memory_plan(function(x) x + 1, x)
   expect_s3_class(plan, "AnvilMemoryPlan")
-  expect_identical(plan[c("inputs", "outputs", "scratch", "regions")], list(inputs = 4e4, outputs = 4e4, scratch = 0, regions = 0))
+  expect_identical(
+    plan[c("inputs", "outputs", "scratch", "regions")],
+    list(inputs = 4e4, outputs = 4e4, scratch = 0, regions = 0)
+  )
   expect_identical(plan$peak, plan$inputs + plan$constants + plan$outputs)
   # An elementwise value in the middle is nowhere; what a product reads is in memory.
   plan <- memory_plan(function(x) exp(x + 1) %*% t(x), x)
@@ -37,17 +40,23 @@ test_that("arguments are those of other tracing functions", {
   expect_error(memory_plan(1), class = "anvil_error_arg", "a function")
   expect_error(memory_plan(function(x) x, y = 1), class = "anvil_error_arg")
   expect_error(memory_plan(function(x) x + 1), class = "anvil_error_arg", "left out")
-  expect_error(jit(function(x) memory_plan(function(y) y, x))(1), class = "anvil_error_arg", "outside of `jit\\(\\)`")
+  expect_error(
+    jit(function(x) memory_plan(function(y) y, x))(1), class = "anvil_error_arg", "outside of `jit\\(\\)`"
+  )
   expect_no_open_trace()
 })
 
 test_that("a plan prints what matters", {
   f <- function(w, x, y) w - 0.1 * (t(x) %*% (tanh(x %*% w) - y))
-  plan <- memory_plan(f, nv_abstract("f32", c(10, 1)), nv_abstract("f32", c(1e4, 10)), nv_abstract("f32", c(1e4, 1)))
+  plan <- memory_plan(
+    f, nv_abstract("f32", c(10, 1)), nv_abstract("f32", c(1e4, 10)), nv_abstract("f32", c(1e4, 1))
+  )
   text <- capture.output(out <- withVisible(print(plan)))
   expect_false(out$visible)
   expect_match(text[1], "^peak +[0-9.]+ [kM]B$")
   expect_identical(text, format(plan))
   expect_true(any(grepl("^scratch by step, most first", text)))
-  expect_identical(format_bytes(c(0, 999, 1e4, 12345678, 2e10)), c("0 B", "999 B", "10 kB", "12.3 MB", "20 GB"))
+  expect_identical(
+    format_bytes(c(0, 999, 1e4, 12345678, 2e10)), c("0 B", "999 B", "10 kB", "12.3 MB", "20 GB")
+  )
 })

@@ -97,7 +97,8 @@ test_that("an impossible shape is an error before anything is allocated", {
   for (call in alist(
     nv_fill(0, c(1e9, 1e9)), nv_empty("i8", c(2^31, 1)), nv_iota(1, "f32", c(1e8, 1e8, 1e8)),
     nv_broadcast_to(nv_scalar(1), c(1e9, 1e9, 1e9)),
-    nv_reshape(nv_tensor(1), c(2^40, 2^40)), nv_tensor(1, shape = c(1e9, 1e9, 1e9)), nv_abstract("f32", c(1e10, 1e10))
+    nv_reshape(nv_tensor(1), c(2^40, 2^40)), nv_tensor(1, shape = c(1e9, 1e9, 1e9)),
+    nv_abstract("f32", c(1e10, 1e10))
   )) {
     expect_error(eval(call), class = "anvil_error_shape", "too large")
   }
@@ -106,7 +107,8 @@ test_that("an impossible shape is an error before anything is allocated", {
   y <- nv_empty("f32", c(0, 2e9))
   expect_error(x %*% y, "too large|cannot allocate")
   expect_error(
-    nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), axis = 2), class = "anvil_error_shape"
+    nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), axis = 2),
+    class = "anvil_error_shape"
   )
   expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)) , list(1)), class = "anvil_error_shape")
   expect_no_open_trace()
@@ -134,7 +136,9 @@ test_that("a result or a temporary value that memory cannot hold is an error, an
 
 test_that("a large result is a vector like any other", {
   for (dtype in c("f64", "i32", "c128", "f32", "i1")) {
-    x <- jit(function(x) nv_ifelse(x == x, x, x))(nv_fill(1, ceiling(1.7e7 * 8 / max(bits(dtype), 8)) + 3, dtype))
+    x <- jit(function(x) nv_ifelse(x == x, x, x))(nv_fill(
+      1, ceiling(1.7e7 * 8 / max(bits(dtype), 8)) + 3, dtype
+    ))
     v <- x$data
     expect_gte(as.numeric(object.size(v)), 1.7e7)
     copy <- unserialize(serialize(v, NULL))
@@ -185,7 +189,8 @@ test_that("memory of large results is used again", {
   skip_on_os(c("windows", "mac", "solaris")) # the process's own account of its memory is Linux's
   out <- run_r(c(
     'x <- nv_fill(1, 4e6, "f64")',
-    'most <- function() as.numeric(gsub("\\\\D", "", grep("VmHWM", readLines("/proc/self/status"), value = TRUE))) * 1024',
+    'status <- function() grep("VmHWM", readLines("/proc/self/status"), value = TRUE)',
+    'most <- function() as.numeric(gsub("\\\\D", "", status())) * 1024',
     'before <- most()',
     'for (i in 1:300) y <- x + i',
     'cat(most() - before < 1e9, as.vector(y)[4e6] == 301)'
@@ -212,7 +217,10 @@ test_that("where memory runs short there is an error, and the process goes on", 
     )
     out <- run_r(code, within = size + 250e3)
     # R may be the first to have none.
-    expect_match(out[1L], "^memory$|cannot allocate|memory exhausted", label = paste(case, "->", paste(out, collapse = " ")))
+    expect_match(
+      out[1L], "^memory$|cannot allocate|memory exhausted",
+      label = paste(case, "->", paste(out, collapse = " "))
+    )
     expect_identical(out[2L], "2", label = case)
   }
 })
@@ -221,8 +229,9 @@ test_that("results that no memory is there for are an error with a class", {
   # 2^50 bytes are more than processors address.
   shape <- c(2^26, 2^24)
   for (expr in expression(
-    nv_fill(1, shape), nv_fill(1L, shape), nv_empty("i8", c(2^26, 2^25)), nv_tensor(0, "f64", shape), nv_iota(1, "f64", shape),
-    nv_broadcast_to(nv_scalar(1), shape), jit(function(x) nv_broadcast_to(x, shape))(1), nv_runif(shape, nv_rng_state(1))
+    nv_fill(1, shape), nv_fill(1L, shape), nv_empty("i8", c(2^26, 2^25)), nv_tensor(0, "f64", shape),
+    nv_iota(1, "f64", shape), nv_broadcast_to(nv_scalar(1), shape),
+    jit(function(x) nv_broadcast_to(x, shape))(1), nv_runif(shape, nv_rng_state(1))
   )) {
     error <- tryCatch(eval(expr), error = identity)
     expect_s3_class(error, "anvil_error_memory")

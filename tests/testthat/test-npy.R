@@ -29,7 +29,9 @@ test_that("each dtype comes back from a file with all its bits", {
       x <- nv_convert(nv_iota(1L, "i32", c(prod(shape))) - 2L, if (dtype == "i1") "i32" else dtype)
       if (dtype == "i1") x <- x > 0L
       x <- nv_reshape(x, shape)
-      expect_identical(nv_read_npy(written_file(x), dtype), x, label = paste(dtype, paste(shape, collapse = "x")))
+      expect_identical(
+        nv_read_npy(written_file(x), dtype), x, label = paste(dtype, paste(shape, collapse = "x"))
+      )
     }
   }
 })
@@ -43,7 +45,9 @@ test_that("the header is that of NumPy: a multiple of 64 bytes, columns first", 
   expect_match(header, "^\\{'descr': '[<>]f4', 'fortran_order': True, 'shape': \\(2, 3\\), \\} +\n$")
   header_of <- function(x) rawToChar(readBin(written_file(x), "raw", 128L)[11:128])
   expect_match(header_of(nv_scalar(1)), "'shape': ()", fixed = TRUE)
-  expect_match(header_of(nv_fill(1L, 1e5, "i8")), "'|i1', 'fortran_order': True, 'shape': (100000,)", fixed = TRUE)
+  expect_match(
+    header_of(nv_fill(1L, 1e5, "i8")), "'|i1', 'fortran_order': True, 'shape': (100000,)", fixed = TRUE
+  )
   expect_match(header_of(nv_fill(1, 2, "bf16")), "V2'", fixed = TRUE)
 })
 
@@ -66,10 +70,14 @@ test_that("files of NumPy are read: all dtypes, both orders, both byte orders", 
     }
   }
   expect_identical(as_array(nv_read_npy(numpy_file("b1"))), matrix(0:5 %% 2 == 1, 2, byrow = TRUE))
-  expect_identical(nv_read_npy(numpy_file("bf16"), "bf16"), nv_convert(nv_matrix(0:5 / 2, 2, 3, byrow = TRUE), "bf16"))
+  expect_identical(
+    nv_read_npy(numpy_file("bf16"), "bf16"), nv_convert(nv_matrix(0:5 / 2, 2, 3, byrow = TRUE), "bf16")
+  )
   expect_identical(nv_read_npy(numpy_file("scalar")), nv_scalar(2.5, "f64"))
   expect_identical(nv_read_npy(numpy_file("empty")), nv_empty("f32", c(0L, 3L)))
-  expect_identical(nv_read_npy(numpy_file("four-dims")), nv_tensor(0:23, shape = c(2L, 3L, 1L, 4L), byrow = TRUE))
+  expect_identical(
+    nv_read_npy(numpy_file("four-dims")), nv_tensor(0:23, shape = c(2L, 3L, 1L, 4L), byrow = TRUE)
+  )
   for (version in 2:3) {
     x <- nv_read_npy(numpy_file(paste0("version-", version)))
     expect_identical(x, nv_tensor(0:5, "f32", c(2L, 3L), byrow = TRUE))
@@ -81,7 +89,9 @@ test_that("R's values are written as R holds them", {
   expect_identical(nv_read_npy(written_file(matrix(1:4, 2))), nv_matrix(1:4, 2, 2))
   expect_identical(nv_read_npy(written_file(TRUE)), nv_scalar(TRUE))
   expect_identical(nv_read_npy(written_file(1i)), nv_scalar(1i, "c128"))
-  expect_fields(nv_write_npy(c(1, 2), tempfile()), "anvil_error_arg", arg = "x", got = "a double vector of length 2")
+  expect_fields(
+    nv_write_npy(c(1, 2), tempfile()), "anvil_error_arg", arg = "x", got = "a double vector of length 2"
+  )
   expect_error(nv_write_npy("a", tempfile()), class = "anvil_error_arg")
   expect_error(nv_write_npy(list(1), tempfile()), class = "anvil_error_arg")
   expect_error(nv_write_npy(NULL, tempfile()), class = "anvil_error_arg")
@@ -109,7 +119,8 @@ test_that("ambiguity and dimnames stay in R", {
 
 test_that("elements that no dtype has are refused with what they are", {
   kinds <- c(
-    objects = "Python objects", strings = "strings", times = "times", records = "records", longdouble = "of another type"
+    objects = "Python objects", strings = "strings", times = "times", records = "records",
+    longdouble = "of another type"
   )
   for (name in names(kinds)) {
     error <- expect_error(nv_read_npy(numpy_file(name)), class = "anvil_error_dtype")
@@ -117,9 +128,13 @@ test_that("elements that no dtype has are refused with what they are", {
   }
   error <- expect_error(nv_read_npy(numpy_file("bf16")), class = "anvil_error_dtype")
   expect_match(conditionMessage(error), "dtype = \"bf16\"", fixed = TRUE)
-  error <- expect_fields(nv_read_npy(numpy_file("f4-rows"), "f64"), "anvil_error_dtype", expected = "f64", got = "f32")
+  error <- expect_fields(
+    nv_read_npy(numpy_file("f4-rows"), "f64"), "anvil_error_dtype", expected = "f64", got = "f32"
+  )
   expect_match(conditionMessage(error), "nv_convert()", fixed = TRUE)
-  expect_identical(nv_read_npy(numpy_file("f4-rows"), "f32"), nv_read_npy(numpy_file("f4-rows"), as_dtype("f32")))
+  expect_identical(
+    nv_read_npy(numpy_file("f4-rows"), "f32"), nv_read_npy(numpy_file("f4-rows"), as_dtype("f32"))
+  )
   expect_error(nv_read_npy(numpy_file("f4-rows"), "f31"), class = "anvil_error_dtype")
 })
 
@@ -145,7 +160,9 @@ test_that("files that are broken are refused with the reason", {
   refused(forged_file(sub("2,", "2000000000,", good, fixed = TRUE), eight), "too early")
   for (size in c("2147483648", "200000000000000", strrep("9", 400))) {
     refused(forged_file(sub("2", size, good, fixed = TRUE), eight), "a size in its shape is above 2^31 - 1")
-    refused(forged_file(sub("2,", paste0("0, ", size), good, fixed = TRUE)), "a size in its shape is above 2^31 - 1")
+    refused(
+      forged_file(sub("2,", paste0("0, ", size), good, fixed = TRUE)), "a size in its shape is above 2^31 - 1"
+    )
   }
   cut <- tempfile()
   writeBin(as.raw(c(0x93, utf8ToInt("NUMPY"), 1, 0, 118, 0, 65)), cut)
@@ -155,7 +172,9 @@ test_that("files that are broken are refused with the reason", {
   writeBin(raw(), cut)
   refused(cut, "it is no .npy file")
   unlink(cut)
-  refused(forged_file("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n", as.raw(1:2)), "neither 0 nor 1")
+  refused(
+    forged_file("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n", as.raw(1:2)), "neither 0 nor 1"
+  )
   # Python 2 and other writers are less neat.
   header <- "{\"shape\":(2L, 1L),\"fortran_order\":True,\"descr\":\"<i4\"}"
   expect_identical(nv_read_npy(forged_file(header, as.raw(c(1, 0, 0, 0, 2, 0, 0, 0)))), nv_matrix(1:2, 2, 1))
@@ -191,7 +210,9 @@ test_that("paths that cannot be are refused, and nothing is left behind", {
 # Whether NumPy reads a file with such a header is in headers.csv, see headers.py; `ours` says why we do not
 # where it does.
 test_that("headers that NumPy refuses are refused, the others are read but for those with a reason", {
-  cases <- utils::read.csv(test_path("..", "testdata", "npy", "headers.csv"), colClasses = "character", comment.char = "#")
+  cases <- utils::read.csv(
+    test_path("..", "testdata", "npy", "headers.csv"), colClasses = "character", comment.char = "#"
+  )
   expect_gt(nrow(cases), 60L)
   for (i in seq_len(nrow(cases))) {
     header <- as.raw(strtoi(strsplit(cases$header[i], " ", fixed = TRUE)[[1L]], 16L))
@@ -201,7 +222,10 @@ test_that("headers that NumPy refuses are refused, the others are read but for t
     if (cases$numpy[i] == "reads" && cases$ours[i] == "") {
       expect_true(inherits(got, "AnvilTensor"), label = paste("reading", encodeString(header)))
     } else {
-      expect_true(inherits(got, c("anvil_error_file", "anvil_error_dtype")), label = paste("refusing", encodeString(header)))
+      expect_true(
+        inherits(got, c("anvil_error_file", "anvil_error_dtype")),
+        label = paste("refusing", encodeString(header))
+      )
     }
   }
 })

@@ -20,7 +20,9 @@ test_that("methods refuse objects whose parts have been changed", {
   )
   for (code in broken) {
     e <- expect_error(capture.output(eval(code)), class = "anvil_error", label = deparse1(code))
-    expect_true(as.character(conditionCall(e)[[1L]]) %in% c("print", "format", "as.character"), label = deparse1(code))
+    expect_true(
+      as.character(conditionCall(e)[[1L]]) %in% c("print", "format", "as.character"), label = deparse1(code)
+    )
   }
 })
 

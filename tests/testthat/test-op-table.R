@@ -44,7 +44,8 @@ test_that("an op's function is called after it; the exceptions are these", {
   expect_identical(
     paste(table$name[other], "->", table$fun[other]),
     c(
-      "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "magnitude -> nv_abs", "select -> nv_ifelse",
+      "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "magnitude -> nv_abs",
+      "select -> nv_ifelse",
       "broadcast_in_dim -> nv_broadcast_to", "custom_gradient -> custom_gradient"
     )
   )

@@ -32,11 +32,15 @@ test_that("floats are those of base R", {
       expect_jit_equal(case[[1L]], lhs, rhs)
     }
   }
-  expect_close(nv_pow(nv_tensor(c(2, 0.5, -2, 9), dtype = "f64"), nv_tensor(c(10, -2, 3, 0.5), dtype = "f64")),
-               c(1024, 4, -8, 3), 1e-15)
+  expect_close(
+    nv_pow(nv_tensor(c(2, 0.5, -2, 9), dtype = "f64"), nv_tensor(c(10, -2, 3, 0.5), dtype = "f64")),
+    c(1024, 4, -8, 3), 1e-15
+  )
   # Orders above 0 of digamma; 0 is digamma itself. 3 at 0.5 is pi^4.
   n <- nv_tensor(c(0, 1, 2, 3), dtype = "f64")
-  expect_close(nv_polygamma(n, nv_tensor(c(2.5, 2.5, 2.5, 0.5), dtype = "f64")), c(psigamma(2.5, 0:2), pi^4), 1e-13)
+  expect_close(
+    nv_polygamma(n, nv_tensor(c(2.5, 2.5, 2.5, 0.5), dtype = "f64")), c(psigamma(2.5, 0:2), pi^4), 1e-13
+  )
   expect_elements(nv_polygamma(nv_tensor(c(-1, 0.5)), 2), c(NaN, NaN), "f32[2]")
 })
 
@@ -48,7 +52,9 @@ test_that("floats: NaN, infinities, signed zeros", {
   expect_elements(
     f(nv_pow, c(0, 0, -2, NaN, 1, -0), c(0, -1, 0.5, 0, NaN, 3)), c(1, Inf, NaN, 1, 1, -0), "f64[6]"
   )
-  expect_elements(f(nv_remainder, c(5, -5, 5, 1, 1, -4), c(3, 3, -3, 0, Inf, 2)), c(2, -2, 2, NaN, 1, -0), "f64[6]")
+  expect_elements(
+    f(nv_remainder, c(5, -5, 5, 1, 1, -4), c(3, 3, -3, 0, Inf, 2)), c(2, -2, 2, NaN, 1, -0), "f64[6]"
+  )
   expect_elements(f(nv_mod, c(5, -5, 5, -5, 1, -4), c(3, 3, -3, -3, 0, 2)), c(2, 1, -1, -2, NaN, 0), "f64[6]")
   expect_elements(f(nv_floor_div, c(5, -5, 5, 1, 0), c(3, 3, -3, 0, 0)), c(1, -2, -2, Inf, NaN), "f64[5]")
   expect_elements(f(nv_atan2, c(0, -0, 0), c(-1, -1, 1)), c(pi, -pi, 0), "f64[3]")
@@ -102,7 +108,9 @@ test_that("integers wrap", {
     high <- highest[[dtype]]
     expect_integers(nv_add, dtype, high, 1, low)
     expect_integers(nv_sub, dtype, low, 1, high)
-    twice <- switch(dtype, ui8 = "254", ui16 = "65534", ui32 = "4294967294", ui64 = "18446744073709551614", "-2")
+    twice <- switch(
+      dtype, ui8 = "254", ui16 = "65534", ui32 = "4294967294", ui64 = "18446744073709551614", "-2"
+    )
     expect_integers(nv_mul, dtype, c(high, high), c(2, high), c(twice, 1))
     expect_integers(nv_max, dtype, c(low, 3), c(high, 2), c(high, 3))
     expect_integers(nv_min, dtype, c(low, 3), c(high, 2), c(low, 2))
@@ -139,7 +147,8 @@ test_that("integers: powers wrap, and negative exponents give 0 but for 1 and -1
   for (dtype in integers) {
     width <- bits(dtype)
     expect_integers(
-      nv_pow, dtype, c(3, 0, 2, 2), c(4, 0, width - 2, width), c(81, 1, format(2^(width - 2), scientific = FALSE), 0)
+      nv_pow, dtype, c(3, 0, 2, 2), c(4, 0, width - 2, width),
+      c(81, 1, format(2^(width - 2), scientific = FALSE), 0)
     )
   }
   for (dtype in signed) {
@@ -161,7 +170,8 @@ test_that("shifts by less than nothing or more than there is", {
     # The top bit is the sign for arithmetic shifts, of unsigned integers too.
     ones <- if (is_signed) "-1" else high
     expect_integers(
-      nv_shift_right_arithmetic, dtype, c(12, top, top, 12), c(2, width - 1, width, width), c(3, ones, ones, 0)
+      nv_shift_right_arithmetic, dtype, c(12, top, top, 12), c(2, width - 1, width, width),
+      c(3, ones, ones, 0)
     )
     if (is_signed) {
       expect_integers(nv_shift_left, dtype, 1, -1, 0)
@@ -218,7 +228,8 @@ test_that("operands are promoted, and the result is ambiguous as the lattice say
     want <- common_dtype(l, r, lq, rq)
     got <- nv_add(nv_fill(1L, 2L, l, ambiguous = lq), nv_fill(1L, 2L, r, ambiguous = rq))
     expect_identical(
-      type_of(got), paste0(as.character(want$dtype), if (want$ambiguous) "?", "[2]"), label = paste(l, lq, r, rq)
+      type_of(got), paste0(as.character(want$dtype), if (want$ambiguous) "?", "[2]"),
+      label = paste(l, lq, r, rq)
     )
   }
 })
@@ -296,10 +307,13 @@ test_that("large operands, contiguous, transposed and broadcast, agree with base
   b <- matrix(rnorm(70 * 90), 90)
   x <- nv_tensor(a, dtype = "f64")
   y <- nv_tensor(b, dtype = "f64")
-  expect_jit_equal(function(x, y) (x + t(y)) * x - 2 / t(y), x, y, r = (a + t(b)) * a - 2 / t(b), tolerance = 1e-15)
+  expect_jit_equal(
+    function(x, y) (x + t(y)) * x - 2 / t(y), x, y, r = (a + t(b)) * a - 2 / t(b), tolerance = 1e-15
+  )
   expect_jit_equal(function(x, y) t(x) * y, x, y, r = t(a) * b, tolerance = 0)
   v <- nv_tensor(a[1, ], dtype = "f64")
   expect_jit_equal(
-    function(x, v) x - nv_broadcast_to(v, shape(x)), x, v, r = a - matrix(a[1, ], 70, 90, byrow = TRUE), tolerance = 0
+    function(x, v) x - nv_broadcast_to(v, shape(x)), x, v, r = a - matrix(a[1, ], 70, 90, byrow = TRUE),
+    tolerance = 0
   )
 })

@@ -1,5 +1,6 @@
 ops <- list(
-  list(nv_eq, `==`), list(nv_ne, `!=`), list(nv_gt, `>`), list(nv_ge, `>=`), list(nv_lt, `<`), list(nv_le, `<=`)
+  list(nv_eq, `==`), list(nv_ne, `!=`), list(nv_gt, `>`), list(nv_ge, `>=`), list(nv_lt, `<`),
+  list(nv_le, `<=`)
 )
 
 test_that("comparisons are those of base R on every dtype", {
@@ -63,7 +64,9 @@ test_that("the result is ambiguous if the common dtype is", {
 })
 
 test_that("shapes must fit", {
-  e <- expect_error(nv_tensor(1:3) == nv_tensor(1:2), class = "anvil_error_shape", "(3) and (2)", fixed = TRUE)
+  e <- expect_error(
+    nv_tensor(1:3) == nv_tensor(1:2), class = "anvil_error_shape", "(3) and (2)", fixed = TRUE
+  )
   expect_identical(e$op, "nv_eq")
   expect_elements(nv_empty("i32", 0) == 1L, logical(), "i1[0]")
 })

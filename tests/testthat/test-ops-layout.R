@@ -4,7 +4,9 @@ test_that("reshape reads by rows, or by columns as R does", {
   # By rows is by columns of the reverse, on both sides.
   by_row <- function(a, shape) aperm(array(aperm(a), rev(shape)))
   for (shape in list(24, c(6, 4), c(4, 6), c(2, 12), c(3, 8), c(4, 3, 2), c(1, 24, 1), c(2, 2, 2, 3))) {
-    expect_elements(nv_reshape(x, shape), by_row(a, shape), paste0("i32[", paste(shape, collapse = ", "), "]"))
+    expect_elements(
+      nv_reshape(x, shape), by_row(a, shape), paste0("i32[", paste(shape, collapse = ", "), "]")
+    )
     expect_identical(as_array(nv_reshape(x, shape, order = "column")), array(a, shape))
     expect_identical(nv_reshape(nv_reshape(x, shape), dim(a)), x)
     # Of a view, and with ops on both sides.
@@ -23,7 +25,9 @@ test_that("reshape on every dtype, of one element and of none", {
     x <- nv_tensor(c(0, 1, 1, 0, 1, 1), dtype = dtype, shape = c(2, 3))
     expect_identical(as.vector(Re(as_array(nv_reshape(x, 6)) + 0)), c(0, 1, 1, 1, 0, 1))
     expect_identical(type_of(nv_reshape(x, c(3, 2))), paste0(dtype, "[3, 2]"))
-    expect_identical(nv_reshape(nv_scalar(1, dtype = dtype), c(1, 1)), nv_tensor(1, dtype = dtype, shape = c(1, 1)))
+    expect_identical(
+      nv_reshape(nv_scalar(1, dtype = dtype), c(1, 1)), nv_tensor(1, dtype = dtype, shape = c(1, 1))
+    )
     expect_identical(nv_reshape(nv_tensor(1, dtype = dtype), integer()), nv_scalar(1, dtype = dtype))
     expect_identical(nv_reshape(nv_empty(dtype, c(0, 3)), c(2, 0, 5)), nv_empty(dtype, c(2, 0, 5)))
   }
@@ -77,7 +81,8 @@ test_that("transpose of 0-d, empty and R values; wrong permutations", {
   expect_error(nv_transpose(x, c(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_transpose(x, c(1, 3)), class = "anvil_error_axis", "out of range")
   e <- expect_error(
-    nv_transpose(x, 2), class = "anvil_error_axis", "`permutation` must hold each of c(1, 2) once, not 2", fixed = TRUE
+    nv_transpose(x, 2), class = "anvil_error_axis", "`permutation` must hold each of c(1, 2) once, not 2",
+    fixed = TRUE
   )
   expect_identical(e$op, "nv_transpose")
   expect_error(nv_transpose(x, c(1, 2, 3)), class = "anvil_error_axis")
@@ -118,8 +123,8 @@ test_that("broadcast_tensors finds the common shape, broadcast_scalars touches 0
   some <- nv_broadcast_scalars(nv_tensor(1:3), 2, nv_scalar(TRUE))
   expect_identical(vapply(some, type_of, ""), c("i32[3]", "f32?[3]", "i1[3]"))
   expect_error(
-    nv_broadcast_scalars(nv_fill(1, c(2, 1)), nv_fill(1, c(1, 2))), class = "anvil_error_shape", "(2,1) and (1,2)",
-    fixed = TRUE
+    nv_broadcast_scalars(nv_fill(1, c(2, 1)), nv_fill(1, c(1, 2))), class = "anvil_error_shape",
+    "(2,1) and (1,2)", fixed = TRUE
   )
   f <- function(x, y) {
     xy <- nv_broadcast_tensors(x, y)
@@ -139,8 +144,8 @@ test_that("concatenate joins along an axis", {
   a3 <- array(1:8, c(2, 2, 2))
   for (d in 1:3) {
     joined <- as_array(nv_concatenate(nv_tensor(a3), nv_tensor(10L * a3), axis = d))
-    want <- aperm(array(c(aperm(a3, c(setdiff(1:3, d), d)), 10L * aperm(a3, c(setdiff(1:3, d), d))), c(2, 2, 4)),
-                  order(c(setdiff(1:3, d), d)))
+    last <- c(setdiff(1:3, d), d)
+    want <- aperm(array(c(aperm(a3, last), 10L * aperm(a3, last)), c(2, 2, 4)), order(last))
     expect_identical(joined, want, label = paste("axis", d))
   }
   expect_elements(nv_concatenate(nv_tensor(1:2), nv_tensor(3L)), 1:3, "i32[3]")
@@ -162,7 +167,9 @@ test_that("concatenate promotes; 0-d values get a place along the axis", {
   )
   expect_identical(nv_concatenate(nv_tensor(1:3)), nv_tensor(1:3))
   expect_identical(nv_concatenate(nv_empty("i32", 0), nv_tensor(1:3)), nv_tensor(1:3))
-  expect_identical(shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), axis = 2)), c(0L, 5L))
+  expect_identical(
+    shape(nv_concatenate(nv_empty("f32", c(0, 2)), nv_empty("f32", c(0, 3)), axis = 2)), c(0L, 5L)
+  )
   # Ambiguous only if all are.
   expect_identical(type_of(nv_concatenate(nv_scalar(1), nv_scalar(2, dtype = "f32"))), "f32[2]")
 })
@@ -176,7 +183,8 @@ test_that("values have no names: one would be a misspelt `axis`", {
 test_that("concatenate says what does not fit", {
   x <- nv_fill(1, c(2, 3))
   e <- expect_error(
-    nv_concatenate(x, nv_fill(1, c(3, 3)), axis = 2), class = "anvil_error_shape", "(2,3) and (3,3)", fixed = TRUE
+    nv_concatenate(x, nv_fill(1, c(3, 3)), axis = 2), class = "anvil_error_shape", "(2,3) and (3,3)",
+    fixed = TRUE
   )
   expect_match(conditionMessage(e), "Only axis 2 may differ; axis 1 does: 2 and 3")
   expect_error(

@@ -14,7 +14,9 @@ test_that("the matrix product is base R's, on every dtype", {
   set.seed(4)
   a <- matrix(rnorm(37 * 53), 37)
   b <- matrix(rnorm(53 * 41), 53)
-  expect_jit_equal(nv_matmul, nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"), r = a %*% b, tolerance = 1e-14)
+  expect_jit_equal(
+    nv_matmul, nv_tensor(a, dtype = "f64"), nv_tensor(b, dtype = "f64"), r = a %*% b, tolerance = 1e-14
+  )
   expect_jit_equal(nv_matmul, nv_tensor(a), nv_tensor(b), r = a %*% b, tolerance = 1e-6)
 })
 

@@ -29,11 +29,15 @@ test_that("a seed is two halves", {
 })
 
 test_that("what is no seed is refused, in the user's call", {
-  for (seed in list(1.5, NA, NA_integer_, NaN, Inf, "1", TRUE, NULL, c(1, 2), integer(), list(1), 2^31, -2^31 - 1)) {
+  for (seed in list(
+    1.5, NA, NA_integer_, NaN, Inf, "1", TRUE, NULL, c(1, 2), integer(), list(1), 2^31, -2^31 - 1
+  )) {
     e <- expect_error(nv_rng_state(seed), class = "anvil_error_arg", "`seed` must be")
     expect_identical(conditionCall(e), quote(nv_rng_state(seed)))
   }
-  expect_error(nv_rng_state(2^31), "from -2147483648 to 2147483647, not 2147483648", class = "anvil_error_arg")
+  expect_error(
+    nv_rng_state(2^31), "from -2147483648 to 2147483647, not 2147483648", class = "anvil_error_arg"
+  )
 })
 
 test_that("bits are those of XLA", {
@@ -73,13 +77,17 @@ test_that("bits are those of XLA", {
 test_that("uniform and normal numbers are the known ones", {
   x <- nv_runif(c(2, 3), nv_rng_state(42))
   expect_equal(
-    by_row(x$value), c(0.869048357, 0.150632381, 0.520320654, 0.310253501, 0.992753386, 0.106472373), tolerance = 1e-8
+    by_row(x$value), c(0.869048357, 0.150632381, 0.520320654, 0.310253501, 0.992753386, 0.106472373),
+    tolerance = 1e-8
   )
   expect_identical(numbers(x$state), c(42, 3))
   x <- nv_runif(c(2, 3), nv_rng_state(42), "f64")
   expect_equal(
     by_row(x$value),
-    c(0.620507013457384, 0.985506791225929, 0.212944854293168, 0.721359151997574, 0.080705184313971, 0.322702860582337),
+    c(
+      0.620507013457384, 0.985506791225929, 0.212944854293168, 0.721359151997574, 0.080705184313971,
+      0.322702860582337
+    ),
     tolerance = 1e-14
   )
   expect_identical(numbers(x$state), c(42, 6))
@@ -111,7 +119,8 @@ test_that("the definitions hold", {
 
 test_that("eager and jitted draws are the same, of every shape", {
   shapes <- list(
-    integer(), 1, 2, 3, 7, 0, c(0, 3), c(2, 3), c(3, 2), c(3, 3), c(5, 1), c(1, 5), c(3, 1, 5), c(2, 3, 4), 2049
+    integer(), 1, 2, 3, 7, 0, c(0, 3), c(2, 3), c(3, 2), c(3, 3), c(5, 1), c(1, 5), c(3, 1, 5), c(2, 3, 4),
+    2049
   )
   for (name in names(samplers)) {
     for (shape in shapes) {
@@ -193,9 +202,12 @@ test_that("a program can make, use and return states", {
     list(x + first$value, second$value, second$state)
   }
   expect_jit_equal(f, nv_tensor(c(1, 2)))
-  text <- graph_text(trace_fn(function(s) nv_rng_bits(s, c(2, 3), "ui8", "philox"), list(nv_abstract("ui64", 2))))
+  text <- graph_text(trace_fn(
+    function(s) nv_rng_bits(s, c(2, 3), "ui8", "philox"), list(nv_abstract("ui64", 2))
+  ))
   expect_match(
-    text, '(%1, %2): (ui64[2], ui8[2, 3]) = rng_bits [algorithm = philox, dtype = ui8, shape = c(2, 3)] (%x1)',
+    text,
+    '(%1, %2): (ui64[2], ui8[2, 3]) = rng_bits [algorithm = philox, dtype = ui8, shape = c(2, 3)] (%x1)',
     fixed = TRUE
   )
   # Values alone: the next state is not asked for.
@@ -206,7 +218,10 @@ test_that("a program can make, use and return states", {
 test_that("rules of promotion play no part", {
   draw <- function() {
     s <- nv_rng_state(1)
-    list(nv_runif(3, s, "f64", 1L, nv_scalar(2)), nv_rnorm(3, s, "bf16", 1L, TRUE + 1), nv_rbinom(3, s, 2, nv_scalar(0.5)))
+    list(
+      nv_runif(3, s, "f64", 1L, nv_scalar(2)), nv_rnorm(3, s, "bf16", 1L, TRUE + 1),
+      nv_rbinom(3, s, 2, nv_scalar(0.5))
+    )
   }
   for (rules in c("strict", "numpy", "torch")) expect_identical(with_promotion_rules(rules, draw()), draw())
 })
@@ -257,7 +272,9 @@ test_that("a million normal numbers are normal", {
     expect_gt(suppressWarnings(ks.test(z, "pnorm"))$p.value, rare)
     # Moments 1 to 4; the variances of the powers are 1, 2, 15 and 96.
     moments <- (colMeans(cbind(z, z^2, z^3, z^4)) - c(0, 1, 0, 3)) / sqrt(c(1, 2, 15, 96) / 1e6)
-    expect_true(all(abs(moments) < qnorm(1 - rare / 2)), label = paste("moments", paste(moments, collapse = " ")))
+    expect_true(
+      all(abs(moments) < qnorm(1 - rare / 2)), label = paste("moments", paste(moments, collapse = " "))
+    )
     # Both of a pair come from the same uniform numbers.
     expect_lt(abs(cor(z[1:5e5], z[5e5 + 1:5e5])) * sqrt(5e5), qnorm(1 - rare / 2))
     expect_lt(abs(cor(z[1:5e5]^2, z[5e5 + 1:5e5]^2)) * sqrt(5e5), qnorm(1 - rare / 2))
@@ -312,15 +329,17 @@ test_that("split states are independent of each other", {
 
 test_that("what is no state is refused", {
   wrong <- list(
-    42, 1:2, nv_tensor(c(1, 2)), nv_tensor(1:2, dtype = "ui32"), nv_fill(1, 3, "ui64"), nv_fill(1, c(1, 2), "ui64"),
-    nv_scalar(1, "ui64"), "1", NULL, list(nv_rng_state(1))
+    42, 1:2, nv_tensor(c(1, 2)), nv_tensor(1:2, dtype = "ui32"), nv_fill(1, 3, "ui64"),
+    nv_fill(1, c(1, 2), "ui64"), nv_scalar(1, "ui64"), "1", NULL, list(nv_rng_state(1))
   )
   for (x in wrong) {
     for (draw in samplers) expect_error(draw(3, x), class = "anvil_error_arg")
     expect_error(nv_split_state(x), class = "anvil_error_arg")
   }
   e <- expect_error(nv_runif(3, nv_tensor(c(1, 2))), class = "anvil_error_arg")
-  expect_match(conditionMessage(e), "must be the state of a random number generator, ui64[2], not f32[2]", fixed = TRUE)
+  expect_match(
+    conditionMessage(e), "must be the state of a random number generator, ui64[2], not f32[2]", fixed = TRUE
+  )
   expect_match(conditionMessage(e), "nv_rng_state()", fixed = TRUE)
   expect_identical(conditionCall(e), quote(nv_runif(3, nv_tensor(c(1, 2)))))
 })
@@ -378,7 +397,9 @@ test_that("draws are derived by the parameters of their distribution", {
   for (n in c(1L, 4L, 5L)) {
     z <- as_array(nv_rnorm(n, s, "f64")$value)
     w <- seq_len(n)
-    f <- function(mean, sd) sum(nv_rnorm(n, s, "f64", mean = mean, sd = sd)$value * nv_tensor(as.double(w), dtype = "f64"))
+    f <- function(mean, sd) {
+      sum(nv_rnorm(n, s, "f64", mean = mean, sd = sd)$value * nv_tensor(as.double(w), dtype = "f64"))
+    }
     g <- lapply(unname(gradient(f)(nv_scalar(2, "f64"), nv_scalar(3, "f64"))), as_array)
     expect_equal(g, list(sum(w), sum(w * z)), tolerance = 1e-14)
     u <- as_array(nv_runif(n, s, "f64")$value)

@@ -28,7 +28,8 @@ test_that("sums, products, extremes and means over any axes are base R's", {
       expect_identical(shape(got), replace(dim(a), if (is.null(axes)) 1:3 else axes, 1L))
       expect_close(got, want, 1e-15)
       expect_jit_equal(
-        function(x) op(nv_transpose(x, c(3, 1, 2)), axes), x, r = reference(aperm(a, c(3, 1, 2)), axes, folds[[name]])
+        function(x) op(nv_transpose(x, c(3, 1, 2)), axes), x,
+        r = reference(aperm(a, c(3, 1, 2)), axes, folds[[name]])
       )
     }
   }
@@ -51,7 +52,9 @@ test_that("sums and extremes on every dtype keep it", {
 
 test_that("sums and products of integers wrap", {
   for (dtype in integers) {
-    expect_identical(nv_reduce_sum(tensor_of(c(highest[[dtype]], "1"), dtype)), nv_scalar(lowest[[dtype]], dtype))
+    expect_identical(
+      nv_reduce_sum(tensor_of(c(highest[[dtype]], "1"), dtype)), nv_scalar(lowest[[dtype]], dtype)
+    )
   }
   expect_elements(nv_reduce_prod(nv_tensor(c(2L, 64L), dtype = "i8")), -128L, "i8[]")
   expect_elements(nv_reduce_sum(nv_tensor(c(200L, 100L), dtype = "ui8")), 44L, "ui8[]")
@@ -85,7 +88,9 @@ test_that("booleans are counted, not or-ed", {
 test_that("the mean of integers is that of numbers: nothing wraps, nothing truncates", {
   expect_elements(nv_mean(nv_tensor(1:2)), 1.5, "f32?[]")
   expect_elements(nv_mean(nv_tensor(c(127L, 127L, 127L), dtype = "i8")), 127, "f32?[]")
-  expect_elements(nv_mean(nv_tensor(c("18446744073709551615", "18446744073709551615"), dtype = "ui64")), 2^64, "f32?[]")
+  expect_elements(
+    nv_mean(nv_tensor(c("18446744073709551615", "18446744073709551615"), dtype = "ui64")), 2^64, "f32?[]"
+  )
   expect_elements(nv_mean(nv_tensor(c(1, 2), dtype = "f64")), 1.5, "f64[]")
   expect_elements(nv_mean(nv_scalar(3)), 3, "f32?[]")
 })
@@ -152,7 +157,9 @@ test_that("variances over any axes are those of stats::var()", {
     expect_identical(shape(got), dim(a)[kept], label = label)
     expect_close(got, want, 1e-15, label)
     expect_close(nv_reduce_squares(x, axes), reference(a, axes, squares), 1e-15, label)
-    expect_close(nv_var(x, axes, correction = 0), reference(a, axes, function(x) mean((x - mean(x))^2)), 1e-15, label)
+    expect_close(
+      nv_var(x, axes, correction = 0), reference(a, axes, function(x) mean((x - mean(x))^2)), 1e-15, label
+    )
     got <- nv_var(x, axes, drop = FALSE)
     expect_identical(shape(got), replace(dim(a), if (is.null(axes)) 1:3 else axes, 1L), label = label)
     expect_close(got, want, 1e-15, label)
@@ -223,7 +230,10 @@ test_that("variances have gradients", {
 test_that("what variances do not take is named", {
   x <- nv_tensor(c(1, 2, 6))
   for (wrong in list(-1, NaN, NA_real_, Inf, c(0, 1), numeric(), "1", TRUE, NULL)) {
-    expect_error(nv_var(x, correction = wrong), class = "anvil_error_arg", "`correction` must be one finite number, at least 0")
+    expect_error(
+      nv_var(x, correction = wrong), class = "anvil_error_arg",
+      "`correction` must be one finite number, at least 0"
+    )
   }
   expect_error(nv_var(x, 2), class = "anvil_error_axis")
   e <- expect_error(nv_var(nv_tensor(1i)), class = "anvil_error_dtype", "any dtype but complex")
@@ -258,7 +268,9 @@ test_that("axes are checked", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   for (name in c(setdiff(names(folds), "nv_mean"), "nv_reduce_squares")) {
     op <- getExportedValue("anvil", name)
-    e <- expect_error(op(x, 3), class = "anvil_error_axis", "Axis 3 is out of range for shape (2,3)", fixed = TRUE)
+    e <- expect_error(
+      op(x, 3), class = "anvil_error_axis", "Axis 3 is out of range for shape (2,3)", fixed = TRUE
+    )
     expect_identical(e[c("op", "axis", "rank")], list(op = name, axis = 3, rank = 2))
   }
   expect_error(nv_mean(x, 3), class = "anvil_error_axis")

@@ -4,10 +4,14 @@ test_that("static slices are base R's, of every dtype", {
   a <- array(1:60, c(3, 4, 5))
   x <- nv_tensor(a)
   expect_identical(as_array(nv_static_slice(x, c(2, 1, 3), c(3, 4, 3))), a[2:3, , 3, drop = FALSE])
-  expect_identical(as_array(nv_static_slice(x, c(1, 2, 1), c(3, 4, 5), c(2, 2, 3))), a[c(1, 3), c(2, 4), c(1, 4)])
+  expect_identical(
+    as_array(nv_static_slice(x, c(1, 2, 1), c(3, 4, 5), c(2, 2, 3))), a[c(1, 3), c(2, 4), c(1, 4)]
+  )
   expect_identical(shape(nv_static_slice(x, c(4, 1, 1), c(3, 4, 5))), c(0L, 4L, 5L))
   expect_jit_equal(
-    function(x) nv_static_slice(nv_static_slice(x, c(1, 1, 2), c(3, 4, 5), c(2, 1, 1)), c(2, 2, 1), c(2, 3, 4)) * 2L,
+    function(x) nv_static_slice(
+      nv_static_slice(x, c(1, 1, 2), c(3, 4, 5), c(2, 1, 1)), c(2, 2, 1), c(2, 3, 4)
+    ) * 2L,
     x, r = 2L * a[3, 2:3, 2:5, drop = FALSE]
   )
   for (dtype in dtypes) {
@@ -16,7 +20,9 @@ test_that("static slices are base R's, of every dtype", {
   }
   expect_elements(nv_static_slice(5, NULL, NULL), 5, "f32?[]")
   expect_identical(nv_static_slice(nv_empty("i8", c(0, 2)), c(1, 2), c(0, 2)), nv_empty("i8", c(0, 1)))
-  e <- expect_error(nv_static_slice(x, c(1, 1, 1), c(3, 5, 5)), class = "anvil_error_index", "1:5 is out of bounds")
+  e <- expect_error(
+    nv_static_slice(x, c(1, 1, 1), c(3, 5, 5)), class = "anvil_error_index", "1:5 is out of bounds"
+  )
   expect_identical(e[c("axis", "size")], list(axis = 2, size = 4))
   expect_error(nv_static_slice(x, c(0, 1, 1), c(3, 4, 5)), class = "anvil_error_arg", "start_indices")
   expect_error(nv_static_slice(x, c(3, 1, 1), c(1, 4, 5)), class = "anvil_error_index")
@@ -37,7 +43,9 @@ test_that("dynamic slices are moved so that they fit", {
     update <- function(x, u, i, j) nv_dynamic_update_slice(x, u, i, j)
     b <- a
     b[at[1] + 0:1, at[2] + 0:2] <- -(1:6)
-    expect_jit_equal(update, x, nv_tensor(matrix(-(1:6), 2)), nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = b)
+    expect_jit_equal(
+      update, x, nv_tensor(matrix(-(1:6), 2)), nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = b
+    )
   }
   for (dtype in integers) {
     i <- nv_scalar(lowest[[dtype]], dtype = dtype)
@@ -48,17 +56,23 @@ test_that("dynamic slices are moved so that they fit", {
   for (dtype in dtypes) {
     y <- nv_tensor(c(0, 1, 1), dtype = dtype)
     expect_identical(as.double(as_array(nv_dynamic_slice(y, 2, slice_sizes = 2))), c(1, 1))
-    expect_identical(as.double(as_array(nv_dynamic_update_slice(y, nv_tensor(c(1, 0), dtype = dtype), 2))), c(0, 1, 0))
+    expect_identical(
+      as.double(as_array(nv_dynamic_update_slice(y, nv_tensor(c(1, 0), dtype = dtype), 2))), c(0, 1, 0)
+    )
   }
   expect_identical(nv_dynamic_slice(nv_scalar(1), slice_sizes = NULL), nv_scalar(1))
   expect_identical(nv_dynamic_update_slice(nv_scalar(1), nv_scalar(2)), nv_scalar(2))
   expect_identical(shape(nv_dynamic_slice(x, 9L, 9L, slice_sizes = c(0, 2))), c(0L, 2L))
   expect_identical(nv_dynamic_update_slice(x, nv_empty("i32", c(3, 0)), 1L, 1L), x)
   expect_error(nv_dynamic_slice(x, 1L, slice_sizes = c(1, 1)), class = "anvil_error_arg")
-  expect_error(nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "axis 1 of size 3")
+  expect_error(
+    nv_dynamic_slice(x, 1L, 1L, slice_sizes = c(4, 1)), class = "anvil_error_shape", "axis 1 of size 3"
+  )
   expect_error(nv_dynamic_slice(x, 1.5, 1L, slice_sizes = c(1, 1)), class = "anvil_error_dtype")
   expect_error(nv_dynamic_slice(x, nv_tensor(1L), 1L, slice_sizes = c(1, 1)), class = "anvil_error_shape")
-  expect_error(nv_dynamic_update_slice(x, nv_fill(0.5, c(1, 1)), 1L, 1L), class = "anvil_error_dtype", "f32 .* i32")
+  expect_error(
+    nv_dynamic_update_slice(x, nv_fill(0.5, c(1, 1)), 1L, 1L), class = "anvil_error_dtype", "f32 .* i32"
+  )
   expect_error(nv_dynamic_update_slice(x, 1L, 1L, 1L), class = "anvil_error_shape", "as many axes")
 })
 
@@ -118,11 +132,17 @@ test_that("reverse", {
   expect_identical(as_array(nv_reverse(x, 2)), a[, 3:1, ])
   expect_identical(as_array(nv_reverse(x, c(3, 1))), a[2:1, , 4:1])
   expect_identical(nv_reverse(x, NULL), x)
-  expect_jit_equal(function(x) nv_reverse(t(nv_reverse(x, 1)), 1) + 1L, x, r = aperm(a[2:1, , ])[4:1, , ] + 1L)
-  expect_jit_equal(function(x) sum(nv_reverse(x, c(1, 3)), axes = 2), x, r = apply(a[2:1, , 4:1], c(1, 3), sum))
+  expect_jit_equal(
+    function(x) nv_reverse(t(nv_reverse(x, 1)), 1) + 1L, x, r = aperm(a[2:1, , ])[4:1, , ] + 1L
+  )
+  expect_jit_equal(
+    function(x) sum(nv_reverse(x, c(1, 3)), axes = 2), x, r = apply(a[2:1, , 4:1], c(1, 3), sum)
+  )
   expect_identical(nv_reverse(nv_empty("f32", c(0, 2)), c(1, 2)), nv_empty("f32", c(0, 2)))
   expect_identical(nv_reverse(nv_scalar(1), NULL), nv_scalar(1))
-  for (dtype in dtypes) expect_identical(as.double(Re(as_array(nv_reverse(nv_tensor(c(1, 0, 0), dtype = dtype), 1)))), c(0, 0, 1))
+  for (dtype in dtypes) {
+    expect_identical(as.double(Re(as_array(nv_reverse(nv_tensor(c(1, 0, 0), dtype = dtype), 1)))), c(0, 0, 1))
+  }
   expect_error(nv_reverse(x, 4), class = "anvil_error_axis")
   expect_error(nv_reverse(x, c(1, 1)), class = "anvil_error_axis")
   expect_error(nv_reverse(x, "a"), class = "anvil_error_arg")
@@ -164,8 +184,8 @@ random_windows <- function() {
   stack[window_axes] <- window[kept]
   stack[setdiff(seq_along(stack), window_axes)] <- batch
   list(
-    sizes = sizes, dropped = dropped, map = map, window = window, vector_axis = vector_axis, indices = indices,
-    window_axes = window_axes, stack = stack
+    sizes = sizes, dropped = dropped, map = map, window = window, vector_axis = vector_axis,
+    indices = indices, window_axes = window_axes, stack = stack
   )
 }
 
@@ -180,7 +200,9 @@ test_that("gather is a loop over windows", {
       function(at, place) want[at] <<- a[place]
     )
     gather <- function(x, i) {
-      nv_gather(x, i, w$window, w$window_axes, w$dropped, start_index_map = w$map, index_vector_axis = w$vector_axis)
+      nv_gather(
+        x, i, w$window, w$window_axes, w$dropped, start_index_map = w$map, index_vector_axis = w$vector_axis
+      )
     }
     expect_jit_equal(gather, nv_tensor(a), nv_tensor(w$indices), r = want)
     turned <- function(x, i) gather(nv_transpose(nv_transpose(x)), i)
@@ -203,8 +225,8 @@ test_that("scatter is a loop over updates, with each update computation", {
     )
     scatter <- function(x, i, u) {
       nv_scatter(
-        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map, index_vector_axis = w$vector_axis,
-        update_computation = how
+        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map,
+        index_vector_axis = w$vector_axis, update_computation = how
       )
     }
     expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
@@ -213,7 +235,9 @@ test_that("scatter is a loop over updates, with each update computation", {
 
 test_that("scatter on every dtype, with duplicates; empty ones", {
   count <- function(x, i, u, how = "add") {
-    nv_scatter(x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
+    nv_scatter(
+      x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how
+    )
   }
   for (dtype in real_dtypes) {
     x <- nv_tensor(c(0, 0, 1), dtype = dtype)
@@ -248,18 +272,22 @@ test_that("scatter on every dtype, with duplicates; empty ones", {
 
 # Elements of a vector, updated at positions by a function or a name.
 scatter_by <- function(x, i, u, how) {
-  nv_scatter(x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
+  nv_scatter(
+    x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how
+  )
 }
 
 test_that("scatter by a function is a loop over updates", {
   set.seed(11)
   joins <- list(
-    function(old, new) old - new, function(old, new) new, function(old, new) old, function(old, new) old %/% 2L + new,
-    function(a, b) nv_ifelse(a > b, a - b, b), function(a, b) nv_if(a > b, a - b, b),
+    function(old, new) old - new, function(old, new) new, function(old, new) old,
+    function(old, new) old %/% 2L + new, function(a, b) nv_ifelse(a > b, a - b, b),
+    function(a, b) nv_if(a > b, a - b, b),
     function(a, b) nv_while(a, function(s) s < b, function(s) s * 2L + 1L)
   )
   plain <- list(
-    `-`, function(a, b) b, function(a, b) a, function(a, b) a %/% 2L + b, function(a, b) if (a > b) a - b else b,
+    `-`, function(a, b) b, function(a, b) a, function(a, b) a %/% 2L + b,
+    function(a, b) if (a > b) a - b else b,
     function(a, b) if (a > b) a - b else b, function(a, b) { while (a < b) a <- a * 2L + 1L; a }
   )
   for (i in 1:60) {
@@ -274,8 +302,8 @@ test_that("scatter by a function is a loop over updates", {
     )
     scatter <- function(x, i, u) {
       nv_scatter(
-        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map, index_vector_axis = w$vector_axis,
-        update_computation = joins[[k]]
+        x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map,
+        index_vector_axis = w$vector_axis, update_computation = joins[[k]]
       )
     }
     expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
@@ -291,7 +319,10 @@ test_that("scatter by a function keeps the order of updates, however many there 
     want <- numeric(places)
     for (k in which(i <= places)) want[i[k]] <- step(want[i[k]], u[k])
     x <- nv_fill(0, places, "f64")
-    expect_jit_equal(function(x, i, u) scatter_by(x, i, u, step), x, nv_tensor(i), nv_tensor(u, dtype = "f64"), r = array(want))
+    expect_jit_equal(
+      function(x, i, u) scatter_by(x, i, u, step), x, nv_tensor(i), nv_tensor(u, dtype = "f64"),
+      r = array(want)
+    )
   }
 })
 
@@ -309,14 +340,23 @@ test_that("scatter by a function on every dtype, in loops, with what is around i
   table <- nv_tensor(c(5, 6))
   scale <- nv_scalar(3)
   want <- function(s) c(1, (2 * s + 110) * s + 220, 3 * s + 330)
-  expect_jit_equal(function(x, u) scatter_by(x, i, u, function(a, b) a * scale + sum(table) * b), x, u, r = array(want(3)))
-  expect_jit_equal(function(x, u, s) scatter_by(x, i, u, function(a, b) a * s + sum(table) * b), x, u, nv_scalar(2), r = array(want(2)))
-  repeated <- function(x, u) nv_for(3L, x, function(k, x) scatter_by(x, i, u, function(a, b) b - a * nv_convert(k, "f32")))
+  expect_jit_equal(
+    function(x, u) scatter_by(x, i, u, function(a, b) a * scale + sum(table) * b), x, u, r = array(want(3))
+  )
+  expect_jit_equal(
+    function(x, u, s) scatter_by(x, i, u, function(a, b) a * s + sum(table) * b), x, u, nv_scalar(2),
+    r = array(want(2))
+  )
+  repeated <- function(x, u) {
+    nv_for(3L, x, function(k, x) scatter_by(x, i, u, function(a, b) b - a * nv_convert(k, "f32")))
+  }
   r <- c(1, 2, 3)
   for (k in 1:3) for (n in 1:3) r[i[n]] <- c(10, 20, 30)[n] - r[i[n]] * k
   expect_jit_equal(repeated, x, u, r = array(r))
   # Inside of its own kind.
-  inner <- function(a, b) scatter_by(nv_reshape(a, 1L), nv_fill(1L, 1), nv_reshape(b, 1L), function(a, b) a - b)[1L]
+  inner <- function(a, b) {
+    scatter_by(nv_reshape(a, 1L), nv_fill(1L, 1), nv_reshape(b, 1L), function(a, b) a - b)[1L]
+  }
   expect_identical(scatter_by(x, i, u, inner), nv_tensor(c(1, -28, -27)))
   # Nothing to do; the function is traced all the same.
   traced <- 0L
@@ -335,20 +375,29 @@ test_that("a function that is a named update is that", {
   args <- list(nv_tensor(c(1, 2, 3)), nv_tensor(c(2L, 2L)), nv_tensor(c(4, 5)))
   text <- function(how) graph_text(trace_fn(function(x, i, u) scatter_by(x, i, u, how), args))
   same <- list(
-    replace = NULL, replace = function(old, new) new, add = function(a, b) a + b, add = function(a, b) b + a, add = `+`,
-    mul = nv_mul, mul = function(a, b) (b * a), min = nv_min, min = min, max = max, max = function(x, ...) max(x, ...)
+    replace = NULL, replace = function(old, new) new, add = function(a, b) a + b, add = function(a, b) b + a,
+    add = `+`, mul = nv_mul, mul = function(a, b) (b * a), min = nv_min, min = min, max = max,
+    max = function(x, ...) max(x, ...)
   )
-  for (k in seq_along(same)) expect_identical(text(same[[k]]), text(names(same)[k]), label = deparse1(same[k]))
+  for (k in seq_along(same)) {
+    expect_identical(text(same[[k]]), text(names(same)[k]), label = deparse1(same[k]))
+  }
   shown <- text(function(old, new) old - new)
   expect_match(shown, "update_computation = update]", fixed = TRUE)
-  expect_match(shown, "update(%x1: f32[], %x2: f32[]):\n        %1: f32[] = sub(%x1, %x2)\n        gives (%1)", fixed = TRUE)
+  expect_match(
+    shown, "update(%x1: f32[], %x2: f32[]):\n        %1: f32[] = sub(%x1, %x2)\n        gives (%1)",
+    fixed = TRUE
+  )
 })
 
 test_that("functions that cannot update are errors of the call", {
   x <- nv_tensor(c(1, 2, 3))
   u <- nv_tensor(c(4, 5))
   call <- function(how) {
-    nv_scatter(x, c(1, 2), u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how)
+    nv_scatter(
+      x, c(1, 2), u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2,
+      update_computation = how
+    )
   }
   refused <- function(how, class, message) {
     e <- expect_error(call(how), class = class, message)
@@ -413,17 +462,18 @@ test_that("axes that do not fit name their argument", {
   x <- nv_tensor(matrix(1:6, 2))
   gather <- function(...) {
     args <- list(
-      operand = x, start_indices = nv_tensor(1:2), slice_sizes = c(1, 3), offset_axes = 2, collapsed_slice_axes = 1,
-      start_index_map = 1, index_vector_axis = 2
+      operand = x, start_indices = nv_tensor(1:2), slice_sizes = c(1, 3), offset_axes = 2,
+      collapsed_slice_axes = 1, start_index_map = 1, index_vector_axis = 2
     )
     args[...names()] <- list(...)
     do.call(nv_gather, args)
   }
   expect_identical(gather(), x)
   wrong <- list(
-    offset_axes = 3, offset_axes = c(1, 2), collapsed_slice_axes = 3, collapsed_slice_axes = c(1, 1), start_index_map = 0,
-    start_index_map = c(1, 2), index_vector_axis = 4, index_vector_axis = c(1, 2), slice_sizes = 1, slice_sizes = c(2, 3),
-    operand_batching_axes = 2, indices_are_sorted = NA, offset_axes = "a"
+    offset_axes = 3, offset_axes = c(1, 2), collapsed_slice_axes = 3, collapsed_slice_axes = c(1, 1),
+    start_index_map = 0, start_index_map = c(1, 2), index_vector_axis = 4, index_vector_axis = c(1, 2),
+    slice_sizes = 1, slice_sizes = c(2, 3), operand_batching_axes = 2, indices_are_sorted = NA,
+    offset_axes = "a"
   )
   for (k in seq_along(wrong)) {
     label <- deparse1(wrong[k])

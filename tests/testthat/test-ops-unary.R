@@ -55,12 +55,17 @@ names(cases) <- vapply(cases, function(case) {
 
 test_that("nv_acosh() is NaN below 1, however far", {
   x <- c(-Inf, -1e30, -2^28, -32768, -3, -1, 0, 1 - 2^-7)
-  for (d in floats) expect_identical(as.double(nv_acosh(nv_tensor(x, dtype = d))), rep(NaN, length(x)), label = d)
+  for (d in floats) {
+    expect_identical(as.double(nv_acosh(nv_tensor(x, dtype = d))), rep(NaN, length(x)), label = d)
+  }
   expect_identical(as.double(nv_acosh(nv_tensor(c(1, Inf)))), c(0, Inf))
 })
 
 test_that("every op of one operand on floats is in this file", {
-  expect_setequal(c(names(cases), "nv_not", "nv_popcnt", "nv_stop_gradient", "nv_is_finite", "nv_is_infinite", "nv_is_nan"), unary)
+  expect_setequal(
+    c(names(cases), "nv_not", "nv_popcnt", "nv_stop_gradient", "nv_is_finite", "nv_is_infinite", "nv_is_nan"),
+    unary
+  )
 })
 
 # 16-bit floats are those of f32, rounded: see test-half.R. Complex numbers: test-complex.R.
@@ -73,7 +78,8 @@ test_that("values are those of base R, in f32 and f64", {
       expect_identical(type_of(y), paste0(dtype, "[", length(case[[3L]]), "]"), label = name)
       # The reference sees the operand as the dtype holds it.
       expect_close(
-        y, case[[2L]](as_array(x)), if (dtype == "f32") 2.5e-7 else c(case[-(1:3)], 4e-15)[[1L]], paste(name, dtype)
+        y, case[[2L]](as_array(x)), if (dtype == "f32") 2.5e-7 else c(case[-(1:3)], 4e-15)[[1L]],
+        paste(name, dtype)
       )
     }
   }
@@ -183,7 +189,9 @@ test_that("NaN, infinities and signed zeros", {
 
 test_that("subnormal numbers are kept, not flushed to zero", {
   expect_elements(nv_abs(nv_tensor(-1e-40)), as_f32(1e-40), "f32[1]")
-  expect_elements(nv_sqrt(nv_tensor(4.9406564584124654e-324, dtype = "f64")), sqrt(4.9406564584124654e-324), "f64[1]")
+  expect_elements(
+    nv_sqrt(nv_tensor(4.9406564584124654e-324, dtype = "f64")), sqrt(4.9406564584124654e-324), "f64[1]"
+  )
 })
 
 test_that("integers: negation, absolute value and sign wrap as two's complement does", {
@@ -221,7 +229,9 @@ test_that("integers: complement and set bits", {
 test_that("rounding leaves integers as they are", {
   for (dtype in integers) {
     x <- tensor_of(c(lowest[[dtype]], "3", highest[[dtype]]), dtype)
-    for (f in list(nv_floor, nv_ceiling, nv_trunc, nv_round, function(x) nv_round(x, "afz"))) expect_identical(f(x), x)
+    for (f in list(nv_floor, nv_ceiling, nv_trunc, nv_round, function(x) nv_round(x, "afz"))) {
+      expect_identical(f(x), x)
+    }
   }
   expect_error(nv_floor(nv_tensor(TRUE)), class = "anvil_error_dtype")
 })

@@ -10,7 +10,9 @@ test_that("elementwise ops are one group, and what the group alone uses is not i
 })
 
 test_that("products run alone, with bytes and a time that grow with them", {
-  product <- function(n) explain_plan(function(x, y) x %*% y, nv_abstract("f64", c(n, n)), nv_abstract("f64", c(n, n)))
+  product <- function(n) {
+    explain_plan(function(x, y) x %*% y, nv_abstract("f64", c(n, n)), nv_abstract("f64", c(n, n)))
+  }
   expect_identical(product(100)$kind, "dot_general")
   expect_identical(product(100)$read, 2 * 8 * 100^2)
   expect_gt(product(400)$microseconds, 10 * product(100)$microseconds)
@@ -21,7 +23,9 @@ test_that("loops and branches show their programs", {
   plan <- explain_plan(f, nv_abstract("f32", 5))
   expect_identical(plan$step[1:2], c("1", "1.cond"))
   expect_true(all(c("1.body", "1.body.1") %in% plan$step))
-  branch <- explain_plan(function(x) nv_if(sum(x) > 0, function() x * 2, function() exp(x)), nv_abstract("f32", 100000))
+  branch <- explain_plan(
+    function(x) nv_if(sum(x) > 0, function() x * 2, function() exp(x)), nv_abstract("f32", 100000)
+  )
   sides <- branch[branch$kind == "program", ]
   expect_match(sides$step, "[.](true|false)$")
   # The slower side is what a branch may take.
@@ -31,11 +35,15 @@ test_that("loops and branches show their programs", {
 test_that("plans print what is computed together", {
   f <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
   text <- capture.output(print(explain_plan(f, nv_abstract("f32", 1e6))))
-  expect_match(text[1L], "^<AnvilPlan> \\d+ steps, [0-9.]+ MB read, [0-9.]+ MB written, [0-9.]+ .?B of scratch memory$")
+  expect_match(
+    text[1L], "^<AnvilPlan> \\d+ steps, [0-9.]+ MB read, [0-9.]+ MB written, [0-9.]+ .?B of scratch memory$"
+  )
   expect_true(any(grepl("group of 1,000,000 elements: ", text, fixed = TRUE)))
   expect_true(any(grepl("shared by threads", text, fixed = TRUE)))
   expect_lte(max(nchar(text)), getOption("width") + 20)
-  loop <- capture.output(print(explain_plan(function(x) nv_for(3L, x, function(i, z) z * 2), nv_abstract("f32", 4))))
+  loop <- capture.output(print(explain_plan(
+    function(x) nv_for(3L, x, function(i, z) z * 2), nv_abstract("f32", 4)
+  )))
   expect_true(any(grepl("a repetition", loop, fixed = TRUE)))
   expect_true(any(grepl("^  body:$", loop)))
   # Rows and columns of it are printed as any data frame.
@@ -59,7 +67,9 @@ test_that("what is no program is refused with the user's call", {
     expect_error(ask(function(x) x, c(1, 2)), class = "anvil_error_arg")
     expect_error(ask(function(x) x, 1, 2), class = "anvil_error_arg")
     expect_error(ask(function(x) x + "a", 1), class = "anvil_error")
-    expect_error(jit(function(x) ask(function(y) y, x))(1), "outside of `jit\\(\\)`", class = "anvil_error_arg")
+    expect_error(
+      jit(function(x) ask(function(y) y, x))(1), "outside of `jit\\(\\)`", class = "anvil_error_arg"
+    )
   }
   error <- tryCatch(explain_plan(function(x, y) x + y, nv_scalar(1)), error = identity)
   expect_s3_class(error, "anvil_error_arg")

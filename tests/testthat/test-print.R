@@ -14,13 +14,15 @@ truncated <- " ... [output was truncated, set options(anvil.print_max_rows = -1)
 
 test_that("a tensor prints with header, rows and footer", {
   expect_identical(
-    printed(nv_tensor(1:4, dtype = "i32", shape = c(4, 1))), c("AnvilTensor", " 1", " 2", " 3", " 4", "[ CPUi32{4,1} ]")
+    printed(nv_tensor(1:4, dtype = "i32", shape = c(4, 1))),
+    c("AnvilTensor", " 1", " 2", " 3", " 4", "[ CPUi32{4,1} ]")
   )
   expect_identical(printed(nv_scalar(1)), c("AnvilTensor", " 1", "[ CPUf32?{} ]"))
   expect_identical(printed(nv_tensor(c(1, 2.5))), c("AnvilTensor", " 1.0000", " 2.5000", "[ CPUf32{2} ]"))
   expect_identical(printed(nv_tensor(c(TRUE, FALSE))), c("AnvilTensor", " 1", " 0", "[ CPUi1{2} ]"))
   expect_identical(
-    printed(nv_tensor(c(Inf, -Inf, NaN, 1))), c("AnvilTensor", "  inf", " -inf", "  nan", "    1", "[ CPUf32{4} ]")
+    printed(nv_tensor(c(Inf, -Inf, NaN, 1))),
+    c("AnvilTensor", "  inf", " -inf", "  nan", "    1", "[ CPUf32{4} ]")
   )
   expect_identical(printed(nv_scalar(2, "f64")), c("AnvilTensor", " 2", "[ CPUf64{} ]"))
 })
@@ -51,7 +53,9 @@ test_that("nothing stands between header and footer for no elements", {
 
 test_that("columns are aligned to the right, one width for all of a window", {
   expect_identical(body_of(nv_tensor(matrix(1:6, 2))), c(" 1 3 5", " 2 4 6"))
-  expect_identical(body_of(nv_tensor(matrix(c(1, 10, 100, -1000), 2, byrow = TRUE))), c("     1    10", "   100 -1000"))
+  expect_identical(
+    body_of(nv_tensor(matrix(c(1, 10, 100, -1000), 2, byrow = TRUE))), c("     1    10", "   100 -1000")
+  )
   expect_identical(body_of(nv_tensor(c(8, 9, 10))), c("  8", "  9", " 10"))
 })
 
@@ -65,7 +69,9 @@ test_that("more than two axes print slice by slice, last index fastest", {
     "(2,1,.,.) =", "  2 10", "  6 14", "", "(2,2,.,.) =", "  4 12", "  8 16"
   ))
   # The width is that of the slice.
-  expect_identical(body_of(nv_tensor(array(c(1, 1000), c(2, 1, 1)))), c("(1,.,.) =", " 1", "", "(2,.,.) =", " 1000"))
+  expect_identical(
+    body_of(nv_tensor(array(c(1, 1000), c(2, 1, 1)))), c("(1,.,.) =", " 1", "", "(2,.,.) =", " 1000")
+  )
 })
 
 test_that("integers print plainly up to six digits, and each for itself beyond", {
@@ -75,7 +81,9 @@ test_that("integers print plainly up to six digits, and each for itself beyond",
     "9223372036854775807" = "9.2234e+18", "-9223372036854775808" = "-9.2234e+18"
   )
   for (value in names(cases)) expect_identical(body_of(nv_tensor(value, "i64")), paste0(" ", cases[[value]]))
-  expect_identical(body_of(nv_tensor(c("18446744073709551615", "5"), "ui64")), c(" 1.8447e+19", "          5"))
+  expect_identical(
+    body_of(nv_tensor(c("18446744073709551615", "5"), "ui64")), c(" 1.8447e+19", "          5")
+  )
   expect_identical(body_of(nv_tensor("9223372036854775808", "ui64")), " 9.2234e+18")
   expect_identical(body_of(nv_tensor(c("-2147483648", "-128"), "i32")), c(" -2.1475e+09", "        -128"))
 })
@@ -92,7 +100,9 @@ test_that("floats that are all whole print as integers", {
 
 test_that("other floats choose one notation for the whole slice", {
   # Four decimals, if all are between 1e-4 and 1e6.
-  expect_identical(body_of(nv_tensor(c(0.00011, 999999.5, 0), "f64")), c("      0.0001", " 999999.5000", "      0.0000"))
+  expect_identical(
+    body_of(nv_tensor(c(0.00011, 999999.5, 0), "f64")), c("      0.0001", " 999999.5000", "      0.0000")
+  )
   expect_identical(body_of(nv_tensor(c(100011.234567, NaN))), c(" 100011.2344", "         nan"))
   expect_identical(body_of(nv_tensor(c(-0, 0.5))), c(" 0.0000", " 0.5000"))
   # One power of ten, if all have the same: with its sign.
@@ -107,7 +117,8 @@ test_that("other floats choose one notation for the whole slice", {
   expect_identical(body_of(nv_tensor(c(1e-4, 0.5), "f64")), c(" 1.0000e-04", " 5.0000e-01"))
   # Each slice chooses by itself.
   expect_identical(
-    body_of(nv_tensor(array(c(1, 0.5, 2, 0.25), c(2, 2, 1)))), c("(1,.,.) =", " 1", " 2", "", "(2,.,.) =", " 0.5000", " 0.2500")
+    body_of(nv_tensor(array(c(1, 0.5, 2, 0.25), c(2, 2, 1)))),
+    c("(1,.,.) =", " 1", " 2", "", "(2,.,.) =", " 0.5000", " 0.2500")
   )
   # Values that are not printed count too.
   local_options(anvil.print_max_rows = 1)
@@ -128,12 +139,16 @@ test_that("a matrix that is too wide prints in windows of columns", {
     body_of(nv_tensor(matrix(c(10, 11, 12), 1))), c("Columns 1 to 2", " 10 11", "Columns 3 to 3", " 12")
   )
   # One column is printed, however wide.
-  expect_identical(body_of(nv_tensor(matrix(c(100000, 200000), 1))), c("Columns 1 to 1", " 100000", "Columns 2 to 2", " 200000"))
+  expect_identical(
+    body_of(nv_tensor(matrix(c(100000, 200000), 1))),
+    c("Columns 1 to 1", " 100000", "Columns 2 to 2", " 200000")
+  )
   expect_identical(body_of(nv_tensor(100000)), " 100000")
   # The width is that of the window.
   options(anvil.print_max_width = 8)
   expect_identical(
-    body_of(nv_tensor(matrix(c(1, 2, 3, 4, 1000, 1), 1))), c("Columns 1 to 4", " 1 2 3 4", "Columns 5 to 5", " 1000", "Columns 6 to 6", " 1")
+    body_of(nv_tensor(matrix(c(1, 2, 3, 4, 1000, 1), 1))),
+    c("Columns 1 to 4", " 1 2 3 4", "Columns 5 to 5", " 1000", "Columns 6 to 6", " 1")
   )
   options(anvil.print_max_width = -1)
   expect_length(body_of(wide), 2L)
@@ -149,7 +164,9 @@ test_that("rows are printed until the budget is spent", {
   local_options(anvil.print_max_rows = 2)
   expect_identical(body_of(nv_tensor(1:2)), c(" 1", " 2"))
   expect_identical(body_of(nv_tensor(1:5)), c(" 1", " 2", truncated))
-  expect_identical(body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c("(1,.,.) =", "  1  7 13 19", "  3  9 15 21", truncated))
+  expect_identical(
+    body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c("(1,.,.) =", "  1  7 13 19", "  3  9 15 21", truncated)
+  )
   # A slice that spends the budget exactly is followed by no other.
   expect_identical(body_of(nv_tensor(array(1:4, c(2, 2, 1)))), c("(1,.,.) =", " 1", " 3", truncated))
   expect_identical(body_of(nv_tensor(array(1:2, c(1, 2, 1)))), c("(1,.,.) =", " 1", " 2"))
@@ -184,9 +201,12 @@ test_that("format(), str() and summary() say what they hold", {
   expect_identical(format(nv_empty("i8", 0)), "AnvilTensor(dtype=i8, shape=0)")
 
   expect_identical(capture.output(str(nv_tensor(c(1, 2.5)))), " AnvilTensor(dtype=f32, shape=2): 1.0 2.5")
-  expect_identical(capture.output(str(nv_tensor(1:20))), " AnvilTensor(dtype=i32, shape=20): 1 2 3 4 5 6 7 8 9 10 ...")
   expect_identical(
-    capture.output(str(list(a = nv_scalar(TRUE)))), c("List of 1", " $ a: AnvilTensor(dtype=i1, shape=): TRUE")
+    capture.output(str(nv_tensor(1:20))), " AnvilTensor(dtype=i32, shape=20): 1 2 3 4 5 6 7 8 9 10 ..."
+  )
+  expect_identical(
+    capture.output(str(list(a = nv_scalar(TRUE)))),
+    c("List of 1", " $ a: AnvilTensor(dtype=i1, shape=): TRUE")
   )
   expect_match(capture.output(str(nv_empty("f32", 0))), "^ AnvilTensor\\(dtype=f32, shape=0\\):")
 
@@ -196,8 +216,10 @@ test_that("format(), str() and summary() say what they hold", {
 })
 
 test_that("values show themselves at top level, alone and in lists", {
-  code <- "nv_scalar(1); list(a = nv_scalar(2L)); invisible(nv_scalar(3)); jit(function(x) { print(x); x })(nv_tensor(1:2))"
-  out <- run_r(strsplit(code, "; (?=[lnij])", perl = TRUE)[[1L]])
+  out <- run_r(c(
+    "nv_scalar(1)", "list(a = nv_scalar(2L))", "invisible(nv_scalar(3))",
+    "jit(function(x) { print(x); x })(nv_tensor(1:2))"
+  ))
   expect_identical(out, c(
     "AnvilTensor", " 1", "[ CPUf32?{} ]",
     "$a", "AnvilTensor", " 2", "[ CPUi32?{} ]", "",
@@ -238,7 +260,10 @@ test_that("complex numbers print as in R, with four decimals, part under part", 
   expect_identical(tail(capture.output(print(nv_scalar(1i))), 1L), "[ CPUc64?{} ]")
   # Windows and rows are cut as those of real numbers are.
   wide <- lines(nv_tensor((1:60) + 1i, shape = c(2, 30)))
-  expect_identical(wide[1:2], c("Columns 1 to 14", paste0(" ", paste(format(1:27)[c(TRUE, FALSE)], collapse = "+1i "), "+1i")))
+  expect_identical(
+    wide[1:2],
+    c("Columns 1 to 14", paste0(" ", paste(format(1:27)[c(TRUE, FALSE)], collapse = "+1i "), "+1i"))
+  )
   expect_length(lines(nv_fill(1i, 100)), 31L)
   expect_output(str(nv_tensor(c(1+2i, 3i))), "AnvilTensor(dtype=c64, shape=2): 1+2i 0+3i", fixed = TRUE)
   expect_identical(format(nv_tensor(1i)), "AnvilTensor(dtype=c64, shape=1)")

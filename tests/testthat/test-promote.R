@@ -19,7 +19,9 @@ test_that("known dtypes promote as published, cell by cell", {
       expect_identical(join(lhs, rhs), table[lhs, rhs], label = paste(lhs, "and", rhs))
       # Two guesses promote alike, and stay a guess.
       both <- paste0(table[lhs, rhs], "?")
-      expect_identical(join(paste0(lhs, "?"), paste0(rhs, "?")), both, label = paste0(lhs, "? and ", rhs, "?"))
+      expect_identical(
+        join(paste0(lhs, "?"), paste0(rhs, "?")), both, label = paste0(lhs, "? and ", rhs, "?")
+      )
     }
   }
 })
@@ -62,7 +64,9 @@ test_that("promotion is symmetric, idempotent and associative over all ranked ty
 
 test_that("common_dtype() takes names and objects, and gives an object and a flag", {
   expect_identical(common_dtype("f32", "f64"), list(dtype = as_dtype("f64"), ambiguous = FALSE))
-  expect_identical(common_dtype(as_dtype("i8"), "f32", rhs_ambiguous = TRUE), list(dtype = as_dtype("f32"), ambiguous = TRUE))
+  expect_identical(
+    common_dtype(as_dtype("i8"), "f32", rhs_ambiguous = TRUE), list(dtype = as_dtype("f32"), ambiguous = TRUE)
+  )
   expect_error(common_dtype("float", "f32"), class = "anvil_error_dtype")
   expect_error(common_dtype("f32", "float"), class = "anvil_error_dtype")
   expect_error(common_dtype(1, "f32"), class = "anvil_error_arg")
@@ -155,7 +159,10 @@ test_that("a number next to f64 has all its digits", {
   expect_identical(as.vector(jit(function(x, y) x + y)(zero, 0.1)), c(0.1, 0.1))
   expect_identical(as.vector(jit(function(x, p) x + p$rate)(zero, list(rate = 0.1))), c(0.1, 0.1))
   expect_identical(as.vector(jit(function(x, y = 0.1) x + y)(zero)), c(0.1, 0.1))
-  expect_identical(as.vector(jit(function(x, m) x + m)(nv_tensor(matrix(0, 1, 2), "f64"), matrix(c(0.1, 0.2), 1))), c(0.1, 0.2))
+  expect_identical(
+    as.vector(jit(function(x, m) x + m)(nv_tensor(matrix(0, 1, 2), "f64"), matrix(c(0.1, 0.2), 1))),
+    c(0.1, 0.2)
+  )
   expect_identical(as.vector(jit(function(x) nv_convert(x, "f64"))(0.1)), 0.1)
   expect_identical(as.vector(jit_eval(zero * 0 + 0.1)), c(0.1, 0.1))
   expect_identical(as.vector(jit(function(x, y) jit(function(a, b) a + b)(x, y))(zero, 0.1)), c(0.1, 0.1))
@@ -210,8 +217,8 @@ converted <- function(x, from, to) {
 
 test_that("floats convert by truncation and saturation, and NaN to 0", {
   values <- c(
-    -Inf, -1e30, -5e9, -32769.5, -300.5, -129, -128.9, -1.5, -1, -0.5, -0, 0, 0.25, 0.5, 1.5, 2.5, 127.5, 128, 255.5,
-    256, 32768, 65535.5, 65536, 3e9, 5e9, 2^62, 2^63, 2^64, 1e30, Inf, NaN
+    -Inf, -1e30, -5e9, -32769.5, -300.5, -129, -128.9, -1.5, -1, -0.5, -0, 0, 0.25, 0.5, 1.5, 2.5, 127.5, 128,
+    255.5, 256, 32768, 65535.5, 65536, 3e9, 5e9, 2^62, 2^63, 2^64, 1e30, Inf, NaN
   )
   for (from in floats) {
     x <- nv_tensor(values, from)
@@ -219,15 +226,18 @@ test_that("floats convert by truncation and saturation, and NaN to 0", {
     for (to in c("i1", integers)) {
       out <- nv_convert(x, to)
       expect_identical(as.character(dtype(out)), to)
-      expect_identical(suppressWarnings(as.double(out), classes = "anvil_warning") + 0, converted(exact, from, to) + 0, label = paste(from, "to", to))
+      expect_identical(
+        suppressWarnings(as.double(out), classes = "anvil_warning") + 0, converted(exact, from, to) + 0,
+        label = paste(from, "to", to)
+      )
     }
   }
 })
 
 test_that("integers wrap into narrower ones, and are 0 or not as booleans", {
   values <- c(
-    -2^40 - 3, -2^31, -40000, -32769, -300, -129, -128, -1, 0, 1, 127, 128, 200, 255, 256, 300, 32768, 65535, 65536,
-    70000, 2^31 - 1, 2^31, 2^32 - 1, 2^32, 2^40 + 5, 2^52
+    -2^40 - 3, -2^31, -40000, -32769, -300, -129, -128, -1, 0, 1, 127, 128, 200, 255, 256, 300, 32768, 65535,
+    65536, 70000, 2^31 - 1, 2^31, 2^32 - 1, 2^32, 2^40 + 5, 2^52
   )
   for (from in integers) {
     fits <- values[values >= as.double(lowest[[from]]) & values <= as.double(highest[[from]])]
@@ -240,7 +250,9 @@ test_that("integers wrap into narrower ones, and are 0 or not as booleans", {
   }
   expect_identical(as.vector(nv_convert(nv_scalar(highest[["ui64"]], "ui64"), "i64")), -1)
   expect_identical(nv_convert(nv_scalar(-1L), "ui64"), nv_scalar(highest[["ui64"]], "ui64"))
-  expect_identical(nv_convert(nv_scalar(lowest[["i64"]], "i64"), "ui64"), nv_scalar("9223372036854775808", "ui64"))
+  expect_identical(
+    nv_convert(nv_scalar(lowest[["i64"]], "i64"), "ui64"), nv_scalar("9223372036854775808", "ui64")
+  )
 })
 
 test_that("numbers round to the nearest float, ties to even", {
@@ -249,7 +261,8 @@ test_that("numbers round to the nearest float, ties to even", {
     c(16777216, 16777218, 16777220, -16777216)
   )
   expect_identical(
-    as.vector(nv_convert(nv_tensor(c("9007199254740993", "9007199254740995"), "i64"), "f64")), c(2^53, 2^53 + 4)
+    as.vector(nv_convert(nv_tensor(c("9007199254740993", "9007199254740995"), "i64"), "f64")),
+    c(2^53, 2^53 + 4)
   )
   expect_identical(as.vector(nv_convert(nv_scalar(highest[["ui64"]], "ui64"), "f32")), 2^64)
   # At once, not by way of f64: 2^60 + 2^36 + 1 lies above the tie that it would be rounded to.
@@ -267,15 +280,21 @@ test_that("nv_convert() gives a known dtype unless told otherwise, of any operan
   expect_nv(nv_convert(nv_tensor(1:2, ambiguous = TRUE), "i32"), 1:2, "i32")
   expect_nv(nv_convert(nv_tensor(1:2, ambiguous = TRUE), "f64", TRUE), 1:2, "f64", ambiguous = TRUE)
   expect_nv(jit(function(x) nv_convert(x, "f32"))(nv_scalar(1)), 1, "f32", integer())
-  expect_nv(jit(function(x) nv_convert(x, "i8", ambiguous = TRUE))(nv_scalar(2)), 2, "i8", integer(), ambiguous = TRUE)
+  expect_nv(
+    jit(function(x) nv_convert(x, "i8", ambiguous = TRUE))(nv_scalar(2)), 2, "i8", integer(), ambiguous = TRUE
+  )
   expect_nv(nv_convert(2L, as_dtype("ui8")), 2, "ui8", integer())
   expect_nv(nv_convert(matrix(1:4, 2), "f64"), matrix(1:4, 2), "f64")
   expect_nv(nv_convert(nv_empty("f32", c(0, 3)), "i8"), numeric(), "i8", c(0, 3))
   expect_identical(as.vector(nv_convert(NA_real_, "i32")), 0L)
 
   expect_error(nv_convert(nv_scalar(1), "float"), class = "anvil_error_dtype")
-  for (bad in list(NULL, 1, NA, c("f32", "f64"))) expect_error(nv_convert(nv_scalar(1), bad), class = "anvil_error_arg")
-  for (bad in list(NA, "yes", NULL)) expect_error(nv_convert(nv_scalar(1), "f32", bad), class = "anvil_error_arg")
+  for (bad in list(NULL, 1, NA, c("f32", "f64"))) {
+    expect_error(nv_convert(nv_scalar(1), bad), class = "anvil_error_arg")
+  }
+  for (bad in list(NA, "yes", NULL)) {
+    expect_error(nv_convert(nv_scalar(1), "f32", bad), class = "anvil_error_arg")
+  }
   for (bad in list("a", NULL, 1:3, factor(1))) expect_error(nv_convert(bad, "f32"), class = "anvil_error_arg")
   expect_error(nv_convert(NA_integer_, "f32"), class = "anvil_error_value")
 })
@@ -303,9 +322,14 @@ test_that("bits are read as another dtype", {
       expect_identical(nv_bitcast_convert(nv_bitcast_convert(x, to), from), x, label = paste(from, to))
     }
   }
-  expect_nv(jit(function(x) nv_bitcast_convert(x, "ui32"))(nv_scalar(1, "f32")), 1065353216, "ui32", integer())
+  expect_nv(
+    jit(function(x) nv_bitcast_convert(x, "ui32"))(nv_scalar(1, "f32")), 1065353216, "ui32", integer()
+  )
 
-  expect_fields(nv_bitcast_convert(nv_tensor(1:3, "ui8"), "ui32"), "anvil_error_dtype", from = "ui8", to = "ui32", shape = 3)
+  expect_fields(
+    nv_bitcast_convert(nv_tensor(1:3, "ui8"), "ui32"), "anvil_error_dtype", from = "ui8", to = "ui32",
+    shape = 3
+  )
   expect_error(nv_bitcast_convert(nv_scalar(1L, "ui8"), "ui16"), class = "anvil_error_dtype")
   expect_error(nv_bitcast_convert(nv_tensor(1:8, "ui8"), "i1"), class = "anvil_error_dtype")
   expect_error(nv_bitcast_convert(nv_tensor(TRUE), "ui8"), class = "anvil_error_dtype")

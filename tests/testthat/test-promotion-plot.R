@@ -25,7 +25,9 @@ sizes <- list(c(7, 7), c(480, 480) / 72, c(7, 5), c(10, 5.6))
 along <- function(path) {
   share <- seq(0, 1, length.out = 200)
   do.call(rbind, lapply(seq_len(nrow(path) - 1), function(i) {
-    cbind(path[i, 1] + share * (path[i + 1, 1] - path[i, 1]), path[i, 2] + share * (path[i + 1, 2] - path[i, 2]))
+    cbind(
+      path[i, 1] + share * (path[i + 1, 1] - path[i, 1]), path[i, 2] + share * (path[i + 1, 2] - path[i, 2])
+    )
   }))
 }
 
@@ -44,10 +46,11 @@ faults <- function(layout, parts) {
     path <- layout$edges[[i]]
     ends <- nodes[c(parts$from[i], parts$to[i]), ]
     name <- paste(ends$type, collapse = " to ")
-    meets <- hit(path[1, , drop = FALSE], ends[1, ], 1e-6) && hit(path[nrow(path), , drop = FALSE], ends[2, ], 1e-6)
+    meets <- hit(path[1, , drop = FALSE], ends[1, ], 1e-6) &&
+      hit(path[nrow(path), , drop = FALSE], ends[2, ], 1e-6)
     c(
-      paste(name, "passes through", nodes$type)[hit(along(path), nodes)], if (!meets) paste(name, "misses its ends"),
-      if (!all(diff(path[, 2]) > 0)) paste(name, "does not go up")
+      paste(name, "passes through", nodes$type)[hit(along(path), nodes)],
+      if (!meets) paste(name, "misses its ends"), if (!all(diff(path[, 2]) > 0)) paste(name, "does not go up")
     )
   })
   c(overlapping, unlist(strays), if (length(layout$edges) != length(parts$from)) "edges too few or too many")
@@ -78,7 +81,9 @@ test_that("nothing overlaps at the usual sizes", {
   for (rules in all_rules) {
     for (size in sizes) {
       layout <- layout_of(rules, size[1], size[2])
-      expect_identical(faults(layout, parts_of(rules)), character(), label = paste(rules, size[1], "by", size[2]))
+      expect_identical(
+        faults(layout, parts_of(rules)), character(), label = paste(rules, size[1], "by", size[2])
+      )
       nodes <- layout$nodes
       lanes <- layout$lanes
       # All is within the figure: boxes in their lanes, lanes side by side, headings in lanes, words in boxes.
@@ -86,7 +91,9 @@ test_that("nothing overlaps at the usual sizes", {
       expect_true(all(diff(lanes$x) > (lanes$width[-1] + lanes$width[-nrow(lanes)]) / 2 - 1e-9))
       lane <- lanes[match(nodes$kind, lanes$kind), ]
       expect_true(all(abs(nodes$x - lane$x) + nodes$width / 2 <= lane$width / 2))
-      expect_true(all(nodes$y - nodes$height / 2 > layout$floor & nodes$y + nodes$height / 2 < layout$ceiling))
+      expect_true(all(
+        nodes$y - nodes$height / 2 > layout$floor & nodes$y + nodes$height / 2 < layout$ceiling
+      ))
       # Room for the key below, heading and title above.
       expect_gte(layout$floor, 2.6 * layout$letter)
       expect_lte(layout$ceiling + 4.8 * layout$letter, size[2])
@@ -117,8 +124,8 @@ test_that("an edge goes around what is in its way", {
 
 test_that("rules without edges are only boxes", {
   parts <- list(
-    nodes = c("i1", "i8", "i16", "f32"), kinds = c("boolean", "signed", "signed", "float"), ambiguous = rep(FALSE, 4),
-    from = integer(), to = integer()
+    nodes = c("i1", "i8", "i16", "f32"), kinds = c("boolean", "signed", "signed", "float"),
+    ambiguous = rep(FALSE, 4), from = integer(), to = integer()
   )
   layout <- layout_of(parts)
   expect_identical(faults(layout, parts), character())
@@ -130,7 +137,9 @@ drawn <- function(fun, arg, code) {
   values <- list()
   record <- function(frame) values[[length(values) + 1]] <<- get(arg, frame)
   namespace <- asNamespace("anvil")
-  suppressMessages(trace(fun, substitute(record(environment()), list(record = record)), print = FALSE, where = namespace))
+  suppressMessages(trace(
+    fun, substitute(record(environment()), list(record = record)), print = FALSE, where = namespace
+  ))
   on.exit(suppressMessages(untrace(fun, where = namespace)))
   on_device(code)
   values
@@ -142,7 +151,9 @@ test_that("ambiguous types are dashed, others are not, and the key says so", {
       table <- promotion_table(rules, ambiguous)
       dashed <- parts_of(rules)$ambiguous
       boxes <- drawn("draw_boxes", "ambiguous", plot(table))
-      expect_identical(boxes, list(dashed, if (any(dashed)) c(FALSE, TRUE) else FALSE), label = paste(rules, ambiguous))
+      expect_identical(
+        boxes, list(dashed, if (any(dashed)) c(FALSE, TRUE) else FALSE), label = paste(rules, ambiguous)
+      )
     }
   }
   file <- tempfile(fileext = ".pdf")
@@ -194,7 +205,10 @@ test_that("a device without room is an error that says how much is needed", {
   for (size in list(c(0.1, 0.1), c(1, 7), c(7, 1), c(1.5, 2))) {
     error <- on_device(expect_fields(plot(promotion_table()), "anvil_error_arg", arg = "x"), size[1], size[2])
   }
-  wanted <- "`x` must be drawn on a figure of at least [0-9.]+ by [0-9.]+ inches, not 1.5 by 2.0.\ni Open a larger device"
+  wanted <- paste0(
+    "`x` must be drawn on a figure of at least [0-9.]+ by [0-9.]+ inches, not 1.5 by 2.0.\n",
+    "i Open a larger device"
+  )
   expect_match(conditionMessage(error), wanted)
   expect_identical(call_of(on_device(plot(promotion_table()), 1, 1)), "plot(promotion_table())")
   # What it says is enough.

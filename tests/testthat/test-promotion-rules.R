@@ -32,7 +32,8 @@ test_that("there are eight rules, and anvil's come first", {
 
 test_that("every published cell holds", {
   files <- c(
-    jax = "jax", jax_lax = "jax-lax", numpy = "numpy", torch = "torch", tensorflow = "tensorflow", array_api = "array-api"
+    jax = "jax", jax_lax = "jax-lax", numpy = "numpy", torch = "torch", tensorflow = "tensorflow",
+    array_api = "array-api"
   )
   for (rules in names(files)) {
     table <- read_rules(files[[rules]])
@@ -51,7 +52,9 @@ test_that("every published cell holds", {
   expect_identical(rownames(row), paste0(all_dtypes, "?"))
   expect_identical(unname(row[, all_dtypes]), unname(read_promotion("anvil-ambiguous-extended")))
   small <- read_promotion("anvil-ambiguous")
-  expect_identical(unname(sub("?", "", row[paste0(rownames(small), "?"), colnames(small)], fixed = TRUE)), unname(small))
+  expect_identical(
+    unname(sub("?", "", row[paste0(rownames(small), "?"), colnames(small)], fixed = TRUE)), unname(small)
+  )
   both <- promotion_table(ambiguous = "both")
   expect_identical(unname(both[, paste0(all_dtypes, "?")]), unname(matrix(paste0(known, "?"), 15)))
 })
@@ -76,9 +79,12 @@ test_that("strict rules take scalars where they are safe, and nothing else", {
   expect_identical(takes("i32?"), setdiff(all_dtypes, "i1"))
   expect_identical(takes("f32?"), c("bf16", "f16", "f32", "f64", "c64", "c128"))
   expect_identical(takes("c64?"), c("c64", "c128"))
-  both <- promotion_table("strict", "both")[c("i1?", "i32?", "f32?", "c64?"), c("i1?", "i32?", "f32?", "c64?")]
+  both <- promotion_table(
+    "strict", "both"
+  )[c("i1?", "i32?", "f32?", "c64?"), c("i1?", "i32?", "f32?", "c64?")]
   expect_identical(unname(both), rbind(
-    c("i1", "-", "-", "-"), c("-", "i32?", "f32?", "c64?"), c("-", "f32?", "f32?", "c64?"), c("-", "c64?", "c64?", "c64?")
+    c("i1", "-", "-", "-"), c("-", "i32?", "f32?", "c64?"), c("-", "f32?", "f32?", "c64?"),
+    c("-", "c64?", "c64?", "c64?")
   ))
 })
 
@@ -97,14 +103,16 @@ test_that("only TensorFlow cares about the order of operands", {
 
 test_that("a refusal names the types, the rules, and what to do", {
   error <- expect_fields(
-    common_dtype("i32", "f32", rules = "strict"), "anvil_error_promotion", lhs = "i32", rhs = "f32", rules = "strict"
+    common_dtype("i32", "f32", rules = "strict"), "anvil_error_promotion", lhs = "i32", rhs = "f32",
+    rules = "strict"
   )
   expect_identical(conditionMessage(error), paste0(
     "No implicit promotion of i32 and f32 under the rules \"strict\".\n",
     "i Convert the i32 operand with `nv_convert(x, \"f32\")`, or choose other rules, see `promotion_rules()`."
   ))
   error <- expect_fields(
-    common_dtype("ui16", "ui16", rules = "torch"), "anvil_error_promotion", lhs = "ui16", rhs = "ui16", rules = "torch"
+    common_dtype("ui16", "ui16", rules = "torch"), "anvil_error_promotion", lhs = "ui16", rhs = "ui16",
+    rules = "torch"
   )
   expect_identical(conditionMessage(error), paste0(
     "No implicit promotion of ui16 and ui16 under the rules \"torch\".\n",
@@ -112,10 +120,14 @@ test_that("a refusal names the types, the rules, and what to do", {
     "i Convert both operands with `nv_convert(x, \"i32\")`, or choose other rules, see `promotion_rules()`."
   ))
   expect_fields(
-    common_dtype("i8", "f64", TRUE, TRUE, "jax_lax"), "anvil_error_promotion", lhs = "i8?", rhs = "f64?", rules = "jax_lax"
+    common_dtype("i8", "f64", TRUE, TRUE, "jax_lax"), "anvil_error_promotion", lhs = "i8?", rhs = "f64?",
+    rules = "jax_lax"
   )
   error <- expect_error(common_dtype("c64", "c64", rules = "array_api"), class = "anvil_error_promotion")
-  expect_match(conditionMessage(error), "x They do not have c64.\ni They have no dtype that holds both; choose other", fixed = TRUE)
+  expect_match(
+    conditionMessage(error), "x They do not have c64.\ni They have no dtype that holds both; choose other",
+    fixed = TRUE
+  )
   call <- user(function() anvil::common_dtype("i32", "f32", rules = "strict"))
   expect_match(call_of(call()), "common_dtype(\"i32\", \"f32\", rules = \"strict\")", fixed = TRUE)
 })
@@ -139,8 +151,12 @@ test_that("what a refusal advises is accepted", {
 
 test_that("rules are given by one name", {
   expect_fields(common_dtype("i8", "i8", rules = "R"), "anvil_error_arg", arg = "rules", got = "\"R\"")
-  expect_match(conditionMessage(condition_of(promotion_table("R"))), "The rules are anvil, jax, jax_lax,", fixed = TRUE)
-  for (bad in list("", "ANVIL", NA_character_, 1, TRUE, character(), all_rules, list("jax"), factor("jax"), mean)) {
+  expect_match(
+    conditionMessage(condition_of(promotion_table("R"))), "The rules are anvil, jax, jax_lax,", fixed = TRUE
+  )
+  for (bad in list(
+    "", "ANVIL", NA_character_, 1, TRUE, character(), all_rules, list("jax"), factor("jax"), mean
+  )) {
     expect_fields(common_dtype("i8", "i8", rules = bad), "anvil_error_arg", arg = "rules")
     expect_fields(promotion_table(bad), "anvil_error_arg", arg = "rules")
     expect_fields(compare_promotion(bad, "jax"), "anvil_error_arg", arg = "rules")
@@ -242,13 +258,17 @@ test_that("compare_promotion() gives the pairs that differ", {
       differs <- differs + cells
     }
     both_ways <- if ("tensorflow" %in% pair) difference else {
-      rbind(difference, setNames(difference[difference$lhs != difference$rhs, c(2, 1, 3, 4)], names(difference)))
+      rbind(
+        difference, setNames(difference[difference$lhs != difference$rhs, c(2, 1, 3, 4)], names(difference))
+      )
     }
     expect_equal(sum(!(endsWith(both_ways$rhs, "?") & !endsWith(both_ways$lhs, "?"))), differs)
   }
   same <- compare_promotion("jax", "jax")
   expect_identical(dim(same), c(0L, 4L))
-  expect_identical(capture.output(print(same)), "0 pairs of types differ between the rules \"jax\" and \"jax\"")
+  expect_identical(
+    capture.output(print(same)), "0 pairs of types differ between the rules \"jax\" and \"jax\""
+  )
 })
 
 # ---- what they look like ----
@@ -332,10 +352,13 @@ test_that("comparisons print the first pairs, and all if asked", {
   expect_length(printed(difference, n = 0), 1 + 1)
   one <- difference[1, ]
   expect_equal(printed(one), c(
-    "1 pair of types differs between the rules \"anvil\" and \"jax\"", "lhs rhs  anvil jax", "i8  ui64 i64   f32?"
+    "1 pair of types differs between the rules \"anvil\" and \"jax\"", "lhs rhs  anvil jax",
+    "i8  ui64 i64   f32?"
   ))
   expect_equal(printed(difference[1, c("lhs", "jax")]), c("  lhs  jax", "1  i8 f32?"))
-  for (bad in list(-1, NA, "a", NULL, 1.5, 1:2)) expect_fields(print(difference, n = bad), "anvil_error_arg", arg = "n")
+  for (bad in list(-1, NA, "a", NULL, 1.5, 1:2)) {
+    expect_fields(print(difference, n = bad), "anvil_error_arg", arg = "n")
+  }
 })
 
 test_that("a table becomes a data frame", {

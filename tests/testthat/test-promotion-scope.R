@@ -11,12 +11,14 @@ rules_now <- function() {
 
 # What i32 and f32 promote to by each system; "-" is a refusal. From the tables in tests/testdata/promotion.
 expected <- c(
-  anvil = "f32", jax = "f32", jax_lax = "-", numpy = "f64", torch = "f32", tensorflow = "-", array_api = "-", strict = "-"
+  anvil = "f32", jax = "f32", jax_lax = "-", numpy = "f64", torch = "f32", tensorflow = "-", array_api = "-",
+  strict = "-"
 )
 
 test_that("every op promotes by the rules that hold", {
   ops <- list(
-    nv_add, nv_pow, nv_max, nv_concatenate, function(x, y) nv_reshape(x, c(1, 3)) %*% (nv_reshape(x, c(3, 1)) * y),
+    nv_add, nv_pow, nv_max, nv_concatenate,
+    function(x, y) nv_reshape(x, c(1, 3)) %*% (nv_reshape(x, c(3, 1)) * y),
     function(x, y) nv_ifelse(nv_tensor(c(TRUE, FALSE, TRUE)), x, nv_fill(y, 3)),
     function(x, y) nv_promote_to_common(x, y)[[1L]], `+`, `%%`
   )
@@ -25,14 +27,18 @@ test_that("every op promotes by the rules that hold", {
       call <- function() tryCatch(dtype_name(op(counts, half)), anvil_error_promotion = function(e) "-")
       expect_identical(with_promotion_rules(rules, call()), expected[[rules]])
       # Traced, too.
-      traced <- function() tryCatch(dtype_name(jit(op)(counts, half)), anvil_error_promotion = function(e) "-")
+      traced <- function() {
+        tryCatch(dtype_name(jit(op)(counts, half)), anvil_error_promotion = function(e) "-")
+      }
       expect_identical(with_promotion_rules(rules, traced()), expected[[rules]])
     }
   }
 })
 
 test_that("comparisons, choices of bounds and floats-only ops ask the rules too", {
-  refuses <- function(expr) expect_error(with_promotion_rules("strict", expr), class = "anvil_error_promotion")
+  refuses <- function(expr) {
+    expect_error(with_promotion_rules("strict", expr), class = "anvil_error_promotion")
+  }
   refuses(counts < half)
   refuses(nv_clamp(half, counts, half))
   refuses(exp(counts))
@@ -74,7 +80,8 @@ test_that("dtypes that a system does not have are refused", {
   word <- nv_tensor(1:2, dtype = "ui16")
   expect_nv(with_promotion_rules("torch", small + small), c(2, 4), "i16")
   error <- expect_fields(
-    with_promotion_rules("torch", word + word), "anvil_error_promotion", lhs = "ui16", rhs = "ui16", rules = "torch"
+    with_promotion_rules("torch", word + word), "anvil_error_promotion", lhs = "ui16", rhs = "ui16",
+    rules = "torch"
   )
   expect_match(conditionMessage(error), "do not have ui16")
   expect_error(common_dtype("ui16", "i32", rules = "torch"), class = "anvil_error_promotion")
@@ -83,7 +90,8 @@ test_that("dtypes that a system does not have are refused", {
 
 test_that("a refusal names the call, the operands, the rules and the cast that would do", {
   error <- expect_fields(
-    with_promotion_rules("strict", counts * half), "anvil_error_promotion", lhs = "i32", rhs = "f32", rules = "strict"
+    with_promotion_rules("strict", counts * half), "anvil_error_promotion", lhs = "i32", rhs = "f32",
+    rules = "strict"
   )
   expect_match(conditionMessage(error), "i32 and f32 under the rules \"strict\"", fixed = TRUE)
   expect_match(conditionMessage(error), "nv_convert(x, \"f32\")", fixed = TRUE)
@@ -203,7 +211,9 @@ test_that("rules for the rest of a function end with it, whatever becomes of its
   replaced()
   expect_identical(other(), c("anvil", "anvil"))
   replaced()
-  expect_identical(with_promotion_rules("jax", c(rules_named(), replaced(), rules_named())), c("jax", "numpy", "jax"))
+  expect_identical(
+    with_promotion_rules("jax", c(rules_named(), replaced(), rules_named())), c("jax", "numpy", "jax")
+  )
   expect_identical(rules_named(), "anvil")
   # The handler itself fails.
   failing <- function() {
@@ -368,6 +378,8 @@ test_that("a scope inside a traced function holds for its part", {
 })
 
 test_that("the graph shows what a rule converts to", {
-  graph <- with_promotion_rules("numpy", trace_fn(user(function(x, y) x * y), list(nv_abstract("i32"), nv_abstract("f32"))))
+  graph <- with_promotion_rules(
+    "numpy", trace_fn(user(function(x, y) x * y), list(nv_abstract("i32"), nv_abstract("f32")))
+  )
   expect_match(graph_text(graph), "-> f64|f64\\[\\]")
 })

@@ -16,7 +16,10 @@ test_that("the text is a module with one function, and says what its arguments a
     "// input 1: x, f32[2, 3]", "// input 2: y, f32[2, 3]",
     "// output 1: result$sum, f32[2, 3]", "// output 2: result$twice[[1]], f32[2, 3]",
     "module @anvil {",
-    "  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {"
+    paste0(
+      "  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>)",
+      " -> (tensor<2x3xf32>, tensor<2x3xf32>) {"
+    )
   ))
   expect_match(x$text, "%0 = stablehlo.add %arg0, %arg1 : tensor<2x3xf32>\n", fixed = TRUE)
   expect_match(x$text, "  }\n}\n$")
@@ -28,7 +31,9 @@ test_that("the text is a module with one function, and says what its arguments a
 test_that("concrete and abstract arguments give the same program, and values play no role", {
   f <- user(function(p, y) list(p$w %*% y, p$b[[1L]]))
   concrete <- stablehlo(f, list(w = nv_fill(1, c(2, 3)), b = list(1L)), nv_fill(2, c(3, 1)))
-  abstract <- stablehlo(f, y = f32(3, 1), p = list(w = f32(2, 3), b = list(nv_abstract("i32", ambiguous = TRUE))))
+  abstract <- stablehlo(
+    f, y = f32(3, 1), p = list(w = f32(2, 3), b = list(nv_abstract("i32", ambiguous = TRUE)))
+  )
   # In the order of the call, as the arguments of a jitted function are.
   expect_identical(concrete$inputs, c("p$w" = "f32[2, 3]", "p$b[[1]]" = "i32[]", y = "f32[3, 1]"))
   expect_setequal(names(abstract$inputs), names(concrete$inputs))
@@ -38,7 +43,9 @@ test_that("concrete and abstract arguments give the same program, and values pla
   expect_identical(stablehlo(user(function(x) x + 1L), 0.1)$inputs, c(x = "f64[]"))
   expect_identical(stablehlo(user(function(x, ...) x + ..1), 1L, TRUE)$inputs, c(x = "i32[]", "..2" = "i1[]"))
   expect_identical(stablehlo(user(function() 1))$inputs, stats::setNames(character(), character()))
-  expect_identical(stablehlo(user(function(x, y = NULL) list(x, NULL)), f32(2))$outputs, c("result[[1]]" = "f32[2]"))
+  expect_identical(
+    stablehlo(user(function(x, y = NULL) list(x, NULL)), f32(2))$outputs, c("result[[1]]" = "f32[2]")
+  )
 })
 
 test_that("static arguments are those of jit(), or what is no data", {
@@ -51,13 +58,17 @@ test_that("static arguments are those of jit(), or what is no data", {
   expect_length(gregexpr("stablehlo.add", stablehlo(twice, f32(2), 3)$text, fixed = TRUE)[[1L]], 3L)
   expect_error(stablehlo(jit(power), f32(2), "square"), class = "anvil_error_arg")
   # A vector could be data or not: it has to be said.
-  expect_error(stablehlo(user(function(x) x), c(1, 2)), "nv_tensor()", fixed = TRUE, class = "anvil_error_arg")
+  expect_error(
+    stablehlo(user(function(x) x), c(1, 2)), "nv_tensor()", fixed = TRUE, class = "anvil_error_arg"
+  )
 })
 
 test_that("donated arguments say which output has their memory", {
   step <- jit(user(function(p, x) list(loss = sum(p$w * x), p = list(w = p$w - x))), donate = "p")
   text <- stablehlo(step, list(w = f32(4)), f32(4))$text
-  expect_match(text, "%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<4xf32>)", fixed = TRUE)
+  expect_match(
+    text, "%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<4xf32>)", fixed = TRUE
+  )
   expect_no_match(stablehlo(user(function(x) x + 1), f32(4))$text, "aliasing")
 })
 
@@ -81,7 +92,9 @@ test_that("constants are inline up to a limit, and arguments beyond it", {
   expect_no_match(stablehlo(f, f32(3), inline_limit = 65)$text, "constant 1")
   expect_identical(stablehlo(f, f32(3), inline_limit = 2)$constants, list(small, large))
   printed <- capture.output(print(x))
-  expect_match(tail(printed, 1L), "^// 1 captured tensor is an argument \\(260 bytes\\): nv_write_stablehlo\\(\\)")
+  expect_match(
+    tail(printed, 1L), "^// 1 captured tensor is an argument \\(260 bytes\\): nv_write_stablehlo\\(\\)"
+  )
   for (limit in list(-1, 1.5, "a", NULL, c(1, 2))) {
     expect_error(stablehlo(f, f32(3), inline_limit = limit), class = "anvil_error_arg")
   }
@@ -93,17 +106,29 @@ test_that("sharding cuts arguments and parts of lists", {
   cut <- stablehlo(loss, f32(3, 1), data, sharding = list(mesh = c(batch = 8), axes = c(data = 1)))
   expect_match(cut$text, "mhlo.num_partitions = 8 : i32", fixed = TRUE)
   expect_match(cut$text, "sdy.mesh @mesh = <[\"batch\"=8]>", fixed = TRUE)
-  expect_match(cut$text, "%arg0: tensor<3x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE)
-  expect_match(cut$text, "%arg1: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE)
-  expect_match(cut$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE)
+  expect_match(
+    cut$text, "%arg0: tensor<3x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE
+  )
+  expect_match(
+    cut$text, "%arg1: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE
+  )
+  expect_match(
+    cut$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE
+  )
   one <- stablehlo(loss, f32(3, 1), data, sharding = list(axes = c("data$x" = 1), mesh = c(batch = 8)))
-  expect_match(one$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE)
+  expect_match(
+    one$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE
+  )
   expect_identical(one$inputs, cut$inputs)
 
   export <- function(mesh, axes) stablehlo(loss, f32(3, 1), data, sharding = list(mesh = mesh, axes = axes))
-  error <- expect_fields(export(c(batch = 7), c(data = 1)), "anvil_error_shape", axis = 1, size = 16L, devices = 7L)
+  error <- expect_fields(
+    export(c(batch = 7), c(data = 1)), "anvil_error_shape", axis = 1, size = 16L, devices = 7L
+  )
   expect_match(conditionMessage(error), "Use a mesh of 1, 2 or 4, or a size of 14.", fixed = TRUE)
-  expect_fields(export(c(batch = 2), c("data$y" = 3)), "anvil_error_axis", axis = 3, rank = 2L, shape = c(16L, 1L))
+  expect_fields(
+    export(c(batch = 2), c("data$y" = 3)), "anvil_error_axis", axis = 3, rank = 2L, shape = c(16L, 1L)
+  )
   expect_fields(export(c(batch = 2), c(z = 1)), "anvil_error_arg", arg = "sharding", got = "\"z\"")
   expect_fields(export(c(batch = 2), c("data$z" = 1)), "anvil_error_arg", arg = "sharding")
   expect_fields(export(c(batch = 2), c("data[" = 1)), "anvil_error_arg", arg = "sharding")
@@ -126,7 +151,9 @@ test_that("what cannot leave is refused by name, with the user's call", {
   inside <- user(function(x) nv_for(3L, x, function(i, x) { nv_print(x); x + 1 }))
   expect_error(stablehlo(inside, f32(2)), class = "anvil_error_export")
   expect_fields(stablehlo(1), "anvil_error_arg", arg = "f")
-  expect_fields(jit(function(x) { stablehlo(f, x); x })(1), "anvil_error_arg", arg = "...", got = "a traced value")
+  expect_fields(
+    jit(function(x) { stablehlo(f, x); x })(1), "anvil_error_arg", arg = "...", got = "a traced value"
+  )
   expect_error(stablehlo(user(function(x) "a"), f32(2)), class = "anvil_error_arg")
   expect_error(stablehlo(user(function(x) if (x > 0) x), f32()), class = "anvil_error_concrete")
   expect_error(stablehlo(user(function(x) stop("no")), f32(2)), "no")
@@ -150,7 +177,9 @@ test_that("arguments that are left out, too many, or no data are named", {
   expect_fields(nv_write_stablehlo(), "anvil_error_arg", arg = "x", got = "left out")
   expect_fields(nv_write_stablehlo(program), "anvil_error_arg", arg = "path", got = "left out")
   given <- list(w = nv_fill(1, c(3, 1)), x = "a")
-  expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x", got = "\"a\"")
+  expect_fields(
+    nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x", got = "\"a\""
+  )
   given$x <- matrix(0, 2, 3)
   error <- expect_fields(nv_write_stablehlo(program, tempfile(), given), "anvil_error_arg", arg = "inputs$x")
   expect_match(conditionMessage(error), "`nv_tensor(x, dtype = \"f32\")`", fixed = TRUE)
@@ -166,9 +195,13 @@ test_that("a target refuses the dtypes that it does not have", {
   f <- user(function(x) nv_real(nv_convert(x, "c128")))
   expect_match(stablehlo(f, f32(2), target = "cpu")$text, "complex<f64>", fixed = TRUE)
   expect_s3_class(stablehlo(f, f32(2), target = "gpu"), "AnvilStablehlo")
-  error <- expect_fields(stablehlo(f, f32(2), target = "tpu"), "anvil_error_dtype", target = "tpu", got = "c128")
+  error <- expect_fields(
+    stablehlo(f, f32(2), target = "tpu"), "anvil_error_dtype", target = "tpu", got = "c128"
+  )
   expect_match(conditionMessage(error), "a value inside", fixed = TRUE)
-  error <- expect_error(stablehlo(user(function(x) x), nv_abstract("c128", 2), target = "tpu"), class = "anvil_error_dtype")
+  error <- expect_error(
+    stablehlo(user(function(x) x), nv_abstract("c128", 2), target = "tpu"), class = "anvil_error_dtype"
+  )
   expect_match(conditionMessage(error), "Input `x` is c128[2]", fixed = TRUE)
   expect_s3_class(stablehlo(user(function(x) x), nv_abstract("c64", 2), target = "tpu"), "AnvilStablehlo")
   for (target in list("npu", 1, c("cpu", "gpu"), NA)) {
@@ -195,7 +228,9 @@ test_that("a program is written with its constants and inputs, and replaces the 
   expect_identical(nv_read_npy(file.path(folder, "a.model.constants/1.npy")), big)
   inputs <- list(x = nv_tensor(c(1, 2, 3)), p = list(w = nv_scalar(2)), other = "ignored", sizes = c(1, 2))
   written <- nv_write_stablehlo(program, path, inputs)
-  expect_identical(files(), c("a.model.constants/1.npy", "a.model.inputs/1.npy", "a.model.inputs/2.npy", "a.model.mlir"))
+  expect_identical(
+    files(), c("a.model.constants/1.npy", "a.model.inputs/1.npy", "a.model.inputs/2.npy", "a.model.mlir")
+  )
   expect_identical(nv_read_npy(written[4L]), inputs$x)
   expect_identical(nv_read_npy(written[3L]), nv_scalar(2, "f32"))
   # What belonged to another program goes.
@@ -207,7 +242,9 @@ test_that("a program is written with its constants and inputs, and replaces the 
   expect_error(nv_write_stablehlo(program, path), "holds other files", class = "anvil_error_file")
   expect_identical(files(), c("a.model.constants/notes.txt", "a.model.mlir"))
 
-  expect_fields(nv_write_stablehlo(program, path, list(x = nv_tensor(c(1, 2, 3)))), "anvil_error_arg", arg = "inputs")
+  expect_fields(
+    nv_write_stablehlo(program, path, list(x = nv_tensor(c(1, 2, 3)))), "anvil_error_arg", arg = "inputs"
+  )
   wrong <- list(x = nv_tensor(c(1, 2)), p = list(w = nv_scalar(2)))
   expect_fields(nv_write_stablehlo(program, path, wrong), "anvil_error_arg", arg = "inputs$x", got = "f32[2]")
   expect_error(nv_write_stablehlo(program, path, list(1, 2)), class = "anvil_error_arg")
@@ -261,8 +298,9 @@ test_that("the programs of all examples can be exported", {
 test_that("XLA gives the same results: dtypes, constants, lists, donation, random numbers, loops", {
   python <- python_with_jax()
   all <- list(
-    nv_tensor(c(TRUE, FALSE)), nv_tensor(c(-1, 2), "bf16"), nv_tensor(c(0.1, 2), "f16"), nv_tensor(c(1+2i, 3)),
-    nv_tensor(c(1+2i, 3), "c128"), nv_tensor("18446744073709551615", dtype = "ui64"), nv_empty("f32", c(0L, 2L))
+    nv_tensor(c(TRUE, FALSE)), nv_tensor(c(-1, 2), "bf16"), nv_tensor(c(0.1, 2), "f16"),
+    nv_tensor(c(1+2i, 3)), nv_tensor(c(1+2i, 3), "c128"), nv_tensor("18446744073709551615", dtype = "ui64"),
+    nv_empty("f32", c(0L, 2L))
   )
   expect_identical(run_exported(python, function(x) x, list(x = all)), all)
 

@@ -31,8 +31,12 @@ test_that("numbers are compared bit by bit", {
 test_that("what is the same is traced once", {
   expect_identical(traces("a", paste0("", "a"), "a"), 1L)
   expect_identical(traces(list(a = 1, b = list("c", NULL)), list(a = 1, b = list("c", NULL))), 1L)
-  expect_identical(traces(data.frame(u = 1:3, v = factor(letters[1:3])), data.frame(u = 1:3, v = factor(letters[1:3]))), 1L)
-  expect_identical(traces(quote(a + b), quote(a + b), quote(b + a), as.name("a"), quote(a(b)), quote((a)(b))), 5L)
+  expect_identical(
+    traces(data.frame(u = 1:3, v = factor(letters[1:3])), data.frame(u = 1:3, v = factor(letters[1:3]))), 1L
+  )
+  expect_identical(
+    traces(quote(a + b), quote(a + b), quote(b + a), as.name("a"), quote(a(b)), quote((a)(b))), 5L
+  )
   expect_identical(traces(tanh, base::tanh, nv_tanh, anvil::nv_tanh), 2L)
   expect_identical(traces(expression(a, b), expression(a, b), expression(a)), 2L)
   expect_identical(traces(as.Date("2020-01-01"), as.Date("2020-01-01"), as.Date("2020-01-02")), 2L)
@@ -43,7 +47,8 @@ test_that("source references do not count", {
   written <- function(text) eval(parse(text = text, keep.source = TRUE)[[1L]])
   expect_identical(traces(
     written("function(z) { z + 1 }"), written("function(z) {\n  # here\n  z + 1\n}"),
-    written("function(z) { w <- function(v) { v + 1 }; w(z) }"), written("function(z) { w <- function(v) {\n v + 1 }\n w(z) }")
+    written("function(z) { w <- function(v) { v + 1 }; w(z) }"),
+    written("function(z) { w <- function(v) {\n v + 1 }\n w(z) }")
   ), 2L)
   quoted <- function(text) parse(text = text, keep.source = TRUE)[[1L]]
   expect_identical(traces(quoted("{ a + 1 }"), quoted("{ a +  1 }")), 1L)
@@ -130,7 +135,9 @@ test_that("a function that calls itself, dots, promises and missing arguments", 
   second <- function(...) function(z) z + ..2
   expect_identical(traces(second(1, 2), second(1, 2), second(1, 3)), 2L)
   lazy <- function(k, given) function(z) if (given) z + k else z
-  expect_identical(traces(lazy(given = FALSE), lazy(given = FALSE), lazy(1, FALSE), lazy(stop("no"), FALSE)), 2L)
+  expect_identical(
+    traces(lazy(given = FALSE), lazy(given = FALSE), lazy(1, FALSE), lazy(stop("no"), FALSE)), 2L
+  )
   f <- jit(function(v) v * 2)
   through <- function(z) f(z)
   expect_identical(traces(f, f, through, through), 2L)
@@ -147,15 +154,17 @@ test_that("functions in code, and attributes of functions, count", {
   expect_elements(f(x, make(2)), c(2, 4, 6), "f32[3]")
   expect_elements(f(x, make(3)), c(3, 6, 9), "f32[3]")
   plain <- function(z) z
-  expect_identical(traces(plain, structure(plain, k = 1), structure(plain, k = 2), structure(plain, k = 1)), 3L)
+  expect_identical(
+    traces(plain, structure(plain, k = 1), structure(plain, k = 2), structure(plain, k = 1)), 3L
+  )
 })
 
 test_that("what may change in place is refused, and the error says by which way it is used", {
   e <- new.env()
   uses_it <- function(z) z * e$k
   refused <- list(
-    e, globalenv(), list(1, e), structure(1, home = e), function(z) e$k, uses_it, function(z) uses_it(z), y ~ x,
-    eval(bquote(function(z) .(e)$k * z)), getNativeSymbolInfo("anvil_jit_new", "anvil")$address,
+    e, globalenv(), list(1, e), structure(1, home = e), function(z) e$k, uses_it, function(z) uses_it(z),
+    y ~ x, eval(bquote(function(z) .(e)$k * z)), getNativeSymbolInfo("anvil_jit_new", "anvil")$address,
     structure(list(), class = c("R6", "Like"), env = e), local({
       s <- e
       function(...) s
@@ -164,12 +173,16 @@ test_that("what may change in place is refused, and the error says by which way 
   f <- apply_to()
   for (value in refused) {
     error <- expect_fields(f(x, value), "anvil_error_static", arg = "s")
-    expect_match(conditionMessage(error), "Static argument `s` must be a value that can be compared", fixed = TRUE)
+    expect_match(
+      conditionMessage(error), "Static argument `s` must be a value that can be compared", fixed = TRUE
+    )
     expect_identical(conditionCall(error)[[1L]], quote(f))
   }
   expect_no_open_trace()
   error <- condition_of(f(x, function(z) uses_it(z)))
-  expect_match(conditionMessage(error), "It uses `uses_it`, which uses `e`, which is an environment", fixed = TRUE)
+  expect_match(
+    conditionMessage(error), "It uses `uses_it`, which uses `e`, which is an environment", fixed = TRUE
+  )
   setClass("AnvilTestHolder", slots = c(env = "environment", k = "numeric"), where = environment())
   expect_error(f(x, new("AnvilTestHolder", env = e, k = 1)), class = "anvil_error_static", "`env`")
 })

@@ -9,19 +9,24 @@ plain <- function(x) {
 # One subscript of each kind for an axis of this size: `r` is base R's, `call` is ours, `drops` whether it
 # disappears.
 random_subscript <- function(size) {
-  kinds <- c("missing", if (size) c("number", "double", "range", "unit", "down", "list", "vector"), "negative", "mask", "empty")
+  kinds <- c(
+    "missing", if (size) c("number", "double", "range", "unit", "down", "list", "vector"), "negative", "mask",
+    "empty"
+  )
   kind <- sample(kinds, 1L)
   positions <- function(n) sample.int(size, n, replace = TRUE)
   r <- switch(kind,
     missing = seq_len(size), number = , double = , unit = positions(1L),
-    range = { ends <- sort(positions(2L)); ends[1L]:ends[2L] }, down = { ends <- sort(positions(2L)); ends[2L]:ends[1L] },
-    list = positions(sample(3L, 1L)), vector = positions(1L + sample(4L, 1L)), empty = integer(),
-    negative = if (size) -positions(sample(2L, 1L)) else integer(), mask = sample(c(TRUE, FALSE), size, replace = TRUE)
+    range = { ends <- sort(positions(2L)); ends[1L]:ends[2L] },
+    down = { ends <- sort(positions(2L)); ends[2L]:ends[1L] }, list = positions(sample(3L, 1L)),
+    vector = positions(1L + sample(4L, 1L)), empty = integer(),
+    negative = if (size) -positions(sample(2L, 1L)) else integer(),
+    mask = sample(c(TRUE, FALSE), size, replace = TRUE)
   )
   # A list around it, since the empty symbol cannot be the value of a variable.
   call <- switch(kind,
-    missing = list(quote(expr = )), range = , down = list(call(":", r[1L], r[length(r)])), unit = list(call(":", r, r)),
-    double = list(as.double(r)), list = list(as.list(r)), list(r)
+    missing = list(quote(expr = )), range =, down = list(call(":", r[1L], r[length(r)])),
+    unit = list(call(":", r, r)), double = list(as.double(r)), list = list(as.list(r)), list(r)
   )
   list(r = r, call = call, drops = kind %in% c("number", "double"))
 }
@@ -37,7 +42,9 @@ selected <- function(a, subscripts, drop = TRUE) {
 case <- function() {
   rank <- sample(5L, 1L)
   sizes <- sample(c(0L, 1L, 2L, 3L, 4L), rank, replace = TRUE, prob = c(0.04, 0.2, 0.26, 0.3, 0.2))
-  list(a = array(sample(1000L, prod(sizes), replace = TRUE), sizes), subscripts = lapply(sizes, random_subscript))
+  list(
+    a = array(sample(1000L, prod(sizes), replace = TRUE), sizes), subscripts = lapply(sizes, random_subscript)
+  )
 }
 
 test_that("reads of every static form are base R's, eagerly and jitted", {
@@ -49,7 +56,9 @@ test_that("reads of every static form are base R's, eagerly and jitted", {
     calls <- unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)
     # Trailing axes that are taken whole may be left out.
     short <- calls
-    while (length(short) > 1L && identical(short[[length(short)]], quote(expr = ))) short <- short[-length(short)]
+    while (length(short) > 1L && identical(short[[length(short)]], quote(expr = ))) {
+      short <- short[-length(short)]
+    }
     read <- as.call(c(quote(`[`), quote(x), if (i %% 2L) calls else short, if (!drop) list(drop = FALSE)))
     f <- eval(call("function", as.pairlist(alist(x = )), read))
     label <- paste0(deparse1(read), " of shape ", paste(dim(case$a), collapse = "x"))
@@ -71,15 +80,28 @@ test_that("writes of every static form are base R's, eagerly and jitted", {
     x <- nv_tensor(case$a)
     a <- case$a
     shape <- selected(a, case$subscripts)
-    value <- if (i %% 2L) -i else if (is.null(dim(shape))) -seq_along(shape) else array(-seq_along(shape), dim(shape))
+    value <- if (i %% 2L) {
+      -i
+    } else if (is.null(dim(shape))) {
+      -seq_along(shape)
+    } else {
+      array(-seq_along(shape), dim(shape))
+    }
     # As base R assigns: a repeated position keeps what comes last.
     a <- do.call(`[<-`, c(list(a), lapply(case$subscripts, `[[`, "r"), list(value = value)))
-    write <- as.call(c(quote(`[`), quote(x), unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)))
-    f <- eval(call("function", as.pairlist(alist(x = , value = )), call("{", call("<-", write, quote(value)), quote(x))))
+    write <- as.call(c(
+      quote(`[`), quote(x), unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)
+    ))
+    f <- eval(call(
+      "function", as.pairlist(alist(x = , value = )), call("{", call("<-", write, quote(value)), quote(x))
+    ))
     label <- paste0(deparse1(write), " <- ", deparse1(value), " of shape ", paste(dim(a), collapse = "x"))
     got <- f(x, value)
     expect_identical(as_array(got), a, label = label)
-    expect_identical(jit(f)(x, if (length(value) == 1L) value else array(value, dim(value) %||% length(value))), got, label = paste("jitted", label))
+    expect_identical(
+      jit(f)(x, if (length(value) == 1L) value else array(value, dim(value) %||% length(value))), got,
+      label = paste("jitted", label)
+    )
     expect_identical(x, nv_tensor(case$a))
     write <- as.call(c(quote(nv_subset_assign), as.list(write)[-1L], list(value = value)))
     expect_identical(eval(write), got, label = label)
@@ -191,7 +213,10 @@ test_that("`[[` takes one element", {
   expect_jit_equal(function(x, i) { x[[i, i]] <- x[[1, i]] + 1L; x }, x, nv_scalar(2L), r = {
     a <- as_array(x); a[2, 2] <- a[1, 2] + 1L; a
   })
-  for (wrong in alist(x[[1]], x[[1, 2, 3]], x[["a", 1]], x[[c(1, 2), 1]], x[[-1, 1]], x[[, 1]], x[[TRUE, 1]], x[[nv_tensor(1L), 1]], x[[3, 1]])) {
+  for (wrong in alist(
+    x[[1]], x[[1, 2, 3]], x[["a", 1]], x[[c(1, 2), 1]], x[[-1, 1]], x[[, 1]], x[[TRUE, 1]],
+    x[[nv_tensor(1L), 1]], x[[3, 1]]
+  )) {
     expect_error(eval(wrong), class = "anvil_error_index", label = deparse1(wrong))
   }
 })
@@ -227,7 +252,9 @@ test_that("nv_select(), head(), tail() and rev()", {
 
 test_that("values take the dtype of what they are assigned to, if that is not below theirs", {
   assign <- function(x, value) { x[1] <- value; x }
-  ok <- function(dtype, value) expect_identical(type_of(assign(nv_fill(1L, 2, dtype), value)), paste0(dtype, "[2]"))
+  ok <- function(dtype, value) {
+    expect_identical(type_of(assign(nv_fill(1L, 2, dtype), value)), paste0(dtype, "[2]"))
+  }
   for (dtype in integers) {
     ok(dtype, 1L)
     ok(dtype, TRUE)
@@ -239,7 +266,9 @@ test_that("values take the dtype of what they are assigned to, if that is not be
   expect_error(assign(nv_tensor(c(TRUE, FALSE)), 1L), class = "anvil_error_dtype")
   ok("f32", nv_scalar(1L, dtype = "i32"))
   ok("i64", nv_scalar(1L, dtype = "i32"))
-  refused <- list(list("i32", "f32"), list("i32", "i64"), list("f32", "f64"), list("ui8", "i8"), list("i8", "ui8"))
+  refused <- list(
+    list("i32", "f32"), list("i32", "i64"), list("f32", "f64"), list("ui8", "i8"), list("i8", "ui8")
+  )
   for (pair in refused) {
     e <- expect_error(
       assign(nv_fill(1L, 2, pair[[1L]]), nv_scalar(1L, dtype = pair[[2L]])), class = "anvil_error_dtype"
@@ -247,7 +276,9 @@ test_that("values take the dtype of what they are assigned to, if that is not be
     expect_identical(e[c("value", "to")], list(value = pair[[2L]], to = pair[[1L]]))
   }
   # The flag is that of the tensor.
-  expect_identical(type_of(assign(nv_tensor(c(1, 2), ambiguous = TRUE), nv_scalar(3, dtype = "f32"))), "f32?[2]")
+  expect_identical(
+    type_of(assign(nv_tensor(c(1, 2), ambiguous = TRUE), nv_scalar(3, dtype = "f32"))), "f32?[2]"
+  )
   expect_identical(type_of(assign(nv_tensor(c(1, 2)), 3)), "f32[2]")
   for (dtype in dtypes) {
     x <- nv_tensor(c(1, 0, 1), dtype = dtype)
@@ -261,7 +292,9 @@ test_that("shapes of values", {
   for (wrong in alist(x[1, ] <- 1:2, x[1, ] <- matrix(1:3, 1), x[, 1:1] <- 1:2, x[1, 1] <- 1:2, x[] <- 1:6)) {
     expect_error(eval(wrong), class = "anvil_error_shape", label = deparse1(wrong))
   }
-  e <- expect_error(nv_subset_assign(x, 1, value = 1:2), class = "anvil_error_shape", "(2), the elements", fixed = TRUE)
+  e <- expect_error(
+    nv_subset_assign(x, 1, value = 1:2), class = "anvil_error_shape", "(2), the elements", fixed = TRUE
+  )
   expect_identical(e[c("value", "subset")], list(value = 2, subset = 3))
   x[, 1:1] <- matrix(8:9)
   expect_identical(as_array(x)[, 1], 8:9)
@@ -293,10 +326,10 @@ test_that("what is no subscript says so", {
   x <- nv_tensor(matrix(1:6, 2))
   k <- 4
   cases <- alist(
-    x[3, ], x[, 4], x[, k], x[1:3, ], x[, c(1, 4)], x[-3, ], x[0], x[c(0, 1)], x[1.5], x[c(1, 1.5)], x[NA_integer_], x[NA_real_],
-    x[c(1, NA)], x["a"], x[c(-1, 1)], x[c(1, -1)], x[1, 1, 1], x[1, , ], x[TRUE], x[c(TRUE, NA)], x[c(TRUE, FALSE, TRUE)],
-    x[NULL], x[list("a")], x[list(1:2)], x[list(nv_scalar(1L))], x[factor("a")], x[cbind(1, 1)], x[sum], x[1i], x[Inf],
-    x[as.Date("2020-01-01")], x[nv_tensor(matrix(1L))]
+    x[3, ], x[, 4], x[, k], x[1:3, ], x[, c(1, 4)], x[-3, ], x[0], x[c(0, 1)], x[1.5], x[c(1, 1.5)],
+    x[NA_integer_], x[NA_real_], x[c(1, NA)], x["a"], x[c(-1, 1)], x[c(1, -1)], x[1, 1, 1], x[1, , ], x[TRUE],
+    x[c(TRUE, NA)], x[c(TRUE, FALSE, TRUE)], x[NULL], x[list("a")], x[list(1:2)], x[list(nv_scalar(1L))],
+    x[factor("a")], x[cbind(1, 1)], x[sum], x[1i], x[Inf], x[as.Date("2020-01-01")], x[nv_tensor(matrix(1L))]
   )
   for (case in cases) {
     e <- expect_error(eval(case), class = "anvil_error_index", label = deparse1(case))
@@ -360,7 +393,9 @@ test_that("subsets mix with other ops and donation", {
   a <- matrix(rnorm(30), 5)
   x <- nv_tensor(a, dtype = "f64")
   expect_jit_equal(function(x) t(x[2:4, ]) + t(x)[, 1:3], x, r = t(a[2:4, ]) + t(a)[, 1:3], tolerance = 1e-12)
-  expect_jit_equal(function(x) sum(x[5:1, c(1, 3)] * x[, 2:3]), x, r = sum(a[5:1, c(1, 3)] * a[, 2:3]), tolerance = 1e-12)
+  expect_jit_equal(
+    function(x) sum(x[5:1, c(1, 3)] * x[, 2:3]), x, r = sum(a[5:1, c(1, 3)] * a[, 2:3]), tolerance = 1e-12
+  )
   expect_jit_equal(function(x) x[2:4, 1:2] %*% x[1:2, ], x, r = a[2:4, 1:2] %*% a[1:2, ], tolerance = 1e-12)
   f <- jit(function(x) { x[1, ] <- x[2, ] * 2; x }, donate = "x")
   y <- nv_tensor(a, dtype = "f64")
@@ -387,13 +422,19 @@ test_that("few positions along several large axes", {
     # Known while tracing, and tensors of several dtypes.
     dtypes <- sample(c("i32", "i64", "ui8"), 3, replace = TRUE)
     tensors <- Map(function(i, dtype) if (!is.null(i)) nv_tensor(i, dtype = dtype), given, dtypes)
-    read <- function(index) eval(as.call(c(list(quote(`[`), quote(x)), lapply(index, function(i) i %||% quote(expr = )), list(drop = FALSE))))
+    read <- function(index) {
+      eval(as.call(c(
+        list(quote(`[`), quote(x)), lapply(index, function(i) i %||% quote(expr = )), list(drop = FALSE)
+      )))
+    }
     expect_identical(as_array(read(given)), want)
     expect_identical(as_array(read(tensors)), want)
   }
   # Positions outside are moved to the nearest one.
   pick <- function(x, i, j) x[i, j, 2]
-  expect_jit_equal(pick, x, nv_tensor(c(-5L, 99L)), nv_tensor(c(31L, 4L, 0L)), r = a[c(1, 40), c(30, 4, 1), 2])
+  expect_jit_equal(
+    pick, x, nv_tensor(c(-5L, 99L)), nv_tensor(c(31L, 4L, 0L)), r = a[c(1, 40), c(30, 4, 1), 2]
+  )
 })
 
 test_that("a range selects by its ends, and is not made for it", {
@@ -409,7 +450,9 @@ test_that("a range selects by its ends, and is not made for it", {
   # What is no position has the words that its elements have.
   for (range in list(0:3, 8:11, -1:2, 11:9)) {
     error <- expect_error(x[range], class = "anvil_error_index")
-    expect_identical(conditionMessage(error), conditionMessage(expect_error(x[c(range)], class = "anvil_error_index")))
+    expect_identical(
+      conditionMessage(error), conditionMessage(expect_error(x[c(range)], class = "anvil_error_index"))
+    )
   }
   expect_equal(read(-3:-1), 4:10, ignore_attr = TRUE)
 })

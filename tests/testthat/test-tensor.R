@@ -111,7 +111,10 @@ test_that("strings hold integers that doubles do not", {
   expect_nv(nv_tensor(c(" 12 ", "+5", "-0", "007"), "i16"), c(12, 5, 0, 7), "i16")
   expect_nv(nv_tensor(c("0.1", "1e3", "-Inf", "NaN"), "f64"), c(0.1, 1000, -Inf, NaN), "f64")
   expect_nv(nv_tensor(c("TRUE", "F", "true"), "i1"), c(TRUE, FALSE, TRUE), "i1")
-  expect_nv(nv_scalar("18446744073709551615", "ui64") - nv_scalar("18446744073709551614", "ui64"), 1, "ui64", integer())
+  expect_nv(
+    nv_scalar("18446744073709551615", "ui64") - nv_scalar("18446744073709551614", "ui64"), 1, "ui64",
+    integer()
+  )
 })
 
 test_that("strings that are no numbers are refused, with the first of them", {
@@ -149,7 +152,8 @@ test_that("integer64 becomes i64, and keeps all its digits", {
 test_that("data of other classes are refused by name", {
   expect_fields(
     nv_tensor(factor("a")), "anvil_error_arg",
-    arg = "data", expected = "a numeric, complex, logical, character or raw vector or array", got = "an object of class <factor>"
+    arg = "data", expected = "a numeric, complex, logical, character or raw vector or array",
+    got = "an object of class <factor>"
   )
   expect_fields(nv_tensor(list(1, 2)), "anvil_error_arg", got = "a list of length 2")
   expect_fields(nv_tensor(data.frame(a = 1)), "anvil_error_arg", got = "an object of class <data.frame>")
@@ -180,7 +184,9 @@ test_that("missing integers and logicals are refused, with their positions", {
   }
   for (dtype in c("i1", integers)) {
     expect_fields(nv_tensor(c(0, NaN), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
-    expect_fields(nv_tensor(c(0, NA_real_), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
+    expect_fields(
+      nv_tensor(c(0, NA_real_), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2
+    )
   }
   # The value of a tensor without elements is not asked for.
   expect_nv(nv_tensor(NA_integer_, shape = 0), integer(), "i32", 0)
@@ -194,7 +200,9 @@ test_that("values that the dtype cannot hold are refused, and never wrap", {
       expect_fields(nv_tensor(c(0, bad), dtype), "anvil_error_value", dtype = dtype, count = 1, positions = 2)
     }
   }
-  expect_fields(nv_tensor(c(1L, 300L, -1L), "ui8"), "anvil_error_value", count = 2, positions = c(2, 3), first = "300")
+  expect_fields(
+    nv_tensor(c(1L, 300L, -1L), "ui8"), "anvil_error_value", count = 2, positions = c(2, 3), first = "300"
+  )
   expect_fields(nv_tensor(c(0, 2), "i1"), "anvil_error_value", count = 1, positions = 2)
   expect_error(nv_tensor(as.raw(200), "i8"), class = "anvil_error_value")
   expect_error(nv_tensor("256", "ui8"), class = "anvil_error_value")
@@ -211,7 +219,9 @@ test_that("values that the dtype cannot hold are refused, and never wrap", {
 })
 
 test_that("shapes that are none are refused before anything is allocated", {
-  for (bad in list(-1, c(2, -3), 1.5, NA_real_, NaN, Inf, -Inf, 1e300, NA, TRUE, "2", list(2, 3), factor(1), mean, quote(x))) {
+  for (bad in list(
+    -1, c(2, -3), 1.5, NA_real_, NaN, Inf, -Inf, 1e300, NA, TRUE, "2", list(2, 3), factor(1), mean, quote(x)
+  )) {
     expect_error(nv_tensor(1, shape = bad), class = "anvil_error_arg")
     expect_error(nv_fill(1, bad), class = "anvil_error_arg")
     expect_error(nv_empty("f32", bad), class = "anvil_error_arg")
@@ -226,7 +236,9 @@ test_that("shapes that are none are refused before anything is allocated", {
     expect_error(nv_empty("ui8", huge), class = "anvil_error_shape")
     expect_error(nv_abstract("i1", huge), class = "anvil_error_shape")
   }
-  expect_fields(nv_tensor(1, shape = rep(1e9, 3)), "anvil_error_shape", shape = "(1000000000,1000000000,1000000000)")
+  expect_fields(
+    nv_tensor(1, shape = rep(1e9, 3)), "anvil_error_shape", shape = "(1000000000,1000000000,1000000000)"
+  )
   # More axes than anybody needs.
   expect_identical(ndims(nv_tensor(1, shape = rep(1, 300))), 300L)
   # A shape that can be addressed, but not allocated, is R's own error.
@@ -241,7 +253,9 @@ test_that("the other arguments are checked too", {
   }
   expect_error(nv_tensor(1, NA_character_), class = "anvil_error_dtype")
   for (bad in list(NA, "TRUE", 1, c(TRUE, FALSE), logical())) {
-    expect_fields(nv_tensor(1, ambiguous = bad), "anvil_error_arg", arg = "ambiguous", expected = "TRUE or FALSE")
+    expect_fields(
+      nv_tensor(1, ambiguous = bad), "anvil_error_arg", arg = "ambiguous", expected = "TRUE or FALSE"
+    )
     expect_fields(nv_tensor(1, byrow = bad), "anvil_error_arg", arg = "byrow", expected = "TRUE or FALSE")
   }
   for (bad in list("cuda", NULL, 1, "CPU", NA)) {
@@ -270,7 +284,10 @@ test_that("tensors are known, and scalars ambiguous unless logical or told other
 })
 
 test_that("nv_scalar() takes one value", {
-  expect_fields(nv_scalar(1:2), "anvil_error_arg", arg = "data", expected = "one value", got = "an integer vector of length 2")
+  expect_fields(
+    nv_scalar(1:2), "anvil_error_arg", arg = "data", expected = "one value",
+    got = "an integer vector of length 2"
+  )
   for (bad in list(NULL, numeric(), c(TRUE, FALSE), matrix(1:4, 2), letters)) {
     expect_error(nv_scalar(bad), class = "anvil_error_arg")
   }
@@ -296,7 +313,9 @@ test_that("nv_matrix() completes the shape", {
   expect_nv(nv_matrix(nv_tensor(matrix(1:6, 2)), ncol = 3), matrix(1:6, 2), "i32")
 
   expect_fields(nv_matrix(nv_tensor(1:6), 2), "anvil_error_arg", arg = "data", got = "a tensor of shape (6)")
-  expect_fields(nv_matrix(1:6, 4), "anvil_error_arg", arg = "nrow", expected = "a divisor of the data's length, 6")
+  expect_fields(
+    nv_matrix(1:6, 4), "anvil_error_arg", arg = "nrow", expected = "a divisor of the data's length, 6"
+  )
   expect_fields(nv_matrix(1:6, ncol = 0), "anvil_error_arg", arg = "ncol")
   expect_fields(nv_matrix(1:6, 2, 2), "anvil_error_shape", len = 6, shape = c(2, 2))
   expect_fields(nv_matrix(nv_tensor(matrix(1:6, 2)), 3), "anvil_error_arg", arg = "shape")
@@ -357,7 +376,9 @@ test_that("nv_fill() and nv_empty() repeat one value", {
 
   expect_fields(nv_fill(1:2, 2), "anvil_error_arg", arg = "value")
   expect_fields(nv_fill(nv_tensor(1:2), 2), "anvil_error_arg", arg = "value", got = "a tensor of shape (2)")
-  for (bad in list(NULL, list(1), mean, numeric())) expect_fields(nv_fill(bad, 2), "anvil_error_arg", arg = "value")
+  for (bad in list(NULL, list(1), mean, numeric())) {
+    expect_fields(nv_fill(bad, 2), "anvil_error_arg", arg = "value")
+  }
   expect_error(nv_fill(NA, 2), class = "anvil_error_value")
   expect_error(nv_fill(300, 2, "ui8"), class = "anvil_error_value")
   expect_error(nv_fill(1, 2, "float"), class = "anvil_error_dtype")
@@ -376,8 +397,12 @@ test_that("nv_iota() counts along one axis", {
   expect_fields(nv_iota(3, "i32", c(2, 3)), "anvil_error_axis", axis = 3, rank = 2)
   expect_fields(nv_iota(0, "i32", 3), "anvil_error_axis", axis = 0, rank = 1)
   expect_fields(nv_iota(1, "i32", integer()), "anvil_error_axis", axis = 1, rank = 0)
-  for (bad in list(1.5, NA, "a", 1:2, NULL)) expect_error(nv_iota(bad, "i32", c(2, 2)), class = "anvil_error_arg")
-  for (bad in list(0.5, NA, "1", 1:2, Inf)) expect_error(nv_iota(1, "f64", 2, start = bad), class = "anvil_error_arg")
+  for (bad in list(1.5, NA, "a", 1:2, NULL)) {
+    expect_error(nv_iota(bad, "i32", c(2, 2)), class = "anvil_error_arg")
+  }
+  for (bad in list(0.5, NA, "1", 1:2, Inf)) {
+    expect_error(nv_iota(1, "f64", 2, start = bad), class = "anvil_error_arg")
+  }
   expect_error(nv_iota(1, "i1", 2), class = "anvil_error")
   expect_error(nv_iota(1, "q", 2), class = "anvil_error_dtype")
 })
@@ -402,7 +427,9 @@ test_that("nv_seq() counts, or divides a range", {
     expect_fields(nv_seq(bad, 3, steps = 2), "anvil_error_arg", arg = "start")
     expect_fields(nv_seq(1, bad, steps = 2), "anvil_error_arg", arg = "end")
   }
-  for (bad in list(0, -1, 1.5, "2", 1:2)) expect_fields(nv_seq(0, 1, steps = bad), "anvil_error_arg", arg = "steps")
+  for (bad in list(0, -1, 1.5, "2", 1:2)) {
+    expect_fields(nv_seq(0, 1, steps = bad), "anvil_error_arg", arg = "steps")
+  }
   # Nothing wraps.
   expect_error(nv_seq(1, 300, dtype = "ui8"), class = "anvil_error_value")
   expect_error(nv_seq(-1, 1, dtype = "ui8"), class = "anvil_error_value")
@@ -468,7 +495,10 @@ test_that("a tensor is a value: changing the vector it was made of, or made into
 
 test_that("tensors are kept by saveRDS(), serialize() and identical()", {
   for (dtype in dtypes) {
-    for (x in list(nv_tensor(c(0, 1, 1, 0), dtype, c(2, 2)), nv_scalar(1, dtype), nv_tensor(1, dtype, 500), nv_empty(dtype, 0))) {
+    for (x in list(
+      nv_tensor(c(0, 1, 1, 0), dtype, c(2, 2)), nv_scalar(1, dtype), nv_tensor(1, dtype, 500),
+      nv_empty(dtype, 0)
+    )) {
       file <- tempfile()
       saveRDS(x, file)
       back <- readRDS(file)
@@ -534,7 +564,10 @@ test_that("nv_matrix() is what matrix() is, and refuses what would be repeated, 
   same <- 0L
   for (count in c(0:4, 6L, 12L)) for (nrow in sizes) for (ncol in sizes) for (byrow in c(FALSE, TRUE)) {
     data <- seq_len(count)
-    given <- c(list(data), if (!is.null(nrow)) list(nrow = nrow), if (!is.null(ncol)) list(ncol = ncol), list(byrow = byrow))
+    given <- c(
+      list(data), if (!is.null(nrow)) list(nrow = nrow), if (!is.null(ncol)) list(ncol = ncol),
+      list(byrow = byrow)
+    )
     label <- deparse1(given)
     base <- tryCatch(do.call(matrix, given), condition = identity)
     # One value fills any size; apart from that there are as many elements as data.
@@ -559,7 +592,9 @@ test_that("nv_matrix() is what matrix() is, and refuses what would be repeated, 
 test_that("a tensor that is asked to be a tensor of no dtype at all", {
   x <- nv_tensor(c(1, 2))
   for (dtype in list(sum, x, c("f32", "f64"), character(), NA, list(), quote(f32))) {
-    for (make in c(nv_tensor, nv_scalar)) expect_fields(make(x, dtype = dtype), "anvil_error_arg", arg = "dtype")
+    for (make in c(nv_tensor, nv_scalar)) {
+      expect_fields(make(x, dtype = dtype), "anvil_error_arg", arg = "dtype")
+    }
   }
   expect_identical(nv_tensor(x, as_dtype("f32")), x)
 })
@@ -575,8 +610,8 @@ test_that("functions of elements say that abstract tensors have none", {
 
 test_that("abstract tensors are compared by their types", {
   types <- list(
-    nv_abstract("f32", 2), nv_abstract("f64", 2), nv_abstract("f32", 3), nv_abstract("f32", c(2, 1)), nv_abstract("f32"),
-    nv_abstract("f32", 2, ambiguous = TRUE)
+    nv_abstract("f32", 2), nv_abstract("f64", 2), nv_abstract("f32", 3), nv_abstract("f32", c(2, 1)),
+    nv_abstract("f32"), nv_abstract("f32", 2, ambiguous = TRUE)
   )
   for (i in seq_along(types)) for (j in seq_along(types)) {
     expect_identical(types[[i]] == types[[j]], i == j)

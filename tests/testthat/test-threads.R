@@ -3,7 +3,9 @@
 # Work of several kinds that is shared between threads, as bytes.
 shared_work <- function() {
   x <- nv_reshape(nv_iota(1, "f64", 200000) / 7, c(400, 500))
-  f <- jit(function(x) list(exp(sin(x)) * x, sum(x * x), t(x) %*% x, nv_reduce_sum(x, 1), nv_reduce_max(x, 2)))
+  f <- jit(
+    function(x) list(exp(sin(x)) * x, sum(x * x), t(x) %*% x, nv_reduce_sum(x, 1), nv_reduce_max(x, 2))
+  )
   out <- c(f(x), list(x / 3, nv_runif(150000, nv_rng_state(1))$value, nv_convert(x, "f32") * 2))
   lapply(out, function(v) v$data)
 }
@@ -69,7 +71,9 @@ test_that("forked processes compute on threads of their own after their parent h
   want <- shared_work()
   for (round in 1:3) {
     # Two at a time, since `R CMD check` allows no more.
-    jobs <- unless_it_hangs(parallel::mclapply(1:3, function(i) shared_work(), mc.cores = 2, mc.preschedule = FALSE))
+    jobs <- unless_it_hangs(parallel::mclapply(
+      1:3, function(i) shared_work(), mc.cores = 2, mc.preschedule = FALSE
+    ))
     expect_identical(jobs, list(want, want, want))
     # The parent goes on.
     expect_identical(shared_work(), want)
@@ -120,8 +124,12 @@ test_that("another package's OpenMP and anvil's threads are side by side", {
     '  return ScalarReal(sum);',
     '}'
   ), file.path(dir, "total.c"))
-  writeLines(c('PKG_CFLAGS = $(SHLIB_OPENMP_CFLAGS)', 'PKG_LIBS = $(SHLIB_OPENMP_CFLAGS)'), file.path(dir, "Makevars"))
-  withr::with_dir(dir, system2(file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "total.c"), stdout = FALSE, stderr = FALSE))
+  writeLines(
+    c('PKG_CFLAGS = $(SHLIB_OPENMP_CFLAGS)', 'PKG_LIBS = $(SHLIB_OPENMP_CFLAGS)'), file.path(dir, "Makevars")
+  )
+  withr::with_dir(
+    dir, system2(file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "total.c"), stdout = FALSE, stderr = FALSE)
+  )
   library <- file.path(dir, paste0("total", .Platform$dynlib.ext))
   skip_if_not(file.exists(library), "a C compiler")
   loaded <- dyn.load(library)

@@ -1,6 +1,10 @@
-graph_of <- function(f, ..., static = character()) strsplit(graph_text(trace_fn(f, list(...), static)), "\n")[[1]]
+graph_of <- function(f, ..., static = character()) {
+  strsplit(graph_text(trace_fn(f, list(...), static)), "\n")[[1]]
+}
 
-expect_graph <- function(graph, ...) expect_identical(strsplit(graph_text(graph), "\n")[[1]], c("<AnvilGraph>", ...))
+expect_graph <- function(graph, ...) {
+  expect_identical(strsplit(graph_text(graph), "\n")[[1]], c("<AnvilGraph>", ...))
+}
 
 x <- nv_tensor(c(1, 2))
 
@@ -100,8 +104,8 @@ test_that("arguments: tensors, abstract tensors, numbers, arrays, nested lists, 
   )
   # By name, in any order.
   expect_match(
-    graph_text(trace_fn(function(a, b) a - b, list(b = nv_abstract("i8"), a = nv_abstract("i8")))), "sub(%x2, %x1)",
-    fixed = TRUE
+    graph_text(trace_fn(function(a, b) a - b, list(b = nv_abstract("i8"), a = nv_abstract("i8")))),
+    "sub(%x2, %x1)", fixed = TRUE
   )
 })
 
@@ -173,7 +177,7 @@ test_that("trace_fn() checks its arguments", {
   expect_no_open_trace()
 })
 
-# ---- traced values where R needs a number --------------------------------------------------------------------------
+# ---- traced values where R needs a number ------------------------------------------------------------------
 
 # Runs a body on a tracer x, and on a list that holds one; gives the error.
 traced_error <- function(expr) {
@@ -187,25 +191,30 @@ test_that("conditions and loops on a traced value say what to do", {
   e <- traced_error(quote(if (sum(x) > 1) x else -x))
   expect_identical(conditionMessage(e), paste0(
     "A traced value has no concrete value: `if (sum(x) > 1)` cannot use it.\n",
-    "i Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in `static = ` to trace a function for each value."
+    "i Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, ",
+    "or name the argument in `static = ` to trace a function for each value."
   ))
   expect_identical(e$where, "if")
   expect_match(
-    conditionMessage(traced_error(quote(while (x > 1) x <- x - 1))), "`while (x > 1)` cannot use it", fixed = TRUE
+    conditionMessage(traced_error(quote(while (x > 1) x <- x - 1))), "`while (x > 1)` cannot use it",
+    fixed = TRUE
   )
   expect_match(conditionMessage(traced_error(quote(for (k in x) k))), "seq_len", fixed = TRUE)
   expect_match(
     conditionMessage(traced_error(quote(x > 1 && TRUE))), "`x > 1 && TRUE` cannot use it.\ni Use `&` and `|`",
     fixed = TRUE
   )
-  expect_match(conditionMessage(traced_error(quote(FALSE || x > 1))), "`FALSE || x > 1` cannot use it", fixed = TRUE)
+  expect_match(
+    conditionMessage(traced_error(quote(FALSE || x > 1))), "`FALSE || x > 1` cannot use it", fixed = TRUE
+  )
   expect_match(conditionMessage(traced_error(quote(1:x))), "`1:x` cannot use it", fixed = TRUE)
   expect_match(conditionMessage(traced_error(quote(seq_len(x)))), "`seq_len(x)` cannot use it", fixed = TRUE)
   expect_match(conditionMessage(traced_error(quote(switch(x, 1, 2)))), "`switch", fixed = TRUE)
   # R's functions that know no tracers; what R says is kept.
   e <- traced_error(quote(list(1, 2)[[x]]))
   expect_match(
-    conditionMessage(e), "`[[` cannot use it.\nx R says: invalid subscript type 'externalptr'\ni ", fixed = TRUE
+    conditionMessage(e), "`[[` cannot use it.\nx R says: invalid subscript type 'externalptr'\ni ",
+    fixed = TRUE
   )
   for (expr in alist(cat(x), min(1, x), rep(1, x))) {
     expect_match(conditionMessage(traced_error(expr)), "static")
@@ -226,8 +235,8 @@ test_that("an error of `if` that has another cause is R's own", {
 
 test_that("conversions of a traced value say what to do", {
   conversions <- alist(
-    as.numeric(x), as.double(x), as.integer(x), as.logical(x), as.character(x), as.vector(x), as.array(x), as_array(x),
-    as.matrix(x), as.list(x)
+    as.numeric(x), as.double(x), as.integer(x), as.logical(x), as.character(x), as.vector(x), as.array(x),
+    as_array(x), as.matrix(x), as.list(x)
   )
   for (expr in conversions) {
     e <- traced_error(expr)
@@ -244,8 +253,8 @@ test_that("what is known of a traced value can be asked and shown", {
   seen <- list()
   f <- jit(function(x, m) {
     seen <<- list(
-      length(x), dim(m), shape(m), ndims(m), nrow(m), as.character(dtype(x)), ambiguous(x), device(x), format(x),
-      capture.output(print(m)), capture.output(str(x)), is.numeric(x)
+      length(x), dim(m), shape(m), ndims(m), nrow(m), as.character(dtype(x)), ambiguous(x), device(x),
+      format(x), capture.output(print(m)), capture.output(str(x)), is.numeric(x)
     )
     x
   })
@@ -255,7 +264,7 @@ test_that("what is known of a traced value can be asked and shown", {
   expect_identical(seen[[10]], "AnvilTracer(dtype=i32?, shape=2x3)")
 })
 
-# ---- tracers outside of their trace --------------------------------------------------------------------------------
+# ---- tracers outside of their trace ------------------------------------------------------------------------
 
 test_that("a leaked tracer is an error that names the trace", {
   leaked <- NULL
@@ -364,13 +373,19 @@ test_that("however a traced function is left, no trace is open", {
     expect_closed(try(try(place(function(x) failing(x, stop("no"))), silent = TRUE), silent = TRUE))
     expect_closed(expect_identical(callCC(function(leave) place(function(x) leave(3))), 3))
     leave <- structure(class = c("leave", "condition"), list(message = "leave", call = NULL))
-    expect_closed(expect_identical(tryCatch(place(function(x) signalCondition(leave)), leave = function(c) 5), 5))
-    expect_closed(expect_identical(withRestarts(place(function(x) invokeRestart("leave", 6)), leave = identity), 6))
+    expect_closed(expect_identical(
+      tryCatch(place(function(x) signalCondition(leave)), leave = function(c) 5), 5
+    ))
+    expect_closed(expect_identical(
+      withRestarts(place(function(x) invokeRestart("leave", 6)), leave = identity), 6
+    ))
     expect_closed(expect_error(place(function(x) place(function(x) place(function(x) stop("deep")))), "deep"))
     expect_closed(expect_error(place(function(x) trace_fn(function(y) x, list()))))
   }
   # Neither R's depth nor its stack is endless. Handlers that run where it ends would need more of it.
-  too_deep <- function(expr) expect_closed(expect_identical(tryCatch(expr, error = function(e) "too deep"), "too deep"))
+  too_deep <- function(expr) {
+    expect_closed(expect_identical(tryCatch(expr, error = function(e) "too deep"), "too deep"))
+  }
   endless <- function(x) endless(x)
   too_deep(jit(endless)(x))
   for (place in places) {
@@ -395,9 +410,9 @@ test_that("arguments that are put off are evaluated before a function of the wor
 test_that("what a builtin function says of its arguments is an error about `f`, of the user's call", {
   x <- nv_scalar(1)
   calls <- list(
-    function() explain_plan(sin), function() memory_plan(sin), function() stablehlo(sin), function() explain_dtypes(sin),
-    function() trace_fn(sin), function() trace_fn(seq_len, list(x)), function() vjp(sin), function() gradient(sin)(),
-    function() jit(sin)(), function() nv_if(x > 0, sin, x)
+    function() explain_plan(sin), function() memory_plan(sin), function() stablehlo(sin),
+    function() explain_dtypes(sin), function() trace_fn(sin), function() trace_fn(seq_len, list(x)),
+    function() vjp(sin), function() gradient(sin)(), function() jit(sin)(), function() nv_if(x > 0, sin, x)
   )
   for (call in calls) {
     environment(call) <- list2env(list(x = x), parent = globalenv())

@@ -24,17 +24,22 @@ test_that("lists beyond the limit are a classed error, wherever they are given",
   for (depth in c(limit + 1L, 12000L)) {
     deep <- nested(depth)
     uses <- list(
-      function() jit(identity)(deep), function() jit(function(x, n) x, static = "n")(s, deep), function() jit(unwrap)(deep),
-      function() jit(function() nested(depth))(), function() jit(function(x) nested(depth, x))(s), function() jit(function() deep)(),
+      function() jit(identity)(deep), function() jit(function(x, n) x, static = "n")(s, deep),
+      function() jit(unwrap)(deep), function() jit(function() nested(depth))(),
+      function() jit(function(x) nested(depth, x))(s), function() jit(function() deep)(),
       function() trace_fn(identity, list(deep)), function() jit(function(x) jit(identity)(deep))(s),
-      function() gradient(function(p) sum(unwrap(p)))(deep), function() value_and_gradient(function(p) unwrap(p))(deep),
-      function() vjp(function(p) unwrap(p), deep)$pullback(s), function() vjp(function(p) p, s)$pullback(deep),
-      function() nv_for(2L, deep, function(i, state) state), function() nv_while(deep, function(s) FALSE, identity),
+      function() gradient(function(p) sum(unwrap(p)))(deep),
+      function() value_and_gradient(function(p) unwrap(p))(deep),
+      function() vjp(function(p) unwrap(p), deep)$pullback(s),
+      function() vjp(function(p) p, s)$pullback(deep), function() nv_for(2L, deep, function(i, state) state),
+      function() nv_while(deep, function(s) FALSE, identity),
       function() nv_scan(function(state, x) list(state, deep), s, nv_tensor(1:3)),
       function() nv_scan(function(state, x) list(state, x), s, deep), function() nv_if(TRUE, deep, deep),
-      function() explain_plan(identity, deep), function() stablehlo(identity, deep), function() memory_plan(identity, deep),
-      function() explain_dtypes(identity, deep), function() nv_reshape(s, deep), function() jit(function(x) nv_reshape(x, deep))(s),
-      function() nv_fill(1, deep), function() custom_gradient(identity, function(x) list(x, deep), function(k, g) list(g))(s) +
+      function() explain_plan(identity, deep), function() stablehlo(identity, deep),
+      function() memory_plan(identity, deep), function() explain_dtypes(identity, deep),
+      function() nv_reshape(s, deep), function() jit(function(x) nv_reshape(x, deep))(s),
+      function() nv_fill(1, deep),
+      function() custom_gradient(identity, function(x) list(x, deep), function(k, g) list(g))(s) +
         gradient(custom_gradient(identity, function(x) list(x, deep), function(k, g) list(g)))(s)$x
     )
     for (i in seq_along(uses)) {
@@ -79,12 +84,17 @@ test_that("leaves and places", {
   x <- list(a = 1, 2, b = list(), c = list(d = NULL, list(3, e = nv_scalar(4))), NULL)
   expect_identical(anvil:::unlist_leaves(x), list(1, 2, 3, nv_scalar(4)))
   expect_identical(
-    names(anvil:::describe_leaves(x, "p")), c("p$a", "p[[2]]", "p$b", "p$c$d", "p$c[[2]][[1]]", "p$c[[2]]$e", "p[[5]]")
+    names(anvil:::describe_leaves(x, "p")),
+    c("p$a", "p[[2]]", "p$b", "p$c$d", "p$c[[2]][[1]]", "p$c[[2]]$e", "p[[5]]")
   )
   expect_identical(
-    unname(anvil:::describe_leaves(x, "p")), c("R's f32?[]", "R's f32?[]", "list()", "NULL", "R's f32?[]", "f32?[]", "NULL")
+    unname(anvil:::describe_leaves(x, "p")),
+    c("R's f32?[]", "R's f32?[]", "list()", "NULL", "R's f32?[]", "f32?[]", "NULL")
   )
-  expect_identical(anvil:::restore(x, list(10, 20, 30, 40)), list(a = 10, 20, b = list(), c = list(d = NULL, list(30, e = 40)), NULL))
+  expect_identical(
+    anvil:::restore(x, list(10, 20, 30, 40)),
+    list(a = 10, 20, b = list(), c = list(d = NULL, list(30, e = 40)), NULL)
+  )
   expect_error(anvil:::restore(x, list(1)), class = "anvil_error_internal")
   expect_identical(anvil:::describe_leaves(list(), "p"), c(p = "list()"))
   expect_identical(anvil:::describe_leaves(NULL, "p"), c(p = "NULL"))

@@ -23,8 +23,8 @@ fn generated_r_functions_are_up_to_date() {
     let flags =
         "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
     let parts =
-        "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
-#'   `f64` for `c128`; a real operand's own.";
+        "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, \
+         `f64` for `c128`; a real operand's own.";
     let fresh = [
         write("ops-unary.R", &functions(unary, same)),
         write("ops-part.R", &functions(part, parts)),
@@ -111,7 +111,7 @@ fn function(out: &mut String, row: &Row, result: &str) {
     let lifts = row.accepts.contains(DType::F32) && !row.accepts.contains(DType::I32);
     let (title, details) = row.doc.split_first().expect("every row is documented");
     out.push('\n');
-    let mut line = |text: &str| writeln!(out, "{}", format!("#'{text}").trim_end()).unwrap();
+    let mut line = |text: &str| roxygen(out, text);
     head(&mut line, title.trim_end_matches('.'), details);
     let mut accepts = format!("of {}", row.accepts.name);
     if lifts {
@@ -123,7 +123,10 @@ fn function(out: &mut String, row: &Row, result: &str) {
         row.operands.join(",")
     ));
     if promotes {
-        line("   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.");
+        line(
+            "   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of \
+             them 0-d.",
+        );
     }
     line(&format!(" @return {result}"));
     line(" @section Errors:");
@@ -150,6 +153,19 @@ fn function(out: &mut String, row: &Row, result: &str) {
     line(" @export");
     writeln!(out, "{} <- function({formals}) .External(anvil_op, \"{}\", {formals})", row.function, row.name)
         .unwrap();
+}
+
+/// A line of roxygen, on several lines if it is longer than lines of R code may be.
+fn roxygen(out: &mut String, text: &str) {
+    const WIDTH: usize = 110;
+    let indent = if text.starts_with(" @") || text.starts_with("   ") { "#'   " } else { "#' " };
+    let mut line = format!("#'{text}").trim_end().to_string();
+    while line.len() > WIDTH {
+        let at = line[..=WIDTH].rfind(' ').expect("a space among this many characters");
+        writeln!(out, "{}", &line[..at]).unwrap();
+        line = format!("{indent}{}", &line[at + 1..]);
+    }
+    writeln!(out, "{line}").unwrap();
 }
 
 fn head(line: &mut impl FnMut(&str), title: &str, details: &[&str]) {
@@ -202,7 +218,7 @@ fn method(out: &mut String, (generic, rows): (&str, Vec<&Row>)) {
             let both = call(two, "e1, e2");
             // R calls `*`(x) too. A default costs nothing where there are two operands, as missing() would.
             match alone {
-                Some(alone) => ("e1, e2", format!("if (missing(e2)) {alone} else {both}")),
+                Some(alone) => ("e1, e2", format!("{{\n  if (missing(e2)) {alone} else {both}\n}}")),
                 None => ("e1, e2 = abort_missing(\"e2\")", both),
             }
         }
