@@ -72,14 +72,14 @@ vjp <- function(f, ...) {
   args <- list_dots(...)
   names(args) <- argument_names(f, args)
   check_taken(f, names(args))
-  pullback <- function(gradient) {
+  pullback <- saying_what_is_missing(function(gradient) {
     at_once(function() {
       pulled <- pull_back(f, args, NULL, identity, function(graph, leaves) {
         .Call(anvil_pull_back, graph, leaves, gradients_of(gradient, .Call(anvil_graph_types, graph)))
       })
       pulled$gradient
     })
-  }
+  })
   list(value = at_once(function() call_function(f, args)), pullback = pullback)
 }
 

@@ -256,7 +256,8 @@ judge_whole <- function(code, env, sealed, seen_in_result) {
 
 # The bytes of a tensor, or nothing for others.
 fingerprint <- function(x) {
-  if (inherits(x, "AnvilTensor")) tryCatch(serialize(unclass(x), NULL), error = function(e) NULL)
+  # base R's inherits() fails on a class of encoding "bytes".
+  tryCatch(if (inherits(x, "AnvilTensor")) serialize(unclass(x), NULL), error = function(e) NULL)
 }
 
 # The form of a message: without numbers and quotes.

@@ -208,11 +208,17 @@ binary_ops! {
     /// Product that is 0 wherever the second operand is 0.
     ///
     /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
-    /// Elsewhere it is the product.
+    /// Elsewhere it is the product, with the sign that the product has.
     mul_no_nan "mul_no_nan" {
         accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Formula(Formula::MulNoNan), example: "c(-Inf, 2), c(0, 3)",
-        native: MulNoNan, float: |x, y| if y == F::of(0.0) { y } else { x * y },
-        complex: |x, y| if y == C::default() { y } else { x.map2(y, complex::mul) },
+        native: MulNoNan, float: |x, y| {
+            let z = x * y;
+            if scalar::is_nan(z) && y == F::of(0.0) { y } else { z }
+        },
+        complex: |x, y| {
+            let z = x.map2(y, complex::mul);
+            if scalar::is_nan(z) && y == C::default() { y } else { z }
+        },
     }
     /// Quotient.
     ///

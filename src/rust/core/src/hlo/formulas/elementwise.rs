@@ -65,9 +65,11 @@ pub(super) fn arg<'m, 'b>(z: Var<'m, 'b>) -> Var<'m, 'b> {
     z.part(Part::imag).binary(Binary::atan2, z.part(Part::real))
 }
 
-/// The product, or the second operand where that is 0.
+/// The product, or the second operand where that is 0 and the product is NaN.
 pub(super) fn mul_no_nan<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
-    y.compare(Compare::eq, y.of(0.0)).select(y, x * y)
+    let product = x * y;
+    let zero = y.compare(Compare::eq, y.of(0.0));
+    zero.binary(Binary::and, product.compare(Compare::ne, product)).select(y, product)
 }
 
 /// The op on two integers with 1 for a divisor of 0, where it is something else: compilers trap if they fold

@@ -2,6 +2,13 @@
 
 use crate::dtype::{Float, Real};
 
+/// Whether a number, or a part of a complex one, is NaN.
+#[inline]
+#[allow(clippy::eq_op)] // NaN is what is not equal to itself, in all types of numbers.
+pub fn is_nan<T: PartialEq + Copy>(x: T) -> bool {
+    x != x
+}
+
 /// Larger of two; NaN if either is, and `max(-0, 0)` is 0 (unlike C's `fmax`).
 pub fn maximum<F: Real>(x: F, y: F) -> F {
     // No branches, so that loops become vectors.

@@ -53,6 +53,7 @@ const MIN_UNSIGNED: ByWidth =
 /// Conditions of comparisons of floats that are false, or true, if an operand is NaN, and raise no exception.
 const FLOAT_EQ: u8 = 0x00;
 const FLOAT_NE: u8 = 0x04;
+const FLOAT_UNORDERED: u8 = 0x03;
 const FLOAT_LT: u8 = 0x11;
 const FLOAT_LE: u8 = 0x12;
 /// Whether an operand is NaN.
@@ -536,6 +537,9 @@ impl Emitter<'_> {
                 self.op(vector(prefix, 1, 0x59), to, x, Source::Register(y));
                 let zero = self.everywhere(&[0]);
                 self.op_with(vector(prefix, 1, 0xC2), mask, y, zero, FLOAT_EQ);
+                let nan = self.take();
+                self.op_with(vector(prefix, 1, 0xC2), nan, to, Source::Register(to), FLOAT_UNORDERED);
+                self.op(AND, mask, mask, Source::Register(nan));
                 self.op_with(BLEND, to, to, Source::Register(y), mask << 4);
                 to
             }
