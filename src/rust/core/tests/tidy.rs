@@ -331,8 +331,7 @@ fn words_that_promise_instead_of_do() {
 /// an op is asked what it is.
 const NAMES_OPS: &[(&str, &str)] = &[
     ("ops/list.rs", "the list of ops"),
-    ("ops/spell", "what StableHLO calls each op"),
-    ("hlo/", "each op is written in its own way"),
+    ("hlo/", "which ops formulas are made of"),
     ("exec/", "which ops the engine computes in groups"),
     ("apply/", "what each call makes"),
 ];
