@@ -114,8 +114,9 @@ fn line(row: &'static Row, examples: &[Example], holes: &mut Holes) -> String {
         ];
         properties.extend(has.into_iter().filter(|(has, _)| *has).map(|(_, what)| what.to_string()));
     }
-    let cells = cells.map(|cell| cell.into_iter().collect::<Vec<_>>().join(" or "));
-    format!("| `{}` | {} |\n", row.name, cells.join(" | "))
+    let [rules @ .., properties] = cells.map(|cell| cell.into_iter().collect::<Vec<String>>());
+    let rules = rules.map(|cell| cell.join(" or ")).join(" | ");
+    format!("| `{}` | {rules} | {} |\n", row.name, properties.join(", "))
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl Gather {
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::example::{by_rows, dims, indices, operand, windows};
+    use crate::ops::windows::example::{by_rows, dims, indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
 

@@ -325,7 +325,7 @@ fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::example::{indices, operand, windows};
+    use crate::ops::windows::example::{indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
 
