@@ -184,9 +184,9 @@ impl Gather {
 
 #[cfg(test)]
 mod tests {
-    use crate::ops::windows::example::{by_rows, dims, indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
+    use crate::ops::windows::example::{by_rows, dims, indices, operand, windows};
 
     #[test]
     fn gather_of_the_specification() {

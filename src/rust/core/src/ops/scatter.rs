@@ -325,9 +325,9 @@ fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>
 
 #[cfg(test)]
 mod tests {
-    use crate::ops::windows::example::{indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
+    use crate::ops::windows::example::{indices, operand, windows};
 
     #[test]
     fn scatter_adds_what_a_naive_loop_adds() {
