@@ -19,7 +19,7 @@ help:
 	@echo "make test-r     make dev, then R tests; FILE=x: those of the files whose names match x"
 	@echo "make test-order each R test file alone, then all in random order twice in one process; SEED=n, LOAD=n busy processes beside it"
 	@echo "make doc        NAMESPACE and man/ from the comments in R/"
-	@echo "make generate   R files that are written from the table of ops"
+	@echo "make generate   files that are written from the table of ops"
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
 	@echo "make build      source tarball with vendored crates"
 	@echo "make check      R CMD build and R CMD check in a temporary directory"
@@ -61,7 +61,7 @@ doc: deps-doc
 	@sh tools/document.sh
 
 generate: deps-build
-	ANVIL_REGENERATE=1 cargo test --quiet -p anvil-core --test generated
+	ANVIL_REGENERATE=1 cargo test --quiet -p anvil-core --test generated --test rules
 
 install: deps-build
 	@mkdir -p "$(LIB)"

@@ -53,7 +53,7 @@ What each op says of itself, by the contract in `src/rust/core/src/ops/contract.
 
 * **vjp**, **jvp**, **batch**: how it is derived in reverse and in forward mode, and batched. `zero` is a derivative
   that is 0 everywhere, `regions` one by derivatives of the graphs that the op runs.
-* **StableHLO**: the op that it is written as, or `composed` of others.
+* **StableHLO**: the operation that it becomes, or the `formula` of other ops.
 * **linear in**: operands in which it is linear, at once or each by itself. Ops with a slope have their derivatives in
   both directions from that.
 * A hole is `todo`, or `partly` where some operands have a rule: why, is below the table.
@@ -114,8 +114,9 @@ fn line(row: &'static Row, examples: &[Example], holes: &mut Holes) -> String {
         ];
         properties.extend(has.into_iter().filter(|(has, _)| *has).map(|(_, what)| what.to_string()));
     }
-    let cells = cells.map(|cell| cell.into_iter().collect::<Vec<_>>().join(" or "));
-    format!("| `{}` | {} |\n", row.name, cells.join(" | "))
+    let [rules @ .., properties] = cells.map(|cell| cell.into_iter().collect::<Vec<String>>());
+    let rules = rules.map(|cell| cell.join(" or ")).join(" | ");
+    format!("| `{}` | {rules} | {} |\n", row.name, properties.join(", "))
 }
 
 #[test]

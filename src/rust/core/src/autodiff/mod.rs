@@ -124,11 +124,20 @@ impl<'g> Tape<'g> {
             let operands: Vec<Value> = node.operands.iter().map(|v| self.values[v.index()]).collect();
             let results: Vec<Value> = node.results.iter().map(|v| self.values[v.index()]).collect();
             let made: Vec<Option<Value>> = node.results.iter().map(|v| sums[v.index()]).collect();
+            let missing =
+                |pulled: &[Option<Value>]| wanted.iter().zip(pulled).any(|(w, g)| *w && g.is_none());
             let pulled = match node.op.vjp() {
-                Vjp::By(rule) => by_rule(builder, &rule, [&operands, &results], &made, &wanted)?,
+                Vjp::By(rule) => {
+                    let pulled = by_rule(builder, &rule, [&operands, &results], &made, &wanted)?;
+                    if missing(&pulled) {
+                        let detail = format!("the rule of `{}` leaves out a gradient", node.op.row().name);
+                        return Err(Error::Internal { detail });
+                    }
+                    pulled
+                }
                 Vjp::Partly(rule, why) => {
                     let pulled = by_rule(builder, &rule, [&operands, &results], &made, &wanted)?;
-                    if wanted.iter().zip(&pulled).any(|(wanted, g)| *wanted && g.is_none()) {
+                    if missing(&pulled) {
                         return Err(no_gradient(&node.op, why));
                     }
                     pulled

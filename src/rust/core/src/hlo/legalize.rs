@@ -4,7 +4,10 @@ use super::formulas;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Builder, Fill, Formula, Graph, If, Lowering, Math, Op, Region, Update, Var, While};
+use crate::ops::{
+    BroadcastInDim, Builder, Control, Fill, Formula, Graph, If, Lowering, Math, Op, Region, Scatter, Update,
+    Var, While,
+};
 use crate::passes::optimise;
 use crate::tensor::Aval;
 use std::sync::Arc;
@@ -65,37 +68,39 @@ fn emit(b: &mut Builder, op: &Op, operands: &[Value], own: bool) -> Result<Vec<V
             let (graph, new) = built(b, op, formula, operands, &avals)?;
             walk(b, &graph, new, Some((op, avals.first().map(|x| x.dtype))))
         }
-        Lowering::Op(_) | Lowering::Formula(..) => match (op, operands) {
-            // One number everywhere is a constant.
-            (Op::BroadcastInDim(to), &[x]) => match b.graph().def(x) {
-                Def::Literal(value) => {
-                    let fill = Fill { value, shape: to.shape.clone(), ambiguous: avals[0].ambiguous };
-                    if to.shape.rank() == 0 {
-                        Ok(vec![x])
-                    } else {
-                        b.node(Op::Fill(fill), &[])
-                    }
-                }
-                _ => b.node(op.clone(), operands),
-            },
-            (Op::If(op), _) => {
-                let branches = [region(&op.branches[0])?, region(&op.branches[1])?];
-                b.node(Op::If(If { branches }), operands)
-            }
-            (Op::While(op), _) => {
-                let (cond, body) = (region(&op.cond)?, region(&op.body)?);
-                b.node(Op::While(While { cond, body, carried: op.carried }), operands)
-            }
-            (Op::Scatter(op), _) => {
-                let mut op = op.clone();
-                if let Update::By(update) = &mut op.update {
-                    *update = region(update)?;
-                }
-                b.node(Op::Scatter(op), operands)
-            }
-            _ => b.node(op.clone(), operands),
+        Lowering::Op(_) | Lowering::Formula(..) => match number_everywhere(b, op, operands) {
+            Some(fill) if fill.shape.rank() == 0 => Ok(operands.to_vec()),
+            Some(fill) => b.node(fill, &[]),
+            None => b.node(with_legal_regions(op)?, operands),
         },
     }
+}
+
+/// The constant that a number becomes which is repeated to a shape.
+fn number_everywhere(b: &Builder, op: &Op, operands: &[Value]) -> Option<Fill> {
+    let (to, &x) = (op.get::<BroadcastInDim>()?, operands.first()?);
+    let ambiguous = b.graph().aval(x).ambiguous;
+    match b.graph().def(x) {
+        Def::Literal(value) => Some(Fill { value, shape: to.shape.clone(), ambiguous }),
+        Def::Input(_) | Def::Constant(_) | Def::Result(..) => None,
+    }
+}
+
+/// The op with regions of operations of StableHLO.
+fn with_legal_regions(op: &Op) -> Result<Op> {
+    Ok(match (op.control(), op.get::<Scatter>()) {
+        (Some(Control::If(op)), _) => {
+            If { branches: [region(&op.branches[0])?, region(&op.branches[1])?] }.into()
+        }
+        (Some(Control::While(op)), _) => {
+            While { cond: region(&op.cond)?, body: region(&op.body)?, carried: op.carried }.into()
+        }
+        (Some(Control::Scan(_) | Control::Custom(_)), _) => unreachable!("they become formulas"),
+        (None, Some(scatter @ Scatter { update: Update::By(update), .. })) => {
+            Scatter { update: Update::By(region(update)?), ..scatter.clone() }.into()
+        }
+        (None, _) => op.clone(),
+    })
 }
 
 fn region(region: &Region) -> Result<Region> {

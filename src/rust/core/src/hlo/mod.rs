@@ -1,6 +1,6 @@
 //! Programs as StableHLO: MLIR text that other compilers read.
 //!
-//! Ops say what they are lowered to ([`Op::lower`](crate::ops::Op::lower)). [`legalize`] replaces those that
+//! Ops say what they are lowered to ([`Op::lower`](crate::ops::OpDef::lower)). [`legalize`] replaces those that
 //! have no operation of StableHLO by `formulas` of ops that have one, graph to graph, so that the interpreter
 //! can run what is exported; then the text is a walk over the graph. Promotion
 //! is explicit in every graph, and derivatives, random bits and loops are ops like all others. Layout stays

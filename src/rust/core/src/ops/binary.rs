@@ -6,7 +6,7 @@ use super::compare::Compare;
 use super::contract::{member, simplified, Backward, Cost, OpDef, Simplified, Vjp};
 use super::create::uniform;
 use super::derive::{Rule2, Slope, Slope2, Var};
-use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower};
+use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
 use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
@@ -411,6 +411,10 @@ impl OpDef for Binary {
             Slope::Flat => Vjp::Zero,
             Slope::Todo(why) => Vjp::Todo(why),
         }
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        self.lowering().on(operands[0].dtype)
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {

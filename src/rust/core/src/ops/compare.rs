@@ -3,8 +3,9 @@
 
 use super::attrs::Attrs;
 use super::contract::{member, OpDef, Vjp};
+use super::lower::{HloOp, Lowering, Syntax};
 use super::{Op, Row};
-use crate::dtype::{dispatch, Bool, DType, Element, ANY, ORDERED};
+use crate::dtype::{dispatch, Bool, DType, Element, Kind, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
@@ -112,5 +113,14 @@ impl OpDef for Compare {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let kind = match operands[0].dtype.kind() {
+            Kind::Integer => "SIGNED",
+            Kind::Unsigned | Kind::Boolean => "UNSIGNED",
+            Kind::Float | Kind::Complex => "FLOAT",
+        };
+        Lowering::Op(HloOp { name: "stablehlo.compare", syntax: Syntax::Compare(self.direction(), kind) })
     }
 }

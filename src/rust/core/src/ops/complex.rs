@@ -4,7 +4,7 @@
 use super::attrs::Attrs;
 use super::compare::Compare;
 use super::contract::{member, Cost, Linear, OpDef, Vjp};
-use super::lower::{Lower, UnaryFormula as Formula, UnaryLower};
+use super::lower::{elementwise, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
@@ -155,6 +155,10 @@ impl OpDef for Part {
         })
     }
 
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        self.lowering().property(operands[0].dtype)
+    }
+
     fn linear(&self) -> Linear {
         match self {
             Part::real | Part::imag => Linear::InAll,
@@ -211,6 +215,10 @@ impl OpDef for MakeComplex {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| vec![Some(at.g().part(Part::real)), Some(-at.g().part(Part::imag))])
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(elementwise("stablehlo.complex"))
     }
 
     fn linear(&self) -> Linear {

@@ -8,6 +8,7 @@
 use super::attrs::Attrs;
 use super::control::Control;
 use super::derive::Var;
+use super::lower::Lowering;
 use super::{Builder, Graph, Op, Row};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -123,6 +124,9 @@ pub trait OpDef {
     fn batch(&self) -> Todo {
         Todo("batching is not there yet; give the operands a dimension for the batch")
     }
+
+    /// How it is lowered to StableHLO on operands of these types.
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_>;
 
     // ---- properties, for passes
 

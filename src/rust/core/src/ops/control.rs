@@ -5,6 +5,7 @@
 
 use super::attrs::logical;
 use super::contract::{OpDef, Vjp};
+use super::lower::{Formula, HloOp, Lowering, Syntax};
 use super::{written, Graph, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
@@ -157,6 +158,10 @@ impl OpDef for If {
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Regions
     }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(HloOp { name: "stablehlo.if", syntax: Syntax::If(self) })
+    }
 }
 
 /// Types of a state after a loop: known where the body makes it so.
@@ -221,6 +226,10 @@ impl OpDef for Custom {
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Regions
     }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Formula(Formula::Call(self), None)
+    }
 }
 
 impl OpDef for While {
@@ -263,6 +272,10 @@ impl OpDef for While {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Todo("how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`")
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(HloOp { name: "stablehlo.while", syntax: Syntax::While(self) })
     }
 }
 
@@ -326,5 +339,9 @@ impl OpDef for Scan {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Regions
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Formula(Formula::Scan(self), None)
     }
 }

@@ -3,8 +3,9 @@
 use super::attrs::logical;
 use super::complex::Part;
 use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
+use super::lower::{op_if, signature, Formula, Lowering};
 use super::{written, Builder, Row};
-use crate::dtype::{dispatch, DType, Element, ANY};
+use crate::dtype::{dispatch, DType, Element, Kind, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
@@ -75,6 +76,17 @@ impl OpDef for Convert {
             }
             g.convert(from)
         })
+    }
+
+    /// StableHLO leaves open whether NaN is true, and compilers round to 16 bits by way of 32.
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let from = operands[0].dtype;
+        let same = match self.dtype {
+            DType::I1 => from.kind() != Kind::Float,
+            to if to.is_half() => !(from == DType::F64 || from.is_integer() && from.bits() > 16),
+            _ => true,
+        };
+        op_if(same, signature("stablehlo.convert", ""), Formula::Convert(self))
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
@@ -202,6 +214,12 @@ impl OpDef for BitcastConvert {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let from = operands[0].dtype;
+        let same = !from.is_complex() && !self.dtype.is_complex() && from != DType::I1;
+        op_if(same, signature("stablehlo.bitcast_convert", ""), Formula::Bitcast(self))
     }
 }
 

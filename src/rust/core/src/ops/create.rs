@@ -2,6 +2,7 @@
 
 use super::attrs::{logical, vector};
 use super::contract::{simplified, OpDef, Simplified, Vjp};
+use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, BroadcastInDim, Builder, Graph, Row};
 use crate::dtype::{dispatch, DType, ANY, NUMERIC};
 use crate::error::{Error, Result};
@@ -53,6 +54,10 @@ impl OpDef for Fill {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(HloOp { name: "stablehlo.constant", syntax: Syntax::Constant(self.value) })
     }
 
     fn simplify(&self, b: &mut Builder, _operands: &[Value], _read: &[bool]) -> Result<Simplified> {
@@ -151,11 +156,33 @@ impl OpDef for Iota {
         Vjp::Zero
     }
 
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let op =
+            HloOp { name: "stablehlo.iota", syntax: Syntax::NoOperands(format!("dim = {}", self.axis.0)) };
+        let same = self.start == 0 && self.shape.size() > 0 && self.is_exact();
+        op_if(same, op, Formula::Count(self))
+    }
+
     fn moves_only(&self) -> bool {
         true
     }
 
     fn is_cheap(&self) -> bool {
         true
+    }
+}
+
+impl Iota {
+    /// Whether its dtype has all numbers that it counts through, and as many from 0.
+    pub(crate) fn is_exact(&self) -> bool {
+        let most = self.shape[self.axis.0] as i128 + i128::from(self.start).abs();
+        // Whole numbers up to 2 to the power of the significand's bits are exact.
+        let bits = match self.dtype {
+            DType::BF16 => 8,
+            DType::F16 => 11,
+            DType::F32 => 24,
+            _ => 53,
+        };
+        !self.dtype.is_float() || most <= 1 << bits
     }
 }

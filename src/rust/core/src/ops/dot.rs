@@ -3,6 +3,7 @@
 use super::attrs::vector;
 use super::contract::{Linear, OpDef, Ready, Vjp};
 use super::derive::Var;
+use super::lower::{axes, HloOp, Lowering, Syntax};
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
@@ -101,6 +102,26 @@ impl OpDef for DotGeneral {
             let pull = |side: usize| at.wanted[side].then(|| self.pull(side, [at.x(0), at.x(1)], at.g()));
             (0..2).map(pull).collect()
         })
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let dtype = operands[0].dtype;
+        let pair = |[l, r]: &[Vec<Axis>; 2]| format!("{} x {}", axes(l), axes(r));
+        let mut attributes = String::from(", ");
+        if !self.batching[0].is_empty() {
+            attributes += &format!("batching_dims = {}, ", pair(&self.batching));
+        }
+        attributes += &format!("contracting_dims = {}", pair(&self.contracting));
+        if dtype.part().is_float() {
+            // Other machines multiply floats in fewer bits unless told not to.
+            attributes += ", precision = [HIGHEST, HIGHEST]";
+        }
+        let syntax = if dtype.is_half() {
+            Syntax::Accumulated(DType::F32, attributes)
+        } else {
+            Syntax::Signature(attributes)
+        };
+        Lowering::Op(HloOp { name: "stablehlo.dot_general", syntax })
     }
 
     fn linear(&self) -> Linear {

@@ -3,6 +3,7 @@
 use super::attrs::vector;
 use super::contract::{Linear, OpDef, Vjp};
 use super::derive::Var;
+use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::slice::{check_count, see, shifted};
 use super::windows::check_indices;
 use super::{written, Row};
@@ -113,6 +114,11 @@ impl OpDef for DynamicSlice {
         })
     }
 
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let op = signature("stablehlo.dynamic_slice", format!(", sizes = {}", list(&self.sizes)));
+        op_if(are_wide(&operands[1..]), op, Formula::WideIndices(1))
+    }
+
     fn linear(&self) -> Linear {
         Linear::In(&[0])
     }
@@ -181,6 +187,11 @@ impl OpDef for DynamicUpdateSlice {
             out[1] = Some(at.g().apply(DynamicSlice { sizes: update.aval().shape.to_vec() }, starts));
             out
         })
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let op = signature("stablehlo.dynamic_update_slice", "");
+        op_if(are_wide(&operands[2..]), op, Formula::WideIndices(2))
     }
 
     fn linear(&self) -> Linear {

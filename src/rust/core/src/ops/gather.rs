@@ -3,6 +3,7 @@
 use super::attrs::{logical, vector};
 use super::binary::Binary;
 use super::contract::{Cost, Linear, OpDef, Vjp};
+use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
 use super::{written, Row, Scatter, Update};
 use crate::dtype::{dispatch, DType, ANY};
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{load, Starts};
-use crate::shape::{Axis, Shape};
+use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
 
@@ -130,6 +131,24 @@ impl OpDef for Gather {
         })
     }
 
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let attributes = format!(
+            "dimension_numbers = #stablehlo.gather<{}>, indices_are_sorted = {}, slice_sizes = array<i64{}{}>",
+            self.windows.lower([
+                "offset_dims",
+                "collapsed_slice_dims",
+                "operand_batching_dims",
+                "start_indices_batching_dims",
+                "start_index_map",
+            ]),
+            self.indices_are_sorted,
+            if self.slice_sizes.is_empty() { "" } else { ": " },
+            join(&self.slice_sizes, ", "),
+        );
+        let op = HloOp { name: "stablehlo.gather", syntax: Syntax::Generic(attributes) };
+        op_if(are_wide(&operands[1..]), op, Formula::WideIndices(1))
+    }
+
     fn linear(&self) -> Linear {
         Linear::In(&[0])
     }
@@ -165,9 +184,9 @@ impl Gather {
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::example::{by_rows, dims, indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
+    use crate::ops::windows::example::{by_rows, dims, indices, operand, windows};
 
     #[test]
     fn gather_of_the_specification() {

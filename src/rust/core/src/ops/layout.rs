@@ -4,6 +4,7 @@
 use super::attrs::vector;
 use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
+use super::lower::{axes, op_if, signature, Formula, Lowering};
 use super::{written, Builder, Row, StaticSlice};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
@@ -100,6 +101,11 @@ impl OpDef for Reshape {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g().apply(Reshape { shape: at.x(0).aval().shape, order: self.order }, &[]))
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let same = self.order == Order::Row;
+        op_if(same, signature("stablehlo.reshape", ""), Formula::Reshape(self))
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
@@ -211,6 +217,11 @@ impl OpDef for Transpose {
             }
             at.g().apply(Transpose { permutation: back }, &[])
         })
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let axes = format!(", dims = {}", axes(&self.permutation));
+        Lowering::Op(signature("stablehlo.transpose", axes))
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
@@ -326,6 +337,11 @@ impl OpDef for BroadcastInDim {
         })
     }
 
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let axes = format!(", dims = {}", axes(&self.axes));
+        Lowering::Op(signature("stablehlo.broadcast_in_dim", axes))
+    }
+
     fn linear(&self) -> Linear {
         Linear::InAll
     }
@@ -429,6 +445,10 @@ impl OpDef for Concatenate {
             };
             at.operands.iter().map(part).collect()
         })
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(signature("stablehlo.concatenate", format!(", dim = {}", self.axis.0)))
     }
 
     fn linear(&self) -> Linear {

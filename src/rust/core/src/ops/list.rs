@@ -1,7 +1,12 @@
-//! The list of ops: the one place that names them all. Each line is a member of [`Op`], whose payload keeps
-//! [the contract](super::OpDef) in a file of its own.
+//! The list of ops: the one place that names them all. Each line is a member of [`Op`] with its payload, which
+//! keeps [the contract](super::OpDef) in the file that is named before it.
 
-use super::{attrs::Attrs, contract::OpDef, *};
+use super::attrs::Attrs;
+use super::contract::OpDef;
+use super::{Graph, Row};
+use crate::error::Result;
+use crate::graph::Operation;
+use crate::tensor::Aval;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -14,7 +19,9 @@ pub trait Member: Sized {
 
 /// From a list of members with their payloads: the enum, what it dereferences to, and the catalogue.
 macro_rules! ops {
-    ($($(#[doc = $doc:literal])+ $name:ident($payload:ident),)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident($family:ident::$payload:ident),)+) => {
+        $(pub use super::$family::$payload;)+
+
         /// An operation with its static parameters.
         #[derive(Clone, PartialEq, Eq, Hash, Debug)]
         pub enum Op { $($(#[doc = $doc])+ $name($payload),)+ }
@@ -59,65 +66,65 @@ macro_rules! ops {
 
 ops! {
     /// One operand, same type out.
-    Unary(Unary),
+    Unary(unary::Unary),
     /// One operand, booleans out.
-    Predicate(Predicate),
+    Predicate(predicate::Predicate),
     /// A real number that belongs to a complex one.
-    Part(Part),
+    Part(complex::Part),
     /// A complex number from two real ones.
-    Complex(MakeComplex),
+    Complex(complex::MakeComplex),
     /// Two operands of one type, same type out.
-    Binary(Binary),
+    Binary(binary::Binary),
     /// Two operands of one type, booleans out.
-    Compare(Compare),
+    Compare(compare::Compare),
     /// Three operands: select and clamp.
-    Ternary(Ternary),
+    Ternary(ternary::Ternary),
     /// Many elements into one.
-    Reduction(Reduction),
+    Reduction(reduce::Reduction),
     /// Another dtype, same value as far as it goes.
-    Convert(Convert),
+    Convert(convert::Convert),
     /// Another dtype, same bits.
-    BitcastConvert(BitcastConvert),
+    BitcastConvert(convert::BitcastConvert),
     /// One value everywhere.
-    Fill(Fill),
+    Fill(create::Fill),
     /// Counting along a dimension.
-    Iota(Iota),
+    Iota(create::Iota),
     /// Sums of products over shared dimensions.
-    DotGeneral(DotGeneral),
+    DotGeneral(dot::DotGeneral),
     /// Other sizes, same elements.
-    Reshape(Reshape),
+    Reshape(layout::Reshape),
     /// Dimensions in another order.
-    Transpose(Transpose),
+    Transpose(layout::Transpose),
     /// Elements repeated along new or unit dimensions.
-    BroadcastInDim(BroadcastInDim),
+    BroadcastInDim(layout::BroadcastInDim),
     /// Values side by side.
-    Concatenate(Concatenate),
+    Concatenate(layout::Concatenate),
     /// A part at positions known while tracing.
-    StaticSlice(StaticSlice),
+    StaticSlice(slice::StaticSlice),
     /// Dimensions backwards.
-    Reverse(Reverse),
+    Reverse(slice::Reverse),
     /// A part at positions that are operands.
-    DynamicSlice(DynamicSlice),
+    DynamicSlice(dynamic_slice::DynamicSlice),
     /// A part replaced, at positions that are operands.
-    DynamicUpdateSlice(DynamicUpdateSlice),
+    DynamicUpdateSlice(dynamic_slice::DynamicUpdateSlice),
     /// A value around and between elements.
-    Pad(Pad),
+    Pad(slice::Pad),
     /// Many parts at positions that are an operand.
-    Gather(Gather),
+    Gather(gather::Gather),
     /// Many parts updated, at positions that are an operand.
-    Scatter(Scatter),
+    Scatter(scatter::Scatter),
     /// One of two graphs.
-    If(If),
+    If(control::If),
     /// A graph repeated while a condition holds.
-    While(While),
+    While(control::While),
     /// A graph repeated along a dimension.
-    Scan(Scan),
+    Scan(control::Scan),
     /// A graph with a derivative of the user's.
-    Custom(Custom),
+    Custom(control::Custom),
     /// Random bits.
-    RngBits(RngBits),
+    RngBits(random::RngBits),
     /// The value itself, shown when it is computed.
-    Print(Print),
+    Print(print::Print),
 }
 
 /// A row of the catalogue.
@@ -147,7 +154,7 @@ impl Op {
     }
 }
 
-impl graph::Operation for Op {
+impl Operation for Op {
     fn name(&self) -> &'static str {
         self.row().name
     }

@@ -1,17 +1,15 @@
-//! How ops are lowered to StableHLO, as data: [`Op::lower`] says which operation an op becomes, or names the
+//! How ops are lowered to StableHLO, as data: [`OpDef::lower`](super::OpDef::lower) says which operation an op becomes, or names the
 //! formula of other ops that it becomes. `hlo` writes the one and builds the other.
 //!
 //! What an op means is what its kernel does. It becomes an operation only where StableHLO's means the same, or
 //! leaves open what XLA decides as we do (shifts beyond the width, conversions of floats beyond the range of
 //! integers).
 
-use super::layout::Order;
 use super::{
-    Binary, BitcastConvert, Compare, Convert, Custom, DotGeneral, Fill, Gather, Graph, If, Iota, Op,
-    Reduction, Reshape, RngBits, Scan, Scatter, StaticSlice, Ternary, Unary, While, Windows,
+    BitcastConvert, Convert, Custom, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary, While,
+    Windows,
 };
-use crate::dtype::{DType, Kind};
-use crate::kernels::reductions::fold::Fold;
+use crate::dtype::DType;
 use crate::shape::{join, Axis};
 use crate::tensor::{Aval, Literal};
 
@@ -120,8 +118,7 @@ pub(super) fn single(dtype: DType) -> bool {
 }
 
 impl<F: Copy> Lower<F> {
-    /// What it says for operands of this dtype.
-    fn on<'a>(&self, dtype: DType, formula: impl FnOnce(F) -> Formula<'a>) -> Lowering<'a> {
+    fn choose<'a>(&self, dtype: DType, formula: impl FnOnce(F) -> Formula<'a>) -> Lowering<'a> {
         match *self {
             Lower::Op(name) => Lowering::Op(elementwise(name)),
             Lower::On(suits, name, _) if suits(dtype) => Lowering::Op(elementwise(name)),
@@ -129,6 +126,30 @@ impl<F: Copy> Lower<F> {
             Lower::Formula(id) => Lowering::Formula(formula(id), None),
             Lower::Todo(why) => Lowering::Todo { why, hint: "" },
         }
+    }
+}
+
+impl UnaryLower {
+    /// What it says for an operand of this dtype, which the result has too.
+    pub(super) fn on<'a>(&self, dtype: DType) -> Lowering<'a> {
+        self.choose(dtype, Formula::Unary)
+    }
+
+    /// What it says for an operand of this dtype, where the result need not have it.
+    pub(super) fn property<'a>(&self, dtype: DType) -> Lowering<'a> {
+        let signed = |op: HloOp<'a>| signature(op.name, "");
+        match self.choose(dtype, Formula::Property) {
+            Lowering::Op(op) => Lowering::Op(signed(op)),
+            Lowering::Formula(formula, own) => Lowering::Formula(formula, own.map(signed)),
+            todo @ Lowering::Todo { .. } => todo,
+        }
+    }
+}
+
+impl BinaryLower {
+    /// What it says for operands of this dtype.
+    pub(super) fn on<'a>(&self, dtype: DType) -> Lowering<'a> {
+        self.choose(dtype, Formula::Binary)
     }
 }
 
@@ -234,28 +255,18 @@ pub enum Syntax<'a> {
 }
 
 /// An elementwise operation on operands of one type; with other types there are more to write.
-fn elementwise<'a>(name: &'static str) -> HloOp<'a> {
+pub(super) fn elementwise<'a>(name: &'static str) -> HloOp<'a> {
     // CHLO has no short form.
     HloOp { name, syntax: if name.starts_with("chlo.") { Syntax::Arrow } else { Syntax::Result } }
 }
 
 /// An operation whose types are a signature.
-fn signature<'a>(name: &'static str, attributes: impl Into<String>) -> HloOp<'a> {
+pub(super) fn signature<'a>(name: &'static str, attributes: impl Into<String>) -> HloOp<'a> {
     HloOp { name, syntax: Syntax::Signature(attributes.into()) }
 }
 
-/// A property of each element: its type is not that of the operand.
-fn property<'a>(lowering: Lowering<'a>) -> Lowering<'a> {
-    let signed = |op: HloOp<'a>| signature(op.name, "");
-    match lowering {
-        Lowering::Op(op) => Lowering::Op(signed(op)),
-        Lowering::Formula(formula, own) => Lowering::Formula(formula, own.map(signed)),
-        todo @ Lowering::Todo { .. } => todo,
-    }
-}
-
 /// The operation if it means the same, else a formula.
-fn op_if<'a>(same: bool, op: HloOp<'a>, formula: Formula<'a>) -> Lowering<'a> {
+pub(super) fn op_if<'a>(same: bool, op: HloOp<'a>, formula: Formula<'a>) -> Lowering<'a> {
     if same {
         Lowering::Op(op)
     } else {
@@ -263,280 +274,30 @@ fn op_if<'a>(same: bool, op: HloOp<'a>, formula: Formula<'a>) -> Lowering<'a> {
     }
 }
 
-fn axes(axes: &[Axis]) -> String {
+/// Numbers of axes, from 0.
+pub(super) fn axes(axes: &[Axis]) -> String {
     list(&axes.iter().map(|axis| axis.0).collect::<Vec<_>>())
 }
 
-fn list<T: std::fmt::Display>(numbers: &[T]) -> String {
+/// Numbers in brackets.
+pub(super) fn list<T: std::fmt::Display>(numbers: &[T]) -> String {
     format!("[{}]", join(numbers, ", "))
 }
 
 /// Whether indices can hold any position: a compiler that clamps them in their own dtype needs the sizes to
 /// fit there.
-fn are_wide(indices: &[Aval]) -> bool {
+pub(super) fn are_wide(indices: &[Aval]) -> bool {
     indices.iter().all(|x| matches!(x.dtype, DType::I32 | DType::I64))
 }
 
-impl Op {
-    /// How it is lowered on operands of these types.
-    pub fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
-        let dtype = operands.first().map_or(DType::F32, |x| x.dtype);
-        match self {
-            Op::Unary(op) => op.lowering().on(dtype, Formula::Unary),
-            Op::Predicate(op) => property(op.lowering().on(dtype, Formula::Property)),
-            Op::Binary(op) => op.lowering().on(dtype, Formula::Binary),
-            Op::Compare(op) => Lowering::Op(op.lower(dtype)),
-            Op::Part(op) => property(op.lowering().on(dtype, Formula::Property)),
-            Op::Complex(_) => Lowering::Op(elementwise("stablehlo.complex")),
-            Op::Ternary(op) => op.lower(dtype),
-            Op::Convert(op) => op.lower(dtype),
-            Op::BitcastConvert(op) => op.lower(dtype),
-            Op::Reduction(op) => op.lower(operands),
-            Op::Reshape(op) => {
-                let same = op.order == Order::Row;
-                op_if(same, signature("stablehlo.reshape", ""), Formula::Reshape(op))
-            }
-            Op::Transpose(op) => {
-                let dims = format!(", dims = {}", axes(&op.permutation));
-                Lowering::Op(signature("stablehlo.transpose", dims))
-            }
-            Op::BroadcastInDim(op) => {
-                let dims = format!(", dims = {}", axes(&op.axes));
-                Lowering::Op(signature("stablehlo.broadcast_in_dim", dims))
-            }
-            Op::Concatenate(op) => {
-                Lowering::Op(signature("stablehlo.concatenate", format!(", dim = {}", op.axis.0)))
-            }
-            Op::StaticSlice(op) => Lowering::Op(signature("stablehlo.slice", op.ranges())),
-            Op::Reverse(op) => {
-                Lowering::Op(signature("stablehlo.reverse", format!(", dims = {}", axes(&op.axes))))
-            }
-            Op::DynamicSlice(op) => {
-                let sizes = format!(", sizes = {}", list(&op.sizes));
-                let hlo = signature("stablehlo.dynamic_slice", sizes);
-                op_if(are_wide(&operands[1..]), hlo, Formula::WideIndices(1))
-            }
-            Op::DynamicUpdateSlice(_) => {
-                let hlo = signature("stablehlo.dynamic_update_slice", "");
-                op_if(are_wide(&operands[2..]), hlo, Formula::WideIndices(2))
-            }
-            Op::Pad(op) => {
-                let (low, high, interior) = (list(&op.low), list(&op.high), list(&op.interior));
-                let padding = format!(", low = {low}, high = {high}, interior = {interior}");
-                Lowering::Op(signature("stablehlo.pad", padding))
-            }
-            Op::Gather(op) => op_if(are_wide(&operands[1..]), op.generic(), Formula::WideIndices(1)),
-            Op::Scatter(op) => op.lower(operands),
-            Op::DotGeneral(op) => Lowering::Op(op.lower(dtype)),
-            Op::Fill(Fill { value, .. }) => {
-                Lowering::Op(HloOp { name: "stablehlo.constant", syntax: Syntax::Constant(*value) })
-            }
-            Op::Iota(op) => {
-                let syntax = Syntax::NoOperands(format!("dim = {}", op.axis.0));
-                let from_zero = op.start == 0 && op.shape.size() > 0 && op.is_exact();
-                op_if(from_zero, HloOp { name: "stablehlo.iota", syntax }, Formula::Count(op))
-            }
-            Op::If(op) => Lowering::Op(HloOp { name: "stablehlo.if", syntax: Syntax::If(op) }),
-            Op::While(op) => Lowering::Op(HloOp { name: "stablehlo.while", syntax: Syntax::While(op) }),
-            Op::Scan(op) => Lowering::Formula(Formula::Scan(op), None),
-            Op::Custom(op) => Lowering::Formula(Formula::Call(op), None),
-            Op::RngBits(op) => Lowering::Formula(Formula::Random(op), None),
-            Op::Print(_) => Lowering::Todo {
-                why: "StableHLO has no op that prints",
-                hint: "Remove `nv_print()` from the function before you export it.",
-            },
-        }
-    }
-}
-
-// ---- families ------------------------------------------------------------------------------------------------------
-
-impl Compare {
-    fn lower<'a>(self, dtype: DType) -> HloOp<'a> {
-        let how = match dtype.kind() {
-            Kind::Integer => "SIGNED",
-            Kind::Unsigned | Kind::Boolean => "UNSIGNED",
-            Kind::Float | Kind::Complex => "FLOAT",
-        };
-        HloOp { name: "stablehlo.compare", syntax: Syntax::Compare(self.direction(), how) }
-    }
-}
-
-impl Ternary {
-    fn lower<'a>(self, dtype: DType) -> Lowering<'a> {
-        match self {
-            Ternary::Select => {
-                Lowering::Op(HloOp { name: "stablehlo.select", syntax: Syntax::FirstAndResult })
-            }
-            // XLA has no clamp of booleans.
-            Ternary::Clamp => {
-                op_if(dtype != DType::I1, elementwise("stablehlo.clamp"), Formula::ClampBooleans)
-            }
-        }
-    }
-}
-
-impl Convert {
-    /// StableHLO leaves open whether NaN is true, and compilers round to 16 bits by way of 32.
-    fn lower(&self, from: DType) -> Lowering<'_> {
-        let same = match self.dtype {
-            DType::I1 => from.kind() != Kind::Float,
-            to if to.is_half() => !(from == DType::F64 || from.is_integer() && from.bits() > 16),
-            _ => true,
-        };
-        op_if(same, signature("stablehlo.convert", ""), Formula::Convert(self))
-    }
-}
-
-impl BitcastConvert {
-    fn lower(&self, from: DType) -> Lowering<'_> {
-        let same = !from.is_complex() && !self.dtype.is_complex() && from != DType::I1;
-        op_if(same, signature("stablehlo.bitcast_convert", ""), Formula::Bitcast(self))
-    }
-}
-
-impl Reduction {
-    /// StableHLO's keeps no dimension, and adds 16-bit floats as they are.
-    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
-        let by = match self.fold {
-            Fold::Squares => return Lowering::Formula(Formula::Reduce(self), None),
-            Fold::Sum => "stablehlo.add",
-            Fold::Prod => "stablehlo.multiply",
-            Fold::Max => "stablehlo.maximum",
-            Fold::Min => "stablehlo.minimum",
-            Fold::Any => "stablehlo.or",
-            Fold::All => "stablehlo.and",
-        };
-        let x = &operands[0];
-        let empty = self.axes.iter().any(|axis| x.shape[axis.0] == 0);
-        let syntax = Syntax::Reduce { by, init: self.identity(x.dtype, empty), axes: &self.axes };
-        let same = self.drop && !self.axes.is_empty() && !self.is_wide(x.dtype);
-        op_if(same, HloOp { name: "stablehlo.reduce", syntax }, Formula::Reduce(self))
-    }
-
-    /// Whether it is computed in f32, and rounded once.
-    pub(crate) fn is_wide(&self, dtype: DType) -> bool {
-        dtype.is_half() && matches!(self.fold, Fold::Sum | Fold::Prod | Fold::Squares)
-    }
-}
-
-impl StaticSlice {
-    /// ` [start:limit:stride]`.
-    fn ranges(&self) -> String {
-        let range = |i: usize| match self.stride[i] {
-            1 => format!("{}:{}", self.start[i], self.limit[i]),
-            stride => format!("{}:{}:{stride}", self.start[i], self.limit[i]),
-        };
-        format!(" {}", list(&(0..self.start.len()).map(range).collect::<Vec<_>>()))
-    }
-}
-
-impl Iota {
-    /// Whether its dtype has all numbers that it counts through, and as many from 0.
-    pub(crate) fn is_exact(&self) -> bool {
-        let most = self.shape[self.axis.0] as i128 + i128::from(self.start).abs();
-        // Whole numbers up to 2 to the power of the significand's bits are exact.
-        let bits = match self.dtype {
-            DType::BF16 => 8,
-            DType::F16 => 11,
-            DType::F32 => 24,
-            _ => 53,
-        };
-        !self.dtype.is_float() || most <= 1 << bits
-    }
-}
-
-/// How StableHLO names what gather and scatter know as sets of axes.
-const GATHER_NAMES: [&str; 5] = [
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-];
-const SCATTER_NAMES: [&str; 5] = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-];
-
 impl Windows {
-    fn lower(&self, names: [&str; 5]) -> String {
+    /// The attributes, by StableHLO's names for the sets of axes: of the windows, dropped, batching, those of the
+    /// indices, and the map.
+    pub(super) fn lower(&self, names: [&str; 5]) -> String {
         let dims = [&self.window_dims, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
         let used = names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty());
         let mut all: Vec<String> = used.map(|(name, dims)| format!("{name} = {}", axes(dims))).collect();
         all.push(format!("index_vector_dim = {}", self.index_vector_dim.0));
         join(&all, ", ")
-    }
-}
-
-impl Gather {
-    fn generic<'a>(&self) -> HloOp<'a> {
-        let attributes = format!(
-            "dimension_numbers = #stablehlo.gather<{}>, indices_are_sorted = {}, slice_sizes = array<i64{}{}>",
-            self.windows.lower(GATHER_NAMES),
-            self.indices_are_sorted,
-            if self.slice_sizes.is_empty() { "" } else { ": " },
-            join(&self.slice_sizes, ", "),
-        );
-        HloOp { name: "stablehlo.gather", syntax: Syntax::Generic(attributes) }
-    }
-}
-
-impl Scatter {
-    /// StableHLO leaves out single elements that do not fit, and we, as XLA, windows.
-    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
-        let attributes = format!(
-            "indices_are_sorted = {}, scatter_dimension_numbers = #stablehlo.scatter<{}>, unique_indices = {}",
-            self.indices_are_sorted,
-            self.windows.lower(SCATTER_NAMES),
-            self.unique_indices,
-        );
-        let hlo = HloOp { name: "stablehlo.scatter", syntax: Syntax::Scatter(self, attributes) };
-        let straight = self.region().map_or(true, |region| is_straight(region));
-        if !straight || operands.len() > 3 {
-            return Lowering::Formula(Formula::ScatterLoop(self), Some(hlo));
-        }
-        let sizes = self.sizes(operands[0].shape.rank(), &operands[2].shape);
-        // Without positions there is nothing to look up, which XLA does not expect.
-        let same = are_wide(&operands[1..2])
-            && !self.windows.index_map.is_empty()
-            && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1);
-        op_if(same, hlo, Formula::Scatter(self))
-    }
-}
-
-/// Whether a graph is elementwise ops and choices between such, without loops or memory: what XLA takes for
-/// each element of a scatter. It ends the process on a loop there.
-fn is_straight(graph: &Graph) -> bool {
-    graph.nodes().iter().all(|node| match &node.op {
-        // Powers of integers are loops.
-        Op::Binary(Binary::pow) => graph.aval(node.results[0]).dtype.part().is_float(),
-        Op::Unary(_) | Op::Predicate(_) | Op::Binary(_) | Op::Compare(_) | Op::Part(_) | Op::Complex(_) => {
-            true
-        }
-        Op::Ternary(_) | Op::Convert(_) | Op::BitcastConvert(_) | Op::Fill(_) => true,
-        Op::If(op) => op.branches.iter().all(|branch| is_straight(branch)),
-        _ => false,
-    })
-}
-
-impl DotGeneral {
-    fn lower<'a>(&self, dtype: DType) -> HloOp<'a> {
-        let pair = |[l, r]: &[Vec<Axis>; 2]| format!("{} x {}", axes(l), axes(r));
-        let mut dims = String::from(", ");
-        if !self.batching[0].is_empty() {
-            dims += &format!("batching_dims = {}, ", pair(&self.batching));
-        }
-        dims += &format!("contracting_dims = {}", pair(&self.contracting));
-        if dtype.part().is_float() {
-            // Other machines multiply floats in fewer bits unless told not to.
-            dims += ", precision = [HIGHEST, HIGHEST]";
-        }
-        let syntax =
-            if dtype.is_half() { Syntax::Accumulated(DType::F32, dims) } else { Syntax::Signature(dims) };
-        HloOp { name: "stablehlo.dot_general", syntax }
     }
 }

@@ -36,32 +36,15 @@ use crate::exec::vm::native;
 use crate::graph;
 use crate::tensor::Aval;
 
-pub use binary::Binary;
-pub use compare::Compare;
-pub use complex::{MakeComplex, Part};
 pub(crate) use contract::Ready;
 pub use contract::{Backward, Cost, Linear, OpDef, Todo, Vjp};
-pub use control::{Control, Custom, If, Region, Scan, While};
-pub use convert::{BitcastConvert, Convert};
-pub use create::{Fill, Iota};
+pub use control::{Control, Region};
 pub use derive::{Math, Slope, Var};
-pub use dot::DotGeneral;
 pub(crate) use dot::{ByBlocks, ByVector};
-pub use dynamic_slice::{DynamicSlice, DynamicUpdateSlice};
-pub use gather::Gather;
-pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};
-pub use list::{catalogue, find, rows, Entry, Member, Op};
+pub use list::*;
 pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
 };
-pub use predicate::Predicate;
-pub use print::Print;
-pub use random::RngBits;
-pub use reduce::Reduction;
-pub use scatter::Scatter;
-pub use slice::{Pad, Reverse, StaticSlice};
-pub use ternary::Ternary;
-pub use unary::Unary;
 pub use update::Update;
 pub(crate) use windows::fitted;
 pub use windows::Windows;

@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use super::contract::{member, OpDef, Vjp};
-use super::lower::{Lower, UnaryFormula as Formula, UnaryLower};
+use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
@@ -120,5 +120,9 @@ impl OpDef for Predicate {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        self.lowering().property(operands[0].dtype)
     }
 }

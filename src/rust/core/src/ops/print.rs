@@ -1,6 +1,7 @@
 //! Printing while a program runs. The engine knows no console: whoever runs programs says where text goes.
 
 use super::contract::{Linear, OpDef, Vjp};
+use super::lower::Lowering;
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::Result;
@@ -61,6 +62,13 @@ impl OpDef for Print {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g())
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Todo {
+            why: "StableHLO has no op that prints",
+            hint: "Remove `nv_print()` from the function before you export it.",
+        }
     }
 
     fn linear(&self) -> Linear {

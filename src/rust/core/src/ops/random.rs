@@ -2,6 +2,7 @@
 
 use super::attrs::{logical, vector};
 use super::contract::{Cost, OpDef, Ready, Simplified, Vjp};
+use super::lower::{Formula, Lowering};
 use super::{written, Binary, Builder, Fill, Iota, Row};
 use crate::dtype::{DType, INTEGER};
 use crate::error::{Error, Result};
@@ -87,6 +88,10 @@ impl OpDef for RngBits {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Formula(Formula::Random(self), None)
     }
 
     /// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be

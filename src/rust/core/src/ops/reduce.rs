@@ -5,6 +5,7 @@ use super::binary::Binary;
 use super::compare::Compare;
 use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
+use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, Builder, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
@@ -118,6 +119,24 @@ impl OpDef for Reduction {
         }
     }
 
+    /// StableHLO's keeps no axis, and adds 16-bit floats as they are.
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let by = match self.fold {
+            Fold::Squares => return Lowering::Formula(Formula::Reduce(self), None),
+            Fold::Sum => "stablehlo.add",
+            Fold::Prod => "stablehlo.multiply",
+            Fold::Max => "stablehlo.maximum",
+            Fold::Min => "stablehlo.minimum",
+            Fold::Any => "stablehlo.or",
+            Fold::All => "stablehlo.and",
+        };
+        let x = &operands[0];
+        let empty = self.axes.iter().any(|axis| x.shape[axis.0] == 0);
+        let syntax = Syntax::Reduce { by, init: self.identity(x.dtype, empty), axes: &self.axes };
+        let same = self.drop && !self.axes.is_empty() && !self.is_wide(x.dtype);
+        op_if(same, HloOp { name: "stablehlo.reduce", syntax }, Formula::Reduce(self))
+    }
+
     fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         // The largest of one element; a sum may turn -0 into 0.
         if matches!(self.fold, Fold::Max | Fold::Min) && self.axes.is_empty() {
@@ -132,6 +151,13 @@ impl OpDef for Reduction {
         } else {
             Linear::In(&[])
         }
+    }
+}
+
+impl Reduction {
+    /// Whether it is computed in f32, and rounded once.
+    pub(crate) fn is_wide(&self, dtype: DType) -> bool {
+        dtype.is_half() && matches!(self.fold, Fold::Sum | Fold::Prod | Fold::Squares)
     }
 }
 

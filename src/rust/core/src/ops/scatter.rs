@@ -5,8 +5,9 @@ use super::binary::{Binary, Tiles};
 use super::compare::Compare;
 use super::contract::{Backward, Linear, OpDef, Vjp};
 use super::derive::Var;
+use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, fitted, Fitted, Windows};
-use super::{written, Gather, Graph, Iota, Region, Row, Update};
+use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Region, Row, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::kernels::cast::by_width;
@@ -137,12 +138,58 @@ impl OpDef for Scatter {
         }
     }
 
+    /// StableHLO leaves out single elements that do not fit, and we, as XLA, windows.
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        let attributes = format!(
+            "indices_are_sorted = {}, scatter_dimension_numbers = #stablehlo.scatter<{}>, unique_indices = {}",
+            self.indices_are_sorted,
+            self.windows.lower([
+                "update_window_dims",
+                "inserted_window_dims",
+                "input_batching_dims",
+                "scatter_indices_batching_dims",
+                "scatter_dims_to_operand_dims",
+            ]),
+            self.unique_indices,
+        );
+        let op = HloOp { name: "stablehlo.scatter", syntax: Syntax::Scatter(self, attributes) };
+        let straight = self.region().is_none_or(|region| is_straight(region));
+        if !straight || operands.len() > 3 {
+            return Lowering::Formula(Formula::ScatterLoop(self), Some(op));
+        }
+        let sizes = self.sizes(operands[0].shape.rank(), &operands[2].shape);
+        // Without positions there is nothing to look up, which XLA does not expect.
+        let same = are_wide(&operands[1..2])
+            && !self.windows.index_map.is_empty()
+            && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1);
+        op_if(same, op, Formula::Scatter(self))
+    }
+
     fn linear(&self) -> Linear {
         match self.update {
             Update::Replace | Update::With(Binary::add) => Linear::In(&[0, 2]),
             Update::With(_) | Update::By(_) => Linear::In(&[]),
         }
     }
+}
+
+/// Whether a graph is elementwise ops and choices between such, without loops or memory: what XLA takes for
+/// each element of a scatter. It ends the process on a loop there.
+fn is_straight(graph: &Graph) -> bool {
+    graph.nodes().iter().all(|node| match node.op.control() {
+        Some(Control::If(op)) => op.branches.iter().all(|branch| is_straight(branch)),
+        Some(_) => false,
+        None => {
+            let avals: Vec<Aval> = node.operands.iter().map(|&v| graph.aval(v).clone()).collect();
+            let dtypes: Vec<DType> = avals.iter().map(|aval| aval.dtype).collect();
+            let looped = Formula::Binary(BinaryFormula::IntegerPower);
+            let is_loop = matches!(node.op.lower(&avals), Lowering::Formula(formula, _) if formula == looped);
+            let of_elements = node.op.is_elementwise(&dtypes)
+                || node.op.get::<BitcastConvert>().is_some()
+                || node.op.get::<Fill>().is_some();
+            of_elements && !is_loop
+        }
+    })
 }
 
 impl Scatter {
@@ -278,9 +325,9 @@ fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::example::{indices, operand, windows};
     use super::*;
     use crate::kernels::cast;
+    use crate::ops::windows::example::{indices, operand, windows};
 
     #[test]
     fn scatter_adds_what_a_naive_loop_adds() {

@@ -3,6 +3,7 @@
 use super::attrs::vector;
 use super::contract::{Linear, OpDef, Vjp};
 use super::derive::Var;
+use super::lower::{axes, list, signature, Lowering};
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
@@ -99,6 +100,15 @@ impl OpDef for StaticSlice {
         })
     }
 
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let range = |i: usize| match self.stride[i] {
+            1 => format!("{}:{}", self.start[i], self.limit[i]),
+            stride => format!("{}:{}:{stride}", self.start[i], self.limit[i]),
+        };
+        let ranges: Vec<String> = (0..self.start.len()).map(range).collect();
+        Lowering::Op(signature("stablehlo.slice", format!(" {}", list(&ranges))))
+    }
+
     fn linear(&self) -> Linear {
         Linear::InAll
     }
@@ -164,6 +174,10 @@ impl OpDef for Reverse {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g().apply(self.clone(), &[]))
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(signature("stablehlo.reverse", format!(", dims = {}", axes(&self.axes))))
     }
 
     fn linear(&self) -> Linear {
@@ -298,6 +312,12 @@ impl OpDef for Pad {
             let around = x.of(0.0).padded(1.0, self.low.clone(), self.high.clone(), self.interior.clone());
             vec![Some(inside), Some(sum(around * g))]
         })
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        let (low, high, interior) = (list(&self.low), list(&self.high), list(&self.interior));
+        let padding = format!(", low = {low}, high = {high}, interior = {interior}");
+        Lowering::Op(signature("stablehlo.pad", padding))
     }
 
     fn linear(&self) -> Linear {

@@ -4,6 +4,7 @@ use super::attrs::Attrs;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
 use super::contract::{member, Linear, OpDef, Vjp};
+use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
@@ -111,6 +112,19 @@ impl OpDef for Ternary {
                 let zero = g.of(0.0);
                 vec![Some(above.select(zero, outside)), Some(inside), Some(above.select(outside, zero))]
             }),
+        }
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        match self {
+            Ternary::Select => {
+                Lowering::Op(HloOp { name: "stablehlo.select", syntax: Syntax::FirstAndResult })
+            }
+            // XLA has no clamp of booleans.
+            Ternary::Clamp => {
+                let same = operands[1].dtype != DType::I1;
+                op_if(same, elementwise("stablehlo.clamp"), Formula::ClampBooleans)
+            }
         }
     }
 

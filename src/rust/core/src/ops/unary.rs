@@ -4,7 +4,7 @@ use super::attrs::Attrs;
 use super::binary::Binary;
 use super::contract::{member, simplified, Cost, OpDef, Simplified, Vjp};
 use super::derive::{Slope, Slope1, Var};
-use super::lower::{single, Lower, UnaryFormula as Formula, UnaryLower};
+use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
@@ -358,6 +358,10 @@ impl OpDef for Unary {
             Slope::Partly(_, why) | Slope::Todo(why) => Vjp::Todo(why),
             Slope::Flat => Vjp::Zero,
         }
+    }
+
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        self.lowering().on(operands[0].dtype)
     }
 
     fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
