@@ -153,7 +153,7 @@ impl OpDef for Scatter {
             self.unique_indices,
         );
         let op = HloOp { name: "stablehlo.scatter", syntax: Syntax::Scatter(self, attributes) };
-        let straight = self.region().map_or(true, |region| is_straight(region));
+        let straight = self.region().is_none_or(|region| is_straight(region));
         if !straight || operands.len() > 3 {
             return Lowering::Formula(Formula::ScatterLoop(self), Some(op));
         }
