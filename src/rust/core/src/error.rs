@@ -150,8 +150,8 @@ pub enum Error {
 
 macro_rules! classes {
     ($($name:ident $class:literal $when:literal,)+) => {
-        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and what
-        /// R's own code signals.
+        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and
+        /// what R's own code signals.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Class { $(#[doc = $when] $name),+ }
 
@@ -172,27 +172,27 @@ macro_rules! classes {
     };
 }
 
-// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of a
-// tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
+// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of
+// a tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
 // dispatches its own generics (unsupported) and opens files (file).
 classes! {
     Arg "arg" "an argument is not what the function takes",
     Value "value" "data that a dtype cannot hold: missing, out of range",
     Dtype "dtype" "an unknown dtype, or one that an op does not take",
-    Promotion "promotion" "types that the rules of promotion refuse to bring together",
-    Shape "shape" "shapes that do not fit, numbers of elements that differ, sizes that cannot be addressed",
+    Promotion "promotion" "types that the promotion rules do not combine",
+    Shape "shape" "shapes or numbers of elements that do not fit, sizes that cannot be addressed",
     Axis "axis" "an axis that is out of range or given twice",
-    Index "index" "a subscript that selects no element that there is, or too many or too few subscripts",
+    Index "index" "an index that is out of range, or not as many subscripts as axes",
     Structure "structure" "a loop's body, branch or rule that gives a value of another structure or type",
     Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
     LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
     Donated "donated" "a tensor whose memory was given away",
     Static "static" "a static argument that cannot be part of a cache key",
-    Grad "grad" "a derivative that does not exist or is not there yet",
-    Unsupported "unsupported" "a function of R that has no counterpart for tensors",
-    Export "export" "a program that cannot leave R, such as one that prints",
+    Grad "grad" "a derivative that does not exist or is not implemented",
+    Unsupported "unsupported" "a base R function without a counterpart for tensors",
+    Export "export" "a program that cannot be exported, such as one that prints",
     File "file" "a file that cannot be read or written",
-    Memory "memory" "memory for a temporary value cannot be had",
+    Memory "memory" "memory for a result or temporary value cannot be allocated",
     Internal "internal" "a bug in anvil: please report it",
 }
 

@@ -12,7 +12,8 @@ use crate::passes::optimise;
 use crate::tensor::Aval;
 use std::sync::Arc;
 
-/// A graph of the same inputs, constants and outputs whose ops are all operations of StableHLO; its regions too.
+/// A graph of the same inputs, constants and outputs whose ops are all operations of StableHLO; its regions
+/// too.
 ///
 /// # Errors
 /// [`Error::Export`] for an op that has no lowering.

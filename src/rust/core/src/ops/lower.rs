@@ -1,9 +1,9 @@
-//! How ops are lowered to StableHLO, as data: [`OpDef::lower`](super::OpDef::lower) says which operation an op becomes, or names the
-//! formula of other ops that it becomes. `hlo` writes the one and builds the other.
+//! How ops are lowered to StableHLO, as data: [`OpDef::lower`](super::OpDef::lower) says which operation an op
+//! becomes, or names the formula of other ops that it becomes. `hlo` writes the one and builds the other.
 //!
-//! What an op means is what its kernel does. It becomes an operation only where StableHLO's means the same, or
-//! leaves open what XLA decides as we do (shifts beyond the width, conversions of floats beyond the range of
-//! integers).
+//! What an op means is what its kernel does. It becomes an operation only where StableHLO's means the same,
+//! or leaves open what XLA decides as we do (shifts beyond the width, conversions of floats beyond the range
+//! of integers).
 
 use super::{
     BitcastConvert, Convert, Custom, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary, While,
@@ -19,8 +19,8 @@ use crate::tensor::{Aval, Literal};
 pub enum Lower<F> {
     /// An operation of StableHLO or CHLO, by its name with that of the dialect.
     Op(&'static str),
-    /// An operation for the dtypes of which this holds, a formula for the others that are accepted. In its own
-    /// formula, on the dtype that it is lowered for, the op is the operation.
+    /// An operation for the dtypes of which this holds, a formula for the others that are accepted. In its
+    /// own formula, on the dtype that it is lowered for, the op is the operation.
     On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.
     Formula(F),
@@ -291,8 +291,8 @@ pub(super) fn are_wide(indices: &[Aval]) -> bool {
 }
 
 impl Windows {
-    /// The attributes, by StableHLO's names for the sets of axes: of the windows, dropped, batching, those of the
-    /// indices, and the map.
+    /// The attributes, by StableHLO's names for the sets of axes: of the windows, dropped, batching, those of
+    /// the indices, and the map.
     pub(super) fn lower(&self, names: [&str; 5]) -> String {
         let dims = [&self.window_dims, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
         let used = names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty());

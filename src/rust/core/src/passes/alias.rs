@@ -1,5 +1,6 @@
-//! Which outputs of a program may take over the memory of donated inputs: an analysis of the graph, which knows
-//! nothing of schedules and places. The memory planner chooses among the same candidates by its schedule.
+//! Which outputs of a program may take over the memory of donated inputs: an analysis of the graph, which
+//! knows nothing of schedules and places. The memory planner chooses among the same candidates by its
+//! schedule.
 
 use super::Views;
 use crate::graph::{Def, Value, NODE};
@@ -23,9 +24,9 @@ pub(crate) fn candidates(graph: &Graph, views: &Views, input: usize) -> Vec<usiz
     (0..outputs.len()).filter(fits).collect()
 }
 
-/// For each output, the donated input whose memory it takes over, if there is one. Inputs choose in the order in
-/// which they are `donated`: the first output that is made by the node that reads the input last, or by a later
-/// one; if there is none, the first that is left, which must be made elsewhere and copied.
+/// For each output, the donated input whose memory it takes over, if there is one. Inputs choose in the order
+/// in which they are `donated`: the first output that is made by the node that reads the input last, or by a
+/// later one; if there is none, the first that is left, which must be made elsewhere and copied.
 pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
     let mut aliases = vec![None; graph.outputs().len()];
     if donated.is_empty() {

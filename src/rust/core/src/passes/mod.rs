@@ -1,8 +1,8 @@
 //! Passes: functions from graph to graph that change no result.
 //!
-//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, ops say where their results
-//! can be had for less ([`OpDef::simplify`](crate::ops::OpDef::simplify)), branches and loops keep what they need ([`regions`]), and equal nodes are
-//! made once (by the builder).
+//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, ops say where their
+//! results can be had for less ([`OpDef::simplify`](crate::ops::OpDef::simplify)), branches and loops keep
+//! what they need ([`regions`]), and equal nodes are made once (by the builder).
 
 mod alias;
 mod if_conversion;

@@ -1,5 +1,5 @@
-//! Formulas of elementwise ops on any numbers: integers, whose edges compilers trap at or leave open, parts of
-//! complex numbers, properties.
+//! Formulas of elementwise ops on any numbers: integers, whose edges compilers trap at or leave open, parts
+//! of complex numbers, properties.
 
 use super::control::repeat_while;
 use crate::dtype::DType;

@@ -1,5 +1,5 @@
-//! Formulas of ops whose positions are operands: indices of 32 bits or more, scatters that leave out windows, and
-//! scatters element by element.
+//! Formulas of ops whose positions are operands: indices of 32 bits or more, scatters that leave out windows,
+//! and scatters element by element.
 
 use super::control::{region, types};
 use crate::dtype::DType;
