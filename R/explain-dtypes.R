@@ -76,7 +76,7 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
     static <- spec[[6L]][spec[[2L]]]
     if (!is.null(spec[[7L]])) {
       if (!is.null(given)) {
-        abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+        abort_arg("rules", "left out for a function that was jitted with its own rules", describe(given))
       }
       rules <- spec[[7L]]
     }

@@ -230,7 +230,7 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
 `$.AnvilTensor` <- function(x, name) {
   # Without this, `$` would complete a part of a name, and give NULL for any other.
   if (!(is.character(name) && length(name) == 1L && name %in% c("data", "dtype", "shape", "ambiguous"))) {
-    unsupported("$", advice = "A tensor has no parts with names of their own.")
+    unsupported("$", advice = "A tensor has no named elements.")
   }
   if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")
   .subset2(x, name)
