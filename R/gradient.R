@@ -230,7 +230,10 @@ check_differentiable <- function(x, name) {
   refuse <- function(what, hint) {
     abort(
       "anvil_error_grad",
-      paste0("Cannot differentiate with respect to `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
+      paste0(
+        "Cannot differentiate with respect to `", name, "`: gradients are of float tensors, not of ", what, ".\ni ",
+        hint
+      ),
       op = "gradient", reason = what
     )
   }

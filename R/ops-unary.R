@@ -6,7 +6,7 @@
 #' `2^bits`.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
-#'   arrays do as well.
+#'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
@@ -22,7 +22,7 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 #' That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
 #'
 #' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals
-#'   and arrays do as well.
+#'   and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers, floats and complex numbers.
@@ -37,8 +37,8 @@ nv_abs <- function(operand) .External(anvil_op, "abs", operand)
 #'
 #' NaN stays NaN, and a zero keeps its sign.
 #'
-#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays do as
-#'   well.
+#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays are
+#'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers and floats.
@@ -54,7 +54,7 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 #' NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -69,7 +69,7 @@ nv_sqrt <- function(operand) .External(anvil_op, "sqrt", operand)
 #' Inf at 0, -Inf at -0, NaN below.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -82,7 +82,7 @@ nv_rsqrt <- function(operand) .External(anvil_op, "rsqrt", operand)
 #' Cube root, of negative numbers too
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -95,7 +95,7 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 #' Exponential, `e^x`
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -110,7 +110,7 @@ nv_exp <- function(operand) .External(anvil_op, "exp", operand)
 #' Exact for whole numbers.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -125,7 +125,7 @@ nv_exp2 <- function(operand) .External(anvil_op, "exp2", operand)
 #' Accurate near zero, where `exp(x) - 1` is not.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -142,7 +142,7 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 #' another base.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -156,7 +156,7 @@ nv_log <- function(operand) .External(anvil_op, "log", operand)
 #' Accurate near zero, where `log(1 + x)` is not.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -170,7 +170,7 @@ nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
 #' Logarithm to base 2
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -183,7 +183,7 @@ nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
 #' Logarithm to base 10
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -196,7 +196,7 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 #' Sine; the operand is in radians
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -209,7 +209,7 @@ nv_sin <- function(operand) .External(anvil_op, "sin", operand)
 #' Cosine; the operand is in radians
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -222,7 +222,7 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 #' Tangent; the operand is in radians
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -238,7 +238,7 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 #' part says on which side of the cut it is, as in C99.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -254,7 +254,7 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 #' part says on which side of the cut it is, as in C99.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -267,7 +267,7 @@ nv_acos <- function(operand) .External(anvil_op, "acos", operand)
 #' Inverse tangent, in radians
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -280,7 +280,7 @@ nv_atan <- function(operand) .External(anvil_op, "atan", operand)
 #' Hyperbolic sine
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -293,7 +293,7 @@ nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
 #' Hyperbolic cosine
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -306,7 +306,7 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 #' Hyperbolic tangent
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -319,7 +319,7 @@ nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
 #' Inverse hyperbolic sine
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -335,7 +335,7 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 #' says.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -351,7 +351,7 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 #' the sign of a zero says.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
-#'   to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -366,7 +366,7 @@ nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
 #' The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -382,7 +382,7 @@ nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
 #' [nv_logistic()].
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -395,7 +395,7 @@ nv_softplus <- function(operand) .External(anvil_op, "softplus", operand)
 #' Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -410,7 +410,7 @@ nv_erf <- function(operand) .External(anvil_op, "erf", operand)
 #' Accurate for large `x`, where the difference is not.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -425,7 +425,7 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #' Infinite at -1 and 1, NaN beyond.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -440,7 +440,7 @@ nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
 #' Inf at zero and at negative whole numbers.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -456,7 +456,7 @@ nv_lgamma <- function(operand) .External(anvil_op, "lgamma", operand)
 #' NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
 #'
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
-#'   `f32`. R numbers, logicals and arrays do as well.
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -469,7 +469,8 @@ nv_digamma <- function(operand) .External(anvil_op, "digamma", operand)
 
 #' Largest whole number not above the operand
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -482,7 +483,8 @@ nv_floor <- function(operand) .External(anvil_op, "floor", operand)
 
 #' Smallest whole number not below the operand
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -495,7 +497,8 @@ nv_ceiling <- function(operand) .External(anvil_op, "ceiling", operand)
 
 #' Whole part: the nearest whole number toward zero
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -510,7 +513,7 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 #' A real number is its own.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
-#'   arrays do as well.
+#'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
@@ -525,7 +528,7 @@ nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 #'
 #' What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -539,8 +542,8 @@ nv_stop_gradient <- function(operand) .External(anvil_op, "stop_gradient", opera
 #' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
 #' logical result.
 #'
-#' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays do as
-#'   well.
+#' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays are
+#'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
@@ -553,7 +556,7 @@ nv_not <- function(operand) .External(anvil_op, "not", operand)
 
 #' Number of bits that are set
 #'
-#' @param operand A tensor or traced value of integers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
