@@ -177,7 +177,7 @@ conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign"
 
 # Evaluates an expression and gives a report of what was converted meanwhile.
 audited <- function(expr) {
-  entries <- function(from) {
+  entries <- function(from) { # nolint: object_usage_linter. Rust calls it by its name.
     force(expr)
     .Call(anvil_audit_entries, from)
   }

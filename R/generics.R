@@ -146,9 +146,9 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   )
 }
 
-check_na_rm <- function(na.rm) {
-  if (!identical(na.rm, FALSE)) {
-    abort_arg("na.rm", "FALSE", describe(na.rm), "Tensors hold no NA. Use `nv_ifelse()` to replace NaN.")
+check_na_rm <- function(value) {
+  if (!identical(value, FALSE)) {
+    abort_arg("na.rm", "FALSE", describe(value), "Tensors hold no NA. Use `nv_ifelse()` to replace NaN.")
   }
 }
 

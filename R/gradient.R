@@ -231,8 +231,8 @@ check_differentiable <- function(x, name) {
     abort(
       "anvil_error_grad",
       paste0(
-        "Cannot differentiate with respect to `", name, "`: gradients are of float tensors, not of ", what, ".\ni ",
-        hint
+        "Cannot differentiate with respect to `", name, "`: gradients are of float tensors, not of ", what,
+        ".\ni ", hint
       ),
       op = "gradient", reason = what
     )
