@@ -58,7 +58,7 @@ custom_call <- function(f, forward, backward, given) {
   }
   value <- NULL
   kept <- NULL
-  call <- region(f, "a function with a gradient of its own", function(out) value <<- out)
+  call <- region(f, "a function with a custom gradient", function(out) value <<- out)
   ahead <- region(forward, "`forward` of custom_gradient()", function(out) {
     if (!is.list(out) || is.object(out) || length(out) != 2L) {
       abort_arg(

@@ -14,7 +14,7 @@ trace_example <- function(f, args, where, advice) {
   check_taken(f, names)
   if (holds_tracer(args)) {
     abort_arg(
-      "...", "tensors, abstract tensors, R numbers, or what `f` takes beside them", "a traced value", advice
+      "...", "tensors, abstract tensors, R numbers, or other arguments of `f`", "a traced value", advice
     )
   }
   static <- if (is.null(spec)) !vapply(args, is_data, NA) else names %in% spec[[6L]][spec[[2L]]]

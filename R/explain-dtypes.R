@@ -76,7 +76,7 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
     static <- spec[[6L]][spec[[2L]]]
     if (!is.null(spec[[7L]])) {
       if (!is.null(given)) {
-        abort_arg("rules", "left out for a function that was jitted with rules of its own", describe(given))
+        abort_arg("rules", "left out for a function that was jitted with its own rules", describe(given))
       }
       rules <- spec[[7L]]
     }
@@ -177,7 +177,7 @@ conversion_classes <- c("lossless", "rounds", "overflows", "wraps", "drops sign"
 
 # Evaluates an expression and gives a report of what was converted meanwhile.
 audited <- function(expr) {
-  entries <- function(from) {
+  entries <- function(from) { # nolint: object_usage_linter. Rust calls it by its name.
     force(expr)
     .Call(anvil_audit_entries, from)
   }

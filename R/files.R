@@ -48,17 +48,17 @@ writable_target <- function(path, folder = FALSE) {
   parent <- dirname(at[1L])
   if (kind == "none") {
     shown <- encodeString(parent, quote = "\"")
-    if (!file.exists(parent)) refuse(paste("there is no folder", shown), "Make it with `dir.create()`.")
+    if (!file.exists(parent)) refuse(paste("there is no folder", shown), "Create it with `dir.create()`.")
     if (!dir.exists(parent)) refuse(paste(shown, "is no folder"), "Choose another path.")
     return(at[1L])
   }
   if (!kind %in% c("file", "folder")) {
-    refuse(if (kind == "other") "it is there, and no regular file" else kind, "Choose another path.")
+    refuse(if (kind == "other") "it exists and is no regular file" else kind, "Choose another path.")
   }
   if (folder && kind == "file") refuse("there is a file of this name", "Choose another name.")
   if (!folder && kind == "folder") refuse("there is a folder of this name", "Choose another name.")
   if (file.access(at[1L], 2L) != 0L) {
-    refuse("it is protected from being written", "Choose another name, or see `Sys.chmod()`.")
+    refuse("it is write-protected", "Choose another name, or see `Sys.chmod()`.")
   }
   at[1L]
 }

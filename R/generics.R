@@ -146,9 +146,9 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   )
 }
 
-check_na_rm <- function(na.rm) {
-  if (!identical(na.rm, FALSE)) {
-    abort_arg("na.rm", "FALSE", describe(na.rm), "Tensors hold no NA. Use `nv_ifelse()` to replace NaN.")
+check_na_rm <- function(value) {
+  if (!identical(value, FALSE)) {
+    abort_arg("na.rm", "FALSE", describe(value), "Tensors hold no NA. Use `nv_ifelse()` to replace NaN.")
   }
 }
 
@@ -230,7 +230,7 @@ unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique
 `$.AnvilTensor` <- function(x, name) {
   # Without this, `$` would complete a part of a name, and give NULL for any other.
   if (!(is.character(name) && length(name) == 1L && name %in% c("data", "dtype", "shape", "ambiguous"))) {
-    unsupported("$", advice = "A tensor has no parts with names of their own.")
+    unsupported("$", advice = "A tensor has no named elements.")
   }
   if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")
   .subset2(x, name)

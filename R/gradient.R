@@ -116,7 +116,7 @@ pull_back <- function(f, given, wrt, finish, pull) {
     args
   }
   graph <- trace_with(
-    f, given, "a function that is derived", nested = TRUE, finish = finish, prepare = prepare
+    f, given, "a function that is differentiated", nested = TRUE, finish = finish, prepare = prepare
   )
   result <- pull(graph, leaves)
   list(value = result[[1L]], gradient = restore(targets, result[[2L]]))
@@ -181,7 +181,7 @@ check_apart <- function(paths, given) {
   twice <- anyDuplicated(unlist(found))
   if (twice) {
     abort_arg(
-      "wrt", "names, positions or paths that have no part in common",
+      "wrt", "names, positions or paths that do not overlap",
       paste0("\"", from[twice], "\" beside others")
     )
   }
@@ -230,7 +230,10 @@ check_differentiable <- function(x, name) {
   refuse <- function(what, hint) {
     abort(
       "anvil_error_grad",
-      paste0("Cannot derive by `", name, "`: gradients are of float tensors, not of ", what, ".\ni ", hint),
+      paste0(
+        "Cannot differentiate with respect to `", name, "`: gradients are of float tensors, not of ", what,
+        ".\ni ", hint
+      ),
       op = "gradient", reason = what
     )
   }

@@ -210,7 +210,7 @@ npy_dtype <- function(descr, dtype, path) {
   name <- names(npy_types)[npy_types == type]
   if (!length(name) || !order %in% c("<", ">", "|", "=")) {
     what <- switch(
-      substr(type, 1L, 1L), O = "Python objects", U =, S = "strings", M =, m = "times",
+      substr(type, 1L, 1L), O = "Python objects", U = , S = "strings", M = , m = "times",
       V = "bytes without a type", if (order == "[") "records" else "of another type"
     )
     abort(

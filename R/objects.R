@@ -21,7 +21,7 @@ as_made <- function(x, expr) {
     if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
     class <- intersect(class(x), listed_classes)[1L]
     expected <- paste0("an object of class <", class, "> as it was made")
-    abort_arg("x", expected, "one with other parts", paste("R says:", conditionMessage(e)))
+    abort_arg("x", expected, "one with changed elements", paste("R says:", conditionMessage(e)))
   }
   tryCatch(expr, error = refuse, warning = refuse)
 }

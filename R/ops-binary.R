@@ -4,7 +4,7 @@
 #'
 #' Integers wrap; the sum of booleans is their logical or.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -20,7 +20,8 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'
 #' Integers wrap.
 #'
-#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
+#'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -37,7 +38,7 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #'
 #' Integers wrap; the product of booleans is their logical and.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -54,7 +55,8 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #' Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
 #' Elsewhere it is the product.
 #'
-#' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -72,7 +74,8 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #' unsigned ones; the smallest signed integer divided by -1 is itself. Quotients of complex numbers
 #' neither overflow nor underflow on the way.
 #'
-#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
+#'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -90,7 +93,8 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #' `x^0` is 1 for every `x`. Integers wrap; a negative exponent gives 0, except for the bases 1 and -1.
 #' Of complex numbers the principal value.
 #'
-#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
+#'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -107,7 +111,8 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 #'
 #' `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -123,7 +128,8 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 #'
 #' `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -141,7 +147,8 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite
 #' dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
 #'
-#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -158,7 +165,8 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'
 #' NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -174,7 +182,8 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'
 #' NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -188,7 +197,8 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 
 #' Angle of the point (`rhs`, `lhs`) in radians: inverse tangent of `lhs / rhs` in its quadrant
 #'
-#' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -202,7 +212,8 @@ nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
 
 #' Logical and of booleans, bitwise and of integers
 #'
-#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -217,7 +228,8 @@ nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
 
 #' Logical or of booleans, bitwise or of integers
 #'
-#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -232,7 +244,8 @@ nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
 
 #' Exclusive or: logical of booleans, bitwise of integers
 #'
-#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -248,7 +261,7 @@ nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
 #'
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
-#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -264,7 +277,7 @@ nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
 #'
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
-#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -280,7 +293,7 @@ nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_lo
 #'
 #' 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
 #'
-#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -296,7 +309,8 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'
 #' `n` is a whole number, at least 0, in a float dtype; anything else gives NaN. Order 1 is `trigamma()`.
 #'
-#' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
+#'   numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
 #' @section Errors:

@@ -4,7 +4,7 @@
 #'
 #' NaN equals nothing; -0 equals 0.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -20,7 +20,7 @@ nv_eq <- function(lhs, rhs) .External(anvil_op, "eq", lhs, rhs)
 #'
 #' NaN differs from everything.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -36,7 +36,8 @@ nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -53,7 +54,8 @@ nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -70,7 +72,8 @@ nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:
@@ -87,7 +90,8 @@ nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
 #'
 #' FALSE if either is NaN; FALSE is less than TRUE.
 #'
-#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays do as well.
+#' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
+#'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
 #' @section Errors:

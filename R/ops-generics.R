@@ -2,7 +2,9 @@
 
 #' @method - AnvilValue
 #' @export
-`-.AnvilValue` <- function(e1, e2) if (missing(e2)) .External(anvil_op, "negate", e1) else .External(anvil_op, "sub", e1, e2)
+`-.AnvilValue` <- function(e1, e2) {
+  if (missing(e2)) .External(anvil_op, "negate", e1) else .External(anvil_op, "sub", e1, e2)
+}
 
 #' @method abs AnvilValue
 #' @export
@@ -138,7 +140,9 @@
 
 #' @method + AnvilValue
 #' @export
-`+.AnvilValue` <- function(e1, e2) if (missing(e2)) e1 else .External(anvil_op, "add", e1, e2)
+`+.AnvilValue` <- function(e1, e2) {
+  if (missing(e2)) e1 else .External(anvil_op, "add", e1, e2)
+}
 
 #' @method * AnvilValue
 #' @export

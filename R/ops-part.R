@@ -4,7 +4,7 @@
 #'
 #' A real number is its own.
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
 #'   `f64` for `c128`; a real operand's own.
 #' @section Errors:
@@ -19,7 +19,7 @@ nv_real <- function(operand) .External(anvil_op, "real", operand)
 #'
 #' That of a real number is 0.
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
 #'   `f64` for `c128`; a real operand's own.
 #' @section Errors:
@@ -35,7 +35,7 @@ nv_imag <- function(operand) .External(anvil_op, "imag", operand)
 #' Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted
 #' to `f32`.
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
 #'   `f64` for `c128`; a real operand's own.
 #' @section Errors:

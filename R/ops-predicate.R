@@ -2,7 +2,7 @@
 
 #' Whether each element is finite: neither infinite nor NaN
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -14,7 +14,7 @@ nv_is_finite <- function(operand) .External(anvil_op, "is_finite", operand)
 
 #' Whether each element is infinite, of either sign
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -26,7 +26,7 @@ nv_is_infinite <- function(operand) .External(anvil_op, "is_infinite", operand)
 
 #' Whether each element is NaN (`NA_real_` is one)
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.

@@ -5,7 +5,8 @@
 #' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
 #' `2^bits`.
 #'
-#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
+#'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
@@ -20,7 +21,8 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 #'
 #' That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
 #'
-#' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals
+#'   and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers, floats and complex numbers.
@@ -35,7 +37,8 @@ nv_abs <- function(operand) .External(anvil_op, "abs", operand)
 #'
 #' NaN stays NaN, and a zero keeps its sign.
 #'
-#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays are
+#'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers and floats.
@@ -50,7 +53,8 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 #'
 #' NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -64,7 +68,8 @@ nv_sqrt <- function(operand) .External(anvil_op, "sqrt", operand)
 #'
 #' Inf at 0, -Inf at -0, NaN below.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -76,7 +81,8 @@ nv_rsqrt <- function(operand) .External(anvil_op, "rsqrt", operand)
 
 #' Cube root, of negative numbers too
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -88,7 +94,8 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 
 #' Exponential, `e^x`
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -102,7 +109,8 @@ nv_exp <- function(operand) .External(anvil_op, "exp", operand)
 #'
 #' Exact for whole numbers.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -116,7 +124,8 @@ nv_exp2 <- function(operand) .External(anvil_op, "exp2", operand)
 #'
 #' Accurate near zero, where `exp(x) - 1` is not.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -132,7 +141,8 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 #' -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to
 #' another base.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -145,7 +155,8 @@ nv_log <- function(operand) .External(anvil_op, "log", operand)
 #'
 #' Accurate near zero, where `log(1 + x)` is not.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -158,7 +169,8 @@ nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
 
 #' Logarithm to base 2
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -170,7 +182,8 @@ nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
 
 #' Logarithm to base 10
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -182,7 +195,8 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 
 #' Sine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -194,7 +208,8 @@ nv_sin <- function(operand) .External(anvil_op, "sin", operand)
 
 #' Cosine; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -206,7 +221,8 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 
 #' Tangent; the operand is in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -221,7 +237,8 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 #' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
 #' part says on which side of the cut it is, as in C99.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -236,7 +253,8 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 #' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
 #' part says on which side of the cut it is, as in C99.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -248,7 +266,8 @@ nv_acos <- function(operand) .External(anvil_op, "acos", operand)
 
 #' Inverse tangent, in radians
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -260,7 +279,8 @@ nv_atan <- function(operand) .External(anvil_op, "atan", operand)
 
 #' Hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -272,7 +292,8 @@ nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
 
 #' Hyperbolic cosine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -284,7 +305,8 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 
 #' Hyperbolic tangent
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -296,7 +318,8 @@ nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
 
 #' Inverse hyperbolic sine
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -311,7 +334,8 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 #' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
 #' says.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -326,7 +350,8 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 #' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
 #' the sign of a zero says.
 #'
-#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
+#'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -340,7 +365,8 @@ nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
 #'
 #' The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -355,7 +381,8 @@ nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
 #' It never overflows, and keeps its digits far below 0, where it is `exp(x)`. Its derivative is
 #' [nv_logistic()].
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -367,7 +394,8 @@ nv_softplus <- function(operand) .External(anvil_op, "softplus", operand)
 
 #' Error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `x`
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -381,7 +409,8 @@ nv_erf <- function(operand) .External(anvil_op, "erf", operand)
 #'
 #' Accurate for large `x`, where the difference is not.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -395,7 +424,8 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #'
 #' Infinite at -1 and 1, NaN beyond.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -409,7 +439,8 @@ nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
 #'
 #' Inf at zero and at negative whole numbers.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -424,7 +455,8 @@ nv_lgamma <- function(operand) .External(anvil_op, "lgamma", operand)
 #'
 #' NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
 #'
-#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
@@ -437,7 +469,8 @@ nv_digamma <- function(operand) .External(anvil_op, "digamma", operand)
 
 #' Largest whole number not above the operand
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -450,7 +483,8 @@ nv_floor <- function(operand) .External(anvil_op, "floor", operand)
 
 #' Smallest whole number not below the operand
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -463,7 +497,8 @@ nv_ceiling <- function(operand) .External(anvil_op, "ceiling", operand)
 
 #' Whole part: the nearest whole number toward zero
 #'
-#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
+#'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
@@ -477,7 +512,8 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 #'
 #' A real number is its own.
 #'
-#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
+#'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
@@ -492,7 +528,7 @@ nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 #'
 #' What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
 #'
-#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -506,7 +542,8 @@ nv_stop_gradient <- function(operand) .External(anvil_op, "stop_gradient", opera
 #' `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
 #' logical result.
 #'
-#' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays are
+#'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
@@ -519,7 +556,7 @@ nv_not <- function(operand) .External(anvil_op, "not", operand)
 
 #' Number of bits that are set
 #'
-#' @param operand A tensor or traced value of integers. R numbers, logicals and arrays do as well.
+#' @param operand A tensor or traced value of integers. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.

@@ -41,7 +41,7 @@
 #' explain_plan(newton, nv_abstract("f64", 100))
 #' @export
 explain_plan <- function(f, ...) {
-  example <- trace_example(match_function(f), list_dots(...), "explain_plan()", "Ask outside of `jit()`.")
+  example <- trace_example(match_function(f), list_dots(...), "explain_plan()", "Call it outside of `jit()`.")
   plan <- .Call(anvil_plan, example$graph, example$donated)
   numbers <- matrix(plan[[4L]], ncol = 7L, byrow = TRUE)
   out <- data.frame(step = plan[[1L]], kind = plan[[2L]])

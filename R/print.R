@@ -34,7 +34,7 @@ print.AnvilTensor <- function(x, header = TRUE, ...) {
 print_limit <- function(option, default) {
   value <- getOption(option, default)
   if (identical(value, Inf)) return(-1)
-  if (!is_whole(value)) abort_arg(option, "a whole number", describe(value), "-1 is without limit.")
+  if (!is_whole(value)) abort_arg(option, "a whole number", describe(value), "-1 means no limit.")
   as.double(value)
 }
 

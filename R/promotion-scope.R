@@ -40,7 +40,7 @@
 #' dtype(ratio(nv_scalar(1L), nv_scalar(2L)))
 #' @export
 with_promotion_rules <- function(rules, code) {
-  run <- function(opened) withVisible(code)
+  run <- function(opened) withVisible(code) # nolint: object_usage_linter. Rust calls it by its name.
   out <- .Call(anvil_by_rules, rules, sys.nframe(), quote(run), environment())
   if (out$visible) out$value else invisible(out$value)
 }

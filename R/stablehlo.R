@@ -219,7 +219,7 @@ split_inputs <- function(sharding, args, leaves) {
           "anvil_error_axis",
           paste0(
             "`sharding` cuts axis ", axis, " of `", name, "`, which has shape ", format_shape(size), ".\n",
-            "i Choose one of its axes, or leave it out to have it whole on each device."
+            "i Choose one of its axes, or leave it out to replicate it on each device."
           ),
           arg = "sharding", axis = axis, shape = size, rank = length(size)
         )
@@ -355,7 +355,7 @@ numbered_target <- function(folder) {
   target <- writable_target(folder, folder = TRUE)
   if (!all(grepl("^[0-9]+\\.npy$", list.files(target, all.files = TRUE, no.. = TRUE)))) {
     abort_file(
-      "write", folder, "it is there, and holds other files",
+      "write", folder, "it exists and holds other files",
       "Choose another name for the program, or move them."
     )
   }

@@ -14,7 +14,7 @@ trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the fu
 # what `finish` makes of that.
 trace_with <- function(f, args, name, nested, prepare, finish = identity) {
   settle_function(f)
-  record <- function(trace) {
+  record <- function(trace) { # nolint: object_usage_linter. Rust calls it by its name.
     record_call(f, prepare(args, function(x) .Call(anvil_trace_inputs, trace, x)), trace, finish)
   }
   .Call(anvil_in_trace, name, nested, quote(record), environment())
@@ -111,7 +111,7 @@ translate_condition <- function(e) {
   # The error may have another cause: it is ours only if a tracer is what R choked on.
   if (!mentions_tracer(read, sys.frames())) return()
   shown <- switch(
-    what, "if" =, "for" =, "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call)
+    what, "if" = , "for" = , "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call)
   )
   abort(
     "anvil_error_concrete",

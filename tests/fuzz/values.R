@@ -138,7 +138,8 @@ pool <- list(
     again(jit(function(x) x + 1))
   ),
   strange = alist(
-    globalenv(), new.env(), environment(), foreign_pointer(), .Machine, base::T, nested(50L), nested(3000L),
+    globalenv(), new.env(), environment(), foreign_pointer(), .Machine, nested(50L), nested(3000L),
+    base::T, # nolint: T_and_F_symbol_linter.
     list(1, "a", NULL), list(a = 1, a = 2),
     list(tensor(), list(tensor("i8"), NULL)), list(1:3), list(NULL), rep(list(1), 5000L),
     list(a = tensor(), b = list(c = 1)),

@@ -74,7 +74,7 @@ test_that("no method swallows an argument that it does not know", {
     )
     call_with <- function(generic, value) {
       others <- switch(
-        generic, "[<-" =, "[[<-" = list(1, value = 1), "[" =, "[[" = list(1), quantile = list(0.5),
+        generic, "[<-" = , "[[<-" = list(1, value = 1), "[" = , "[[" = list(1), quantile = list(0.5),
         all.equal = list(value)
       )
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))

@@ -378,7 +378,7 @@ test_that("only float tensors are derived by", {
   f <- function(x, other) sum(x)
   refused <- function(other, what) {
     g <- gradient(f)
-    e <- expect_error(g(x, other), class = "anvil_error_grad", "Cannot derive by `other`")
+    e <- expect_error(g(x, other), class = "anvil_error_grad", "Cannot differentiate with respect to `other`")
     expect_match(conditionMessage(e), what, fixed = TRUE)
     expect_identical(conditionCall(e), quote(g(x, other)))
     expect_identical(e$op, "gradient")

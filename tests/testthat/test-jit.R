@@ -509,9 +509,11 @@ test_that("arguments of jit() are checked", {
 })
 
 test_that("argument names that mean something to R or to us are only names", {
+  # nolint start: object_name_linter.
   f <- jit(function(f, x, args, trace, `a b`, frame = 1) f + x + args + trace + `a b` + frame)
   expect_elements(f(1, 2, 3, 4, 5), 16, "f32?[]")
   g <- jit(function(f, handle, PACKAGE) f(handle) + PACKAGE, static = "f")
+  # nolint end
   expect_elements(g(exp, nv_scalar(0), 1), 2, "f32?[]")
   # One whose name R itself uses in calls.
   h <- jit(function(c, t, `if`) c + t + `if`)

@@ -110,7 +110,7 @@ test_that("an impossible shape is an error before anything is allocated", {
     nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), axis = 2),
     class = "anvil_error_shape"
   )
-  expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)) , list(1)), class = "anvil_error_shape")
+  expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)), list(1)), class = "anvil_error_shape")
   expect_no_open_trace()
 })
 

@@ -150,7 +150,7 @@ test_that("files that are broken are refused with the reason", {
   refused(forged_file(good, c(eight, eight)), "its last element is 8 bytes before its end")
   refused(forged_file(good, eight, c(4, 0)), "version 4.0 of its format is unknown")
   headers <- c(
-    "", "{}", "{'descr': '<f4', 'shape': (2,)}", sub("2,", "2;", good, fixed = TRUE), 
+    "", "{}", "{'descr': '<f4', 'shape': (2,)}", sub("2,", "2;", good, fixed = TRUE),
     sub("(2,)", "(-2,)", good, fixed = TRUE),
     sub("False", "0", good), sub("}", ", 'x': 1}", good, fixed = TRUE), sub("{", "", good, fixed = TRUE),
     "system('true')", sub("(2,)", "(2,,3)", good, fixed = TRUE)

@@ -25,7 +25,7 @@ random_subscript <- function(size) {
   )
   # A list around it, since the empty symbol cannot be the value of a variable.
   call <- switch(kind,
-    missing = list(quote(expr = )), range =, down = list(call(":", r[1L], r[length(r)])),
+    missing = list(quote(expr = )), range = , down = list(call(":", r[1L], r[length(r)])),
     unit = list(call(":", r, r)), double = list(as.double(r)), list = list(as.list(r)), list(r)
   )
   list(r = r, call = call, drops = kind %in% c("number", "double"))

@@ -119,7 +119,7 @@ fn function(out: &mut String, row: &Row, result: &str) {
     }
     let what = if row.operands.len() == 1 { "A tensor or traced value" } else { "Tensors or traced values" };
     line(&format!(
-        " @param {} {what} {accepts}. R numbers, logicals and arrays do as well.",
+        " @param {} {what} {accepts}. R numbers, logicals and arrays are accepted too.",
         row.operands.join(",")
     ));
     if promotes {
