@@ -25,7 +25,7 @@ inside() { # line, options of unshare
   shift
   unshare --mount --pid --fork --kill-child "$@" sh -c '
     mount -t proc proc "$1/proc" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" &&
-    exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CI=true NOT_CRAN=true \
+    exec chroot "$1" env -i --default-signal=INT,QUIT HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CI=true NOT_CRAN=true \
       DEBIAN_FRONTEND=noninteractive ANVIL_TARGET_DIR=/work/target/package CARGO_TARGET_DIR=/work/target/tests \
       sh -c "cd /work && $2"' sh "${system}" "${line}" &
   child=$!

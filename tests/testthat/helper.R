@@ -117,3 +117,17 @@ expect_stopped <- function(expr, limit = 0.3) {
   )
   testthat::expect_match(stopped, "time limit", fixed = TRUE)
 }
+
+# Windows has no signals; and what a shell runs in the background ignores interrupts, R too.
+skip_without_interrupts <- function() {
+  testthat::skip_on_os("windows")
+  arrives <- tryCatch(
+    {
+      tools::pskill(Sys.getpid(), tools::SIGINT)
+      Sys.sleep(0.2)
+      FALSE
+    },
+    interrupt = function(i) TRUE
+  )
+  testthat::skip_if_not(arrives, "interrupts arrive in this process")
+}

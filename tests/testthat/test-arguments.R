@@ -65,6 +65,12 @@ methods <- local({
 with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvil"))))
 
 test_that("no method swallows an argument that it does not know", {
+  # From R 4.5 on, signif() refuses such an argument before it looks for a method.
+  registerS3method("Math", "anvil_test_reached", function(x, ...) "reached")
+  reached <- function(generic) {
+    x <- structure(1, class = "anvil_test_reached")
+    identical(tryCatch(do.call(generic, list(x, nonsense_argument = 1)), error = identity), "reached")
+  }
   seen <- 0L
   for (key in names(methods)) {
     if (!with_dots(methods[[key]])) next
@@ -80,6 +86,7 @@ test_that("no method swallows an argument that it does not know", {
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))
     }
     for (generic in generics) {
+      if (parts[1L] == "Math" && !reached(generic)) next
       if (parts[2L] == "AnvilTracer") {
         call <- function(a) call_with(generic, a)
         expect_fields(jit(call)(x), "anvil_error_arg", arg = "nonsense_argument")

@@ -35,7 +35,7 @@ test_that("a long program can be stopped, and nothing is left behind", {
 })
 
 test_that("an interrupt of the user is an interrupt condition", {
-  skip_on_os("windows") # there are no signals
+  skip_without_interrupts()
   f <- jit(function(x) {
     for (i in 1:2000) x <- sin(x) + 1
     x
@@ -53,7 +53,7 @@ test_that("an interrupt of the user is an interrupt condition", {
 })
 
 test_that("an interrupt at any moment leaves no trace, rules or audit behind, and results right", {
-  skip_on_os("windows") # there are no signals
+  skip_without_interrupts()
   withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
   script <- test_path("..", "fuzz", "interrupts.R")
   arguments <- c("--vanilla", shQuote(script), "--count=200", "--seed=1")
