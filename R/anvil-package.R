@@ -21,8 +21,8 @@
 #' | `anvil_error_promotion` | types that the promotion rules do not combine |
 #' | `anvil_error_shape` | shapes or numbers of elements that do not fit, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
-#' | `anvil_error_index` | an index that is out of range, or not as many subscripts as axes |
-#' | `anvil_error_structure` | a loop's body, branch or rule that gives a value of another structure or type |
+#' | `anvil_error_index` | a subscript out of bounds, or too many or too few subscripts |
+#' | `anvil_error_structure` | a loop's body, branch or rule whose value has another structure or type |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
 #' | `anvil_error_donated` | a tensor whose memory was given away |

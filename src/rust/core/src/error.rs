@@ -150,8 +150,8 @@ pub enum Error {
 
 macro_rules! classes {
     ($($name:ident $class:literal $when:literal,)+) => {
-        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and
-        /// what R's own code signals.
+        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and what
+        /// R's own code signals.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Class { $(#[doc = $when] $name),+ }
 
@@ -172,8 +172,8 @@ macro_rules! classes {
     };
 }
 
-// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of
-// a tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
+// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of a
+// tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
 // dispatches its own generics (unsupported) and opens files (file).
 classes! {
     Arg "arg" "an argument is not what the function takes",
@@ -182,8 +182,8 @@ classes! {
     Promotion "promotion" "types that the promotion rules do not combine",
     Shape "shape" "shapes or numbers of elements that do not fit, sizes that cannot be addressed",
     Axis "axis" "an axis that is out of range or given twice",
-    Index "index" "an index that is out of range, or not as many subscripts as axes",
-    Structure "structure" "a loop's body, branch or rule that gives a value of another structure or type",
+    Index "index" "a subscript out of bounds, or too many or too few subscripts",
+    Structure "structure" "a loop's body, branch or rule whose value has another structure or type",
     Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
     LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
     Donated "donated" "a tensor whose memory was given away",
