@@ -46,7 +46,7 @@ pub use convert::{BitcastConvert, Convert};
 pub use create::{Fill, Iota};
 pub use derive::{Math, Slope, Var};
 pub use dot::DotGeneral;
-pub(crate) use dot::{ByBlocks, ByVector};
+pub(crate) use dot::Matrices;
 pub use dynamic_slice::{DynamicSlice, DynamicUpdateSlice};
 pub use gather::Gather;
 pub use layout::{BroadcastInDim, Concatenate, Reshape, Transpose};

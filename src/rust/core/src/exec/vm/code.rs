@@ -82,8 +82,17 @@ pub struct Code {
     pub constants: usize,
     /// The tiles.
     pub cut: Cut,
-    /// Folds of what lies apart: columns are tiles then, or several tiles each.
-    pub across: Option<Across>,
-    /// A product that is made before, by blocks of its columns.
-    pub blocks: Option<Blocks>,
+    /// In which order it goes over them.
+    pub walk: Walk,
+}
+
+/// How a program goes over its elements.
+#[derive(Debug)]
+pub enum Walk {
+    /// Tile after tile.
+    Tiles,
+    /// Column after column of some rows, whose results are folded: columns are tiles then, or several each.
+    Across(Across),
+    /// Block after block of the columns of a product, each made before its tiles.
+    Blocks(Blocks),
 }

@@ -316,7 +316,7 @@ impl Dot for Bool {
 }
 
 /// About how long a multiplication with its addition takes, in picoseconds.
-pub const STEP: usize = 50;
+pub const MULTIPLY_ADD: usize = 50;
 
 /// Products that take about as long as an element of other work, as [`stop::work`] counts it.
 pub const PRODUCTS: usize = 16;
@@ -386,7 +386,7 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
             return;
         }
     }
-    let shared = (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING;
+    let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
@@ -420,7 +420,7 @@ fn in_parts<T: Dot, S: Element + Add<Output = S>>(
 ) -> bool {
     let count = k.div_ceil(DEPTH);
     let mut parts = zeroed::<T>(count * m * n);
-    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(STEP), |i, part| {
+    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(MULTIPLY_ADD), |i, part| {
         let start = i * DEPTH;
         let sizes = [m, DEPTH.min(k - start), n];
         T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(part, [m, sizes[2]], [1, m]));
@@ -495,7 +495,7 @@ mod tests {
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) =
             ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS[1]);
+        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING && n > COLUMNS[1]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {
