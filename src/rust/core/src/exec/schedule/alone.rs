@@ -3,7 +3,7 @@
 use super::asked::Cost;
 use super::node::{NodePlan, Schedule};
 use crate::dtype::DType;
-use crate::kernels::products::dot::MULTIPLY_ADD;
+use crate::kernels::products::matrix::MULTIPLY_ADD;
 use crate::ops::Op;
 use crate::shape::Shape;
 

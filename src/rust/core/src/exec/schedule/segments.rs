@@ -6,7 +6,7 @@ use super::asked::Asked;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::dtype::DType;
 use crate::exec::vm::Cut;
-use crate::kernels::reductions::fold::PARTIAL;
+use crate::kernels::reductions::parts::PARTIAL;
 use crate::kernels::tile::TILE;
 use crate::ops::{Op, Reduction};
 

@@ -8,8 +8,8 @@
 //! not depend on them. The product of a matrix with itself is symmetric: one half is computed, with the bits
 //! that it has in the other.
 
-use super::dot::{Matrix, MULTIPLY_ADD};
 use super::inner_products::products;
+use super::matrix::{Matrix, MULTIPLY_ADD};
 use crate::dtype::Float;
 use crate::kernels::threads::pool;
 use crate::kernels::tile::gather_run;

@@ -5,8 +5,8 @@
 //! precision, in order. Short ones have one part. So the bits depend on the sizes and the values only: not on
 //! strides, not on threads.
 
-use super::dot::Matrix;
 use super::inner_products::{products, vector};
+use super::matrix::Matrix;
 use crate::dtype::{Element, Float};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
