@@ -269,7 +269,10 @@ fn work_on_large_graphs_is_left() {
     none_of("build", unstopped(|| chain(20_000)));
     none_of("verify", unstopped(|| graph.verify()));
     none_of("optimise", unstopped(|| passes::optimise(&graph)));
-    none_of("plan", unstopped(|| anvil_core::exec::plan::plan(&graph, &[], true)));
+    none_of(
+        "plan",
+        unstopped(|| anvil_core::exec::plan::plan(&graph, &[], true, anvil_core::exec::control::compile)),
+    );
     none_of("print", unstopped(|| graph.to_string()));
     none_of("legalize", unstopped(|| hlo::legalize(&graph)));
     none_of("export", unstopped(|| hlo::export(&graph, &[], &hlo::Options::default())));

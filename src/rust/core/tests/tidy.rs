@@ -1,6 +1,9 @@
 //! Rules about the source tree itself: layers, sizes, headers, where `unsafe` may be, and words that are not
 //! used.
 
+#[path = "tidy/cycles.rs"]
+mod cycles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

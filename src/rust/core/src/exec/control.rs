@@ -3,6 +3,7 @@
 
 use super::run::{Executable, Output, Scratch};
 use super::scatter::Combiner;
+use super::step::{Control, Plan};
 use crate::dtype::{dispatch, DType};
 use crate::error::Result;
 use crate::graph::Value;
@@ -13,10 +14,11 @@ use crate::ops::{Builder, Graph, Op, Region, Scan, While};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A compiled op with regions.
 #[derive(Debug)]
-pub enum Control {
+enum Compiled {
     /// Programs for a condition that holds, and for one that does not.
     If(Box<[Executable; 2]>),
     /// The condition, the body with the condition of what it makes, what is carried.
@@ -50,82 +52,76 @@ struct Buffers {
     stacked: Vec<AlignedBytes>,
 }
 
-impl Control {
-    /// Compiles an op with regions; `None` for other ops.
-    ///
-    /// # Errors
-    /// Those of [`Executable::compile`].
-    pub fn compile(op: &Op) -> Result<Option<Control>> {
-        let program = |region: &Region| Executable::region(region).map(Box::new);
-        let types =
-            |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
-        Ok(match op {
-            Op::If(op) => {
-                Some(Control::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?])))
-            }
-            Op::While(op) => {
-                let (cond, body) = (program(&op.cond)?, Box::new(Executable::region(&tested(op)?)?));
-                let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
-                // The body for both directions.
-                let carried = Carried::new(types, 0, &[&cond, &body, &body]);
-                Some(Control::While(cond, body, carried))
-            }
-            Op::Scan(op) => {
-                let body = program(&op.body)?;
-                let (state, rest) = op.body.inputs().split_at(op.carried);
-                let of = |values: &[Value]| types(&op.body, values);
-                let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
-                let carried = Carried::new(types, op.length, &[&body, &body]);
-                Some(Control::Scan(body, op.clone(), carried))
-            }
-            Op::Scatter(op) => match op.region() {
-                Some(region) => Some(Control::Scatter(Box::new(Combiner::compile(op, region)?))),
-                None => None,
-            },
-            _ => None,
-        })
-    }
+/// Compiles an op with regions; `None` for other ops.
+///
+/// # Errors
+/// Those of [`Executable::compile`].
+pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
+    let program = |region: &Graph| Executable::region(region, compile).map(Box::new);
+    let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
+    let compiled = match op {
+        Op::If(op) => Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?])),
+        Op::While(op) => {
+            let (cond, body) = (program(&op.cond)?, program(&tested(op)?)?);
+            let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
+            // The body for both directions.
+            let carried = Carried::new(types, 0, &[&cond, &body, &body]);
+            Compiled::While(cond, body, carried)
+        }
+        Op::Scan(op) => {
+            let body = program(&op.body)?;
+            let (state, rest) = op.body.inputs().split_at(op.carried);
+            let of = |values: &[Value]| types(&op.body, values);
+            let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
+            let carried = Carried::new(types, op.length, &[&body, &body]);
+            Compiled::Scan(body, op.clone(), carried)
+        }
+        Op::Scatter(op) => match op.region() {
+            Some(region) => Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(Rc::new(compiled)))
+}
 
-    /// Name of the op.
-    pub fn name(&self) -> &'static str {
+impl Control for Compiled {
+    fn name(&self) -> &'static str {
         match self {
-            Control::If(_) => "if",
-            Control::While(..) => "while",
-            Control::Scan(..) => "scan",
-            Control::Scatter(_) => "scatter",
+            Compiled::If(_) => "if",
+            Compiled::While(..) => "while",
+            Compiled::Scan(..) => "scan",
+            Compiled::Scatter(_) => "scatter",
         }
     }
 
-    /// The programs inside of it, with what they are to it.
-    pub fn programs(&self) -> Vec<(&'static str, &Executable)> {
+    fn programs(&self) -> Vec<(&'static str, &Plan)> {
         match self {
-            Control::If(branches) => vec![("true", &branches[0]), ("false", &branches[1])],
-            Control::While(cond, body, _) => vec![("cond", cond), ("body", body)],
-            Control::Scan(body, ..) => vec![("body", body)],
-            Control::Scatter(combiner) => vec![("update", combiner.program())],
+            Compiled::If(branches) => vec![("true", branches[0].plan()), ("false", branches[1].plan())],
+            Compiled::While(cond, body, _) => vec![("cond", cond.plan()), ("body", body.plan())],
+            Compiled::Scan(body, ..) => vec![("body", body.plan())],
+            Compiled::Scatter(combiner) => vec![("update", combiner.program().plan())],
         }
     }
 
-    /// Bytes that it holds beside its operands and results.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
-            Control::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
-            Control::While(cond, body, carried) => cond.held_bytes() + body.held_bytes() + carried.bytes(),
-            Control::Scan(body, _, carried) => body.held_bytes() + carried.bytes(),
-            Control::Scatter(combiner) => combiner.bytes(),
+            Compiled::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
+            Compiled::While(cond, body, carried) => cond.held_bytes() + body.held_bytes() + carried.bytes(),
+            Compiled::Scan(body, _, carried) => body.held_bytes() + carried.bytes(),
+            Compiled::Scatter(combiner) => combiner.bytes(),
         }
     }
 
-    /// Runs it on dense operands.
-    pub fn run(&self, operands: &[View], results: &mut [ViewMut]) {
-        if let Control::Scatter(combiner) = self {
+    fn run(&self, operands: &[View], results: &mut [ViewMut]) {
+        if let Compiled::Scatter(combiner) = self {
             return combiner.run(operands, &mut results[0]);
         }
         let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
         let operands = dense.as_slice();
         match self {
-            Control::Scatter(_) => {}
-            Control::If(branches) => {
+            Compiled::Scatter(_) => {}
+            Compiled::If(branches) => {
                 let first = branches[0].graph().inputs().len();
                 let holds = operands[0][0] != 0;
                 let (branch, inputs) = if holds {
@@ -136,10 +132,10 @@ impl Control {
                 let results = results.iter_mut().map(|out| Output::Fresh(out.data));
                 branch.run_each(inputs.iter().copied(), results)
             }
-            Control::While(cond, body, carried) => carried.with(results.len(), |buffers| {
+            Compiled::While(cond, body, carried) => carried.with(results.len(), |buffers| {
                 repeat_while([cond, body], carried, buffers, operands, results)
             }),
-            Control::Scan(body, op, carried) => {
+            Compiled::Scan(body, op, carried) => {
                 carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results))
             }
         }

@@ -1,20 +1,14 @@
 //! What a plan does, for people: its steps, what is computed together, how many bytes move, about how long it
 //! takes, and the memory that it needs.
 
-use super::plan::{Action, Place, Plan, Step, ARENA};
+use super::compile::Load;
+use super::place::{Place, ARENA};
 use super::run::Executable;
-use super::tile::Load;
+use super::schedule::alone;
+use super::step::{Action, Plan, Step};
 use crate::graph::Operation;
 use crate::kernels::memory::Span;
-use crate::ops::Op;
 use crate::tensor::Aval;
-
-/// Picoseconds for a byte that is read or written by an op that runs alone: 12 GB/s, what one core moves from
-/// and to memory.
-const BYTE: usize = 80;
-
-/// Picoseconds for a multiplication with an addition of a dense product, in doubles: one core at 40 GFLOP/s.
-const PRODUCT: usize = 50;
 
 /// One step of a plan, or a program inside of one.
 #[derive(Clone, PartialEq, Debug)]
@@ -120,7 +114,7 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
                 in_place: false,
                 ..header
             });
-            write(program.plan(), &format!("{inside}."), lines);
+            write(program, &format!("{inside}."), lines);
             let own = |line: &&Line| line.place.matches('.').count() == inside.matches('.').count() + 1;
             let sum: usize = lines[first + 1..].iter().filter(own).map(|line| line.picoseconds).sum();
             lines[first].picoseconds = sum;
@@ -147,7 +141,7 @@ fn line(step: &Step, place: String) -> Line {
         .max(size(&mut step.operands.iter().map(|(aval, _)| aval)));
     let lies = |span: &Span| step.operands.iter().any(|(_, place)| place.span == *span);
     let in_place = step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
-    let moved = BYTE * (read + written);
+    let moved = alone::moved(read + written);
     let one = Line {
         place,
         kind: String::new(),
@@ -165,17 +159,9 @@ fn line(step: &Step, place: String) -> Line {
         // What it carries is copied once; its programs are added to this.
         Action::Control(control) => Line { kind: control.name().into(), ..one },
         Action::Apply(op) => {
-            let computed = match op {
-                Op::DotGeneral(op) => {
-                    let (lhs, out) = (&step.operands[0].0.shape, &step.results[0].0.shape);
-                    PRODUCT * out.size() * op.contracting[0].iter().map(|axis| lhs[axis.0]).product::<usize>()
-                }
-                op if !step.operands.is_empty() => {
-                    let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();
-                    elements * op.picoseconds(&from)
-                }
-                _ => 0,
-            };
+            let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();
+            let first = step.operands.first().map(|(aval, _)| &aval.shape);
+            let computed = alone::computed(op, &from, first, elements, step.results[0].0.shape.size());
             Line { kind: op.name().into(), ops: vec![op.name()], picoseconds: moved.max(computed), ..one }
         }
         Action::Tiles(program) => Line {

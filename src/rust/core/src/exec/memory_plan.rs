@@ -1,7 +1,10 @@
 //! What memory a program takes, known before it runs.
 
 use super::describe::what;
-use super::plan::{Action, Plan, Step, ARENA};
+use super::place::ARENA;
+use super::run::Executable;
+use super::step::{regions, Plan};
+use crate::graph::{Def, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -29,15 +32,33 @@ impl MemoryPlan {
     }
 }
 
-/// Bytes of branches and loops.
-pub(super) fn regions(plan: &Plan) -> usize {
-    let own = |step: &Step| if let Action::Control(control) = &step.action { control.bytes() } else { 0 };
-    plan.steps.iter().map(own).sum()
+impl Executable {
+    /// What memory a run takes.
+    pub fn memory_plan(&self) -> MemoryPlan {
+        let graph = self.graph();
+        let bytes = |v: &Value| graph.aval(*v).bytes();
+        let own = |(&v, donation): (&Value, &Option<usize>)| {
+            let is_made = donation.is_none() && !matches!(graph.def(v), Def::Input(_));
+            if is_made {
+                bytes(&v)
+            } else {
+                0
+            }
+        };
+        MemoryPlan {
+            inputs: graph.inputs().iter().map(bytes).sum(),
+            constants: self.plan().literals.len() + graph.constants().iter().map(bytes).sum::<usize>(),
+            outputs: graph.outputs().iter().zip(&self.plan().donations).map(own).sum(),
+            scratch: self.plan().arena,
+            regions: regions(self.plan()),
+            steps: steps(self.plan()),
+        }
+    }
 }
 
 /// The steps, and the bytes of the arena that hold something while each runs: what it reads, what it makes,
 /// and what a later one reads.
-pub(super) fn steps(plan: &Plan) -> Vec<(String, usize)> {
+fn steps(plan: &Plan) -> Vec<(String, usize)> {
     let count = plan.steps.len();
     // For each place that is written, the first and the last step that use it. A place is used again after
     // its last reader, so each write begins another life.

@@ -1,17 +1,37 @@
-//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; `group` decides which
-//! nodes are computed together, and `tile` makes programs of them; [`plan`] decides where every value lives,
-//! and [`Executable`] runs the plan's steps without allocating values.
+//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; `schedule` says how each
+//! node can be computed, and `partition` which are computed together; `compile` makes programs of these for
+//! the tile VM ([`vm`]); [`plan`] decides where every value lives, and [`Executable`] runs the plan's steps
+//! without allocating values.
 
+mod arena;
+mod compile;
 pub mod control;
 pub mod describe;
-mod group;
 mod memory_plan;
+mod partition;
+mod place;
 pub mod plan;
 pub mod reference;
 mod run;
 mod scatter;
-mod tile;
+mod schedule;
+mod step;
 pub mod vm;
 
 pub use memory_plan::MemoryPlan;
 pub use run::{Executable, Output};
+
+use crate::error::Result;
+use crate::ops::Graph;
+
+impl Executable {
+    /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
+    /// reused.
+    ///
+    /// # Errors
+    /// Those of [`Level::check`](crate::kernels::math::Level::check).
+    /// [`Error::Internal`](crate::error::Error::Internal) if the graph is not well formed, which is a bug.
+    pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
+        Executable::new(graph, donated, true, control::compile)
+    }
+}

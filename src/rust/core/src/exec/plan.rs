@@ -1,6 +1,6 @@
 //! Where every value lives and what is computed when: a graph becomes a list of steps over a few buffers.
 //!
-//! * Elementwise nodes are done in groups ([`super::group`]), each a step; any other node is a step by
+//! * Elementwise nodes are done in groups ([`super::partition`]), each a step; any other node is a step by
 //!   itself.
 //! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the
 //!   other's place and costs no step.
@@ -15,9 +15,12 @@
 //!   read, of one that the group makes that reads it last, element by element in its place, or of one that is
 //!   copied there at the end.
 
-use super::control::Control;
-use super::group::{partition, Group, Unit, Units};
-use super::tile::{compile, Compiled, Kept, Program, Stored};
+use super::arena::Arena;
+use super::compile::{compile, Compiled, Kept, Stored};
+use super::partition::{partition, Group, Unit, Units};
+use super::place::{Place, ARENA, INPUTS, LITERALS};
+use super::schedule::NodePlan;
+use super::step::{Action, CompileControl, Plan, Step};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
@@ -28,122 +31,18 @@ use crate::passes::{candidates, Views};
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{Aval, Layout};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Alignment of places in the arena: a cache line.
-const ALIGN: usize = 64;
-
-/// Where a value is, and how its elements lie there.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The bytes, in one of the program's buffers.
-    pub span: Span,
-    /// Layout of the elements within the span.
-    pub layout: Layout,
-}
-
-/// What a step does.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// Applies an op.
-    Apply(Op),
-    /// Runs a group of nodes, tile by tile.
-    Tiles(Rc<Program>),
-    /// Copies an operand of any layout into a dense output.
-    Copy,
-    /// Runs a branch or a loop, on dense operands.
-    Control(Rc<Control>),
-}
-
-/// One computation.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// What is done.
-    pub action: Action,
-    /// The values it reads.
-    pub operands: Vec<(Aval, Place)>,
-    /// The values it makes, and their bytes.
-    pub results: Vec<(Aval, Span)>,
-}
-
-/// Steps and buffers of a program. Buffers are numbered: the arena, the literals, inputs, constants, outputs.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// In order of execution.
-    pub steps: Vec<Step>,
-    /// Bytes of the arena.
-    pub arena: usize,
-    /// Content of the buffer of literals.
-    pub literals: AlignedBytes,
-    /// For each output, the donated input whose buffer it may take over.
-    pub donations: Vec<Option<usize>>,
-}
-
-/// Number of the arena's buffer.
-pub const ARENA: usize = 0;
-/// Number of the buffer of literals.
-pub const LITERALS: usize = 1;
-/// Number of the first input's buffer; then come the other inputs, the constants, the outputs.
-pub const INPUTS: usize = 2;
-
-/// Free ranges of the arena. First fit, neighbours are joined.
-#[derive(Default)]
-struct Arena {
-    free: BTreeMap<usize, usize>,
-    size: usize,
-}
-
-impl Arena {
-    fn allocate(&mut self, bytes: usize) -> usize {
-        let bytes = bytes.next_multiple_of(ALIGN);
-        if bytes == 0 {
-            return 0;
-        }
-        if let Some((&start, &len)) = self.free.iter().find(|(_, &len)| len >= bytes) {
-            self.free.remove(&start);
-            if len > bytes {
-                self.free.insert(start + bytes, len - bytes);
-            }
-            return start;
-        }
-        // Grow at the end, over a free range that touches it.
-        let start = match self.free.last_key_value() {
-            Some((&start, &len)) if start + len == self.size => {
-                self.free.remove(&start);
-                start
-            }
-            _ => self.size,
-        };
-        self.size = start + bytes;
-        start
-    }
-
-    fn release(&mut self, start: usize, bytes: usize) {
-        let (mut start, mut len) = (start, bytes.next_multiple_of(ALIGN));
-        if len == 0 {
-            return;
-        }
-        if let Some((&before, &n)) = self.free.range(..start).next_back() {
-            if before + n == start {
-                self.free.remove(&before);
-                (start, len) = (before, n + len);
-            }
-        }
-        if let Some(n) = self.free.remove(&(start + len)) {
-            len += n;
-        }
-        self.free.insert(start, len);
-    }
-}
 
 /// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says
 /// that outputs leave the engine, which those of a branch or a loop's body do not.
 ///
+/// `control` compiles branches and loops.
+///
 /// # Errors
-/// Those of [`Control::compile`].
-pub fn plan(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Plan> {
-    Planner { leaves, ..Planner::new(graph) }.run(donated)
+/// Those of `control`.
+pub fn plan(graph: &Graph, donated: &[usize], leaves: bool, control: CompileControl) -> Result<Plan> {
+    Planner { leaves, ..Planner::new(graph) }.run(donated, control)
 }
 
 struct Planner<'a> {
@@ -250,7 +149,7 @@ impl<'a> Planner<'a> {
         matches!(node.op, Op::Concatenate(_)) && node.operands.first().is_some_and(part)
     }
 
-    fn run(mut self, donated: &[usize]) -> Result<Plan> {
+    fn run(mut self, donated: &[usize], control: CompileControl) -> Result<Plan> {
         self.find_homes(donated);
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
@@ -262,7 +161,7 @@ impl<'a> Planner<'a> {
                     for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
                         self.place_result(result);
                     }
-                    self.step(unit.nodes[0])?;
+                    self.step(unit.nodes[0], control)?;
                 }
             }
             self.release(number, &unit.nodes);
@@ -368,13 +267,9 @@ impl<'a> Planner<'a> {
         {
             return false;
         }
-        unit.nodes.iter().map(|&n| &self.graph.nodes()[n]).all(|node| {
-            // A reduction of segments of one element has as many results, and other tiles; products, draws
-            // and gathers read more than a tile.
-            let (folds, whole) = (
-                matches!(node.op, Op::Reduction(_)),
-                matches!(node.op, Op::DotGeneral(_) | Op::RngBits(_) | Op::Gather(_)),
-            );
+        unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n])).all(|(node, plan)| {
+            // A reduction of segments of one element has as many results, and other tiles.
+            let (folds, whole) = (plan.folds(), plan.reads_any_whole());
             let in_place = |&v: &Value| self.views.root(v) != operand || (self.views.is_whole(v) && !whole);
             !((folds || whole) && node.results[0] == result) && node.operands.iter().all(in_place)
         })
@@ -403,20 +298,20 @@ impl<'a> Planner<'a> {
     }
 
     /// A step of its own for one node.
-    fn step(&mut self, number: usize) -> Result<()> {
+    fn step(&mut self, number: usize, control: CompileControl) -> Result<()> {
         let node = &self.graph.nodes()[number];
         let mut operands: Vec<(Aval, Place)> =
             node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v))).collect();
         let results =
             node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
-        let control = Control::compile(&node.op)?;
+        let control = control(&node.op)?;
         let mut copies = Vec::new();
         if control.is_some() {
             for operand in &mut operands {
                 self.make_dense(operand, &mut copies);
             }
         }
-        let action = control.map_or_else(|| Action::Apply(node.op.clone()), |c| Action::Control(Rc::new(c)));
+        let action = control.map_or_else(|| Action::Apply(node.op.clone()), Action::Control);
         push(&mut self.plan.steps, Step { action, operands, results });
         copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
         Ok(())
@@ -438,7 +333,7 @@ impl<'a> Planner<'a> {
         let wanted: Vec<Kept> =
             kept.iter().map(|&root| Kept { root, when: self.stored(root, group) }).collect();
         let Compiled { program, operands, partials } =
-            compile(self.graph, &self.views, nodes, group, &wanted, &|v| self.place(v));
+            compile(self.graph, &self.views, &self.units.plans, nodes, group, &wanted, &|v| self.place(v));
         let mut results: Vec<(Aval, Span)> =
             kept.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
         for bytes in partials {
@@ -466,16 +361,13 @@ impl<'a> Planner<'a> {
             && aval.shape.size() == group.len;
         let made = self.units.made[root.index()];
         let is_read = |(number, unit): (usize, &Unit)| {
-            let mut nodes = unit.nodes.iter().map(|&n| &self.graph.nodes()[n]);
-            // A reduction of segments of one element has as many results, which have a kernel of their own,
-            // as products have.
-            let fold = |node: &Node<Op>| {
-                matches!(node.op, Op::Reduction(_) | Op::DotGeneral(_)) && node.results[0] == root
-            };
+            let mut nodes = unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n]));
+            // A reduction of segments of one element has as many results.
+            let own = |node: &Node<Op>, plan: &NodePlan| plan.is_fold_or_product() && node.results[0] == root;
             let reads = |node: &Node<Op>| {
                 !self.is_done(node) && node.operands.iter().any(|&v| self.views.root(v) == root)
             };
-            nodes.any(|node| fold(node) || (made != Some(number) && reads(node)))
+            nodes.any(|(node, plan)| own(node, plan) || (made != Some(number) && reads(node)))
         };
         if far && !self.units.units.iter().enumerate().any(is_read) {
             Stored::Past
@@ -565,19 +457,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freed_places_are_used_again() {
-        let mut arena = Arena::default();
-        let (a, b) = (arena.allocate(100), arena.allocate(10));
-        arena.release(a, 100);
-        assert_eq!(arena.allocate(64), a);
-        arena.release(b, 10);
-        arena.release(a, 64);
-        assert_eq!(arena.allocate(192), 0);
-        assert_eq!(arena.size, 192);
-        assert_eq!(arena.allocate(0), 0);
-    }
-
-    #[test]
     fn an_input_that_is_an_output_is_not_given_away() {
         use crate::dtype::DType;
         use crate::ops::{Builder, Transpose, Unary};
@@ -588,7 +467,7 @@ mod tests {
             let (x, y) = (b.input(aval.clone()), b.input(aval));
             let mut outputs = vec![b.node1(Op::Unary(Unary::exp), &[y]).unwrap()];
             outputs.extend(keep(&mut b, x));
-            plan(&b.finish(outputs), &[0], true).unwrap().donations[0]
+            plan(&b.finish(outputs), &[0], true, |_| Ok(None)).unwrap().donations[0]
         };
         let transpose = Transpose { permutation: vec![Axis(1), Axis(0)] };
         assert_eq!(donations(&|_, _| None), Some(0));

@@ -1,12 +1,12 @@
 //! Runs a plan.
 
-use super::memory_plan::{self, MemoryPlan};
-use super::plan::{plan, Action, Plan, Step, INPUTS};
-use super::tile::Program;
+use super::compile::Program;
+use super::place::INPUTS;
+use super::plan::plan;
+use super::step::{regions, Action, CompileControl, Plan, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::exec::vm::Bound;
-use crate::graph::{Def, Value};
 use crate::kernels::math::Level;
 use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
@@ -37,29 +37,30 @@ pub struct Executable {
 }
 
 impl Executable {
+    /// Compiles a region of a branch or a loop: what it makes stays in the engine.
+    pub(super) fn region(graph: &Graph, control: CompileControl) -> Result<Executable> {
+        Executable::new(graph, &[], false, control)
+    }
+
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
-    /// reused.
+    /// reused; `leaves` says whether outputs leave the engine, `control` compiles branches and loops.
     ///
     /// # Errors
-    /// Those of [`Level::check`]. [`crate::error::Error::Internal`] if the graph is not well formed, which is
-    /// a bug.
-    pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
-        Executable::new(graph, donated, true)
-    }
-
-    /// As [`compile`](Executable::compile), of a region: what it makes stays in the engine.
-    pub(super) fn region(graph: &Graph) -> Result<Executable> {
-        Executable::new(graph, &[], false)
-    }
-
-    fn new(graph: &Graph, donated: &[usize], leaves: bool) -> Result<Executable> {
+    /// Those of [`Level::check`] and of `control`. [`crate::error::Error::Internal`] if the graph is not well
+    /// formed, which is a bug.
+    pub(super) fn new(
+        graph: &Graph,
+        donated: &[usize],
+        leaves: bool,
+        control: CompileControl,
+    ) -> Result<Executable> {
         Level::check()?;
         graph.verify()?;
         let mut graph = passes::optimise(graph)?;
         if let Some(chosen) = passes::if_conversion(&graph)? {
             graph = passes::optimise(&chosen)?;
         }
-        let plan = plan(&graph, donated, leaves)?;
+        let plan = plan(&graph, donated, leaves, control)?;
         let may_share = plan.steps.iter().any(may_share);
         Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
     }
@@ -86,29 +87,7 @@ impl Executable {
 
     /// As [`scratch_bytes`](Executable::scratch_bytes), with what branches and loops hold.
     pub(super) fn held_bytes(&self) -> usize {
-        self.plan.arena + memory_plan::regions(&self.plan)
-    }
-
-    /// What memory a run takes.
-    pub fn memory_plan(&self) -> MemoryPlan {
-        let graph = &self.graph;
-        let bytes = |v: &Value| graph.aval(*v).bytes();
-        let own = |(&v, donation): (&Value, &Option<usize>)| {
-            let is_made = donation.is_none() && !matches!(graph.def(v), Def::Input(_));
-            if is_made {
-                bytes(&v)
-            } else {
-                0
-            }
-        };
-        MemoryPlan {
-            inputs: graph.inputs().iter().map(bytes).sum(),
-            constants: self.plan.literals.len() + graph.constants().iter().map(bytes).sum::<usize>(),
-            outputs: graph.outputs().iter().zip(&self.plan.donations).map(own).sum(),
-            scratch: self.plan.arena,
-            regions: memory_plan::regions(&self.plan),
-            steps: memory_plan::steps(&self.plan),
-        }
+        self.plan.arena + regions(&self.plan)
     }
 
     /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand
@@ -264,7 +243,7 @@ impl Executable {
             let how = match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
                 (Action::Tiles(program), ..) => {
                     let [registers, constants] = scratch.take(program.scratch());
-                    How::Tiles(program.bind(step, memory, &names, [&registers, &constants]), program)
+                    How::Tiles(program.bind(step.ends(), memory, &names, [&registers, &constants]), program)
                 }
                 (Action::Copy, [(aval, from)], [(_, to)])
                     if from.layout.is_dense(&aval.shape)
@@ -336,7 +315,7 @@ impl<'a> Repeated<'_, 'a> {
                 How::Tiles(bound, program) => {
                     bound.run(memory);
                     if program.is_unfinished() {
-                        program.finish(step, memory, &self.names);
+                        program.finish(step.ends(), memory, &self.names);
                     }
                 }
                 How::Move(bond) => {
@@ -358,7 +337,7 @@ impl<'a> Repeated<'_, 'a> {
 /// Does one step.
 fn apply(step: &Step, memory: &mut Memory, names: &[usize]) {
     if let Action::Tiles(program) = &step.action {
-        return program.run(step, memory, names);
+        return program.run(step.ends(), memory, names);
     }
     let reads = step.operands.iter().map(|(_, place)| &place.span);
     fn view<'s>(step: &'s Step, lent: &Lent<'s, '_>, i: usize) -> View<'s> {

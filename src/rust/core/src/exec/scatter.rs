@@ -6,6 +6,7 @@
 //! holds it; any other graph is run on one element after the other.
 
 use super::run::{Executable, Output};
+use super::step::CompileControl;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -38,17 +39,17 @@ impl Combiner {
     ///
     /// # Errors
     /// Those of [`Executable::compile`].
-    pub fn compile(op: &Scatter, region: &Region) -> Result<Combiner> {
+    pub fn compile(op: &Scatter, region: &Region, control: CompileControl) -> Result<Combiner> {
         let mut many = Vec::new();
         let simple = optimise(region)?;
         for n in LENGTHS {
             match widened(&simple, n)? {
-                Some(graph) => many.push(Executable::region(&graph)?),
+                Some(graph) => many.push(Executable::region(&graph, control)?),
                 None => break,
             }
         }
         let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
-        Ok(Combiner { op: op.clone(), one: Executable::region(region)?, many, buffers })
+        Ok(Combiner { op: op.clone(), one: Executable::region(region, control)?, many, buffers })
     }
 
     /// The program of one element and one update.

@@ -7,12 +7,10 @@ use super::lower::{axes, HloOp, Lowering, Syntax};
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
-use crate::exec::vm::{is_wide, Kernel, Lines};
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::dot;
-use crate::kernels::products::dot::{is_long, Batch, Matrix, STEP};
-use crate::kernels::products::matvec::{add_parts, COST};
-use crate::kernels::threads::pool::WORTH_SHARING;
+use crate::kernels::products::dot::Batch;
+use crate::kernels::products::matrix::Matrix;
 use crate::kernels::{cast, tile};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -236,28 +234,18 @@ impl DotGeneral {
     }
 }
 
-/// A product of matrices, but for their elements, of which blocks of columns can be made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ByBlocks {
-    /// Of all.
-    pub dtype: DType,
-    /// Rows of the first and of the result.
-    pub rows: usize,
-    /// Products that are added up, and columns.
-    k: usize,
-    columns: usize,
-    /// Where the operands are.
-    lines: [Lines; 2],
+/// Two matrices that a product reads where they lie.
+pub(crate) struct Matrices {
+    /// Rows of the first, its columns, and columns of the second.
+    pub sizes: [usize; 3],
+    /// Of both, the distances of rows and of columns.
+    pub strides: [[isize; 2]; 2],
 }
 
 impl DotGeneral {
-    /// Rows of the first, its columns, and columns of the second, and how the two lie: if the product is one
-    /// of two matrices of single or double precision that have elements and can be read where they lie.
-    fn of_matrices(
-        &self,
-        dtype: DType,
-        operands: [(&Shape, &Layout); 2],
-    ) -> Option<([usize; 3], [[isize; 2]; 2])> {
+    /// The product as one of two matrices: if it is one, of single or double precision, that have elements
+    /// and can be read where they lie.
+    pub(crate) fn matrices(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<Matrices> {
         if !matches!(dtype, DType::F32 | DType::F64) {
             return None;
         }
@@ -266,103 +254,8 @@ impl DotGeneral {
         else {
             return None;
         };
-        (!sizes.contains(&0)).then_some((sizes, [[lhs[0], lhs[1]], [rhs[0], rhs[1]]]))
-    }
-
-    /// The product as one of two matrices, for operands of these shapes and layouts: if it is one, of single
-    /// or double precision, that is made by blocks and can be shared so, and the matrices can be read where
-    /// they lie. It has the bits of [`DotGeneral::product`].
-    pub(crate) fn by_blocks(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<ByBlocks> {
-        let ([m, k, n], strides) = self.of_matrices(dtype, operands)?;
-        let lines = [0, 1].map(|i| (operands[i].1.offset, strides[i]));
-        let product = ByBlocks { dtype, rows: m, k, columns: n, lines };
-        (m > 1 && n > 1 && !is_long([m, k, n]) && (product.picoseconds() < WORTH_SHARING || is_wide(n)))
-            .then_some(product)
-    }
-}
-
-impl ByBlocks {
-    /// Its instruction.
-    pub(crate) fn kernel(self) -> Kernel {
-        let ByBlocks { lines, rows, k, .. } = self;
-        if self.dtype == DType::F32 {
-            Kernel::product::<f32>(lines, [rows, k])
-        } else {
-            Kernel::product::<f64>(lines, [rows, k])
-        }
-    }
-
-    /// About how long it takes on one core, in picoseconds.
-    pub(crate) fn picoseconds(self) -> usize {
-        (self.rows * self.k * self.columns).saturating_mul(STEP)
-    }
-}
-
-/// A product of a matrix and a vector, but for their elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ByVector {
-    /// Of both.
-    pub dtype: DType,
-    /// Which operand is the matrix.
-    pub matrix: usize,
-    /// Elements of the result.
-    pub rows: usize,
-    /// Elements of the vector.
-    pub k: usize,
-    /// Place of the first element of the matrix, and the distances of rows and of columns.
-    lines: Lines,
-    /// Place of the first element of the vector.
-    start: usize,
-    /// Whether the elements of the vector lie side by side.
-    pub dense: bool,
-}
-
-impl DotGeneral {
-    /// The product as one of a matrix and a vector, for operands of these shapes and layouts: if it is one,
-    /// of single or double precision, and the matrix can be read where it lies. It has the bits of
-    /// [`DotGeneral::product`]. Of two vectors, `matrix` is the one that is taken for a matrix of one row.
-    pub(crate) fn by_vector(
-        &self,
-        dtype: DType,
-        operands: [(&Shape, &Layout); 2],
-        matrix: usize,
-    ) -> Option<ByVector> {
-        let ([m, k, n], [lhs, rhs]) = self.of_matrices(dtype, operands)?;
-        let (matrix, rows, strides, step) = match (m, n) {
-            (_, 1) if m > 1 || matrix == 0 => (0, m, lhs, rhs[0]),
-            (1, _) => (1, n, [rhs[1], rhs[0]], lhs[1]),
-            _ => return None,
-        };
-        let [first, start] = [matrix, 1 - matrix].map(|i| operands[i].1.offset);
-        Some(ByVector { dtype, matrix, rows, k, lines: (first, strides), start, dense: step == 1 || k == 1 })
-    }
-}
-
-impl ByVector {
-    /// Its instruction. From all of the matrix, and either all of the vector: a tile of the result; or a tile
-    /// of the vector: a part of the result.
-    pub(crate) fn kernel(self, whole: bool) -> Kernel {
-        let ByVector { lines, start, rows, k, .. } = self;
-        match (whole, self.dtype == DType::F32) {
-            (true, true) => Kernel::rows::<f32>(lines, start, k),
-            (true, false) => Kernel::rows::<f64>(lines, start, k),
-            (false, true) => Kernel::columns::<f32>(lines, rows, k),
-            (false, false) => Kernel::columns::<f64>(lines, rows, k),
-        }
-    }
-
-    /// Adds parts of the result of all tiles.
-    pub(crate) fn finish(self, parts: &[u8], out: &mut [u8]) {
-        if self.dtype == DType::F32 {
-            add_parts::<f32>(cast::slice(parts), cast::slice_mut(out));
-        } else {
-            add_parts::<f64>(cast::slice(parts), cast::slice_mut(out));
-        }
-    }
-
-    /// About how long it takes on one core, in picoseconds: the matrix is in the cache, or soon will be.
-    pub(crate) fn picoseconds(self) -> usize {
-        (self.rows * self.k).saturating_mul(COST * self.dtype.bytes())
+        let strides = [[lhs[0], lhs[1]], [rhs[0], rhs[1]]];
+        (!sizes.contains(&0)).then_some(Matrices { sizes, strides })
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use contract::Ready;
 pub use contract::{Backward, Cost, Linear, OpDef, Todo, Vjp};
 pub use control::{Control, Region};
 pub use derive::{Math, Slope, Var};
-pub(crate) use dot::{ByBlocks, ByVector};
+pub(crate) use dot::Matrices;
 pub use list::*;
 pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,

@@ -9,7 +9,7 @@ use super::code::{Across, Code};
 use super::kernel::{Extent, Slot};
 use super::resolve::{Room, Tile};
 use crate::kernels::memory::{AlignedBytes, Streams};
-use crate::kernels::reductions::fold::{LANES, PARTIAL};
+use crate::kernels::reductions::parts::{LANES, PARTIAL};
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::stop;

@@ -49,7 +49,7 @@ pub struct Folding {
     pub width: usize,
     /// Where the elements are, when all instructions were run on their tile.
     pub operand: Slot,
-    /// The stream with the results; with [`Partial`](super::fold::Partial)s, of each result one for each
+    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, of each result one for each
     /// tile, if there are several.
     pub result: usize,
 }
@@ -82,8 +82,17 @@ pub struct Code {
     pub constants: usize,
     /// The tiles.
     pub cut: Cut,
-    /// Folds of what lies apart: columns are tiles then, or several tiles each.
-    pub across: Option<Across>,
-    /// A product that is made before, by blocks of its columns.
-    pub blocks: Option<Blocks>,
+    /// In which order it goes over them.
+    pub walk: Walk,
+}
+
+/// How a program goes over its elements.
+#[derive(Debug)]
+pub enum Walk {
+    /// Tile after tile.
+    Tiles,
+    /// Column after column of some rows, whose results are folded: columns are tiles then, or several each.
+    Across(Across),
+    /// Block after block of the columns of a product, each made before its tiles.
+    Blocks(Blocks),
 }

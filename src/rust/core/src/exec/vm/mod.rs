@@ -17,7 +17,7 @@ pub mod superinstruction;
 mod vector_product;
 
 pub use across::parts;
-pub use code::{Across, Blocks, Code, Folding, Instruction, Work};
+pub use code::{Across, Blocks, Code, Folding, Instruction, Walk, Work};
 pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
 pub use product_blocks::{is_wide, Lines};

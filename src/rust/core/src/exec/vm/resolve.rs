@@ -7,7 +7,7 @@ use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, MAX_ARGUMENTS};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
-use crate::kernels::reductions::fold::PARTIAL;
+use crate::kernels::reductions::parts::PARTIAL;
 use crate::stop;
 use std::cell::RefCell;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Runs programs: pieces of their tiles on the threads, or bound to one memory and run often.
 
-use super::code::{Code, Instruction, Work};
+use super::code::{Code, Instruction, Walk, Work};
 use super::kernel::Extent;
 use super::resolve::{run, Bytes, Call, Resolved, Room, Tile};
 use super::{across, product_blocks};
@@ -17,11 +17,10 @@ impl Code {
     /// If an instruction reads or writes outside of its stream, or what another writes: a program that does
     /// this is wrong.
     pub fn run(&self, streams: &Streams, pieces: usize) {
-        if let Some(folds) = &self.across {
-            return across::run(folds, self, streams, pieces > 1);
-        }
-        if let Some(blocks) = &self.blocks {
-            return product_blocks::run(blocks, self, streams, pieces > 1);
+        match &self.walk {
+            Walk::Tiles => {}
+            Walk::Across(folds) => return across::run(folds, self, streams, pieces > 1),
+            Walk::Blocks(blocks) => return product_blocks::run(blocks, self, streams, pieces > 1),
         }
         // What it costs to begin a piece is not to be paid more often than it takes for threads to end at
         // about the same time.
@@ -89,9 +88,10 @@ impl<'c, 'a> Bound<'c, 'a> {
         // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
         unsafe { run(&once, &code.cut, 0..1) };
         let mut first = Vec::new();
-        if code.across.is_none() {
+        if !matches!(code.walk, Walk::Across(_)) {
             let all = Tile { elements: 0..code.cut.len, segments: 0..0 };
-            for product in room.resolve(code.blocks.iter().map(|blocks| &blocks.product)) {
+            let product = if let Walk::Blocks(blocks) = &code.walk { Some(&blocks.product) } else { None };
+            for product in room.resolve(product.into_iter()) {
                 product.calls(&code.cut, &all, |call| first.push(call));
             }
             let tile = Tile::new(&code.cut, 0);
@@ -108,7 +108,7 @@ impl<'c, 'a> Bound<'c, 'a> {
     /// If `memory` is not the one that it is bound to.
     pub fn run(&mut self, memory: &mut Memory<'a>) {
         assert!(memory.address() == self.address, "a program is bound to other memory");
-        if self.pieces > 1 || self.code.across.is_some() {
+        if self.pieces > 1 || matches!(self.code.walk, Walk::Across(_)) {
             return self.code.run(&self.streams, self.pieces);
         }
         // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made,

@@ -3,7 +3,7 @@
 
 use super::kernel::{Extent, Kernel, Window};
 use crate::dtype::Float;
-use crate::kernels::products::dot::Matrix;
+use crate::kernels::products::matrix::Matrix;
 use crate::kernels::products::matvec::{add_parts, part};
 use crate::kernels::tile::TILE;
 use std::mem::size_of;

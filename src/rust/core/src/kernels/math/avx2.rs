@@ -1,7 +1,7 @@
 //! Lanes in the 256-bit registers of AVX2 with FMA.
 
 use super::lanes::{Lanes, Singles};
-use super::{mask_operators, methods, operators};
+use super::macros::{mask_operators, methods, operators};
 use std::arch::x86_64::*;
 
 /// Eight singles.

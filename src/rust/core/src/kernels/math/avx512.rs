@@ -1,7 +1,7 @@
 //! Lanes in the 512-bit registers of AVX-512F.
 
 use super::lanes::{Lanes, Singles};
-use super::{methods, operators};
+use super::macros::{methods, operators};
 use std::arch::x86_64::*;
 use std::ops::{BitAnd, BitOr, Not};
 

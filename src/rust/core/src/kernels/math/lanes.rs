@@ -7,6 +7,9 @@
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
+/// The largest number of lanes of any level.
+pub(super) const MOST_LANES: usize = 16;
+
 /// A vector of singles or doubles.
 ///
 /// Values exist only inside of functions that are compiled for the instruction set of the implementation; the

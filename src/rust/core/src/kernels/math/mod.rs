@@ -28,6 +28,7 @@ mod gamma;
 mod inverse;
 mod lanes;
 mod log;
+mod macros;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -38,7 +39,7 @@ mod trigonometry;
 
 use crate::dtype::{Element, Float};
 use crate::error::{Error, Result};
-use lanes::{Doubles, Singles};
+use lanes::{Doubles, Singles, MOST_LANES};
 use std::sync::OnceLock;
 
 // ---- levels
@@ -279,8 +280,6 @@ macro_rules! vector_loop {
         }
     };
 }
-/// The largest number of lanes of any level.
-const MOST_LANES: usize = 16;
 vector_loop! { singles1, Map1, Singles, single, f32, x }
 vector_loop! { doubles1, Map1, Doubles, double, f64, x }
 vector_loop! { singles2, Map2, Singles, single, f32, x, y }
@@ -440,67 +439,6 @@ kernels! {
     /// Angle of the point (`y`, `x`), in this order.
     ATAN2 inverse::atan2_single, inverse::atan2;
 }
-
-// ---- what the implementations of lanes share
-
-/// Methods that are one expression of intrinsics.
-macro_rules! methods {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty = $body:expr;)+) => {$(
-        #[inline(always)]
-        #[allow(unused_unsafe)]
-        fn $name($($arg: $type),*) -> $out {
-            // SAFETY: values of these types exist only in functions compiled for the instructions of their
-            // module, which run only where the processor has them (see `Lanes`, `Computed`).
-            unsafe { $body }
-        }
-    )+};
-}
-#[allow(unused_imports)]
-use methods;
-
-/// Arithmetic by intrinsics.
-macro_rules! operators {
-    ($vector:ident: add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident) => {
-        super::operators! { @one $vector Add add $add }
-        super::operators! { @one $vector Sub sub $sub }
-        super::operators! { @one $vector Mul mul $mul }
-        super::operators! { @one $vector Div div $div }
-    };
-    (@one $vector:ident $trait:ident $method:ident $intrinsic:ident) => {
-        impl std::ops::$trait for $vector {
-            type Output = Self;
-            super::methods! { fn $method(self: Self, y: Self) -> Self = Self($intrinsic(self.0, y.0)); }
-        }
-    };
-}
-#[allow(unused_imports)]
-use operators;
-
-/// Logic of truth values by intrinsics.
-macro_rules! mask_operators {
-    ($mask:ident: and $and:path, or $or:path, not |$x:ident| $not:expr) => {
-        impl std::ops::BitAnd for $mask {
-            type Output = Self;
-            super::methods! { fn bitand(self: Self, y: Self) -> Self = Self($and(self.0, y.0)); }
-        }
-        impl std::ops::BitOr for $mask {
-            type Output = Self;
-            super::methods! { fn bitor(self: Self, y: Self) -> Self = Self($or(self.0, y.0)); }
-        }
-        impl $mask {
-            super::methods! { fn turned(self: Self) -> Self = { let $x = self.0; Self($not) }; }
-        }
-        impl std::ops::Not for $mask {
-            type Output = Self;
-            #[inline(always)]
-            fn not(self) -> Self {
-                self.turned()
-            }
-        }
-    };
-}
-#[allow(unused_imports)]
-use mask_operators;
 
 #[cfg(test)]
 mod tests {

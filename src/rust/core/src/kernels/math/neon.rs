@@ -1,7 +1,7 @@
 //! Lanes in the 128-bit registers of NEON, which every 64-bit ARM processor has.
 
 use super::lanes::{Lanes, Singles};
-use super::{mask_operators, methods, operators};
+use super::macros::{mask_operators, methods, operators};
 use std::arch::aarch64::*;
 
 /// Four singles.

@@ -4,8 +4,7 @@
 //! `2/pi` that matter (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
-use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles};
-use super::MOST_LANES;
+use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles, MOST_LANES};
 
 /// Largest argument of the quick reduction.
 const FAR: f64 = 1099511627776.0;

@@ -8,8 +8,8 @@
 //! not depend on them. The product of a matrix with itself is symmetric: one half is computed, with the bits
 //! that it has in the other.
 
-use super::dot::{Matrix, STEP};
 use super::inner_products::products;
+use super::matrix::{Matrix, MULTIPLY_ADD};
 use crate::dtype::Float;
 use crate::kernels::threads::pool;
 use crate::kernels::tile::gather_run;
@@ -36,7 +36,7 @@ pub fn crossprod<F: Float, const L: usize>(
     let (x, y) = (lhs.transposed(), rhs);
     let symmetric = m == n && x.first == y.first && x.strides == y.strides && std::ptr::eq(x.data, y.data);
     let mut sums = vec![0.0; k.div_ceil(PIECE) * m * n];
-    pool::for_each_chunk(&mut sums, m * n, (k * m * n).saturating_mul(STEP), |piece, sums| {
+    pool::for_each_chunk(&mut sums, m * n, (k * m * n).saturating_mul(MULTIPLY_ADD), |piece, sums| {
         let (mut left, mut right) = (Vec::new(), Vec::new());
         let end = ((piece + 1) * PIECE).min(k);
         for start in (piece * PIECE..end).step_by(BLOCK) {

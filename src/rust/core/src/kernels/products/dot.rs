@@ -12,6 +12,7 @@
 use super::crossprod::{crossprod, MOST};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
+use super::matrix::{Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::matvec;
 use crate::dtype::{Bool, Element, Int};
 use crate::kernels::cast;
@@ -21,128 +22,19 @@ use crate::kernels::wide::wide;
 use crate::stop;
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{s, ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
+use ndarray::{s, LinalgScalar};
 use num_complex::Complex;
-use std::marker::PhantomData;
 use std::ops::{Add, Range};
 
-/// A matrix that is read.
-#[derive(Clone, Copy, Debug)]
-pub struct Matrix<'a, T> {
-    /// Where its elements are.
-    pub data: &'a [T],
-    /// Place of the first.
-    pub first: usize,
-    /// Distance of rows, and of columns.
-    pub strides: [isize; 2],
-}
-
-impl<'a, T: Copy> Matrix<'a, T> {
-    /// The column-major matrix of `rows` rows in `data`.
-    pub fn dense(data: &'a [T], rows: usize) -> Self {
-        Matrix { data, first: 0, strides: [1, rows as isize] }
-    }
-
-    /// Place of an element.
-    pub fn at(&self, row: usize, column: usize) -> usize {
-        let [i, j] = self.strides;
-        (self.first as isize + row as isize * i + column as isize * j) as usize
-    }
-
-    fn get(&self, row: usize, column: usize) -> T {
-        self.data[self.at(row, column)]
-    }
-
-    /// The part of it from a row and a column on.
-    pub fn from(&self, row: usize, column: usize) -> Self {
-        Matrix { first: self.at(row, column), ..*self }
-    }
-
-    /// Its transpose, which lies where it does.
-    pub fn transposed(&self) -> Self {
-        Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
-    }
-
-    /// Where its first `rows` rows and `columns` columns are; both are above 0.
-    ///
-    /// # Panics
-    /// If an element of these is outside of the data.
-    #[cfg(target_arch = "x86_64")]
-    fn operand(&self, rows: usize, columns: usize) -> gemm::Operand<T> {
-        let ends = [0, rows - 1].into_iter().flat_map(|i| [self.at(i, 0), self.at(i, columns - 1)]);
-        ends.for_each(|at| assert!(at < self.data.len(), "a matrix outside of its data"));
-        gemm::Operand { first: self.data.as_ptr().wrapping_add(self.first), strides: self.strides }
-    }
-
-    /// Its first `rows` rows and `columns` columns.
-    ///
-    /// # Panics
-    /// If an element of these is outside of the data.
-    fn view(&self, rows: usize, columns: usize) -> ArrayView2<'a, T> {
-        let back = |n: usize, stride: isize| (n as isize - 1) * stride.min(0);
-        let [i, j] = self.strides;
-        let lowest = self.first as isize + back(rows, i) + back(columns, j);
-        let lowest = usize::try_from(lowest).expect("a matrix outside of its data");
-        let places = (rows, columns).strides((i.unsigned_abs(), j.unsigned_abs()));
-        let mut view =
-            ArrayView2::from_shape(places, &self.data[lowest..]).expect("a matrix outside of its data");
-        for (axis, stride) in self.strides.into_iter().enumerate() {
-            if stride < 0 {
-                view.invert_axis(Axis(axis));
-            }
-        }
-        view
-    }
-}
-
-/// A block of a matrix that is written. Blocks that exist at the same time have no element in common.
-pub struct Block<'a, T> {
-    pointer: *mut T,
-    sizes: [usize; 2],
-    strides: [usize; 2],
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: a block is an exclusive borrow of its elements.
-unsafe impl<T: Send> Send for Block<'_, T> {}
-// SAFETY: of a shared block only parts can be written, which are kept apart by those who take them.
-unsafe impl<T: Sync> Sync for Block<'_, T> {}
-
-impl<T> Block<'_, T> {
-    /// The matrix of these sizes in `data`; its elements have different places.
-    pub fn new(data: &mut [T], sizes: [usize; 2], strides: [usize; 2]) -> Block<'_, T> {
-        let last = (0..2).map(|i| (sizes[i] - 1) * strides[i]).sum::<usize>();
-        assert!(last < data.len(), "a matrix outside of its data");
-        Block { pointer: data.as_mut_ptr(), sizes, strides, borrow: PhantomData }
-    }
-
-    /// Every `step`-th row, from row `first` on, of some columns.
-    ///
-    /// # Safety
-    /// No other block that has an element in common with it is there as long as it is.
-    unsafe fn part(&self, first: usize, step: usize, rows: usize, columns: Range<usize>) -> Block<'_, T> {
-        assert!(
-            first + (rows - 1) * step < self.sizes[0] && columns.end <= self.sizes[1],
-            "a block outside of its matrix"
-        );
-        let [i, j] = self.strides;
-        let pointer = self.pointer.wrapping_add(first * i + columns.start * j);
-        Block { pointer, sizes: [rows, columns.len()], strides: [step * i, j], borrow: PhantomData }
-    }
-
-    fn view(&mut self) -> ArrayViewMut2<'_, T> {
-        let [i, j] = self.strides;
-        // SAFETY: the elements of the block, which is borrowed exclusively, and whose elements have different
-        // places.
-        unsafe { ArrayViewMut2::from_shape_ptr((self.sizes[0], self.sizes[1]).strides((i, j)), self.pointer) }
-    }
-
-    fn set(&mut self, row: usize, column: usize, x: T) {
-        assert!(row < self.sizes[0] && column < self.sizes[1], "an element outside of its block");
-        let at = row * self.strides[0] + column * self.strides[1];
-        // SAFETY: an element of the block, which is borrowed exclusively.
-        unsafe { self.pointer.add(at).write(x) }
-    }
+/// Where the first `rows` rows and `columns` columns of a matrix are; both are above 0.
+///
+/// # Panics
+/// If an element of these is outside of the data.
+#[cfg(target_arch = "x86_64")]
+fn operand<T: Copy>(x: &Matrix<T>, rows: usize, columns: usize) -> gemm::Operand<T> {
+    let ends = [0, rows - 1].into_iter().flat_map(|i| [x.at(i, 0), x.at(i, columns - 1)]);
+    ends.for_each(|at| assert!(at < x.data.len(), "a matrix outside of its data"));
+    gemm::Operand { first: x.data.as_ptr().wrapping_add(x.first), strides: x.strides }
 }
 
 /// Element types with a matrix product.
@@ -200,7 +92,7 @@ fn by_tiles<T: gemm::Tiled>(
     assert!(out.sizes == [m, n], "a result of other sizes");
     let target = gemm::Target { first: out.pointer, strides: out.strides };
     // SAFETY: operands were held to their data, and the block is borrowed exclusively.
-    unsafe { gemm::product(lhs.operand(m, k), rhs.operand(k, n), [m, k, n], target) }
+    unsafe { gemm::product(operand(&lhs, m, k), operand(&rhs, k, n), [m, k, n], target) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -315,12 +207,6 @@ impl Dot for Bool {
     }
 }
 
-/// About how long a multiplication with its addition takes, in picoseconds.
-pub const STEP: usize = 50;
-
-/// Products that take about as long as an element of other work, as [`stop::work`] counts it.
-pub const PRODUCTS: usize = 16;
-
 /// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its
 /// blocks, which are 256.
 const PART: usize = 512;
@@ -386,7 +272,7 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
             return;
         }
     }
-    let shared = (b * m * k * n).saturating_mul(STEP) >= pool::WORTH_SHARING;
+    let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
@@ -420,7 +306,7 @@ fn in_parts<T: Dot, S: Element + Add<Output = S>>(
 ) -> bool {
     let count = k.div_ceil(DEPTH);
     let mut parts = zeroed::<T>(count * m * n);
-    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(STEP), |i, part| {
+    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(MULTIPLY_ADD), |i, part| {
         let start = i * DEPTH;
         let sizes = [m, DEPTH.min(k - start), n];
         T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(part, [m, sizes[2]], [1, m]));
@@ -495,7 +381,7 @@ mod tests {
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) =
             ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n * STEP >= pool::WORTH_SHARING && n > COLUMNS[1]);
+        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING && n > COLUMNS[1]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

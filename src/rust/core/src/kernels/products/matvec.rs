@@ -5,8 +5,8 @@
 //! precision, in order. Short ones have one part. So the bits depend on the sizes and the values only: not on
 //! strides, not on threads.
 
-use super::dot::Matrix;
 use super::inner_products::{products, vector};
+use super::matrix::Matrix;
 use crate::dtype::{Element, Float};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
@@ -28,7 +28,7 @@ const PIECE: usize = 1 << 17;
 
 /// About how long a byte of the matrix takes, in picoseconds, if it is in a cache: what comes from memory is
 /// shared anyway.
-pub const COST: usize = 16;
+pub const BYTE: usize = 16;
 
 /// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`.
 pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
@@ -38,7 +38,7 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     }
     let group = group(matrix, k);
     let (size, picoseconds) =
-        ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(COST * size_of::<F>()));
+        ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(BYTE * size_of::<F>()));
     if k <= TILE {
         return pool::for_each_chunk(out, size, picoseconds, |i, out| part(matrix, x, k, [i * size, 0], out));
     }

@@ -5,4 +5,5 @@ pub mod dot;
 #[cfg(target_arch = "x86_64")]
 pub mod gemm;
 mod inner_products;
+pub mod matrix;
 pub mod matvec;

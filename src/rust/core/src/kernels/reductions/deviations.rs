@@ -14,7 +14,7 @@
 //! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
 //! samples.
 
-use super::fold::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::parts::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use crate::dtype::{Element, Real};
 use crate::kernels::tile::TILE;
 use crate::kernels::wide::{wide, wide_loop, Loop};

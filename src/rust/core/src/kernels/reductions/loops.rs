@@ -1,7 +1,7 @@
 //! The loops of folds, compiled for the vectors that the processor has. All else of a fold calls them, so
 //! that there is one of each for a step and a type of elements, and no more: there are many of both.
 
-use super::fold::LANES;
+use super::parts::LANES;
 use crate::dtype::Element;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use std::marker::PhantomData;

@@ -6,7 +6,8 @@
 //! column after column, so that memory is read along its lines, once. Tiles are shared between threads,
 //! whichever result they belong to.
 
-use super::fold::{Fold, Made, Partial, Reduce, Rows, PARTIAL};
+use super::fold::{Fold, Reduce};
+use super::parts::{Made, Partial, Rows, PARTIAL};
 use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::{pool, threads};

@@ -7,7 +7,7 @@
 //! chain, and bytes in memory.
 
 use super::assembler::{vector, Assembler, Source, Vector, ADDRESSES, LITERAL};
-use super::{Chain, Op, Origin, Step};
+use super::chain::{Chain, Op, Origin, Step};
 use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast;
 

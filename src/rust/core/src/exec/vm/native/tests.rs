@@ -1,10 +1,11 @@
 //! Chains against the same steps on one element after the other, by the arithmetic of Rust.
 
 use super::*;
-use crate::dtype::{dispatch, Bool, Element};
+use crate::dtype::{dispatch, Bool, DType, Element};
 use crate::kernels::cast;
 use crate::kernels::math::scalar;
 use crate::kernels::memory::AlignedBytes;
+use crate::tensor::Literal;
 
 /// An element as its bits.
 type Bits = u64;

@@ -8,11 +8,12 @@
 //! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks
 //! of [`DEPTH`], which are added in order. That is what `matrixmultiply` does on processors that have FMA, so
 //! that both give the same bits; where it stands in, with other instructions or on other processors, is
-//! [`super::dot`]'s choice.
+//! the choice of `dot`.
 
 mod pack;
 mod tile;
 
+use super::matrix::PRODUCTS;
 use crate::kernels::math::Level;
 use crate::stop;
 use std::cell::Cell;
@@ -145,7 +146,7 @@ unsafe fn blocks<T: Tiled>(
         }
         for i in (0..m).step_by(height) {
             let rows = height.min(m - i);
-            stop::work(rows * columns * depth / super::dot::PRODUCTS);
+            stop::work(rows * columns * depth / PRODUCTS);
             for start in (0..rows).step_by(tall) {
                 let rows = tall.min(rows - start);
                 if packs_rows(rows) {

@@ -1,20 +1,19 @@
 //! From the nodes of a group to its instructions.
 
-use super::{chain, cut, pair, Folded, Load, Program, Sum};
+use super::draft::{Draft, Item, Location, Make, Virtual};
+use super::program::{Folded, Load, Program};
+use super::{chains, pairs};
 use crate::dtype::{dispatch, DType};
-use crate::exec::group::{by_blocks, by_vector, dtypes, role, Group, Role};
-use crate::exec::plan::Place;
-use crate::exec::vm::native;
-use crate::exec::vm::superinstruction::Step;
-use crate::exec::vm::{self, Across, Blocks, Code, Folding, Instruction, Kernel, Slot, Work};
+use crate::exec::partition::Group;
+use crate::exec::place::Place;
+use crate::exec::schedule::{Body, NodePlan, Schedule};
+use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Slot, Walk, Work};
 use crate::graph::{Def, Value};
 use crate::kernels::cast::by_width;
-use crate::kernels::reductions::fold::{Accumulators, PARTIAL};
-use crate::kernels::tile::TILE;
-use crate::ops::{ByVector, Graph, Op};
+use crate::ops::{Graph, Op};
 use crate::passes::Views;
 use crate::shape::Shape;
-use crate::tensor::{Aval, Layout, Literal};
+use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
 
 /// A result that is kept.
@@ -49,82 +48,6 @@ pub struct Compiled {
     pub partials: Vec<usize>,
 }
 
-/// Where a value is while the program is compiled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Home {
-    /// Among the operands.
-    Operand(usize),
-    /// Among the results.
-    Result(usize),
-    /// In a register that is not yet chosen, or that holds one value for ever.
-    Register,
-}
-
-/// A value of the program.
-pub(super) struct Virtual {
-    pub home: Home,
-    pub dtype: DType,
-    /// The last instruction that reads it; never freed if it is a constant.
-    last: usize,
-    pub constant: bool,
-    /// What it is, if it is known.
-    pub literal: Option<Literal>,
-}
-
-/// An instruction before registers are chosen.
-pub(super) struct Draft {
-    pub make: Make,
-    pub operands: Vec<usize>,
-    pub result: usize,
-    /// Whether it works on what segments were folded into.
-    pub folded: bool,
-    /// What it is as one of a pair.
-    pub step: Option<(Step, DType)>,
-    /// What it is as one of a chain.
-    pub native: Option<native::Op>,
-    /// Whether it copies its operand past the caches.
-    pub past: bool,
-}
-
-/// An instruction of which only registers are missing.
-pub(super) struct Item {
-    pub make: Make,
-    pub reads: Vec<usize>,
-    pub writes: Vec<usize>,
-    pub folded: bool,
-    /// As of the draft.
-    pub past: bool,
-}
-
-/// What it does.
-pub(super) enum Make {
-    Kernel(Box<dyn FnOnce() -> Kernel>),
-    Native(native::Native),
-    /// It is folded across the tiles of columns.
-    Fold(Accumulators),
-}
-
-impl From<Draft> for Item {
-    fn from(draft: Draft) -> Item {
-        let Draft { make, operands, result, folded, past, .. } = draft;
-        Item { make, reads: operands, writes: vec![result], folded, past }
-    }
-}
-
-impl Draft {
-    fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
-        Draft {
-            make: Make::Kernel(Box::new(make)),
-            operands,
-            result,
-            folded: false,
-            step: None,
-            native: None,
-            past: false,
-        }
-    }
-}
-
 struct Compiler<'a> {
     graph: &'a Graph,
     views: &'a Views,
@@ -139,8 +62,8 @@ struct Compiler<'a> {
     operands: Vec<(Aval, Place)>,
     loads: Vec<Load>,
     before: Vec<Draft>,
-    /// What makes the product that the group begins with, and its rows.
-    product: Option<(Draft, usize)>,
+    /// What makes the product that the group begins with.
+    product: Option<Draft>,
     each: Vec<Draft>,
 }
 
@@ -148,6 +71,7 @@ struct Compiler<'a> {
 pub fn compile(
     graph: &Graph,
     views: &Views,
+    plans: &[NodePlan],
     nodes: &[usize],
     group: Group,
     kept: &[Kept],
@@ -170,99 +94,56 @@ pub fn compile(
     };
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
-    // Segments that are longer than a tile leave partial results.
-    let parts = group.across.map_or(cut(group, 0).parts(), |rows| vm::parts(group.len, rows));
+    // Segments that are longer than a tile leave parts of results.
+    let parts = group.schedule.parts(group.len);
     for &number in nodes {
-        let node = &graph.nodes()[number];
-        let result = node.results[0];
+        let (node, plan) = (&graph.nodes()[number], &plans[number]);
+        let (result, from) = (node.results[0], dtypes(graph, &node.operands));
         names.push(node.op.row().name);
-        let role = role(graph, views, number);
-        let read = |(i, &v): (usize, &Value)| {
-            if role.reads_whole(i) {
-                compiler.whole(v)
-            } else {
-                compiler.operand(v)
-            }
-        };
-        let mut operands: Vec<usize> = node.operands.iter().enumerate().map(read).collect();
-        if let (Role::Product(..), Op::DotGeneral(op)) = (role, &node.op) {
-            if let (Some(product), Some(number)) =
-                (by_blocks(graph, views, op, &node.operands), kept.iter().position(|k| k.root == result))
-            {
-                picoseconds += product.picoseconds();
-                let value = compiler.value(Home::Result(number), product.dtype);
-                compiler.known.insert((result, true), value);
-                compiler.product =
-                    Some((Draft::new(move || product.kernel(), operands, value), product.rows));
-                continue;
-            }
+        picoseconds += plan.picoseconds(group.len);
+        let mut operands = compiler.read(plan, &node.operands);
+        if plan.folds() {
+            // What is folded has whole tiles, no constants.
+            let folded = plan.folded();
+            operands[folded] = compiler.spread(operands[folded]);
         }
-        let product = match &node.op {
-            Op::DotGeneral(op) => by_vector(graph, views, op, &node.operands),
-            _ => None,
-        };
-        if let Some(product) = product {
-            operands.swap(0, product.matrix);
-        }
-        match role {
-            Role::Fold(..) | Role::Across(..) => operands[0] = compiler.spread(operands[0]),
-            Role::Columns(..) => operands[1] = compiler.spread(operands[1]),
-            _ => {}
-        }
-        let from = dtypes(graph, &node.operands);
-        picoseconds += product.map_or(group.len * node.op.picoseconds(&from), ByVector::picoseconds);
-        let number = kept.iter().position(|k| k.root == result);
-        let sum = match (&node.op, role, product) {
-            (Op::Reduction(op), ..) => Some((Sum::Reduction(op.clone(), from[0]), PARTIAL)),
-            (_, Role::Columns(..), Some(product)) => Some((Sum::Product(product), from[0].bytes())),
-            _ => None,
-        };
-        let home = match (sum, number) {
-            (Some((sum, bytes)), Some(number)) if parts > 1 => {
+        plan.order(&mut operands);
+        let kept_as = kept.iter().position(|k| k.root == result);
+        let partial = if parts > 1 { plan.partial(graph, views, number) } else { None };
+        let location = match (partial, kept_as) {
+            (Some((finish, bytes)), Some(k)) => {
                 let partial = kept.len() + partials.len();
                 partials.push(parts * graph.aval(result).shape.size() * bytes);
-                folds.push(Folded { sum, partials: partial, result: number });
-                Home::Result(partial)
+                folds.push(Folded { finish, partials: partial, result: k });
+                Location::Result(partial)
             }
-            (_, Some(number)) if kept[number].when == Stored::Made => Home::Result(number),
-            _ => Home::Register,
+            (_, Some(k)) if kept[k].when == Stored::Made || plan.is_block() => Location::Result(k),
+            _ => Location::Register,
         };
         let dtype = graph.aval(result).dtype;
-        let value = compiler.value(home, dtype);
+        let value = compiler.value(location, dtype);
         compiler.known.insert((result, true), value);
-        let op = node.op.clone();
-        let folded = !matches!(role, Role::Fold(..) | Role::Across(..) | Role::Columns(..))
-            && compiler.is_folded(result);
-        if let (Some(_), Op::Reduction(op)) = (group.across, &op) {
-            let make = Make::Fold(op.accumulators(from[0]));
-            compiler.each.push(Draft {
-                make,
-                operands,
-                result: value,
-                folded: false,
-                step: None,
-                native: None,
-                past: false,
-            });
+        let make = match plan.body(graph, views, number) {
+            Body::Kernel(kernel) => Make::Kernel(kernel),
+            Body::Fold(accumulators) => Make::Fold(accumulators),
+        };
+        let draft = Draft {
+            folded: !plan.folds() && compiler.is_folded(result),
+            step: pairs::step(&node.op, &from),
+            native: node.op.native(&from),
+            ..Draft::of(make, operands, value)
+        };
+        if plan.is_block() {
+            compiler.product = Some(draft);
             continue;
         }
-        let (step, native) = (pair::step(&op, &from), op.native(&from));
-        let first = role
-            .reads_whole(0)
-            .then(|| (graph.aval(node.operands[0]).shape.size(), views.layout(graph, node.operands[0])));
-        let make = move || match (&op, product, first) {
-            (_, Some(product), _) => product.kernel(role.reads_whole(1 - product.matrix)),
-            (Op::RngBits(op), _, Some((_, layout))) => op.kernel(&layout),
-            (Op::Gather(op), _, Some((size, layout))) => op.kernel(size, &layout, &from),
-            _ => kernel(&op, &from),
-        };
-        compiler.each.push(Draft { folded, step, native, ..Draft::new(make, operands, value) });
-        if let (Some(number), Home::Register) = (number, home) {
-            stores.push((value, number, dtype));
+        compiler.each.push(draft);
+        if let (Some(k), Location::Register) = (kept_as, location) {
+            stores.push((value, k, dtype));
         }
     }
     for (value, number, dtype) in stores {
-        let result = compiler.value(Home::Result(number), dtype);
+        let result = compiler.value(Location::Result(number), dtype);
         let past = kept[number].when == Stored::Past;
         let make = move || if past { by_width!(dtype, T => Kernel::stream::<T>()) } else { copy(dtype) };
         compiler.each.push(Draft { past, ..Draft::new(make, vec![value], result) });
@@ -282,11 +163,9 @@ pub fn compile(
     Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
 }
 
-fn kernel(op: &Op, from: &[DType]) -> Kernel {
-    match op {
-        Op::Reduction(op) => op.kernel(from[0]),
-        op => op.kernel(from).expect("groups have nodes with kernels"),
-    }
+/// Dtypes of a node's operands.
+fn dtypes(graph: &Graph, operands: &[Value]) -> Vec<DType> {
+    operands.iter().map(|&v| graph.aval(v).dtype).collect()
 }
 
 fn copy(dtype: DType) -> Kernel {
@@ -294,8 +173,8 @@ fn copy(dtype: DType) -> Kernel {
 }
 
 impl Compiler<'_> {
-    fn value(&mut self, home: Home, dtype: DType) -> usize {
-        self.values.push(Virtual { home, dtype, last: 0, constant: false, literal: None });
+    fn value(&mut self, location: Location, dtype: DType) -> usize {
+        self.values.push(Virtual { location, dtype, last: 0, constant: false, literal: None });
         self.values.len() - 1
     }
 
@@ -305,10 +184,17 @@ impl Compiler<'_> {
         operands: Vec<usize>,
         make: impl FnOnce() -> Kernel + 'static,
     ) -> usize {
-        let value = self.value(Home::Register, dtype);
+        let value = self.value(Location::Register, dtype);
         self.values[value].constant = true;
         self.before.push(Draft::new(make, operands, value));
         value
+    }
+
+    /// The values of the program that are a node's operands.
+    fn read(&mut self, plan: &NodePlan, operands: &[Value]) -> Vec<usize> {
+        let read =
+            |(i, &v): (usize, &Value)| if plan.reads_whole(i) { self.whole(v) } else { self.operand(v) };
+        operands.iter().enumerate().map(read).collect()
     }
 
     /// A value of which there are whole tiles.
@@ -317,7 +203,7 @@ impl Compiler<'_> {
         if !constant {
             return value;
         }
-        let result = self.value(Home::Register, dtype);
+        let result = self.value(Location::Register, dtype);
         self.each.push(Draft::new(move || copy(dtype), vec![value], result));
         result
     }
@@ -348,7 +234,7 @@ impl Compiler<'_> {
             return None;
         }
         let dtype = self.graph.aval(root).dtype;
-        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Home::Register, dtype));
+        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Location::Register, dtype));
         let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
         self.each.push(Draft::new(make, operands, result));
         Some(result)
@@ -368,7 +254,7 @@ impl Compiler<'_> {
             Op::Iota(op) if whole => {
                 let (start, dtype) = (op.start, op.dtype);
                 let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
-                let result = self.value(Home::Register, dtype);
+                let result = self.value(Location::Register, dtype);
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
                 self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
@@ -383,7 +269,7 @@ impl Compiler<'_> {
         let (mut place, dtype) = ((self.place)(v), aval.dtype);
         let (shape, layout) = merged(&aval.shape, &place.layout);
         let number = self.operands.len();
-        let stream = self.value(Home::Operand(number), dtype);
+        let stream = self.value(Location::Operand(number), dtype);
         let (load, value) = match (&*shape, layout.strides.as_slice()) {
             ([], _) if aval.shape.size() > 1 => {
                 let element = layout.offset;
@@ -396,7 +282,7 @@ impl Compiler<'_> {
                 (Load::Direct, stream)
             }
             _ => {
-                let result = self.value(Home::Register, dtype);
+                let result = self.value(Location::Register, dtype);
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
                 self.each.push(Draft { folded: self.is_folded(v), ..Draft::new(make, vec![stream], result) });
                 (Load::Gather, result)
@@ -414,7 +300,7 @@ impl Compiler<'_> {
             return value;
         }
         let aval = self.graph.aval(root).clone();
-        let value = self.value(Home::Operand(self.operands.len()), aval.dtype);
+        let value = self.value(Location::Operand(self.operands.len()), aval.dtype);
         self.operands.push((aval, (self.place)(root)));
         self.loads.push(Load::Whole);
         self.wholes.insert(root, value);
@@ -424,9 +310,9 @@ impl Compiler<'_> {
     /// Chooses registers and makes the instructions.
     fn assemble(mut self, streams: usize) -> Code {
         let each = std::mem::take(&mut self.each);
-        let each = match chain::join(each, &self.values) {
+        let each = match chains::join(each, &self.values) {
             Ok(items) => items,
-            Err(each) => pair::join(each, &self.values).into_iter().map(Item::from).collect(),
+            Err(each) => pairs::join(each, &self.values).into_iter().map(Item::from).collect(),
         };
         let copies_past = each.iter().any(|item| item.past);
         // What is known is written into native code.
@@ -451,7 +337,8 @@ impl Compiler<'_> {
             })
         };
         // How long constants are does not depend on registers.
-        let repeats = cut(self.group, 0).constant();
+        let Group { len, schedule } = self.group;
+        let repeats = schedule.cut(len, 0, false).constant();
         let mut constants = 0;
         for draft in &self.before {
             registers[draft.result] = Some(constants);
@@ -461,7 +348,7 @@ impl Compiler<'_> {
             // An instruction never writes what it reads, so operands are freed after.
             for &value in &item.writes {
                 let result = &self.values[value];
-                if result.home == Home::Register {
+                if result.location == Location::Register {
                     registers[value] = Some(take(result.dtype.bytes(), &mut free));
                 }
             }
@@ -476,12 +363,7 @@ impl Compiler<'_> {
             }
         }
         let width = counts.iter().enumerate().map(|(width, count)| width * count).sum();
-        let mut cut = cut(self.group, width);
-        if copies_past && self.group.segment.is_none() {
-            // What waits to be written past the caches is written while the next tile is computed: half as
-            // much is waited for 10 to 20 % less.
-            cut.tile = cut.tile.min(TILE / 2);
-        }
+        let cut = schedule.cut(len, width, copies_past);
         // A cache line apart, so that equal places of two registers do not share their low address bits.
         let bytes = |width: usize| (cut.longest() * width).next_multiple_of(64) + 64;
         let mut starts = [0; 18];
@@ -489,11 +371,11 @@ impl Compiler<'_> {
             starts[width + 1] = starts[width] + counts[width] * bytes(width);
         }
         let values = &self.values;
-        let slot = |value: usize| match (values[value].home, registers[value]) {
-            (Home::Operand(i), _) => Slot::Stream(i),
-            (Home::Result(i), _) => Slot::Stream(streams + i),
-            (Home::Register, Some(start)) if values[value].constant => Slot::Constant(start),
-            (Home::Register, register) => {
+        let slot = |value: usize| match (values[value].location, registers[value]) {
+            (Location::Operand(i), _) => Slot::Stream(i),
+            (Location::Result(i), _) => Slot::Stream(streams + i),
+            (Location::Register, Some(start)) if values[value].constant => Slot::Constant(start),
+            (Location::Register, register) => {
                 let width = values[value].dtype.bytes();
                 Slot::Register(starts[width] + register.unwrap_or(0) * bytes(width))
             }
@@ -522,10 +404,13 @@ impl Compiler<'_> {
         };
         let before = self.before.into_iter().filter_map(|draft| instruction(draft.into())).collect();
         let each = each.into_iter().filter_map(&mut instruction).collect();
-        let blocks =
-            self.product.and_then(|(draft, rows)| Some(Blocks { product: instruction(draft.into())?, rows }));
-        let across = self.group.across.map(|rows| Across { rows, folds });
-        Code { before, each, registers: starts[17], constants, cut, across, blocks }
+        let product = self.product.and_then(|draft| instruction(draft.into()));
+        let walk = match (schedule, product) {
+            (Schedule::Across(rows), _) => Walk::Across(Across { rows, folds }),
+            (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
+            _ => Walk::Tiles,
+        };
+        Code { before, each, registers: starts[17], constants, cut, walk }
     }
 }
 

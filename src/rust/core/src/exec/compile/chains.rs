@@ -1,6 +1,6 @@
 //! Puts cheap steps on elements of one width into chains, of which each is one instruction of native code.
 
-use super::compile::{Draft, Home, Item, Make, Virtual};
+use super::draft::{Draft, Item, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
 
@@ -185,12 +185,12 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
     }
     for result in link.members.iter().map(|&at| drafts[at].result) {
         match readers[result] {
-            (_, Some(Some(copy))) if values[result].home == Home::Register => {
+            (_, Some(Some(copy))) if values[result].location == Location::Register => {
                 chain.past.push(numbers[result]);
                 writes.push(drafts[copy].result);
                 copies.push(copy);
             }
-            (inside, None) if values[result].home == Home::Register && inside > 0 => continue,
+            (inside, None) if values[result].location == Location::Register && inside > 0 => continue,
             _ => writes.push(result),
         }
         chain.outputs.push(numbers[result]);

@@ -1,24 +1,11 @@
-//! Groups of nodes as programs on tiles: what is loaded, what is computed, what is stored.
-//!
-//! Dense operands are read where they are; others are gathered into a register, a tile at a time; one element
-//! everywhere is filled into a register once. The last reader of a register frees it. Results that are kept
-//! are made where they are to be, unless that place is an operand's: then they are made in a register and
-//! stored when the tile is done.
+//! A group that is compiled: a program on tiles, and what is finished after the last of these.
 
-mod chain;
-mod compile;
-mod pair;
-
-pub use compile::{compile, Compiled, Kept, Stored};
-
-use super::group::Group;
-use super::plan::Step;
-use crate::dtype::DType;
-use crate::exec::vm::{Bound, Code, Cut, CONSTANT};
+use crate::exec::place::Place;
+use crate::exec::schedule::Finish;
+use crate::exec::vm::{Bound, Code};
 use crate::kernels::memory::{Memory, Span};
 use crate::kernels::threads::pool::WORTH_SHARING;
-use crate::kernels::tile::TILE;
-use crate::ops::{ByVector, Reduction};
+use crate::tensor::Aval;
 
 /// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same
 /// time.
@@ -30,17 +17,17 @@ const MAX_PIECES: usize = 256;
 /// A group, ready to run. Its operands and results are those of its step, in order.
 #[derive(Debug)]
 pub struct Program {
-    code: Code,
+    pub(super) code: Code,
     /// How each operand is read.
-    loads: Vec<Load>,
+    pub(super) loads: Vec<Load>,
     /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.
-    late: Vec<bool>,
+    pub(super) late: Vec<bool>,
     /// What is finished after the last tile.
-    folds: Vec<Folded>,
+    pub(super) folds: Vec<Folded>,
     /// Estimated time on one core.
-    picoseconds: usize,
+    pub(super) picoseconds: usize,
     /// Names of the ops, in order.
-    names: Vec<&'static str>,
+    pub(super) names: Vec<&'static str>,
 }
 
 /// How an operand reaches the registers.
@@ -58,25 +45,26 @@ pub enum Load {
 
 /// A result of which tiles make parts.
 #[derive(Debug)]
-struct Folded {
-    sum: Sum,
+pub(super) struct Folded {
+    /// How they are put together.
+    pub finish: Box<dyn Finish>,
     /// Numbers of the results with the parts, and with what is made of them.
-    partials: usize,
-    result: usize,
+    pub partials: usize,
+    pub result: usize,
 }
 
-/// How parts are put together.
-#[derive(Debug)]
-enum Sum {
-    /// By a reduction of elements of this dtype.
-    Reduction(Reduction, DType),
-    /// As those of a product.
-    Product(ByVector),
+/// What a program reads and makes, as its step has them.
+#[derive(Clone, Copy)]
+pub struct Ends<'s> {
+    /// The values that it reads.
+    pub operands: &'s [(Aval, Place)],
+    /// Those that it makes.
+    pub results: &'s [(Aval, Span)],
 }
 
 impl Program {
     /// Runs it. Buffers of the step have numbers that `names` translates to those of the memory.
-    pub fn run(&self, step: &Step, memory: &mut Memory, names: &[usize]) {
+    pub fn run(&self, step: Ends, memory: &mut Memory, names: &[usize]) {
         let reads = step.operands.iter().map(|(_, place)| &place.span);
         let writes = step.results.iter().map(|(_, span)| span);
         let streams = memory.streams(reads, writes, names, |i, j| self.in_place(i, j));
@@ -88,7 +76,7 @@ impl Program {
     /// [`scratch`](Program::scratch) bytes.
     pub fn bind<'p, 'a>(
         &'p self,
-        step: &'p Step,
+        step: Ends<'p>,
         memory: &mut Memory<'a>,
         names: &[usize],
         scratch: [&Span; 2],
@@ -119,14 +107,11 @@ impl Program {
     }
 
     /// Makes what is left when all tiles are folded.
-    pub fn finish(&self, step: &Step, memory: &mut Memory, names: &[usize]) {
+    pub fn finish(&self, step: Ends, memory: &mut Memory, names: &[usize]) {
         for fold in &self.folds {
             let partials = &step.results[fold.partials].1;
             let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
-            match &fold.sum {
-                Sum::Reduction(op, dtype) => op.finish(*dtype, lent.read(partials), self.code.cut.len, out),
-                Sum::Product(product) => product.finish(lent.read(partials), out),
-            }
+            fold.finish.finish(lent.read(partials), out);
         }
     }
 
@@ -173,19 +158,4 @@ fn pieces(picoseconds: usize) -> usize {
     } else {
         (picoseconds / PIECE).clamp(2, MAX_PIECES)
     }
-}
-
-/// The tiles of a group that takes `width` bytes of registers for each element. With many registers tiles are
-/// shorter, so that all stay in the cache; but those of a reduction are what they are.
-fn cut(Group { len, segment, rows, .. }: Group, width: usize) -> Cut {
-    /// Of a first-level cache of 32 KiB, the rest is for operands and results.
-    const CACHE: usize = 24 << 10;
-    // Never shorter than constants are.
-    const _: () = assert!(CONSTANT <= TILE / 4);
-    let mut tile = TILE;
-    while segment.is_none() && tile > TILE / 4 && tile * width > CACHE {
-        tile /= 2;
-    }
-    let segment = segment.unwrap_or(len);
-    Cut { len, segment, tile: if rows { segment.max(tile) } else { tile } }
 }

@@ -1,7 +1,7 @@
 //! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one
 //! instruction.
 
-use super::compile::{Draft, Home, Make, Virtual};
+use super::draft::{Draft, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::superinstruction::{self, Next, Step};
 use crate::ops::{Binary, Op};
@@ -57,7 +57,7 @@ fn partner(
         let at = made[value];
         let first = before.get(at)?.as_ref()?;
         let same = first.step.is_some_and(|(_, other)| other == dtype) && first.folded == draft.folded;
-        let own = values[value].home == Home::Register && reads[value] == readers;
+        let own = values[value].location == Location::Register && reads[value] == readers;
         (same && own).then_some(at)
     };
     if x == y {

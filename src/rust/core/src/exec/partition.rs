@@ -1,0 +1,480 @@
+//! Which nodes are computed together.
+//!
+//! A *unit* is what is done at one time: a node by itself, or a group of elementwise nodes on equally many
+//! elements, which go tile by tile from the inputs of the group to its outputs. What is used in its group
+//! alone is never in memory.
+//!
+//! Units stand in an order of execution from the start. A node goes to a unit in which, or before which, all
+//! is made that it reads; so no order can become circular. A second walk, backwards, moves a node to the
+//! group of those who read it if its first place only meant that its result had to be kept.
+//!
+//! What can be part of a group, and of which, is said by the schedules of nodes ([`super::schedule`]).
+//!
+//! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting,
+//! is made in each group that reads it, and by itself if anything else does.
+
+use super::schedule::{plans, Access, NodePlan, Schedule};
+use crate::graph::{Def, Value, NODE};
+use crate::growth::table;
+use crate::kernels::tile::TILE;
+use crate::ops::{Graph, Op};
+use crate::passes::Views;
+use crate::stop;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// Values in memory that a group may read. Beyond this many a processor no longer fetches ahead for each.
+const MAX_STREAMS: usize = 16;
+
+/// Nodes of a group.
+const MAX_NODES: usize = 400;
+
+/// Groups that are tried for a node, the last first.
+const TRIES: usize = 4;
+
+/// How many units back a node may go to join a group of large values: what it makes is in memory from then
+/// on.
+const NEAR: usize = 4;
+
+/// What is done at one time.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The nodes, in the order of the graph.
+    pub nodes: Vec<usize>,
+    /// How it runs if it is a group; else it is one node.
+    pub group: Option<Group>,
+}
+
+/// How a group goes over its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Their number.
+    pub len: usize,
+    /// How they are cut into tiles, and what is made of these.
+    pub schedule: Schedule,
+}
+
+/// The units of a graph, in order, and who reads what.
+#[derive(Debug)]
+pub struct Units {
+    /// The units.
+    pub units: Vec<Unit>,
+    /// For each value, the unit that makes it, if it is the result of a node of one.
+    pub made: Vec<Option<usize>>,
+    /// For each root, whether it must be in memory: it is an output, or read outside of the group that makes
+    /// it.
+    pub kept: Vec<bool>,
+    /// The plans of the nodes.
+    pub plans: Vec<NodePlan>,
+}
+
+/// Cuts a graph into units.
+pub fn partition(graph: &Graph, views: &Views) -> Units {
+    let plans = plans(graph, views);
+    let mut is_output = table(false, graph.values().count());
+    graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
+    let mut partition = Partition {
+        graph,
+        views,
+        unit_of: table(usize::MAX, plans.len()),
+        open: vec![],
+        by_len: HashMap::new(),
+        readers: vec![],
+        is_output,
+        plans,
+    };
+    for node in order(graph, &partition.plans) {
+        stop::work(NODE);
+        partition.put(node);
+    }
+    if partition.open.iter().filter(|unit| unit.group.is_some()).count() > 1 {
+        partition.find_readers();
+        for node in (0..partition.plans.len()).rev() {
+            stop::work(NODE);
+            partition.sink(node);
+        }
+    }
+    partition.finish()
+}
+
+/// The node that makes a value.
+fn maker(graph: &Graph, value: Value) -> Option<usize> {
+    match graph.def(value) {
+        Def::Result(node, _) => Some(node),
+        _ => None,
+    }
+}
+
+/// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone
+/// and makes few elements comes as soon as it can, so that it does not part those before from those after it.
+/// What has an effect keeps its place.
+fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
+    let nodes = graph.nodes();
+    let early = |number: usize| match plans[number].schedule {
+        Schedule::View | Schedule::Source => true,
+        Schedule::Alone => {
+            let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
+            made <= TILE && !nodes[number].op.has_effect() && !nodes[number].op.has_regions()
+        }
+        _ => false,
+    };
+    let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
+    let mut missing = table(0, nodes.len());
+    for (number, node) in nodes.iter().enumerate() {
+        for made in node.operands.iter().filter_map(|&v| maker(graph, v)) {
+            readers[made].push(number);
+            missing[number] += 1;
+        }
+    }
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
+    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
+    for number in 0..nodes.len() {
+        // All before it in the graph are done by now, and its operands are among these.
+        while let Some(next) = ready.pop().map(|Reverse(next)| next).or((!done[number]).then_some(number)) {
+            if std::mem::replace(&mut done[next], true) {
+                continue;
+            }
+            out.push(next);
+            for &reader in &readers[next] {
+                missing[reader] -= 1;
+                if missing[reader] == 0 && early(reader) {
+                    ready.push(Reverse(reader));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A unit that may still take nodes.
+#[derive(Default)]
+struct Open {
+    nodes: Vec<usize>,
+    group: Option<Group>,
+    /// Roots that are read from memory, as far as is known.
+    reads: Vec<Value>,
+}
+
+struct Partition<'a> {
+    graph: &'a Graph,
+    views: &'a Views,
+    plans: Vec<NodePlan>,
+    unit_of: Vec<usize>,
+    open: Vec<Open>,
+    by_len: HashMap<usize, Vec<usize>>,
+    /// For each node, those that read its results or views of these.
+    readers: Vec<Vec<usize>>,
+    /// For each value, whether it or a view of it is an output.
+    is_output: Vec<bool>,
+}
+
+impl Partition<'_> {
+    /// The node that makes a root.
+    fn maker(&self, root: Value) -> Option<usize> {
+        maker(self.graph, root)
+    }
+
+    /// Whether a group makes this operand itself, from nothing.
+    fn is_source(&self, operand: Value) -> bool {
+        let root = self.views.root(operand);
+        let Some(node) = self.maker(root) else { return false };
+        let counts = matches!(self.graph.nodes()[node].op, Op::Iota(_));
+        self.plans[node].schedule == Schedule::Source && (!counts || self.views.is_whole(operand))
+    }
+
+    /// The first unit in which a node could be that reads this operand on `len` elements.
+    fn available(&self, operand: Value, len: usize) -> usize {
+        let Some(node) = self.maker(self.views.root(operand)) else { return 0 };
+        // What is made from nothing can be made at any time.
+        if self.plans[node].schedule == Schedule::Source {
+            return 0;
+        }
+        let alike = self.open[self.unit_of[node]].group.is_some_and(|group| group.len == len);
+        let in_register = self.views.is_whole(operand) && self.plans[node].elements() == Some(len) && alike;
+        self.unit_of[node] + usize::from(!in_register && !self.is_repeated(operand, len))
+    }
+
+    /// The first unit in which a node could be that reads all of this operand at a time.
+    fn in_memory(&self, operand: Value) -> usize {
+        match self.maker(self.views.root(operand)) {
+            Some(node) if self.plans[node].schedule != Schedule::Source => self.unit_of[node] + 1,
+            _ => 0,
+        }
+    }
+
+    /// The segment of a group that folds segments into this value, if its tiles can be whole ones.
+    fn row(&self, root: Value) -> Option<usize> {
+        let maker = self.maker(root)?;
+        if matches!(self.plans[maker].schedule, Schedule::Columns(_)) {
+            return None;
+        }
+        let group = self.open.get(self.unit_of[maker])?.group?;
+        let segment = group.schedule.row()?;
+        (self.graph.aval(root).shape.size() * segment == group.len).then_some(segment)
+    }
+
+    /// Whether an operand of a node on `len` elements is what the segments of a group of as many were folded
+    /// into, each repeated for its elements.
+    fn is_repeated(&self, operand: Value, len: usize) -> bool {
+        let segment =
+            self.row(self.views.root(operand)).filter(|_| self.graph.aval(operand).shape.size() == len);
+        segment.is_some_and(|segment| self.views.repeats(self.graph, operand, segment))
+    }
+
+    /// The group that folds segments into what this node computes on, an element for each segment, if the
+    /// node can be done there.
+    fn row_of(&self, node: usize) -> Option<usize> {
+        let operands = &self.graph.nodes()[node].operands;
+        let there = |&v: &Value| {
+            let root = self.views.root(v);
+            self.row(root)
+                .filter(|_| self.views.is_whole(v))
+                .and(self.maker(root))
+                .map(|maker| self.unit_of[maker])
+        };
+        let unit = operands.iter().filter_map(there).max()?;
+        let in_time = |v: &Value| there(v) == Some(unit) || self.available(*v, 0) <= unit;
+        let near =
+            self.open[unit].group.is_some_and(|group| group.len <= TILE) || unit + NEAR >= self.open.len();
+        (near && operands.iter().all(in_time) && self.fits(node, unit)).then_some(unit)
+    }
+
+    /// The unit of an operand, if it is `unit` and the operand is in one of its registers.
+    fn is_in(&self, operand: Value, unit: usize) -> bool {
+        self.maker(self.views.root(operand)).is_some_and(|node| self.unit_of[node] == unit)
+    }
+
+    fn put(&mut self, node: usize) {
+        let NodePlan { schedule, len, .. } = self.plans[node];
+        match schedule {
+            Schedule::View | Schedule::Source => return,
+            Schedule::Across(_) | Schedule::Columns(_) => return self.put_with_maker(node),
+            Schedule::Map | Schedule::Segments(_) => {}
+            Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
+        }
+        let whole = self.plans[node].reads_whole(0);
+        if let (Schedule::Map, false, Some(unit)) = (schedule, whole, self.row_of(node)) {
+            return self.join(node, unit);
+        }
+        let operands = &self.graph.nodes()[node].operands;
+        let available = |(i, &v): (usize, &Value)| {
+            if self.plans[node].reads_whole(i) {
+                self.in_memory(v)
+            } else {
+                self.available(v, len)
+            }
+        };
+        let first = operands.iter().enumerate().map(available).max().unwrap_or(0);
+        let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
+        let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
+        // The group that makes an operand, else one that reads the same; small ones are put together to save
+        // steps.
+        let near = |unit: &usize| {
+            let shares =
+                |&v: &Value| self.is_in(v, *unit) || self.open[*unit].reads.contains(&self.views.root(v));
+            len <= TILE || (unit + NEAR >= self.open.len() && (whole || operands.iter().any(shares)))
+        };
+        let alike = |unit: &usize| self.open.get(*unit).and_then(|u| u.group).is_some_and(|g| g.len == len);
+        let made_by =
+            Some(&first).filter(|&unit| alike(unit) && operands.iter().any(|&v| self.is_in(v, *unit)));
+        let fits = |unit: &usize| self.fits(node, *unit);
+        match made_by.into_iter().chain(tried).copied().find(|unit| near(unit) && fits(unit)) {
+            Some(unit) => self.join(node, unit),
+            None => self.begin(node),
+        }
+    }
+
+    /// Puts a node into the group that makes the operand that it reads element by element, if what it reads
+    /// all of is in memory before: it is there for the sake of that group alone.
+    fn put_with_maker(&mut self, node: usize) {
+        let (plan, operands) = (&self.plans[node], &self.graph.nodes()[node].operands);
+        let of = |whole: bool| {
+            let chosen = operands.iter().enumerate().filter(move |(i, _)| plan.reads_whole(*i) == whole);
+            chosen.map(|(_, &v)| v)
+        };
+        let Some(made) = of(false).next() else { return self.begin(node) };
+        let unit = self.available(made, plan.len);
+        let alike = self.open.get(unit).and_then(|u| u.group).is_some_and(|group| group.len == plan.len);
+        let in_time = of(true).all(|v| self.in_memory(v) <= unit);
+        let in_place = self.is_in(made, unit) && self.views.is_whole(made);
+        if alike && in_time && in_place && self.fits(node, unit) {
+            self.join(node, unit);
+        } else {
+            self.begin(node);
+        }
+    }
+
+    /// What a node would read from memory in this unit and no other node of it does.
+    fn new_reads(&self, node: usize, unit: usize) -> Vec<Value> {
+        let mut reads: Vec<Value> = Vec::new();
+        for (i, &operand) in self.graph.nodes()[node].operands.iter().enumerate() {
+            let root = self.views.root(operand);
+            let known = self.open[unit].reads.contains(&root) || reads.contains(&root);
+            let read = || match self.plans[node].access.get(i) {
+                Some(Access::Whole | Access::Picked) => true,
+                Some(Access::Repeated) => false,
+                Some(Access::Element) | None => !self.is_source(operand) && !self.is_in(operand, unit),
+            };
+            if !known && read() {
+                reads.push(root);
+            }
+        }
+        reads
+    }
+
+    fn fits(&self, node: usize, unit: usize) -> bool {
+        let open = &self.open[unit];
+        let with = |group: Group| group.schedule.with(self.plans[node].schedule);
+        open.group.and_then(with).is_some()
+            && open.nodes.len() < MAX_NODES
+            && open.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
+    }
+
+    /// Puts a node into a unit of its own, which others may join if it is a group.
+    fn begin(&mut self, node: usize) {
+        let (unit, plan) = (self.open.len(), &self.plans[node]);
+        let schedule = plan.schedule.begins();
+        let group = (schedule != Schedule::Alone).then_some(Group { len: plan.len, schedule });
+        if let Some(group) = group {
+            self.by_len.entry(group.len).or_default().push(unit);
+        }
+        self.open.push(Open { group, ..Open::default() });
+        self.enter(node, unit);
+    }
+
+    /// Puts a node into a group that it fits.
+    fn join(&mut self, node: usize, unit: usize) {
+        let folded = |&v: &Value| self.is_in(v, unit) && self.row(self.views.root(v)).is_some();
+        let inside = self.graph.nodes()[node].operands.iter().any(folded);
+        if let Some(group) = &mut self.open[unit].group {
+            let schedule = group.schedule.with(self.plans[node].schedule).unwrap_or(group.schedule);
+            group.schedule = if inside { schedule.read_inside() } else { schedule };
+        }
+        self.enter(node, unit);
+    }
+
+    fn enter(&mut self, node: usize, unit: usize) {
+        let reads = self.new_reads(node, unit);
+        self.unit_of[node] = unit;
+        let open = &mut self.open[unit];
+        open.reads.extend(reads);
+        open.nodes.push(node);
+    }
+
+    fn find_readers(&mut self) {
+        self.readers = vec![vec![]; self.unit_of.len()];
+        for (number, node) in self.graph.nodes().iter().enumerate() {
+            for &v in &node.operands {
+                if let (Some(maker), false) =
+                    (self.maker(self.views.root(v)), self.plans[number].schedule == Schedule::View)
+                {
+                    self.readers[maker].push(number);
+                }
+            }
+        }
+    }
+
+    /// Moves a node to the first group that reads it, if nothing in its own does and its operands are in
+    /// memory anyway.
+    fn sink(&mut self, node: usize) {
+        // Elementwise nodes alone are moved.
+        let plan = &self.plans[node];
+        if plan.schedule != Schedule::Map || plan.reads_any_whole() {
+            return;
+        }
+        let (len, from) = (plan.len, self.unit_of[node]);
+        let result = self.graph.nodes()[node].results[0];
+        if self.is_output[result.index()] {
+            return;
+        }
+        let Some(to) = self.readers[node].iter().map(|&reader| self.unit_of[reader]).min() else { return };
+        let alike = self.open[to].group.is_some_and(|group| group.len == len);
+        if to <= from || !alike || !self.fits(node, to) {
+            return;
+        }
+        let nodes = self.graph.nodes();
+        let whole = |&&reader: &&usize| {
+            let reads =
+                nodes[reader].operands.iter().enumerate().filter(|(_, &v)| self.views.root(v) == result);
+            let in_place =
+                |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.plans[reader].reads_whole(i);
+            self.unit_of[reader] != to || reads.into_iter().all(in_place)
+        };
+        let product = |v: Value| {
+            self.maker(self.views.root(v))
+                .is_some_and(|n| matches!(self.plans[n].schedule, Schedule::Blocks(_)))
+        };
+        let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v) || product(*v);
+        if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
+            return;
+        }
+        let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
+        if self.new_reads(node, to).len() > 1 + usize::from(only) {
+            return;
+        }
+        self.open[from].nodes.retain(|&n| n != node);
+        self.join(node, to);
+        self.open[to].reads.retain(|&root| root != result);
+    }
+
+    fn finish(self) -> Units {
+        let Partition { graph, views, plans, open, .. } = self;
+        let mut kept = self.is_output;
+        let grouped: Vec<bool> = open.iter().map(|u| u.group.is_some() && !u.nodes.is_empty()).collect();
+        let unit_of = &self.unit_of;
+        // What is made from nothing and must be in memory is made before the first unit that reads it there.
+        let mut sources: Vec<Vec<usize>> = vec![vec![]; open.len() + 1];
+        let mut first_use: HashMap<usize, usize> = HashMap::new();
+        for (number, node) in graph.nodes().iter().enumerate() {
+            // The columns of a block are many tiles.
+            if let Schedule::Blocks(_) = plans[number].schedule {
+                kept[node.results[0].index()] = true;
+            }
+            if plans[number].schedule == Schedule::Source && kept[node.results[0].index()] {
+                first_use.insert(number, open.len());
+            }
+            if plans[number].schedule == Schedule::View {
+                continue;
+            }
+            let own = unit_of[number];
+            for (i, &v) in node.operands.iter().enumerate() {
+                let root = views.root(v);
+                let Def::Result(made, _) = graph.def(root) else { continue };
+                let source = plans[made].schedule == Schedule::Source;
+                let counts = matches!(graph.nodes()[made].op, Op::Iota(_));
+                let inside = if source { !counts || views.is_whole(v) } else { unit_of[made] == own };
+                if grouped.get(own) == Some(&true) && inside && !plans[number].reads_whole(i) {
+                    continue;
+                }
+                kept[root.index()] = true;
+                if source {
+                    let first = first_use.entry(made).or_insert(own);
+                    *first = own.min(*first);
+                }
+            }
+        }
+        for (node, unit) in first_use {
+            sources[unit].push(node);
+        }
+        let mut made = table(None, kept.len());
+        let mut units: Vec<Unit> = Vec::with_capacity(open.len());
+        let mut emit = |nodes: Vec<usize>, group| {
+            for result in nodes.iter().flat_map(|&n| &graph.nodes()[n].results) {
+                made[result.index()] = Some(units.len());
+            }
+            units.push(Unit { nodes, group });
+        };
+        let open = open.into_iter().zip(grouped).map(Some).chain([None]);
+        for (mut sources, unit) in sources.into_iter().zip(open) {
+            sources.sort_unstable();
+            sources.into_iter().for_each(|node| emit(vec![node], None));
+            let Some((mut unit, grouped)) = unit else { break };
+            unit.nodes.sort_unstable();
+            if !unit.nodes.is_empty() {
+                emit(unit.nodes, unit.group.filter(|_| grouped));
+            }
+        }
+        Units { units, made, kept, plans }
+    }
+}

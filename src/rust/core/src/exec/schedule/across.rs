@@ -1,0 +1,41 @@
+//! One element of the result from those at the same place of all columns: reductions over the last
+//! dimensions. The columns of some rows are made one after the other and taken into accumulators; what is
+//! folded is never in memory ([`vm`]).
+
+use super::asked::Asked;
+use super::node::{Body, NodePlan, Schedule};
+use crate::exec::vm;
+use crate::ops::Op;
+
+/// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are
+/// in the cache anyway when it comes to them.
+const MIN_ELEMENTS: usize = 1 << 16;
+
+/// When a node has this schedule.
+pub fn plan(at: &Asked) -> Option<NodePlan> {
+    let Op::Reduction(op) = &at.node.op else { return None };
+    let (rows, len) = (op.rows(at.shape(0))?, at.shape(0).size());
+    let plan = |schedule| NodePlan { schedule, len, access: at.by_element(), product: None, cost: at.each() };
+    (len >= MIN_ELEMENTS).then(|| plan(Schedule::Across(rows)))
+}
+
+/// The group takes it that makes its operand, which is then not read from memory for it, if that folds the
+/// same columns or nothing. An operand that no group makes is read faster by itself.
+pub fn with(group: Schedule, rows: usize) -> Option<Schedule> {
+    match group {
+        Schedule::Map => Some(Schedule::Across(rows)),
+        Schedule::Across(other) if other == rows => Some(group),
+        _ => None,
+    }
+}
+
+/// Parts of each result.
+pub fn parts(len: usize, rows: usize) -> usize {
+    vm::parts(len, rows)
+}
+
+/// The instruction.
+pub fn body(at: &Asked) -> Body {
+    let Op::Reduction(op) = &at.node.op else { unreachable!("reductions have this schedule") };
+    Body::Fold(op.accumulators(at.from[0]))
+}

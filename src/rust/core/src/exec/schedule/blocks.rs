@@ -1,0 +1,29 @@
+//! A product of matrices with which a group begins: the columns of a block of it are made, then what is
+//! computed of its elements is computed tile by tile, while they are in the cache ([`vm`](crate::exec::vm)).
+//! The product itself is kept, as the columns of a block are many tiles.
+
+use super::asked::{Access, Asked, Cost};
+use super::node::{Body, NodePlan, Product, Schedule};
+use super::products::MatrixProduct;
+use crate::ops::Op;
+
+/// When a node has this schedule.
+pub fn plan(at: &Asked) -> Option<NodePlan> {
+    let Op::DotGeneral(op) = &at.node.op else { return None };
+    let product = MatrixProduct::of(op, at)?;
+    Some(NodePlan {
+        schedule: Schedule::Blocks(product.rows),
+        len: at.result().shape.size(),
+        access: vec![Access::Whole; 2],
+        product: Some(Product::Matrices(product)),
+        cost: Cost::All(product.picoseconds()),
+    })
+}
+
+/// The instruction.
+pub fn body(plan: &NodePlan) -> Body {
+    match plan.product {
+        Some(Product::Matrices(product)) => Body::Kernel(Box::new(move || product.kernel())),
+        _ => unreachable!("products of matrices have this schedule"),
+    }
+}

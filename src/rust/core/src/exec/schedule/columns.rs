@@ -1,0 +1,49 @@
+//! A few elements from all of a narrow matrix in memory and a vector that the group makes: the columns of the
+//! matrix that belong to a tile are multiplied with it. What computes `t(X) %*% g(X %*% w)` reads a row of `X`
+//! for the second time while it is in the cache.
+
+use super::asked::{Access, Asked, Cost};
+use super::node::{Body, Finish, NodePlan, Product, Schedule};
+use super::products::MatVec;
+use crate::ops::Op;
+
+/// When a node has this schedule. The group takes it that makes the vector, if the matrix is in memory before;
+/// the vector is its one segment.
+pub fn plan(at: &Asked) -> Option<NodePlan> {
+    let Op::DotGeneral(op) = &at.node.op else { return None };
+    let product = MatVec::of(op, at).filter(|p| p.rows < p.k && p.is_narrow(p.rows))?;
+    let mut access = at.by_element();
+    access[product.matrix] = Access::Whole;
+    Some(NodePlan {
+        schedule: Schedule::Columns(product.k),
+        len: product.k,
+        access,
+        product: Some(Product::Vector(product)),
+        cost: Cost::All(product.picoseconds()),
+    })
+}
+
+fn product(plan: &NodePlan) -> MatVec {
+    match plan.product {
+        Some(Product::Vector(product)) => product,
+        _ => unreachable!("products with vectors have this schedule"),
+    }
+}
+
+/// The instruction.
+pub fn body(plan: &NodePlan) -> Body {
+    let product = product(plan);
+    Body::Kernel(Box::new(move || product.columns_kernel()))
+}
+
+impl Finish for MatVec {
+    fn finish(&self, parts: &[u8], out: &mut [u8]) {
+        self.add(parts, out);
+    }
+}
+
+/// What adds the parts of a product.
+pub fn partial(plan: &NodePlan) -> (Box<dyn Finish>, usize) {
+    let product = product(plan);
+    (Box::new(product), product.dtype.bytes())
+}

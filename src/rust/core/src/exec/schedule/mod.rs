@@ -1,0 +1,152 @@
+//! How nodes are computed. Each node has one plan, made once, which the partition, the planner, the compiler
+//! and `explain_plan()` read: its *schedule*, and for each operand its *access*.
+//!
+//! A schedule is one file, which says when a node has it, which groups take the node, how the elements of
+//! these are cut into tiles, what the node's instruction is, how parts of a result are put together, and what
+//! it costs:
+//!
+//! | schedule | what it is |
+//! |---|---|
+//! | [`map`] | each element of the result from those in its place |
+//! | [`segments`] | one element from each run of elements that lie side by side |
+//! | [`rows`] | tiles are whole segments, so that what they are folded into is read in the same group |
+//! | [`across`] | one element from those at the same place of all columns |
+//! | [`columns`] | a matrix in memory times a vector that the group makes |
+//! | [`blocks`] | a product of matrices, which a group goes on with in blocks of columns |
+//! | [`alone`] | a step by itself |
+
+mod across;
+pub mod alone;
+mod asked;
+mod blocks;
+mod columns;
+mod map;
+mod node;
+mod products;
+mod rows;
+mod segments;
+
+pub use asked::Access;
+pub use node::{Body, Finish, NodePlan, Schedule};
+
+use super::vm::Cut;
+use crate::graph::NODE;
+use crate::ops::{Graph, Op};
+use crate::passes::Views;
+use crate::stop;
+use asked::{Asked, Cost};
+
+/// The plans of all nodes.
+pub fn plans(graph: &Graph, views: &Views) -> Vec<NodePlan> {
+    let nodes = (0..graph.nodes().len()).inspect(|_| stop::work(NODE));
+    nodes.map(|number| plan(&Asked::new(graph, views, number))).collect()
+}
+
+fn plan(at: &Asked) -> NodePlan {
+    if at.node.results.len() != 1 {
+        return alone::plan();
+    }
+    if at.views.is_view(at.node.results[0]) {
+        return NodePlan { schedule: Schedule::View, ..alone::plan() };
+    }
+    if matches!(at.node.op, Op::Fill(_) | Op::Iota(_)) && at.result().shape.size() > 0 {
+        return NodePlan { schedule: Schedule::Source, ..alone::plan() };
+    }
+    let rules = [map::plan, segments::plan, across::plan, columns::plan, blocks::plan];
+    rules.iter().find_map(|rule| rule(at)).unwrap_or_else(alone::plan)
+}
+
+impl NodePlan {
+    /// What the node is as an instruction on tiles.
+    ///
+    /// # Panics
+    /// If its schedule is none of a group's.
+    pub fn body(&self, graph: &Graph, views: &Views, number: usize) -> Body {
+        let at = &Asked::new(graph, views, number);
+        match self.schedule {
+            Schedule::Map => map::body(self, at),
+            Schedule::Segments(_) => segments::body(at),
+            Schedule::Across(_) => across::body(at),
+            Schedule::Columns(_) => columns::body(self),
+            Schedule::Blocks(_) => blocks::body(self),
+            Schedule::Rows(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
+                unreachable!("no group has nodes of this schedule")
+            }
+        }
+    }
+
+    /// What puts the parts of its result together, if tiles make such, and the bytes of one.
+    pub fn partial(&self, graph: &Graph, views: &Views, number: usize) -> Option<(Box<dyn Finish>, usize)> {
+        let at = &Asked::new(graph, views, number);
+        match self.schedule {
+            Schedule::Segments(_) | Schedule::Across(_) => Some(segments::partial(self, at)),
+            Schedule::Columns(_) => Some(columns::partial(self)),
+            _ => None,
+        }
+    }
+
+    /// About how long it takes on one core in a group of so many elements, in picoseconds.
+    pub fn picoseconds(&self, len: usize) -> usize {
+        match self.cost {
+            Cost::Each(picoseconds) => len * picoseconds,
+            Cost::All(picoseconds) => picoseconds,
+        }
+    }
+}
+
+impl Schedule {
+    /// The schedule of a group of this one when a node comes in; `None` if it cannot.
+    pub fn with(self, node: Schedule) -> Option<Schedule> {
+        match node {
+            Schedule::Map => map::with(self),
+            Schedule::Segments(segment) | Schedule::Columns(segment) => segments::with(self, segment),
+            Schedule::Across(rows) => across::with(self, rows),
+            _ => None,
+        }
+    }
+
+    /// The schedule of a group that begins with a node; [`Schedule::Alone`] if none does.
+    pub fn begins(self) -> Schedule {
+        match self {
+            Schedule::Map | Schedule::Segments(_) | Schedule::Blocks(_) => self,
+            _ => Schedule::Alone,
+        }
+    }
+
+    /// The schedule of a group of this one when what segments are folded into is read in it.
+    pub fn read_inside(self) -> Schedule {
+        rows::of(self)
+    }
+
+    /// The elements of the segments that its tiles keep to.
+    pub fn segment(self) -> Option<usize> {
+        match self {
+            Schedule::Segments(segment) | Schedule::Rows(segment) => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// The elements of its segments, if tiles can be whole ones: then what they are folded into can be read
+    /// in the group.
+    pub fn row(self) -> Option<usize> {
+        self.segment().filter(rows::is_row)
+    }
+
+    /// The tiles of a group of `len` elements that takes `width` bytes of registers for each, and may store
+    /// results past the caches.
+    pub fn cut(self, len: usize, width: usize, streams: bool) -> Cut {
+        match self {
+            Schedule::Segments(segment) => segments::cut(len, segment),
+            Schedule::Rows(segment) => rows::cut(len, segment),
+            _ => map::cut(len, width, streams),
+        }
+    }
+
+    /// The parts of each result of a fold in a group of `len` elements: 1 if tiles make whole results.
+    pub fn parts(self, len: usize) -> usize {
+        match self {
+            Schedule::Across(rows) => across::parts(len, rows),
+            _ => self.cut(len, 0, false).parts(),
+        }
+    }
+}

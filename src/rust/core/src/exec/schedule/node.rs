@@ -1,0 +1,113 @@
+//! What the plan of a node holds.
+
+use super::asked::{Access, Cost};
+use super::products::{MatVec, MatrixProduct};
+use crate::exec::vm::Kernel;
+use crate::kernels::reductions::fold::Accumulators;
+use std::fmt;
+
+/// How a node is computed, and how a group goes over its elements. Numbers are of elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Schedule {
+    /// Not at all: it is a view. Of nodes only.
+    View,
+    /// In each group that reads it: one value everywhere, or counting, which is cheaper to make than to load.
+    /// Of nodes only.
+    Source,
+    /// Each element from those in its place.
+    Map,
+    /// One element from each segment.
+    Segments(usize),
+    /// As [`Schedule::Segments`], and tiles are whole ones. Of groups only.
+    Rows(usize),
+    /// One element from those at the same place of all columns, each of so many.
+    Across(usize),
+    /// A few elements from each tile of so many, and from a matrix in memory. Of nodes only.
+    Columns(usize),
+    /// The columns of a product of matrices, each of so many, before tiles of them.
+    Blocks(usize),
+    /// A step by itself.
+    Alone,
+}
+
+/// How a node is computed.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Its schedule.
+    pub schedule: Schedule,
+    /// The number of elements of groups that it can be part of; 0 if there are none.
+    pub len: usize,
+    /// For each operand, how it is read, if the node can be part of a group.
+    pub access: Vec<Access>,
+    /// The product that it is.
+    pub(super) product: Option<Product>,
+    /// What it costs.
+    pub(super) cost: Cost,
+}
+
+impl NodePlan {
+    /// Whether it reads all of this operand.
+    pub fn reads_whole(&self, operand: usize) -> bool {
+        self.access.get(operand).is_some_and(|access| access.is_whole())
+    }
+
+    /// Whether it reads all of any operand.
+    pub fn reads_any_whole(&self) -> bool {
+        self.access.iter().any(|access| access.is_whole())
+    }
+
+    /// The number of elements, if its result has each in its place of the group.
+    pub fn elements(&self) -> Option<usize> {
+        matches!(self.schedule, Schedule::Map | Schedule::Blocks(_)).then_some(self.len)
+    }
+
+    /// Whether it makes less of tiles than they have.
+    pub fn folds(&self) -> bool {
+        matches!(self.schedule, Schedule::Segments(_) | Schedule::Across(_) | Schedule::Columns(_))
+    }
+
+    /// The operand that it folds.
+    pub fn folded(&self) -> usize {
+        self.access.iter().position(|access| !access.is_whole()).unwrap_or(0)
+    }
+
+    /// Puts operands into the order in which its instruction reads them: a matrix before a vector.
+    pub fn order<T>(&self, operands: &mut [T]) {
+        if let Some(Product::Vector(product)) = self.product {
+            operands.swap(0, product.matrix);
+        }
+    }
+
+    /// Whether it is what a group begins with, before its tiles.
+    pub fn is_block(&self) -> bool {
+        matches!(self.schedule, Schedule::Blocks(_))
+    }
+
+    /// Whether its kernel stores its result in a way of its own, never past the caches.
+    pub fn is_fold_or_product(&self) -> bool {
+        self.folds() || self.product.is_some()
+    }
+}
+
+/// A product as one that groups make.
+#[derive(Clone, Copy, Debug)]
+pub enum Product {
+    /// Of a matrix and a vector.
+    Vector(MatVec),
+    /// Of two matrices.
+    Matrices(MatrixProduct),
+}
+
+/// What an instruction does.
+pub enum Body {
+    /// It runs a kernel on each tile.
+    Kernel(Box<dyn FnOnce() -> Kernel>),
+    /// Its operand is folded across the tiles of columns.
+    Fold(Accumulators),
+}
+
+/// What puts together the parts that tiles make of a result.
+pub trait Finish: fmt::Debug {
+    /// Makes the result.
+    fn finish(&self, parts: &[u8], out: &mut [u8]);
+}

@@ -1,0 +1,146 @@
+//! Chains of steps that become native code.
+
+use crate::dtype::DType;
+use crate::tensor::Literal;
+
+/// A step of a chain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Sum; of booleans the logical or.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product; of booleans the logical and.
+    Mul,
+    /// Product that is the second operand where that is 0.
+    MulNoNan,
+    /// Quotient of floats.
+    Div,
+    /// Square root of floats: that of a negative number is the positive quiet NaN, and a NaN keeps its
+    /// payload.
+    Sqrt,
+    /// Larger of two; NaN if either is, and -0 is below 0.
+    Max,
+    /// Smaller of two; likewise.
+    Min,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// All bits inverted.
+    Not,
+    /// With the other sign.
+    Negate,
+    /// Absolute value.
+    Abs,
+    /// Rounded down.
+    Floor,
+    /// Rounded up.
+    Ceiling,
+    /// Rounded toward zero.
+    Trunc,
+    /// Rounded to the nearest whole number, an even one if there are two.
+    Round,
+    /// Whether two are equal.
+    Eq,
+    /// Whether they differ.
+    Ne,
+    /// Whether the first is greater.
+    Gt,
+    /// Whether the first is greater or equal.
+    Ge,
+    /// Whether the first is less.
+    Lt,
+    /// Whether the first is less or equal.
+    Le,
+    /// The second operand where the first is true, else the third.
+    Select,
+    /// The same value in another dtype.
+    Convert(DType),
+}
+
+/// Where a value of a chain is from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Origin {
+    /// It is an argument: an element for each of the tile.
+    Elements,
+    /// It is an argument: one element for all.
+    Repeated,
+    /// It is known.
+    Literal(Literal),
+    /// A step makes it.
+    Step,
+}
+
+/// A value of a chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Its dtype: as wide as the chain, or `i1`; or narrower, if it is an argument that is only converted.
+    pub dtype: DType,
+    /// Where it is from.
+    pub origin: Origin,
+}
+
+/// One op on values, by their numbers.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The op.
+    pub op: Op,
+    /// What it reads.
+    pub operands: Vec<usize>,
+    /// What it makes.
+    pub result: usize,
+}
+
+/// Steps on elements of one width.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    /// Bytes of an element: 1, 2, 4 or 8; booleans beside them are bytes.
+    pub width: usize,
+    /// Values.
+    pub values: Vec<Value>,
+    /// Steps, each after those that it reads.
+    pub steps: Vec<Step>,
+    /// Values that are stored, each made by a step.
+    pub outputs: Vec<usize>,
+    /// Those of them that are stored past the caches, where they begin at a whole vector.
+    pub past: Vec<usize>,
+}
+
+/// Values that a chain reads and writes for each element, at most: registers for their addresses.
+pub const MAX_STREAMS: usize = 11;
+
+/// Arguments of a chain, at most.
+pub const MAX_ARGUMENTS: usize = 24;
+
+impl Chain {
+    /// Values that are read or written for each element.
+    pub fn streams(&self) -> usize {
+        self.values.iter().filter(|v| v.origin == Origin::Elements).count() + self.outputs.len()
+    }
+
+    /// Arguments, in the order of a call: what is read, in the order of the values, then what is stored.
+    pub fn arguments(&self) -> impl Iterator<Item = Argument> + '_ {
+        let read = self.values.iter().filter_map(|v| match v.origin {
+            Origin::Elements => Some(Argument { width: v.dtype.bytes(), repeated: false, written: false }),
+            Origin::Repeated => Some(Argument { width: v.dtype.bytes(), repeated: true, written: false }),
+            Origin::Literal(_) | Origin::Step => None,
+        });
+        let written =
+            |&v: &usize| Argument { width: self.values[v].dtype.bytes(), repeated: false, written: true };
+        read.chain(self.outputs.iter().map(written))
+    }
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Argument {
+    /// Bytes of an element.
+    pub width: usize,
+    /// Whether it is one element for all.
+    pub repeated: bool,
+    /// Whether it is written.
+    pub written: bool,
+}
