@@ -82,6 +82,32 @@ impl Literal {
     pub fn convert(&self, dtype: DType) -> Literal {
         dispatch!(dtype, T => Literal::new(self.get::<T>()))
     }
+
+    /// The element of a dtype that a text shows, as printing writes it; `None` if it shows none of them.
+    pub fn parse(dtype: DType, text: &str) -> Option<Literal> {
+        let float = |text: &str| text.parse::<f64>().ok();
+        Some(match dtype {
+            DType::I1 => match text {
+                "TRUE" => Literal::new(Bool::TRUE),
+                "FALSE" => Literal::new(Bool::FALSE),
+                _ => return None,
+            },
+            d if d.is_complex() => {
+                let parts = text.strip_suffix('i')?;
+                // The sign of the imaginary part; the first may be the real part's.
+                let at = parts.rfind(['+', '-']).filter(|&at| at > 0)?;
+                Literal::new(Complex::new(float(&parts[..at])?, float(&parts[at..])?)).convert(dtype)
+            }
+            DType::F32 => Literal::new(text.parse::<f32>().ok()?),
+            d if d.is_float() => Literal::new(float(text)?).convert(dtype),
+            _ => {
+                let (low, high) = dtype.bounds()?;
+                let whole: i128 = text.parse().ok().filter(|x| (low..=high).contains(x))?;
+                // Whole numbers wrap, so those above the signed ones come back to what they are.
+                Literal::new(whole as i64).convert(dtype)
+            }
+        })
+    }
 }
 
 impl fmt::Display for Literal {
@@ -187,6 +213,29 @@ mod tests {
         assert_eq!(show(Literal::new(u64::MAX)), u64::MAX.to_string());
         assert_eq!(show(Literal::new(crate::dtype::Bool::TRUE)), "TRUE");
         assert_eq!(Literal::new(-1i8).convert(DType::UI8), Literal::new(255u8));
+    }
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for &dtype in DType::ALL {
+            for bits in (0..2000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (i << 60)) {
+                let literal = Literal::from_bytes(
+                    dtype,
+                    &[bits.to_ne_bytes(), bits.swap_bytes().to_ne_bytes()].concat(),
+                );
+                let text = literal.to_string();
+                // What is not printed: which true byte, and the bits of a NaN.
+                let read = Literal::parse(dtype, &text).unwrap_or_else(|| panic!("{text} of {dtype}"));
+                assert!(read == literal || dtype == DType::I1 || text.contains("NaN"), "{text} of {dtype}");
+                assert_eq!(read.to_string(), text, "{dtype}");
+            }
+        }
+        let refused = [(DType::I1, "1"), (DType::I8, "128"), (DType::UI8, "-1"), (DType::I32, "1.5")];
+        for (dtype, text) in
+            refused.into_iter().chain([(DType::F32, "TRUE"), (DType::C64, "1"), (DType::C64, "i")])
+        {
+            assert_eq!(Literal::parse(dtype, text), None, "{text} of {dtype}");
+        }
     }
 
     #[test]

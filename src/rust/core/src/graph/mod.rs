@@ -5,16 +5,21 @@
 //! (passes, derivatives, batching, lowering) is a function on graphs.
 
 mod builder;
+mod parse;
+mod read;
+pub mod syntax;
 mod text;
 mod verify;
 
 pub use builder::Builder;
 pub(crate) use builder::NODE;
+pub use read::Form;
 
 use crate::error::Result;
 use crate::tensor::{Aval, Literal};
 use std::fmt::Debug;
 use std::hash::Hash;
+use syntax::Parsed;
 
 /// What a graph asks of its ops. Equal ops on equal operands are the same value: static parameters are part
 /// of the op.
@@ -35,6 +40,15 @@ pub trait Operation: Clone + Eq + Hash + Debug {
     fn regions(&self) -> Vec<(&'static str, &Graph<Self>)> {
         vec![]
     }
+
+    /// The op of a statement in a graph's text: the way back from [`name`](Operation::name),
+    /// [`attributes`](Operation::attributes) and [`regions`](Operation::regions). Whoever calls it checks that
+    /// the op has no other attributes and that its results have the types that are written.
+    ///
+    /// # Errors
+    /// [`ParseError`](syntax::ParseError) if there is no op of that name, or not with these attributes, regions
+    /// and operands.
+    fn parse(form: &Form<Self>) -> Parsed<Self>;
 }
 
 /// A value of a graph, by number.

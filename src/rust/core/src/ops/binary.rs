@@ -3,7 +3,7 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, simplified, Backward, Cost, OpDef, Simplified, Vjp};
+use super::contract::{member, named, simplified, Backward, Cost, Form, OpDef, Simplified, Vjp};
 use super::create::uniform;
 use super::derive::{Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
@@ -15,6 +15,7 @@ use crate::dtype::{
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::math::{complex, scalar, special};
@@ -377,6 +378,10 @@ impl OpDef for Binary {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Binary::ALL, row)
+    }
+
+    fn parse(form: &Form) -> Parsed<Binary> {
+        named(Binary::ALL, 2, form)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -2,13 +2,14 @@
 //! are.
 
 use super::attrs::Attrs;
-use super::contract::{member, OpDef, Vjp};
+use super::contract::{member, named, Form, OpDef, Vjp};
 use super::lower::{HloOp, Lowering, Syntax};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, Kind, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
@@ -89,6 +90,10 @@ impl OpDef for Compare {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Compare::ALL, row)
+    }
+
+    fn parse(form: &Form) -> Parsed<Compare> {
+        named(Compare::ALL, 2, form)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -3,12 +3,13 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, Cost, Linear, OpDef, Vjp};
+use super::contract::{member, named, Cost, Form, Linear, OpDef, Vjp};
 use super::lower::{elementwise, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
@@ -99,6 +100,10 @@ impl OpDef for Part {
         member(Part::ALL, row)
     }
 
+    fn parse(form: &Form) -> Parsed<Part> {
+        named(Part::ALL, 1, form)
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let x = operands[0];
         if !x.dtype.is_complex() {
@@ -181,6 +186,11 @@ impl OpDef for MakeComplex {
 
     fn rows() -> Vec<&'static Row> {
         vec![&COMPLEX]
+    }
+
+    fn parse(form: &Form) -> Parsed<MakeComplex> {
+        form.takes(2)?;
+        Ok(MakeComplex)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

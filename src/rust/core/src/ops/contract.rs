@@ -14,7 +14,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
-use crate::graph::Value;
+use crate::graph::syntax::Parsed;
+use crate::graph::{self, Value};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -54,6 +55,15 @@ pub trait OpDef {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![]
     }
+
+    /// The family's op of a statement that names it: the way back from `attributes` and `regions`.
+    ///
+    /// # Errors
+    /// [`ParseError`](crate::graph::syntax::ParseError) for attributes and regions that are missing or hold
+    /// something else. That there are no others, and that the types are right, is checked by whoever calls it.
+    fn parse(form: &Form) -> Parsed<Self>
+    where
+        Self: Sized;
 
     /// Graphs that the op runs, with what they are to it.
     fn regions(&self) -> Vec<(&'static str, &Graph)> {
@@ -167,11 +177,21 @@ pub trait OpDef {
     }
 }
 
+/// A statement of a graph's text.
+pub(super) type Form<'a> = graph::Form<'a, Op>;
+
 /// The op of a row, among those of a family without parameters.
 pub(super) fn member<T: OpDef + Copy + Into<Op>>(family: &[T], row: &Row) -> Result<Op> {
     let op = family.iter().find(|op| op.row().name == row.name);
     op.map(|&op| op.into())
         .ok_or_else(|| Error::Internal { detail: format!("no row is called `{}`", row.name) })
+}
+
+/// The op that a statement names, on so many operands, among those of a family without parameters.
+pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form) -> Parsed<T> {
+    form.takes(operands)?;
+    let op = family.iter().find(|op| op.row().name == form.op);
+    op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
 }
 
 /// What computes an op's results from its operands.

@@ -3,13 +3,15 @@
 //!
 //! The executors run them (`exec::control`): what a region means is what its ops mean.
 
-use super::attrs::logical;
-use super::contract::{OpDef, Vjp};
+use super::attrs::{logical, vector};
+use super::contract::{Form, OpDef, Vjp};
 use super::lower::{Formula, HloOp, Lowering, Syntax};
 use super::{written, Graph, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
-use crate::shape::Shape;
+use crate::graph::syntax::Parsed;
+use crate::graph::Value;
+use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, View, ViewMut};
 use std::sync::Arc;
 
@@ -125,6 +127,10 @@ impl OpDef for If {
         vec![&IF]
     }
 
+    fn parse(form: &Form) -> Parsed<If> {
+        Ok(If { branches: [form.region("true")?, form.region("false")?] })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let [first, second] = &self.branches;
         let (pred, rest) = operands.split_first().ok_or_else(|| internal(&IF, "no condition"))?;
@@ -201,6 +207,24 @@ impl OpDef for Custom {
         vec![&CUSTOM]
     }
 
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        let targets: Vec<Axis> = self.targets.iter().copied().map(Axis).collect();
+        vec![("arguments", self.arguments.to_string()), ("targets", vector(&targets))]
+    }
+
+    fn parse(form: &Form) -> Parsed<Custom> {
+        let [call, forward, backward] = ["call", "forward", "backward"].map(|name| form.region(name));
+        let (call, forward, backward) = (call?, forward?, backward?);
+        let arguments: usize = form.number("arguments")?;
+        if arguments > form.operands.len().min(call.inputs().len()).min(forward.inputs().len()) {
+            return Err(
+                form.error("as many operands and inputs as there are arguments", arguments.to_string())
+            );
+        }
+        let targets = form.axes("targets", arguments)?.into_iter().map(|Axis(i)| i).collect();
+        Ok(Custom { call, forward, backward, arguments, targets })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         check(&CUSTOM, &self.call, self.operands(&self.call, operands).into_iter())?;
         check(&CUSTOM, &self.forward, self.operands(&self.forward, operands).into_iter())?;
@@ -239,6 +263,12 @@ impl OpDef for While {
 
     fn rows() -> Vec<&'static Row> {
         vec![&WHILE]
+    }
+
+    fn parse(form: &Form) -> Parsed<While> {
+        let (cond, body) = (form.region("cond")?, form.region("body")?);
+        let carried = body.outputs().len();
+        Ok(While { cond, body, carried })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -299,6 +329,23 @@ impl OpDef for Scan {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
         vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
+    }
+
+    fn parse(form: &Form) -> Parsed<Scan> {
+        let body = form.region("body")?;
+        // A value of the state has as many dimensions outside of the body as in it, what is gone along has one
+        // more, and so has what is stacked.
+        let same = |outer: &[&Aval], inner: &[Value], more: usize| {
+            let pairs = outer.iter().zip(inner);
+            pairs.take_while(|(outer, &v)| outer.shape.rank() == body.aval(v).shape.rank() + more).count()
+        };
+        let carried = same(&form.results, body.outputs(), 0);
+        let sliced = match (form.operands.get(carried..), body.inputs().get(carried..)) {
+            (Some(operands), Some(inputs)) => same(operands, inputs, 1),
+            _ => 0,
+        };
+        let (reverse, checkpoint) = (form.logical("reverse")?, form.logical("checkpoint")?);
+        Ok(Scan { carried, sliced, length: form.number("length")?, reverse, checkpoint, body })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

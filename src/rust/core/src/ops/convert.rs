@@ -2,13 +2,14 @@
 
 use super::attrs::logical;
 use super::complex::Part;
-use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
 use super::lower::{op_if, signature, Formula, Lowering};
 use super::{written, Builder, Row};
 use crate::dtype::{dispatch, DType, Element, Kind, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::AlignedBytes;
@@ -48,6 +49,11 @@ impl OpDef for Convert {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+    }
+
+    fn parse(form: &Form) -> Parsed<Convert> {
+        form.takes(1)?;
+        Ok(Convert { dtype: form.dtype("dtype")?, ambiguous: form.logical("ambiguous")? })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
@@ -152,6 +158,11 @@ impl OpDef for BitcastConvert {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string())]
+    }
+
+    fn parse(form: &Form) -> Parsed<BitcastConvert> {
+        form.takes(1)?;
+        Ok(BitcastConvert { dtype: form.dtype("dtype")? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

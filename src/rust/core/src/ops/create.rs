@@ -1,11 +1,12 @@
 //! Values from nothing: one value everywhere, and counting.
 
 use super::attrs::{logical, vector};
-use super::contract::{simplified, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, OpDef, Simplified, Vjp};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, BroadcastInDim, Builder, Graph, Row};
 use crate::dtype::{dispatch, DType, ANY, NUMERIC};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::graph::{Def, Value};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
@@ -41,6 +42,15 @@ impl OpDef for Fill {
             ("shape", vector(&self.shape)),
             ("ambiguous", logical(self.ambiguous)),
         ]
+    }
+
+    fn parse(form: &Form) -> Parsed<Fill> {
+        form.takes(0)?;
+        Ok(Fill {
+            value: form.literal("value", form.dtype("dtype")?)?,
+            shape: form.shape("shape")?,
+            ambiguous: form.logical("ambiguous")?,
+        })
     }
 
     fn infer(&self, _operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -122,6 +132,18 @@ impl OpDef for Iota {
             ("start", self.start.to_string()),
             ("ambiguous", logical(self.ambiguous)),
         ]
+    }
+
+    fn parse(form: &Form) -> Parsed<Iota> {
+        form.takes(0)?;
+        let shape = form.shape("shape")?;
+        Ok(Iota {
+            axis: form.axis("axis", shape.rank())?,
+            dtype: form.dtype("dtype")?,
+            shape,
+            start: form.number("start")?,
+            ambiguous: form.logical("ambiguous")?,
+        })
     }
 
     fn infer(&self, _operands: &[&Aval]) -> Result<Vec<Aval>> {

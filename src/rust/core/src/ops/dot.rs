@@ -1,12 +1,13 @@
 //! Sums of products over shared dimensions: matrix products and their generalisation.
 
 use super::attrs::vector;
-use super::contract::{Linear, OpDef, Ready, Vjp};
+use super::contract::{Form, Linear, OpDef, Ready, Vjp};
 use super::derive::Var;
 use super::lower::{axes, HloOp, Lowering, Syntax};
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::dot;
 use crate::kernels::products::dot::Batch;
@@ -76,6 +77,14 @@ impl OpDef for DotGeneral {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
         vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
+    }
+
+    fn parse(form: &Form) -> Parsed<DotGeneral> {
+        form.takes(2)?;
+        Ok(DotGeneral {
+            contracting: form.axes_of_two("contracting_axes")?,
+            batching: form.axes_of_two("batching_axes")?,
+        })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

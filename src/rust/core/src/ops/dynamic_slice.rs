@@ -1,7 +1,7 @@
 //! Parts of a value at positions that are operands: read and replaced.
 
 use super::attrs::vector;
-use super::contract::{Linear, OpDef, Vjp};
+use super::contract::{Form, Linear, OpDef, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::slice::{check_count, see, shifted};
@@ -9,6 +9,7 @@ use super::windows::check_indices;
 use super::{written, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::kernels::cast::{self, by_width};
 use crate::kernels::memory::indexed::{store_at, Step, Walk};
 use crate::kernels::tile::copy;
@@ -87,6 +88,11 @@ impl OpDef for DynamicSlice {
         vec![("slice_sizes", vector(&self.sizes))]
     }
 
+    fn parse(form: &Form) -> Parsed<DynamicSlice> {
+        form.takes_at_least(1)?;
+        Ok(DynamicSlice { sizes: form.numbers("slice_sizes")? })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let x = operands[0];
         check_starts(&DYNAMIC_SLICE, x, &operands[1..])?;
@@ -139,6 +145,11 @@ impl OpDef for DynamicUpdateSlice {
 
     fn rows() -> Vec<&'static Row> {
         vec![&DYNAMIC_UPDATE_SLICE]
+    }
+
+    fn parse(form: &Form) -> Parsed<DynamicUpdateSlice> {
+        form.takes_at_least(2)?;
+        Ok(DynamicUpdateSlice)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

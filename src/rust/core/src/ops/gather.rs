@@ -2,13 +2,14 @@
 
 use super::attrs::{logical, vector};
 use super::binary::Binary;
-use super::contract::{Cost, Linear, OpDef, Vjp};
+use super::contract::{Cost, Form, Linear, OpDef, Vjp};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
 use super::{written, Row, Scatter, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{load, Starts};
 use crate::shape::{join, Axis, Shape};
@@ -67,6 +68,15 @@ impl OpDef for Gather {
         out.extend(self.windows.attributes(GATHER_NAMES));
         out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
         out
+    }
+
+    fn parse(form: &Form) -> Parsed<Gather> {
+        form.takes(2)?;
+        Ok(Gather {
+            windows: Windows::parse(form, GATHER_NAMES)?,
+            slice_sizes: form.numbers("slice_sizes")?,
+            indices_are_sorted: form.logical("indices_are_sorted")?,
+        })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -2,12 +2,13 @@
 //! can be.
 
 use super::attrs::vector;
-use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
 use super::lower::{axes, op_if, signature, Formula, Lowering};
 use super::{written, Builder, Row, StaticSlice};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::tile::{copy, runs, tile, tiles};
@@ -52,6 +53,12 @@ impl OpDef for Reshape {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let order = if self.order == Order::Row { "\"row\"" } else { "\"column\"" };
         vec![("shape", vector(&self.shape)), ("order", order.into())]
+    }
+
+    fn parse(form: &Form) -> Parsed<Reshape> {
+        form.takes(1)?;
+        let order = form.one_of("order", &[("row", Order::Row), ("column", Order::Column)])?;
+        Ok(Reshape { shape: form.shape("shape")?, order })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -185,6 +192,11 @@ impl OpDef for Transpose {
         vec![("permutation", vector(&self.permutation))]
     }
 
+    fn parse(form: &Form) -> Parsed<Transpose> {
+        form.takes(1)?;
+        Ok(Transpose { permutation: form.axes("permutation", form.operands[0].shape.rank())? })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let x = operands[0];
         let rank = x.shape.rank();
@@ -297,6 +309,18 @@ impl OpDef for BroadcastInDim {
         vec![("shape", vector(&self.shape)), ("broadcast_axes", vector(&self.axes))]
     }
 
+    fn parse(form: &Form) -> Parsed<BroadcastInDim> {
+        form.takes(1)?;
+        let shape = form.shape("shape")?;
+        let axes = form.axes("broadcast_axes", shape.rank())?;
+        if axes.len() != form.operands[0].shape.rank() {
+            return Err(
+                form.error("a dimension of the result for each of the operand", form.operands[0].to_string())
+            );
+        }
+        Ok(BroadcastInDim { shape, axes })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let x = operands[0];
         for (&from, &axis) in x.shape.iter().zip(&self.axes) {
@@ -375,6 +399,11 @@ impl OpDef for Concatenate {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("axis", self.axis.to_string())]
+    }
+
+    fn parse(form: &Form) -> Parsed<Concatenate> {
+        form.takes_at_least(1)?;
+        Ok(Concatenate { axis: form.axis("axis", form.operands[0].shape.rank())? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

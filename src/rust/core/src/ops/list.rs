@@ -2,9 +2,10 @@
 //! keeps [the contract](super::OpDef) in the file that is named before it.
 
 use super::attrs::Attrs;
-use super::contract::OpDef;
+use super::contract::{Form, OpDef};
 use super::{Graph, Row};
 use crate::error::Result;
+use crate::graph::syntax::Parsed;
 use crate::graph::Operation;
 use crate::tensor::Aval;
 use std::collections::HashMap;
@@ -55,7 +56,11 @@ macro_rules! ops {
             ALL.get_or_init(|| {
                 let mut all = Vec::new();
                 $(
-                    let of = |row| Entry { row, decode: <$payload as OpDef>::decode };
+                    let of = |row| Entry {
+                        row,
+                        decode: <$payload as OpDef>::decode,
+                        parse: |form| <$payload as OpDef>::parse(form).map(Op::$name),
+                    };
                     all.extend(<$payload as OpDef>::rows().into_iter().map(of));
                 )+
                 all
@@ -133,6 +138,8 @@ pub struct Entry {
     pub row: &'static Row,
     /// What makes its op of the parameters of a call: [`OpDef::decode`].
     pub decode: fn(&'static Row, &Attrs, &[&Aval]) -> Result<Op>,
+    /// What makes its op of a statement of a graph's text: [`OpDef::parse`].
+    pub parse: fn(&Form) -> Parsed<Op>,
 }
 
 /// The rows of all ops, family by family.
@@ -169,5 +176,10 @@ impl Operation for Op {
 
     fn regions(&self) -> Vec<(&'static str, &Graph)> {
         (**self).regions()
+    }
+
+    fn parse(form: &Form) -> Parsed<Op> {
+        let entry = find(form.op).ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))?;
+        (entry.parse)(form)
     }
 }

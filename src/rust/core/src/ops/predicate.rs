@@ -1,12 +1,13 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::attrs::Attrs;
-use super::contract::{member, OpDef, Vjp};
+use super::contract::{member, named, Form, OpDef, Vjp};
 use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -99,6 +100,10 @@ impl OpDef for Predicate {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Predicate::ALL, row)
+    }
+
+    fn parse(form: &Form) -> Parsed<Predicate> {
+        named(Predicate::ALL, 1, form)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -1,10 +1,11 @@
 //! Printing while a program runs. The engine knows no console: whoever runs programs says where text goes.
 
-use super::contract::{Linear, OpDef, Vjp};
+use super::contract::{Form, Linear, OpDef, Vjp};
 use super::lower::Lowering;
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::Result;
+use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::Cell;
@@ -49,6 +50,11 @@ impl OpDef for Print {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("label", format!("{:?}", self.label))]
+    }
+
+    fn parse(form: &Form) -> Parsed<Print> {
+        form.takes(1)?;
+        Ok(Print { label: form.text("label")?, ambiguous: form.operands[0].ambiguous, number: form.number })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

@@ -1,12 +1,13 @@
 //! Random bits: a state in, the next state and the bits out.
 
 use super::attrs::{logical, vector};
-use super::contract::{Cost, OpDef, Ready, Simplified, Vjp};
+use super::contract::{Cost, Form, OpDef, Ready, Simplified, Vjp};
 use super::lower::{Formula, Lowering};
 use super::{written, Binary, Builder, Fill, Iota, Row};
 use crate::dtype::{DType, INTEGER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::random::{Algorithm, Draw, ELEMENT};
@@ -53,6 +54,16 @@ impl OpDef for RngBits {
             all.push(("with_state", logical(false)));
         }
         all
+    }
+
+    fn parse(form: &Form) -> Parsed<RngBits> {
+        form.takes(1)?;
+        Ok(RngBits {
+            algorithm: form.one_of("algorithm", &ALGORITHMS)?,
+            dtype: form.dtype("dtype")?,
+            shape: form.shape("shape")?,
+            with_state: !form.has("with_state") || form.logical("with_state")?,
+        })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -3,13 +3,14 @@
 use super::attrs::{logical, vector};
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{simplified, Linear, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
 use super::derive::Var;
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, Builder, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::reductions::fold::{Accumulators, Fold};
 use crate::kernels::reductions::reduce::{finish, reduce};
@@ -93,6 +94,13 @@ impl OpDef for Reduction {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("axes", vector(&self.axes)), ("drop", logical(self.drop))]
+    }
+
+    fn parse(form: &Form) -> Parsed<Reduction> {
+        form.takes(1)?;
+        let fold = Fold::from_op(form.op).expect("a reduction");
+        let axes = form.axes("axes", form.operands[0].shape.rank())?;
+        Ok(Reduction { fold, axes, drop: form.logical("drop")? })
     }
 
     fn vjp(&self) -> Vjp<'_> {

@@ -3,13 +3,14 @@
 use super::attrs::logical;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{Backward, Linear, OpDef, Vjp};
+use super::contract::{Backward, Form, Linear, OpDef, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, fitted, Fitted, Windows};
 use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Region, Row, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
 use crate::kernels::tile::copy;
@@ -98,6 +99,16 @@ impl OpDef for Scatter {
         out.push(("unique_indices", logical(self.unique_indices)));
         out.push(("update_computation", self.update.name()));
         out
+    }
+
+    fn parse(form: &Form) -> Parsed<Scatter> {
+        form.takes_at_least(3)?;
+        Ok(Scatter {
+            windows: Windows::parse(form, SCATTER_NAMES)?,
+            update: Update::parse(form)?,
+            indices_are_sorted: form.logical("indices_are_sorted")?,
+            unique_indices: form.logical("unique_indices")?,
+        })
     }
 
     fn regions(&self) -> Vec<(&'static str, &Graph)> {

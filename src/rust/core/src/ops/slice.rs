@@ -1,12 +1,13 @@
 //! Parts of a value at positions known while tracing, reversal, padding. Slices and reversals are views.
 
 use super::attrs::vector;
-use super::contract::{Linear, OpDef, Vjp};
+use super::contract::{Form, Linear, OpDef, Vjp};
 use super::derive::Var;
 use super::lower::{axes, list, signature, Lowering};
 use super::{written, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{store_at, Step, Walk};
@@ -54,6 +55,12 @@ impl OpDef for StaticSlice {
             ("limit_indices", vector(&self.limit)),
             ("strides", vector(&self.stride)),
         ]
+    }
+
+    fn parse(form: &Form) -> Parsed<StaticSlice> {
+        form.takes(1)?;
+        let (start, limit) = (form.positions("start_indices")?, form.numbers("limit_indices")?);
+        Ok(StaticSlice { start, limit, stride: form.numbers("strides")? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -159,6 +166,11 @@ impl OpDef for Reverse {
         vec![("axes", vector(&self.axes))]
     }
 
+    fn parse(form: &Form) -> Parsed<Reverse> {
+        form.takes(1)?;
+        Ok(Reverse { axes: form.axes("axes", form.operands[0].shape.rank())? })
+    }
+
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         Ok(vec![operands[0].clone()])
     }
@@ -234,6 +246,15 @@ impl OpDef for Pad {
             ("edge_padding_high", vector(&self.high)),
             ("interior_padding", vector(&self.interior)),
         ]
+    }
+
+    fn parse(form: &Form) -> Parsed<Pad> {
+        form.takes(2)?;
+        Ok(Pad {
+            low: form.numbers("edge_padding_low")?,
+            high: form.numbers("edge_padding_high")?,
+            interior: form.numbers("interior_padding")?,
+        })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

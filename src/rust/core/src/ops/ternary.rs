@@ -3,13 +3,14 @@
 use super::attrs::Attrs;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{member, Linear, OpDef, Vjp};
+use super::contract::{member, named, Form, Linear, OpDef, Vjp};
 use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::kernels::cast::by_width;
 use crate::kernels::tile::{self, tiles, TILE};
 use crate::kernels::wide::wide;
@@ -55,6 +56,10 @@ impl OpDef for Ternary {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Ternary::ALL, row)
+    }
+
+    fn parse(form: &Form) -> Parsed<Ternary> {
+        named(Ternary::ALL, 3, form)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

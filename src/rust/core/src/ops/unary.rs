@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use super::binary::Binary;
-use super::contract::{member, simplified, Cost, OpDef, Simplified, Vjp};
+use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified, Vjp};
 use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{Builder, Op, Row};
@@ -13,6 +13,7 @@ use crate::dtype::{
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
+use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::math::{complex, scalar};
@@ -317,6 +318,10 @@ impl OpDef for Unary {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Unary::ALL, row)
+    }
+
+    fn parse(form: &Form) -> Parsed<Unary> {
+        named(Unary::ALL, 1, form)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

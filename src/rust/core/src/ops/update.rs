@@ -1,10 +1,12 @@
 //! What a scatter does with an element and the update that meets it.
 
 use super::binary::Binary;
+use super::contract::Form;
 use super::control::Region;
 use super::Row;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::graph::Def;
 use crate::tensor::Aval;
 
@@ -59,6 +61,16 @@ impl Update {
             Update::Replace => format!("{:?}", Update::NAMES[0]),
             Update::With(op) => format!("{:?}", op.row().name),
             Update::By(_) => "update".into(),
+        }
+    }
+
+    /// As a statement has it.
+    pub(super) fn parse(form: &Form) -> Parsed<Update> {
+        let named = Update::NAMES.map(|name| (name, Some(Update::from_name(name))));
+        let choices = [&named[..], &[("update", None)]].concat();
+        match form.one_of("update_computation", &choices)? {
+            Some(update) => Ok(update),
+            None => Ok(Update::By(form.region("update")?)),
         }
     }
 

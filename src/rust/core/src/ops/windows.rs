@@ -6,11 +6,13 @@
 use super::attrs::vector;
 use super::binary::Binary;
 use super::compare::Compare;
+use super::contract::Form;
 use super::derive::Var;
 use super::dynamic_slice::position;
 use super::{Reduction, Row};
 use crate::dtype::{dispatch, Element, INTEGER};
 use crate::error::{Error, Result};
+use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{Step, Walk, OUTSIDE};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles};
@@ -65,6 +67,20 @@ impl Windows {
         }
         out.push(("index_vector_axis", self.index_vector_dim.to_string()));
         out
+    }
+
+    /// As a statement has it, whose first two operands are the value and the indices.
+    pub(super) fn parse(form: &Form, names: [&str; 5]) -> Parsed<Windows> {
+        let axes = |name: &str| Ok(form.positions(name)?.into_iter().map(Axis).collect());
+        let batching = |name: &str| if form.has(name) { axes(name) } else { Ok(vec![]) };
+        Ok(Windows {
+            window_dims: axes(names[0])?,
+            dropped: axes(names[1])?,
+            batching: batching(names[2])?,
+            index_batching: batching(names[3])?,
+            index_map: axes(names[4])?,
+            index_vector_dim: form.axis("index_vector_axis", form.operands[1].shape.rank() + 1)?,
+        })
     }
 
     /// Dimensions of the value that are dimensions of its windows in the stack.

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 pub mod large;
+pub mod text;
 
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::{reference, Executable, Output};
@@ -159,6 +160,9 @@ fn compare(
     if let Err(e) = graph.verify() {
         return Some(format!("before: {e}"));
     }
+    if let Some(what) = text::misread(graph) {
+        return Some(what);
+    }
     let want = reference::evaluate(graph, &inputs, &constants);
     let executable = match Executable::compile(graph, donated) {
         Ok(executable) => executable,
@@ -166,6 +170,9 @@ fn compare(
     };
     if let Err(e) = executable.graph().verify() {
         return Some(format!("after: {e}"));
+    }
+    if let Some(what) = text::misread(executable.graph()) {
+        return Some(format!("after: {what}"));
     }
     let types: Vec<&Aval> = graph.outputs().iter().map(|&v| graph.aval(v)).collect();
     if !executable.outputs().eq(types.iter().copied()) {
