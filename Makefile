@@ -49,7 +49,7 @@ dev: deps-build
 
 test-rust: deps-build
 	cargo test --quiet -p anvil-core \
-	  $(if $(FILTER),$(if $(wildcard src/rust/core/tests/$(FILTER).rs),--test $(FILTER),-- $(FILTER)))
+	  $(if $(FILTER),$(if $(wildcard $(foreach end,.rs /main.rs,src/rust/core/tests/$(FILTER)$(end))),--test $(FILTER),-- $(FILTER)))
 
 test-r: deps-test dev
 	@Rscript -e 'testthat::test_local(".", filter = "$(FILE)", reporter = "check", load_package = "installed")'

@@ -28,7 +28,8 @@ use compare::{bound, difference, evaluate, without_subnormals, Typed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
-use writer::{without_constants, Writer};
+use writer::control::without_constants;
+use writer::Writer;
 use xla::Xla;
 
 /// Ops of regions: a loop is compared as a whole, so what it runs must not round differently. Nor may XLA

@@ -11,7 +11,7 @@
 //! * NaN comes out with the payload and the sign that it came in with, so that R's `NA` stays `NA`; a NaN
 //!   that a function makes itself is the positive quiet one.
 //! * Subnormal numbers are numbers, as operands and as results.
-//! * The error bound of each function stands in the row of its op (`ulps`), and `tests/math.rs` holds it to
+//! * The error bound of each function stands in the row of its op (`ulps`), and `tests/math/` holds it to
 //!   it.
 
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,236 @@
+//! Branches, loops and functions of two elements: ops with random regions.
+
+use super::{Names, Writer};
+use anvil_core::apply::Operand;
+use anvil_core::dtype::DType;
+use anvil_core::graph::{Def, Operation, Value};
+use anvil_core::ops::{Binary, Builder, Compare, Custom, Graph, If, Op, Region, Scan, While};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
+use std::sync::Arc;
+
+/// What functions of two elements are made of: of elementwise ops alone, and of others too.
+const COMBINING: Names = &[
+    ("add", 2),
+    ("sub", 2),
+    ("mul", 2),
+    ("max", 2),
+    ("min", 2),
+    ("lt", 2),
+    ("eq", 2),
+    ("select", 3),
+    ("abs", 1),
+    ("sin", 1),
+    ("negate", 1),
+    ("is_finite", 1),
+    ("convert", 1),
+    ("sqrt", 1),
+    ("floor_div", 2),
+    ("and", 2),
+    ("identity", 1),
+];
+const ANY_COMBINING: Names = &[
+    ("add", 2),
+    ("mul", 2),
+    ("sub", 2),
+    ("reduce_sum", 1),
+    ("broadcast_in_dim", 1),
+    ("reshape", 1),
+    ("concatenate", 1),
+    ("print", 1),
+    ("select", 3),
+    ("lt", 2),
+    ("gather", 2),
+    ("scatter", 3),
+    ("static_slice", 1),
+];
+
+impl Writer {
+    /// A region on inputs of these types: `outputs` picks what it gives, once it is full of random ops. What
+    /// it needs beside the inputs becomes further inputs, whose types are returned too.
+    fn region(
+        &mut self,
+        given: &[Aval],
+        names: Names,
+        outputs: impl FnOnce(&mut Writer, &[Value]) -> Vec<Value>,
+    ) -> (Region, Vec<Aval>) {
+        let (b, pool) = (std::mem::take(&mut self.b), std::mem::take(&mut self.pool));
+        let (depth, in_region) = (self.depth, std::mem::replace(&mut self.in_region, true));
+        self.depth -= 1;
+        let inputs: Vec<Value> = given.iter().map(|aval| self.b.input(aval.clone())).collect();
+        self.pool = inputs.iter().map(|&v| Operand::of(&self.b, v)).collect();
+        for _ in 0..self.rng.below(3) {
+            let aval = self.aval();
+            let value = self.b.input(aval);
+            self.pool.push(Operand::of(&self.b, value));
+        }
+        for _ in 0..self.rng.below(6) {
+            self.step(names);
+        }
+        let outputs = outputs(self, &inputs);
+        let graph = std::mem::replace(&mut self.b, b).finish(outputs);
+        (self.pool, self.depth, self.in_region) = (pool, depth, in_region);
+        let region = without_constants(&graph);
+        let more = region.inputs()[given.len()..].iter().map(|&v| region.aval(v).clone()).collect();
+        (Arc::new(region), more)
+    }
+
+    /// A function of an element and an update, and what else it uses: elementwise ops as a rule, any others
+    /// now and then.
+    pub(super) fn combining(&mut self, dtype: DType) -> (Region, Vec<Value>) {
+        let element = Aval::known(dtype, Shape::scalar());
+        let names = if self.rng.one_in(4) { ANY_COMBINING } else { COMBINING };
+        self.depth += 1;
+        let (region, more) = self.region(&[element.clone(), element.clone()], names, |w, _| {
+            w.of_types(std::slice::from_ref(&element))
+        });
+        self.depth -= 1;
+        (region, self.of_types(&more))
+    }
+
+    /// A value of this type but for the flag: one of the pool, or a new input.
+    fn of_type(&mut self, aval: &Aval) -> Value {
+        let same = |x: &&Operand| {
+            let type_ = self.b.graph().aval(x.value);
+            type_.dtype == aval.dtype && type_.shape == aval.shape
+        };
+        let fits: Vec<Operand> = self.pool.iter().filter(same).copied().collect();
+        if fits.is_empty() || self.rng.one_in(8) {
+            return self.b.input(aval.clone());
+        }
+        // A late one, more often than not: it was computed.
+        let last = fits.len() - 1;
+        fits[if self.rng.one_in(2) { last } else { self.rng.below(last + 1) }].value
+    }
+
+    fn of_types(&mut self, avals: &[Aval]) -> Vec<Value> {
+        avals.iter().map(|aval| self.of_type(aval)).collect()
+    }
+
+    fn some(&mut self, most: usize) -> Vec<Value> {
+        let n = self.rng.below(most + 1);
+        let chosen: Vec<Operand> = (0..n).map(|_| self.any()).collect();
+        chosen.into_iter().map(|x| self.applier().materialise(x).unwrap()).collect()
+    }
+
+    fn avals(&self, values: &[Value]) -> Vec<Aval> {
+        values.iter().map(|&v| self.b.graph().aval(v).clone()).collect()
+    }
+
+    /// A branch, a loop or a function with a derivative of its own, with random regions, on random values.
+    pub fn control(&mut self, names: Names) -> &'static str {
+        let counter = Aval::known(DType::I32, Shape::scalar());
+        let (op, operands) = match self.rng.below(4) {
+            0 => {
+                let pred = self.of_type(&Aval::known(DType::I1, Shape::scalar()));
+                let (mut inputs, mut types) = (self.some(3), vec![]);
+                let given = self.avals(&inputs);
+                let (yes, more) = self.region(&given, names, |w, _| {
+                    let outputs = w.some(3);
+                    types = w.avals(&outputs);
+                    outputs
+                });
+                inputs.extend(self.of_types(&more));
+                let others = self.some(3);
+                let given = self.avals(&others);
+                let (no, more) = self.region(&given, names, |w, _| w.of_types(&types));
+                inputs.extend(others);
+                inputs.extend(self.of_types(&more));
+                (Op::If(If { branches: [yes, no] }), [vec![pred], inputs].concat())
+            }
+            1 => {
+                // The first value of the state counts, so that the loop ends; where it begins and ends is
+                // random.
+                let start = self.rng.below(3) as i32;
+                let start = self.b.literal(Literal::new(start), false);
+                let state = [vec![start], self.some(3)].concat();
+                let given = self.avals(&state);
+                let limit = Literal::new(self.rng.below(6) as i32);
+                let (cond, for_cond) = self.region(&given, names, |w, inputs| {
+                    let limit = w.b.literal(limit, false);
+                    let mut go_on = w.b.node1(Op::Compare(Compare::lt), &[inputs[0], limit]).unwrap();
+                    if w.rng.one_in(3) {
+                        let other = w.of_type(&Aval::known(DType::I1, Shape::scalar()));
+                        go_on = w.b.node1(Op::Binary(Binary::and), &[go_on, other]).unwrap();
+                    }
+                    vec![go_on]
+                });
+                let (body, for_body) = self.region(&given, names, |w, inputs| {
+                    let one = w.b.literal(Literal::new(1i32), false);
+                    let next = w.b.node1(Op::Binary(Binary::add), &[inputs[0], one]).unwrap();
+                    [vec![next], w.of_types(&given[1..])].concat()
+                });
+                let carried = state.len();
+                let operands = [state, self.of_types(&for_cond), self.of_types(&for_body)].concat();
+                (Op::While(While { cond, body, carried }), operands)
+            }
+            2 => {
+                let mut operands = self.some(3);
+                let (given, mut types) = (self.avals(&operands), vec![]);
+                let (call, for_call) = self.region(&given, names, |w, _| {
+                    let outputs = w.some(3);
+                    types = w.avals(&outputs);
+                    outputs
+                });
+                // Nobody derives it: these two are not run.
+                let (forward, for_forward) = self.region(&given, names, |w, _| w.of_types(&types));
+                let (backward, for_backward) = self.region(&types, names, |w, _| w.of_types(&given));
+                let arguments = operands.len();
+                operands.extend(self.of_types(&[for_call, for_forward, for_backward].concat()));
+                let targets = (0..arguments).collect();
+                (Op::Custom(Custom { call, forward, backward, arguments, targets }), operands)
+            }
+            _ => {
+                let length = self.rng.below(5);
+                let (mut state, mut along) = (self.some(3), vec![]);
+                if self.rng.one_in(4) {
+                    state.push(self.of_type(&counter));
+                }
+                for _ in 0..self.rng.below(3) {
+                    let slice = self.aval();
+                    let sizes = [&[length], &slice.shape[..]].concat();
+                    along.push(self.of_type(&Aval { shape: Shape::try_new(sizes).unwrap(), ..slice }));
+                }
+                let mut given = self.avals(&state);
+                for aval in self.avals(&along) {
+                    given.push(Aval { shape: Shape::try_new(aval.shape[1..].to_vec()).unwrap(), ..aval });
+                }
+                let carried = state.len();
+                let (body, more) =
+                    self.region(&given, names, |w, _| [w.of_types(&given[..carried]), w.some(3)].concat());
+                let (sliced, reverse) = (along.len(), self.rng.one_in(2));
+                let op = Scan { body, carried, sliced, length, reverse, checkpoint: false };
+                (Op::Scan(op), [state, along, self.of_types(&more)].concat())
+            }
+        };
+        let name = op.name();
+        for value in self.b.node(op, &operands).unwrap_or_else(|e| panic!("{name}: {e}")) {
+            if self.b.graph().aval(value).shape.size() <= 2_000 {
+                self.pool.push(Operand::of(&self.b, value));
+            }
+        }
+        name
+    }
+}
+
+/// A graph whose constants have become inputs, after the others.
+pub fn without_constants(graph: &Graph) -> Graph {
+    let mut b = Builder::default();
+    let mut new = vec![None; graph.values().count()];
+    for &v in graph.inputs().iter().chain(graph.constants()) {
+        new[v.index()] = Some(b.input(graph.aval(v).clone()));
+    }
+    for v in graph.values() {
+        match graph.def(v) {
+            Def::Literal(literal) => new[v.index()] = Some(b.literal(literal, graph.aval(v).ambiguous)),
+            Def::Result(number, 0) => {
+                let node = &graph.nodes()[number];
+                let operands: Vec<Value> = node.operands.iter().map(|x| new[x.index()].unwrap()).collect();
+                let made = b.node(node.op.clone(), &operands).unwrap();
+                node.results.iter().zip(made).for_each(|(old, value)| new[old.index()] = Some(value));
+            }
+            _ => {}
+        }
+    }
+    b.finish(graph.outputs().iter().map(|v| new[v.index()].unwrap()).collect())
+}
