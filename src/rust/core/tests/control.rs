@@ -6,13 +6,9 @@ mod common;
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
-use anvil_core::kernels::reductions::fold::Fold;
-use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Graph, If, Op, Reduction, Region, Scan, While,
-};
-use anvil_core::shape::Axis;
+use anvil_core::ops::{Binary, Builder, Compare, Graph, If, Op, Region, Scan, While};
 use anvil_core::tensor::{Aval, Literal};
-use common::{aligned, asking, disagreement};
+use common::{aligned, asking};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::slice;
@@ -171,40 +167,4 @@ fn ops_refuse_what_does_not_fit_their_regions() {
     assert!(refused(repeat(cond.clone()), &[xs]));
     assert!(refused(repeat(cond), &[]));
     assert!(refused(repeat(same()), &[x]));
-}
-
-/// A choice between two branches on a vector of `n`, with what the first computes chosen by `long`.
-fn choice(n: usize, long: bool) -> Graph {
-    let (vector, flag) = (f32s(&[n]), Aval::known(DType::I1, Default::default()));
-    let yes = region(&[vector.clone(), vector.clone()], |b, x| {
-        let sum = b.node1(add(), &[x[0], x[1]]).unwrap();
-        if !long {
-            return vec![sum, x[1]];
-        }
-        let op = Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: false };
-        let total = b.node1(Op::Reduction(op), &[sum]).unwrap();
-        let op = BroadcastInDim { shape: vector.shape.clone(), axes: vec![Axis(0)] };
-        vec![b.node1(Op::BroadcastInDim(op), &[total]).unwrap(), x[1]]
-    });
-    let no = region(slice::from_ref(&vector), |_, x| vec![x[0], x[0]]);
-    let mut b = Builder::default();
-    let (pred, x, y) = (b.input(flag), b.input(vector.clone()), b.input(vector.clone()));
-    let results = b.node(Op::If(If { branches: [yes, no] }), &[pred, x, y, x]).unwrap();
-    b.finish(results)
-}
-
-#[test]
-fn a_choice_of_little_work_is_no_branch() {
-    for (n, long, branches) in [(3, false, false), (0, false, false), (3, true, true), (100_000, false, true)]
-    {
-        let graph = choice(n, long);
-        let optimised = Executable::compile(&graph, &[]).unwrap();
-        let is_branch = optimised.graph().nodes().iter().any(|node| matches!(node.op, Op::If(_)));
-        assert_eq!(is_branch, branches, "{n} {long}");
-        for pred in [0, 1] {
-            let x: Vec<f32> = (0..n).map(|i| if i == 1 { f32::NAN } else { i as f32 }).collect();
-            let inputs = [aligned(&[pred]), aligned(&bytes(&x)), aligned(&bytes(&x))];
-            assert_eq!(disagreement(&graph, &inputs, &[], &[]), None);
-        }
-    }
 }

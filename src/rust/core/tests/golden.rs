@@ -16,6 +16,7 @@ use anvil_core::ops::{rows, Builder};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
 use common::aligned;
+use common::text::read_back;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -198,7 +199,7 @@ fn results(cases: &[&Case]) -> Vec<u64> {
     let result = Applier::new(&mut b, rules())
         .apply(&first.op, &operands, &attrs)
         .unwrap_or_else(|e| panic!("{}: {e}", first.op));
-    let graph = b.finish(result);
+    let graph = read_back(b.finish(result));
     assert_eq!(graph.aval(graph.outputs()[0]).dtype, first.result_dtype(), "{} {}", first.op, first.dtype);
     let inputs: Vec<_> = (0..operands.len())
         .map(|i| aligned(&cases.iter().flat_map(|c| to_bytes(c.dtype, c.operands[i])).collect::<Vec<u8>>()))

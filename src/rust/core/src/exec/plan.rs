@@ -451,27 +451,3 @@ impl<'a> Planner<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_input_that_is_an_output_is_not_given_away() {
-        use crate::dtype::DType;
-        use crate::ops::{Builder, Transpose, Unary};
-        use crate::shape::Axis;
-        let donations = |keep: &dyn Fn(&mut Builder, Value) -> Option<Value>| {
-            let mut b = Builder::default();
-            let aval = Aval::known(DType::F32, [2, 2].into());
-            let (x, y) = (b.input(aval.clone()), b.input(aval));
-            let mut outputs = vec![b.node1(Op::Unary(Unary::exp), &[y]).unwrap()];
-            outputs.extend(keep(&mut b, x));
-            plan(&b.finish(outputs), &[0], true, |_| Ok(None)).unwrap().donations[0]
-        };
-        let transpose = Transpose { permutation: vec![Axis(1), Axis(0)] };
-        assert_eq!(donations(&|_, _| None), Some(0));
-        assert_eq!(donations(&|_, x| Some(x)), None);
-        assert_eq!(donations(&|b, x| b.node1(Op::Transpose(transpose.clone()), &[x]).ok()), None);
-    }
-}

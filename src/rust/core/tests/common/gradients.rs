@@ -5,6 +5,7 @@
 //! gradient needs the rules of what the rules made.
 #![allow(dead_code)] // each test file uses a part
 
+use crate::common::text::read_back;
 use crate::common::Rng;
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::autodiff::Tape;
@@ -99,7 +100,7 @@ pub fn scalar(program: &Program, shapes: &[Shape], seed: u64) -> Graph {
     let x = inputs(&mut b, shapes);
     let y = program(&mut b, &x);
     let s = inner(&mut b, y, &mut Rng::new(seed));
-    b.finish(vec![s])
+    read_back(b.finish(vec![s]))
 }
 
 /// The gradients of a graph of one number, as another graph.
@@ -110,7 +111,7 @@ pub fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
     let tape = Tape::record(&mut b, graph, &x, &all)?;
     let one = b.literal(Literal::new(1.0), false);
     let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
-    Ok(b.finish(gradients))
+    Ok(read_back(b.finish(gradients)))
 }
 
 /// The number `<u, gradients>` as a graph.
@@ -121,7 +122,7 @@ pub fn weighed(gradients: &Graph, shapes: &[Shape], seed: u64) -> Graph {
     let rng = &mut Rng::new(seed);
     let parts: Vec<Value> = outputs.iter().map(|&g| inner(&mut b, g, rng)).collect();
     let sum = parts.into_iter().reduce(|x, y| op(&mut b, "add", &[x, y], &Attrs::new())).expect("some input");
-    b.finish(vec![sum])
+    read_back(b.finish(vec![sum]))
 }
 
 pub fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {

@@ -1,6 +1,7 @@
 //! Small programs of one op each: every row of the catalogue on every dtype that it takes.
 #![allow(dead_code)] // each test file uses a part
 
+use crate::common::text::read_back;
 use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
 use anvil_core::kernels::random::Algorithm;
@@ -42,7 +43,7 @@ fn program(op: Op, types: &[Aval]) -> Option<Graph> {
     let mut b = Builder::default();
     let inputs: Vec<_> = types.iter().map(|t| b.input(t.clone())).collect();
     let outputs = b.node(op, &inputs).ok()?;
-    Some(b.finish(outputs))
+    Some(read_back(b.finish(outputs)))
 }
 
 /// Elementwise ops but for `select`, whose first operand is a condition, with the number of operands.

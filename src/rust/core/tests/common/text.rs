@@ -1,7 +1,16 @@
 //! The text of a graph, read back.
+#![allow(dead_code)] // each test file uses a part
 
 use anvil_core::graph::Operation;
 use anvil_core::ops::{Graph, Op};
+
+/// The graph, whose text says what it is.
+pub fn read_back(graph: Graph) -> Graph {
+    match misread(&graph) {
+        None => graph,
+        Some(what) => panic!("{what}\n{graph}"),
+    }
+}
 
 /// How a graph differs from what its text says, read back.
 pub fn misread(graph: &Graph) -> Option<String> {
