@@ -74,7 +74,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("%x2: i1[]", "x2: i1[]", "line 4, column 5: expected `Body`, found `x2`"),
         ("%x2: i1[]", "%x2: i2[]", "line 4, column 10: expected a dtype, one of i1, i8,"),
         ("f32[2, 3]\n", "f32[2 3]\n", "line 3, column 16: expected `,` or `]`, found `3`"),
-        ("f32[2, 3]\n", "f32[2, -3]\n", "line 3, column 17: expected the size of a dimension, found `-3`"),
+        ("f32[2, 3]\n", "f32[2, -3]\n", "line 3, column 17: expected the size of an axis, found `-3`"),
         ("%x2: i1", "%x1: i1", "line 4, column 5: expected a name that no other value has, found `%x1`"),
         (
             "reduce_sum [",
@@ -85,9 +85,9 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "axes = 2,",
             "axes = 3,",
-            "line 8, column 37: expected distinct dimension numbers from 1 to 2 for `axes`, found `3`",
+            "line 8, column 37: expected distinct axis numbers from 1 to 2 for `axes`, found `3`",
         ),
-        ("axes = 2,", "axes = c(1, 1),", "line 8, column 37: expected distinct dimension numbers"),
+        ("axes = 2,", "axes = c(1, 1),", "line 8, column 37: expected distinct axis numbers"),
         ("drop = TRUE", "drop = T", "line 8, column 47: expected TRUE or FALSE for `drop`, found `T`"),
         (
             "drop = TRUE",
@@ -110,7 +110,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "[2, 2],",
             "[2],",
-            "expected a list of dimension numbers of two operands for `contracting_axes`, found `[2]`",
+            "expected a list of axis numbers of two operands for `contracting_axes`, found `[2]`",
         ),
         ("(%5, %6)", "(%5)", "line 12, column 11: expected 1 types, found 2"),
         ("true(", "yes(", "expected the region `true` of `if`, found none"),

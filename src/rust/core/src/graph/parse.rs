@@ -375,8 +375,8 @@ impl Parser {
         let Ranked { dtype, ambiguous } = self.dtype()?;
         let position = self.position();
         let size = |parser: &mut Parser| {
-            let here = parser.unexpected("the size of a dimension");
-            parser.word(false, "the size of a dimension")?.parse::<usize>().map_err(|_| here)
+            let here = parser.unexpected("the size of an axis");
+            parser.word(false, "the size of an axis")?.parse::<usize>().map_err(|_| here)
         };
         let sizes = self.list(['[', ']'], size)?;
         let shape = Shape::try_new(sizes).map_err(|e| ParseError {

@@ -102,7 +102,7 @@ impl<O> Form<'_, O> {
         self.attribute(name, "numbers", numbers)
     }
 
-    /// Sizes of dimensions.
+    /// Sizes of axes.
     pub fn shape(&self, name: &str) -> Parsed<Shape> {
         self.attribute(name, "a shape", |setting| Shape::try_new(numbers(setting)?).ok())
     }
@@ -112,22 +112,22 @@ impl<O> Form<'_, O> {
         self.attribute(name, "positions, from 1", positions)
     }
 
-    /// One of `rank` dimensions.
+    /// One of `rank` axes.
     pub fn axis(&self, name: &str, rank: usize) -> Parsed<Axis> {
-        let expected = format!("a dimension number from 1 to {rank}");
+        let expected = format!("an axis number from 1 to {rank}");
         self.attribute(name, &expected, |setting| match axes(setting, rank)?[..] {
             [one] => Some(one),
             _ => None,
         })
     }
 
-    /// Some of `rank` dimensions.
+    /// Some of `rank` axes.
     pub fn axes(&self, name: &str, rank: usize) -> Parsed<Vec<Axis>> {
-        let expected = format!("distinct dimension numbers from 1 to {rank}");
+        let expected = format!("distinct axis numbers from 1 to {rank}");
         self.attribute(name, &expected, |setting| axes(setting, rank))
     }
 
-    /// Dimensions of each of the first two operands.
+    /// Axes of each of the first two operands.
     pub fn axes_of_two(&self, name: &str) -> Parsed<[Vec<Axis>; 2]> {
         let two = |setting: &Setting| match setting {
             Setting::List(all) => match &all[..] {
@@ -139,7 +139,7 @@ impl<O> Form<'_, O> {
             },
             _ => None,
         };
-        self.attribute(name, "a list of dimension numbers of two operands", two)
+        self.attribute(name, "a list of axis numbers of two operands", two)
     }
 
     /// `TRUE` or `FALSE`.
@@ -213,7 +213,7 @@ fn positions(setting: &Setting) -> Option<Vec<usize>> {
     numbers(setting)?.into_iter().map(|one_based: usize| one_based.checked_sub(1)).collect()
 }
 
-/// Distinct ones of `rank` dimensions.
+/// Distinct ones of `rank` axes.
 fn axes(setting: &Setting, rank: usize) -> Option<Vec<Axis>> {
     let axes: Vec<Axis> = positions(setting)?.into_iter().map(Axis).collect();
     let fits = |(i, axis): (usize, &Axis)| axis.0 < rank && !axes[..i].contains(axis);

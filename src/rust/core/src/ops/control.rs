@@ -333,7 +333,7 @@ impl OpDef for Scan {
 
     fn parse(form: &Form) -> Parsed<Scan> {
         let body = form.region("body")?;
-        // A value of the state has as many dimensions outside of the body as in it, what is gone along has one
+        // A value of the state has as many axes outside of the body as in it, what is gone along has one
         // more, and so has what is stacked.
         let same = |outer: &[&Aval], inner: &[Value], more: usize| {
             let pairs = outer.iter().zip(inner);

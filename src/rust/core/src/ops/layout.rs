@@ -315,7 +315,7 @@ impl OpDef for BroadcastInDim {
         let axes = form.axes("broadcast_axes", shape.rank())?;
         if axes.len() != form.operands[0].shape.rank() {
             return Err(
-                form.error("a dimension of the result for each of the operand", form.operands[0].to_string())
+                form.error("an axis of the result for each of the operand", form.operands[0].to_string())
             );
         }
         Ok(BroadcastInDim { shape, axes })
