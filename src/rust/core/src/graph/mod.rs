@@ -5,6 +5,7 @@
 //! (passes, derivatives, batching, lowering) is a function on graphs.
 
 mod builder;
+mod form;
 mod parse;
 mod read;
 pub mod syntax;
@@ -13,7 +14,7 @@ mod verify;
 
 pub use builder::Builder;
 pub(crate) use builder::NODE;
-pub use read::Form;
+pub use form::Form;
 
 use crate::error::Result;
 use crate::tensor::{Aval, Literal};
@@ -48,7 +49,7 @@ pub trait Operation: Clone + Eq + Hash + Debug {
     /// # Errors
     /// [`ParseError`](syntax::ParseError) if there is no op of that name, or not with these attributes, regions
     /// and operands.
-    fn parse(form: &Form<Self>) -> Parsed<Self>;
+    fn parse(form: &Form<Graph<Self>>) -> Parsed<Self>;
 }
 
 /// A value of a graph, by number.

@@ -178,7 +178,7 @@ pub trait OpDef {
 }
 
 /// A statement of a graph's text.
-pub(super) type Form<'a> = graph::Form<'a, Op>;
+pub(super) type Form<'a> = graph::Form<'a, Graph>;
 
 /// The op of a row, among those of a family without parameters.
 pub(super) fn member<T: OpDef + Copy + Into<Op>>(family: &[T], row: &Row) -> Result<Op> {
