@@ -1,5 +1,5 @@
-# Whether R sources are as .lintr asks for; prints what is not, and fails then. Files that were clean with the same
-# content, configuration and lintr are not read again: the list of these is in .lib, which `make clean` removes.
+# Whether R sources are as .lintr asks for; prints what is not, and fails then. Files that were clean with the
+# same content, configuration and lintr are not read again: .lib, which `make clean` removes, has their list.
 files <- list.files(c("R", "tests"), "[.]R$", recursive = TRUE, full.names = TRUE)
 record <- ".lib/lint.rds"
 states <- paste(tools::md5sum(files), tools::md5sum(".lintr"), packageVersion("lintr"))
