@@ -1,6 +1,6 @@
 //! The syntax tree of a graph's text: names, types and attributes as they are written, before any op is known.
 //!
-//! [`parse`](super::parse) makes it of a text; [`read`](super::read) makes a graph of it.
+//! `graph/parse.rs` makes it of a text; `graph/read.rs` makes a graph of it.
 
 use crate::dtype::Ranked;
 use crate::tensor::{Aval, Literal};
