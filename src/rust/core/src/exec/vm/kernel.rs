@@ -55,12 +55,21 @@ pub(super) enum Extent {
     Constant(usize),
 }
 
-pub(super) type Run = dyn Fn(&Window) + Send + Sync;
+/// What a kernel does with a tile. A trait of our own: `dyn Fn` compiles each closure once more, as `FnOnce`.
+pub(super) trait Run: Send + Sync {
+    fn run(&self, window: &Window);
+}
+
+impl<F: Fn(&Window) + Send + Sync> Run for F {
+    fn run(&self, window: &Window) {
+        self(window)
+    }
+}
 
 /// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the
 /// three.
 pub struct Kernel {
-    pub(super) run: Box<Run>,
+    pub(super) run: Box<dyn Run>,
     pub(super) reads: [Extent; 3],
     pub(super) write: Extent,
 }
@@ -78,7 +87,7 @@ fn tile_of<T>() -> Extent {
 
 impl Kernel {
     /// A kernel that keeps to these extents.
-    pub(super) fn new(run: Box<Run>, reads: [Extent; 3], write: Extent) -> Kernel {
+    pub(super) fn new(run: Box<dyn Run>, reads: [Extent; 3], write: Extent) -> Kernel {
         Kernel { run, reads, write }
     }
 

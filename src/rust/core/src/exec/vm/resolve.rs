@@ -153,7 +153,7 @@ impl Place {
 /// An instruction with the places of what it reads and writes.
 pub(super) enum Resolved<'c> {
     Kernel {
-        kernel: &'c Run,
+        kernel: &'c dyn Run,
         reads: [Place; 3],
         write: Place,
         /// Bytes of the first two operands, if they are read whole.
@@ -174,7 +174,7 @@ pub(super) enum Resolved<'c> {
 
 /// An instruction for one tile, or for a part of it.
 pub(super) enum Call<'c, 'w> {
-    Kernel(&'c Run, Window<'w>),
+    Kernel(&'c dyn Run, Window<'w>),
     /// Code, the addresses of its arguments, and the number of elements.
     Native(&'c Native, [*mut u8; MAX_ARGUMENTS], usize),
 }
@@ -185,7 +185,7 @@ impl Call<'_, '_> {
     #[inline]
     pub(super) unsafe fn run(&self) {
         match self {
-            Call::Kernel(kernel, window) => kernel(window),
+            Call::Kernel(kernel, window) => kernel.run(window),
             // SAFETY: by the caller: that so much is there was checked when it was resolved
             // ([`Room::native`]).
             Call::Native(native, addresses, n) => unsafe { native.call(addresses, *n) },
