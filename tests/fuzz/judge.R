@@ -76,7 +76,7 @@ judge_condition <- function(e, where, code) {
   if (is.call(call) && !identical(call, where$call) && (contains(code, call) || in_function(call))) {
     return(c("R's own", "", text))
   }
-  if (grepl(said_by_r, text)) return(c("R's own", "", text))
+  if (grepl(said_by_r, text) || left_out_of_case(text)) return(c("R's own", "", text))
   if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
 }
@@ -89,6 +89,14 @@ in_function <- function(call) {
     if (identical(topenv(environment(fun)), globalenv()) && contains(body(fun), call)) return(TRUE)
   }
   FALSE
+}
+
+# Whether it says that an argument of a function of the case is missing, which that function has handed on.
+left_out_of_case <- function(text) {
+  name <- sub("^argument \"(.*)\" is missing, with no default$", "\\1", text)
+  if (identical(name, text)) return(FALSE)
+  has <- function(fun) identical(topenv(environment(fun)), globalenv()) && name %in% names(formals(fun))
+  any(vapply(seq_len(sys.nframe()), function(i) has(sys.function(i)), NA))
 }
 
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
