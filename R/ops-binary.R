@@ -53,7 +53,7 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #' Product that is 0 wherever the second operand is 0
 #'
 #' Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
-#' Elsewhere it is the product.
+#' Elsewhere it is the product, with the sign that the product has.
 #'
 #' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
