@@ -139,7 +139,7 @@ impl OpDef for Part {
 
     /// See [`derive`](super::derive) for what the gradient of a complex number is.
     fn vjp(&self) -> Vjp<'_> {
-        Vjp::of_one(|at| {
+        Vjp::of_one(move |at| {
             let (z, part, g) = (at.x(0), at.y(), at.g());
             let zero = g.of(0.0);
             let [re, im] = [Part::real, Part::imag].map(|part| z.part(part));
