@@ -7,7 +7,7 @@ use crate::dtype::promote::{common_dtype, why};
 use crate::dtype::{Class, DType, Kind, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Convert, Op};
+use crate::ops::{Convert, Entry, Op, Promotion, Role, Row};
 use crate::tensor::Literal;
 
 /// The dtype that an R number or logical stands for in promotion; it is stored as f64, i32, i1 or c128.
@@ -19,6 +19,9 @@ pub fn literal_ranked(stored: DType) -> Ranked {
         Kind::Integer | Kind::Unsigned => Ranked { dtype: DType::I32, ambiguous: true },
     }
 }
+
+/// Why booleans become integers.
+const COUNTED: &str = "booleans are counted in i32";
 
 impl Applier<'_> {
     /// Brings one of the operands to a dtype, if it is not there; the flag counts only if it is not, or for a
@@ -113,15 +116,114 @@ impl Applier<'_> {
         (0..operands.len()).map(|i| self.convert(operands, i, to, &rule)).collect()
     }
 
+    /// The operands of a call as an op wants to see them.
+    pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Operand]) -> Result<Vec<Value>> {
+        let row = entry.row;
+        match entry.promotion {
+            // What a function among the parameters uses beside its arguments comes after the named operands.
+            Promotion::Each(roles) if roles.len() > row.operands.len() => {
+                row.check_operands(operands.len().min(row.operands.len()))?;
+            }
+            _ => row.check_operands(operands.len())?,
+        }
+        match entry.promotion {
+            Promotion::Join => self.promote(operands, row.accepts),
+            Promotion::JoinCounted => self.join_counted(operands),
+            Promotion::JoinAfterCondition => {
+                let mut values = vec![self.materialise(operands[0])?];
+                values.extend(self.promote(&operands[1..], row.accepts)?);
+                Ok(values)
+            }
+            Promotion::JoinOfParts => self.join_of_parts(operands),
+            Promotion::Follow(leader) => {
+                let to = operands[leader].ranked;
+                for (_, other) in operands.iter().enumerate().filter(|(i, _)| *i != leader) {
+                    common_dtype(to, other.ranked, self.rules)?;
+                }
+                self.convert_all(operands, to, || "bounds follow the operand".into())
+            }
+            Promotion::Each(roles) => self.each_by(row, roles, operands),
+        }
+    }
+
+    /// Each operand by its role.
+    fn each_by(&mut self, row: &Row, roles: &[Role], operands: &[Operand]) -> Result<Vec<Value>> {
+        let role = |i: usize| roles[i.min(roles.len() - 1)];
+        let (mut values, mut positions) = (Vec::with_capacity(operands.len()), Vec::new());
+        for (i, &x) in operands.iter().enumerate() {
+            values.push(match role(i) {
+                Role::Own => self.materialise(x)?,
+                Role::Stored => x.value,
+                Role::Counted => self.counted(x)?,
+                Role::Assigned => self.assigned(x, values[0])?,
+                Role::Position => {
+                    positions.push(i);
+                    self.positions(x, row.function, &row.operand(i))?
+                }
+            });
+        }
+        let widened = self.one_width(positions.iter().map(|&i| values[i]).collect())?;
+        for (i, value) in positions.into_iter().zip(widened) {
+            values[i] = value;
+        }
+        Ok(values)
+    }
+
+    /// The join of all, in which booleans count as i32.
+    pub(super) fn join_counted(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        let mut common = self.join(operands)?;
+        if common.dtype == DType::I1 {
+            common.dtype = DType::I32;
+            return self.convert_all(operands, common, || COUNTED.into());
+        }
+        let rules = self.rules;
+        let ranked: Vec<Ranked> = operands.iter().map(|x| x.ranked).collect();
+        self.convert_all(operands, common, || why(&ranked, common, rules))
+    }
+
+    /// The join of parts of complex numbers, which are f32 or f64.
+    fn join_of_parts(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        let mut common = self.join(operands)?;
+        if common.dtype.is_integer() || common.dtype == DType::I1 {
+            common = common_dtype(common, literal_ranked(DType::F64), self.rules)?;
+        }
+        if common.dtype.is_float() && common.dtype.bits() < 32 {
+            common.dtype = DType::F32;
+        }
+        let rule = || format!("parts of complex numbers are f32 or f64: {common}");
+        self.convert_all(operands, common, rule)
+    }
+
+    /// An operand whose booleans count as i32, which is no guess even if they are ambiguous.
+    fn counted(&mut self, x: Operand) -> Result<Value> {
+        if x.ranked.dtype == DType::I1 {
+            let to = Ranked { dtype: DType::I32, ambiguous: false };
+            return self.convert(&[x], 0, to, || COUNTED.into());
+        }
+        self.materialise(x)
+    }
+
+    /// A value in the dtype of what it becomes a part of, which must not be below its own.
+    pub(super) fn assigned(&mut self, value: Operand, x: Value) -> Result<Value> {
+        let to = self.aval(x).ranked();
+        let target = Ranked { ambiguous: false, ..to };
+        match common_dtype(value.ranked, target, self.rules) {
+            Ok(common) if common.dtype == to.dtype => self.convert(&[value], 0, to, || {
+                format!("a value takes the dtype of what it is assigned to, {}", to.dtype)
+            }),
+            _ => Err(Error::AssignDtype { value: value.ranked.dtype, to: to.dtype }),
+        }
+    }
+
     /// Brings operands to a common dtype: the join of theirs, and of `f32?` where the op computes on floats
     /// alone.
-    pub(super) fn promote(&mut self, operands: &[Operand], accepts: Option<Class>) -> Result<Vec<Value>> {
+    pub(super) fn promote(&mut self, operands: &[Operand], accepts: Class) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         let rules = self.rules;
         let ranked: Vec<Ranked> = operands.iter().map(|x| x.ranked).collect();
         let refused = |class: Class| !class.contains(common.dtype) && class.contains(DType::F32);
         let whole = common.dtype.is_integer() || common.dtype == DType::I1;
-        if whole && accepts.is_some_and(|class| refused(class) && !class.contains(DType::I32)) {
+        if whole && refused(accepts) && !accepts.contains(DType::I32) {
             let float = literal_ranked(DType::F64);
             let to = common_dtype(common, float, rules)?;
             return self.convert_all(operands, to, || {

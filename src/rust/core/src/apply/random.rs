@@ -1,46 +1,28 @@
 //! Random numbers of random bits. What is drawn from a state is fixed by these compositions and by nothing
 //! else.
 
-use super::{arity, Applier, Operand};
+use super::{Applier, Composition, Operand};
 use crate::dtype::{DType, Ranked, FLOAT, INTEGER, NUMERIC};
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::kernels::random::Algorithm;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::attrs::Attrs;
-use crate::ops::random::ALGORITHMS;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
-impl Applier<'_> {
-    /// Draws from a state: the next state, then what was drawn. `None` if `name` draws nothing.
-    pub(super) fn random(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-        attrs: &Attrs,
-    ) -> Result<Option<Vec<Value>>> {
-        Ok(Some(match name {
-            "rng_state" => vec![self.state_of(attrs.integer("seed")?)?],
-            "rng_bits" => {
-                let algorithm = attrs.choice("algorithm", &ALGORITHMS.map(|(name, _)| name))?;
-                let algorithm = ALGORITHMS.iter().find(|(name, _)| *name == algorithm).map(|(_, a)| *a);
-                let algorithm = algorithm.unwrap_or(Algorithm::ThreeFry);
-                let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
-                let state = self.state("nv_rng_bits", operands, 1)?;
-                self.builder
-                    .node(Op::RngBits(RngBits { algorithm, dtype, shape, with_state: true }), &[state])?
-            }
-            "split_state" => self.split(operands, attrs)?,
-            "runif" => self.uniform(operands, attrs)?,
-            "rnorm" => self.normal(operands, attrs)?,
-            "rbinom" => self.binomial(operands, attrs)?,
-            "sample_int" => self.sample_int(operands, attrs)?,
-            _ => return Ok(None),
-        }))
-    }
+/// What draws from a state: the next state, then what was drawn. And what makes states.
+pub(super) const ALL: &[(&str, Composition)] = &[
+    ("rng_state", |a, _, attrs| Ok(vec![a.state_of(attrs.integer("seed")?)?])),
+    ("split_state", |a, operands, attrs| a.split(operands, attrs)),
+    ("runif", |a, operands, attrs| a.uniform(operands, attrs)),
+    ("rnorm", |a, operands, attrs| a.normal(operands, attrs)),
+    ("rbinom", |a, operands, attrs| a.binomial(operands, attrs)),
+    ("sample_int", |a, operands, attrs| a.sample_int(operands, attrs)),
+];
 
+impl Applier<'_> {
     /// The state of a seed: the low and the high 16 bits of its 32.
     fn state_of(&mut self, seed: i64) -> Result<Value> {
         let bits = i32::try_from(seed).map_err(|_| {
@@ -59,7 +41,7 @@ impl Applier<'_> {
 
     /// The first operand as a state; `count` or one operands are expected. What a state is, the op checks.
     fn state(&mut self, function: &str, operands: &[Operand], count: usize) -> Result<Value> {
-        arity(function, operands, if operands.len() == 1 { 1 } else { count })?;
+        arity(function, operands.len(), if operands.len() == 1 { 1 } else { count })?;
         self.materialise(operands[0])
     }
 

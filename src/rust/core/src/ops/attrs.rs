@@ -6,6 +6,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::Literal;
+use std::borrow::Cow;
 
 /// A static parameter, as it came.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +80,21 @@ impl Attrs {
         self.0.iter().find(|(n, _)| n == name).map_or(&Attr::Null, |(_, attr)| attr)
     }
 
+    /// The same parameters, with something else made of each graph among them.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn with_graphs(&self, change: impl Fn(&Region) -> Result<Region>) -> Result<Cow<'_, Attrs>> {
+        if !self.0.iter().any(|(_, attr)| matches!(attr, Attr::Graph(_))) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let changed = self.0.iter().map(|(name, attr)| {
+            let attr = if let Attr::Graph(graph) = attr { Attr::Graph(change(graph)?) } else { attr.clone() };
+            Ok((name.clone(), attr))
+        });
+        changed.collect::<Result<_>>().map(|all| Cow::Owned(Attrs(all)))
+    }
+
     fn wrong<T>(&self, name: &str, expected: &str) -> Result<T> {
         Err(Error::arg(name, expected, self.get(name).describe()))
     }
@@ -147,6 +163,18 @@ impl Attrs {
     /// [`Error::Arg`] if one is not whole, or missing, or beyond 2^53.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
         integers(self.get(name)).map_or_else(|| self.wrong(name, "whole numbers"), Ok)
+    }
+
+    /// Whole numbers of at least `least`.
+    ///
+    /// # Errors
+    /// As [`Attrs::integers`], and if one is less.
+    pub fn whole(&self, name: &str, least: i64) -> Result<Vec<usize>> {
+        let numbers = self.integers(name)?;
+        match numbers.iter().find(|&&n| n < least) {
+            None => Ok(numbers.into_iter().map(|n| n as usize).collect()),
+            Some(n) => Err(Error::arg(name, format!("whole numbers, each at least {least}"), n.to_string())),
+        }
     }
 
     /// One whole number.

@@ -3,7 +3,7 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, named, Cost, Form, Linear, OpDef, Vjp};
+use super::contract::{member, named, Cost, Form, Linear, OpDef, Promotion, Vjp};
 use super::lower::{elementwise, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
@@ -186,6 +186,14 @@ impl OpDef for MakeComplex {
 
     fn rows() -> Vec<&'static Row> {
         vec![&COMPLEX]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::JoinOfParts
+    }
+
+    fn decode(_row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(MakeComplex.into())
     }
 
     fn parse(form: &Form) -> Parsed<MakeComplex> {

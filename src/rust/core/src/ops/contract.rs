@@ -31,7 +31,16 @@ pub trait OpDef {
     where
         Self: Sized;
 
-    /// The op of a row of the family, with the parameters of a call on operands of these types.
+    /// What becomes of the operands of a call before the op of a row of the family sees them.
+    fn promotion(_row: &'static Row) -> Promotion
+    where
+        Self: Sized,
+    {
+        Promotion::Join
+    }
+
+    /// The op of a row of the family, with the parameters of a call on operands of these types, which are as
+    /// [`promotion`](OpDef::promotion) leaves them.
     ///
     /// # Errors
     /// Parameters that are of another kind than expected or out of range. [`Error::Internal`] for ops that are
@@ -41,6 +50,23 @@ pub trait OpDef {
         Self: Sized,
     {
         Err(Error::Internal { detail: format!("`{}` is not called by name", row.name) })
+    }
+
+    /// The shape that 0-d operands of a call are repeated to; `None` if they stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] for operands of an elementwise op that have axes, but not the same.
+    fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
+        let dtypes: Vec<DType> = operands.iter().map(|x| x.dtype).collect();
+        match self.is_elementwise(&dtypes) {
+            true => common_shape(self.row().function, operands),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether the result is the first operand itself, so that a call adds nothing to the graph.
+    fn is_identity(&self, _operands: &[&Aval]) -> bool {
+        false
     }
 
     // ---- the graph
@@ -175,6 +201,70 @@ pub trait OpDef {
     fn effect(&self) -> bool {
         false
     }
+}
+
+/// What becomes of the operands of a call before an op sees them: their dtypes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promotion {
+    /// The join of all their dtypes, and of `f32?` where the row accepts floats alone.
+    Join,
+    /// The join, in which booleans count as i32.
+    JoinCounted,
+    /// The join of all but the first, a condition, which keeps its own.
+    JoinAfterCondition,
+    /// The join, and at least f32: parts of complex numbers.
+    JoinOfParts,
+    /// The dtype of this operand, if the rules join the others with it at all.
+    Follow(usize),
+    /// Each by itself. The last role is that of all operands after it.
+    Each(&'static [Role]),
+}
+
+/// What becomes of one operand of a call by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// It keeps the dtype that promotion sees.
+    Own,
+    /// It keeps the dtype that it is stored in, so that an R number keeps its digits.
+    Stored,
+    /// It keeps its own dtype, but booleans count as i32.
+    Counted,
+    /// It takes the dtype of the first operand, which it becomes a part of.
+    Assigned,
+    /// It holds positions that count from 1; they become i32 or i64, and count from 0.
+    Position,
+}
+
+/// The shape of the operands that have axes.
+///
+/// # Errors
+/// [`Error::ShapeMismatch`] if they differ.
+pub(crate) fn common_shape(function: &str, operands: &[&Aval]) -> Result<Option<Shape>> {
+    let mut shapes = operands.iter().map(|x| &x.shape).filter(|s| s.rank() > 0);
+    let Some(target) = shapes.next() else { return Ok(None) };
+    match shapes.find(|s| *s != target) {
+        None => Ok(Some(target.clone())),
+        Some(other) => {
+            let (lhs, rhs) = (target.clone(), other.clone());
+            Err(Error::ShapeMismatch { op: function.into(), lhs, rhs })
+        }
+    }
+}
+
+/// Checks the number of operands of a call.
+///
+/// # Errors
+/// [`Error::Arg`]. R's functions have as many formals: more come only from a list in the place of one.
+pub(crate) fn arity(function: &str, got: usize, expected: usize) -> Result<()> {
+    if got == expected {
+        return Ok(());
+    }
+    Err(Error::Arg {
+        arg: "operand".into(),
+        expected: "a tensor, or an R number, logical or array".into(),
+        got: "a list".into(),
+        hint: format!("`{function}()` takes {expected} operand{}.", if expected == 1 { "" } else { "s" }),
+    })
 }
 
 /// A statement of a graph's text.

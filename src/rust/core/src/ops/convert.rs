@@ -1,10 +1,10 @@
 //! Other dtypes: by value ([`Convert`]) and by bits ([`BitcastConvert`]).
 
-use super::attrs::logical;
+use super::attrs::{logical, Attrs};
 use super::complex::Part;
-use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
 use super::lower::{op_if, signature, Formula, Lowering};
-use super::{written, Builder, Row};
+use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, DType, Element, Kind, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
@@ -49,6 +49,14 @@ impl OpDef for Convert {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Stored])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(Convert { dtype: attrs.dtype("dtype")?, ambiguous: attrs.flag("ambiguous")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Convert> {
@@ -158,6 +166,14 @@ impl OpDef for BitcastConvert {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("dtype", self.dtype.to_string())]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(BitcastConvert { dtype: attrs.dtype("dtype")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<BitcastConvert> {

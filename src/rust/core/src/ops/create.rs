@@ -1,9 +1,9 @@
 //! Values from nothing: one value everywhere, and counting.
 
-use super::attrs::{logical, vector};
-use super::contract::{simplified, Form, OpDef, Simplified, Vjp};
+use super::attrs::{logical, vector, Attrs};
+use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Vjp};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
-use super::{written, BroadcastInDim, Builder, Graph, Row};
+use super::{written, BroadcastInDim, Builder, Graph, Op, Row};
 use crate::dtype::{dispatch, DType, ANY, NUMERIC};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -42,6 +42,15 @@ impl OpDef for Fill {
             ("shape", vector(&self.shape)),
             ("ambiguous", logical(self.ambiguous)),
         ]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let (value, shape) = (attrs.literal("value")?, attrs.shape("shape")?);
+        Ok(Fill { value, shape, ambiguous: attrs.flag("ambiguous")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Fill> {
@@ -132,6 +141,17 @@ impl OpDef for Iota {
             ("start", self.start.to_string()),
             ("ambiguous", logical(self.ambiguous)),
         ]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
+        let axis = Axis::from_one_based(IOTA.function, attrs.integer("axis")?, &shape)?;
+        let (start, ambiguous) = (attrs.integer("start")?, attrs.flag("ambiguous")?);
+        Ok(Iota { axis, dtype, shape, start, ambiguous }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Iota> {

@@ -1,10 +1,10 @@
 //! Sums of products over shared dimensions: matrix products and their generalisation.
 
-use super::attrs::vector;
-use super::contract::{Form, Linear, OpDef, Ready, Vjp};
+use super::attrs::{vector, Attrs};
+use super::contract::{Form, Linear, OpDef, Promotion, Ready, Vjp};
 use super::derive::Var;
 use super::lower::{axes, HloOp, Lowering, Syntax};
-use super::{written, Row};
+use super::{written, Op, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -77,6 +77,16 @@ impl OpDef for DotGeneral {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
         vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::JoinCounted
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let pair = |name| attrs.axes_pair(name, row.function, [&operands[0].shape, &operands[1].shape]);
+        let op = DotGeneral { contracting: pair("contracting_axes")?, batching: pair("batching_axes")? };
+        Ok(op.into())
     }
 
     fn parse(form: &Form) -> Parsed<DotGeneral> {

@@ -1,12 +1,12 @@
 //! Parts of a value at positions that are operands: read and replaced.
 
-use super::attrs::vector;
-use super::contract::{Form, Linear, OpDef, Vjp};
+use super::attrs::{vector, Attrs};
+use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::slice::{check_count, see, shifted};
 use super::windows::check_indices;
-use super::{written, Row};
+use super::{written, Op, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -88,6 +88,14 @@ impl OpDef for DynamicSlice {
         vec![("slice_sizes", vector(&self.sizes))]
     }
 
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own, Role::Position])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(DynamicSlice { sizes: attrs.shape("slice_sizes")?.to_vec() }.into())
+    }
+
     fn parse(form: &Form) -> Parsed<DynamicSlice> {
         form.takes_at_least(1)?;
         Ok(DynamicSlice { sizes: form.numbers("slice_sizes")? })
@@ -145,6 +153,14 @@ impl OpDef for DynamicUpdateSlice {
 
     fn rows() -> Vec<&'static Row> {
         vec![&DYNAMIC_UPDATE_SLICE]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own, Role::Assigned, Role::Position])
+    }
+
+    fn decode(_row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(DynamicUpdateSlice.into())
     }
 
     fn parse(form: &Form) -> Parsed<DynamicUpdateSlice> {

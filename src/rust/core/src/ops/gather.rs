@@ -1,11 +1,11 @@
 //! Windows of a value, stacked.
 
-use super::attrs::{logical, vector};
+use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
-use super::contract::{Cost, Form, Linear, OpDef, Vjp};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
-use super::{written, Row, Scatter, Update};
+use super::{written, Op, Row, Scatter, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
@@ -68,6 +68,16 @@ impl OpDef for Gather {
         out.extend(self.windows.attributes(GATHER_NAMES));
         out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
         out
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own, Role::Position])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let windows = Windows::decode(attrs, GATHER_NAMES)?;
+        let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
+        Ok(Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Gather> {

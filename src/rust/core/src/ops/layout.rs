@@ -1,11 +1,11 @@
 //! Ops that move elements without computing on them. Reshape, transpose and broadcast are views where they
 //! can be.
 
-use super::attrs::vector;
-use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
+use super::attrs::{vector, Attrs};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
 use super::derive::Var;
 use super::lower::{axes, op_if, signature, Formula, Lowering};
-use super::{written, Builder, Row, StaticSlice};
+use super::{written, Builder, Op, Row, StaticSlice};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -53,6 +53,20 @@ impl OpDef for Reshape {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let order = if self.order == Order::Row { "\"row\"" } else { "\"column\"" };
         vec![("shape", vector(&self.shape)), ("order", order.into())]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let order = attrs.choice("order", &["row", "column"])?;
+        let order = if order == "row" { Order::Row } else { Order::Column };
+        Ok(Reshape { shape: attrs.shape("shape")?, order }.into())
+    }
+
+    fn is_identity(&self, operands: &[&Aval]) -> bool {
+        operands[0].shape == self.shape
     }
 
     fn parse(form: &Form) -> Parsed<Reshape> {
@@ -192,6 +206,21 @@ impl OpDef for Transpose {
         vec![("permutation", vector(&self.permutation))]
     }
 
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let shape = &operands[0].shape;
+        let all = || (0..shape.rank()).rev().map(Axis).collect();
+        let permutation = attrs.axes("permutation", row.function, shape)?.unwrap_or_else(all);
+        Ok(Transpose { permutation }.into())
+    }
+
+    fn is_identity(&self, operands: &[&Aval]) -> bool {
+        self.permutation.len() == operands[0].shape.rank() && are_in_order(&self.permutation)
+    }
+
     fn parse(form: &Form) -> Parsed<Transpose> {
         form.takes(1)?;
         Ok(Transpose { permutation: form.axes("permutation", form.operands[0].shape.rank())? })
@@ -241,8 +270,11 @@ impl OpDef for Transpose {
         let Some(inner) = node.op.get::<Transpose>() else { return Ok(None) };
         let from = node.operands[0];
         let permutation: Vec<_> = self.permutation.iter().map(|a| inner.permutation[a.0]).collect();
-        let identity = permutation.iter().enumerate().all(|(i, a)| a.0 == i);
-        simplified(if identity { from } else { b.node1(Transpose { permutation }, &[from])? })
+        simplified(if are_in_order(&permutation) {
+            from
+        } else {
+            b.node1(Transpose { permutation }, &[from])?
+        })
     }
 
     fn linear(&self) -> Linear {
@@ -252,6 +284,11 @@ impl OpDef for Transpose {
     fn moves_only(&self) -> bool {
         true
     }
+}
+
+/// Whether these are the first dimensions, one after the other.
+fn are_in_order(axes: &[Axis]) -> bool {
+    axes.iter().enumerate().all(|(i, a)| a.0 == i)
 }
 
 impl Transpose {
@@ -307,6 +344,18 @@ impl OpDef for BroadcastInDim {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("shape", vector(&self.shape)), ("broadcast_axes", vector(&self.axes))]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        Ok(BroadcastInDim::align_right(&operands[0].shape, attrs.shape("shape")?)?.into())
+    }
+
+    fn is_identity(&self, operands: &[&Aval]) -> bool {
+        operands[0].shape == self.shape && are_in_order(&self.axes)
     }
 
     fn parse(form: &Form) -> Parsed<BroadcastInDim> {
@@ -388,6 +437,14 @@ pub struct Concatenate {
 
 static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
 
+impl Concatenate {
+    /// The shape of the first operand that has axes; one element if none has.
+    fn model(operands: &[&Aval]) -> Shape {
+        let mut shapes = operands.iter().map(|x| &x.shape);
+        shapes.find(|s| s.rank() > 0).cloned().unwrap_or_else(|| [1].into())
+    }
+}
+
 impl OpDef for Concatenate {
     fn row(&self) -> &'static Row {
         &CONCATENATE
@@ -399,6 +456,35 @@ impl OpDef for Concatenate {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("axis", self.axis.to_string())]
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let model = Concatenate::model(operands);
+        let axis = match attrs.axes("axis", row.function, &model)? {
+            Some(axes) if axes.len() == 1 => axes[0],
+            None if model.rank() == 1 => Axis(0),
+            _ => {
+                let got = format!("a shape of {} axes", model.rank());
+                return Err(Error::Arg {
+                    arg: "axis".into(),
+                    expected: "one axis".into(),
+                    got,
+                    hint: "It may be left out only for operands of at most one axis.".into(),
+                });
+            }
+        };
+        Ok(Concatenate { axis }.into())
+    }
+
+    /// Size 1 along the dimension, repeated over the others.
+    fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
+        let mut slice = Concatenate::model(operands).to_vec();
+        slice[self.axis.0] = 1;
+        Shape::try_new(slice).map(Some)
+    }
+
+    fn is_identity(&self, operands: &[&Aval]) -> bool {
+        operands.len() == 1
     }
 
     fn parse(form: &Form) -> Parsed<Concatenate> {

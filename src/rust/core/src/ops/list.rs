@@ -2,7 +2,7 @@
 //! keeps [the contract](super::OpDef) in the file that is named before it.
 
 use super::attrs::Attrs;
-use super::contract::{Form, OpDef};
+use super::contract::{Form, OpDef, Promotion};
 use super::{Graph, Row};
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
@@ -58,6 +58,7 @@ macro_rules! ops {
                 $(
                     let of = |row| Entry {
                         row,
+                        promotion: <$payload as OpDef>::promotion(row),
                         decode: <$payload as OpDef>::decode,
                         parse: |form| <$payload as OpDef>::parse(form).map(Op::$name),
                     };
@@ -136,6 +137,8 @@ ops! {
 pub struct Entry {
     /// The row.
     pub row: &'static Row,
+    /// What becomes of the operands of a call: [`OpDef::promotion`].
+    pub promotion: Promotion,
     /// What makes its op of the parameters of a call: [`OpDef::decode`].
     pub decode: fn(&'static Row, &Attrs, &[&Aval]) -> Result<Op>,
     /// What makes its op of a statement of a graph's text: [`OpDef::parse`].

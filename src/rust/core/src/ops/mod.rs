@@ -35,9 +35,10 @@ use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::graph;
 use crate::tensor::Aval;
+use std::borrow::Cow;
 
-pub(crate) use contract::Ready;
-pub use contract::{Backward, Cost, Linear, OpDef, Todo, Vjp};
+pub(crate) use contract::{arity, common_shape, Ready};
+pub use contract::{Backward, Cost, Linear, OpDef, Promotion, Role, Todo, Vjp};
 pub use control::{Control, Region};
 pub use derive::{Math, Slope, Var};
 pub(crate) use dot::Matrices;
@@ -103,6 +104,22 @@ pub(crate) const fn written(
 }
 
 impl Row {
+    /// Checks the number of operands of a call; `...` stands for any number of them.
+    pub(crate) fn check_operands(&self, got: usize) -> Result<()> {
+        match self.operands {
+            [named @ .., "..."] => arity(self.function, got.min(named.len()), named.len()),
+            named => arity(self.function, got, named.len()),
+        }
+    }
+
+    /// The name of operand number `i`; those in the place of `...` are start indices.
+    pub(crate) fn operand(&self, i: usize) -> Cow<'static, str> {
+        match self.operands {
+            [named @ .., "..."] if i >= named.len() => format!("start {}", i + 1 - named.len()).into(),
+            named => named[i].into(),
+        }
+    }
+
     /// Checks that operand number `i` has a dtype that the op computes on.
     pub(crate) fn check(&self, i: usize, aval: &Aval) -> Result<()> {
         if self.accepts.contains(aval.dtype) {

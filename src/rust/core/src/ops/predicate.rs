@@ -1,7 +1,7 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::attrs::Attrs;
-use super::contract::{member, named, Form, OpDef, Vjp};
+use super::contract::{member, named, Form, OpDef, Promotion, Role, Vjp};
 use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
@@ -100,6 +100,10 @@ impl OpDef for Predicate {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Predicate::ALL, row)
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
     }
 
     fn parse(form: &Form) -> Parsed<Predicate> {

@@ -1,14 +1,16 @@
 //! Printing while a program runs. The engine knows no console: whoever runs programs says where text goes.
 
-use super::contract::{Form, Linear, OpDef, Vjp};
+use super::attrs::Attrs;
+use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::lower::Lowering;
-use super::{written, Row};
+use super::{written, Op, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The value itself; when it is computed, it is shown.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,6 +52,16 @@ impl OpDef for Print {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("label", format!("{:?}", self.label))]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        let number = CALLS.fetch_add(1, Ordering::Relaxed);
+        Ok(Print { label: attrs.text("label")?, ambiguous: operands[0].ambiguous, number }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Print> {

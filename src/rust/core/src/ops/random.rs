@@ -1,9 +1,9 @@
 //! Random bits: a state in, the next state and the bits out.
 
-use super::attrs::{logical, vector};
-use super::contract::{Cost, Form, OpDef, Ready, Simplified, Vjp};
+use super::attrs::{logical, vector, Attrs};
+use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp};
 use super::lower::{Formula, Lowering};
-use super::{written, Binary, Builder, Fill, Iota, Row};
+use super::{written, Binary, Builder, Fill, Iota, Op, Row};
 use crate::dtype::{DType, INTEGER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
@@ -31,8 +31,7 @@ pub struct RngBits {
 static RNG_BITS: Row = written("rng_bits", "nv_rng_bits", &["state"], INTEGER);
 
 /// Algorithms by the names that R knows.
-pub(crate) const ALGORITHMS: [(&str, Algorithm); 2] =
-    [("threefry", Algorithm::ThreeFry), ("philox", Algorithm::Philox)];
+const ALGORITHMS: [(&str, Algorithm); 2] = [("threefry", Algorithm::ThreeFry), ("philox", Algorithm::Philox)];
 
 impl OpDef for RngBits {
     fn row(&self) -> &'static Row {
@@ -54,6 +53,18 @@ impl OpDef for RngBits {
             all.push(("with_state", logical(false)));
         }
         all
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let chosen = attrs.choice("algorithm", &ALGORITHMS.map(|(name, _)| name))?;
+        let algorithm = ALGORITHMS.iter().find(|(name, _)| *name == chosen).map(|(_, a)| *a);
+        let algorithm = algorithm.unwrap_or(Algorithm::ThreeFry);
+        let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
+        Ok(RngBits { algorithm, dtype, shape, with_state: true }.into())
     }
 
     fn parse(form: &Form) -> Parsed<RngBits> {

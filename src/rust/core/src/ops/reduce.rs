@@ -1,12 +1,12 @@
 //! Many elements into one, over some or all dimensions.
 
-use super::attrs::{logical, vector};
+use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{simplified, Form, Linear, OpDef, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
 use super::derive::Var;
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
-use super::{written, Builder, Row};
+use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
@@ -94,6 +94,21 @@ impl OpDef for Reduction {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![("axes", vector(&self.axes)), ("drop", logical(self.drop))]
+    }
+
+    fn promotion(row: &'static Row) -> Promotion {
+        match Fold::from_op(row.name) {
+            Some(Fold::Sum | Fold::Prod) => Promotion::Each(&[Role::Counted]),
+            _ => Promotion::Each(&[Role::Own]),
+        }
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let fold = Fold::from_op(row.name).expect("a reduction");
+        let shape = &operands[0].shape;
+        let axes = attrs.axes("axes", row.function, shape)?;
+        let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
+        Ok(Reduction { fold, axes, drop: attrs.flag("drop")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Reduction> {

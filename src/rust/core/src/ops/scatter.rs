@@ -1,13 +1,13 @@
 //! A value with windows of it updated.
 
-use super::attrs::logical;
+use super::attrs::{logical, Attrs};
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{Backward, Form, Linear, OpDef, Vjp};
+use super::contract::{Backward, Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, fitted, Fitted, Windows};
-use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Region, Row, Update};
+use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Region, Row, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -99,6 +99,25 @@ impl OpDef for Scatter {
         out.push(("unique_indices", logical(self.unique_indices)));
         out.push(("update_computation", self.update.name()));
         out
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own, Role::Position, Role::Assigned, Role::Stored])
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let update = Update::decode(attrs)?;
+        // What a function uses beside its arguments comes after the others.
+        if !matches!(update, Update::By(_)) {
+            row.check_operands(operands.len())?;
+        }
+        let op = Scatter {
+            windows: Windows::decode(attrs, SCATTER_NAMES)?,
+            update,
+            indices_are_sorted: attrs.flag("indices_are_sorted")?,
+            unique_indices: attrs.flag("unique_indices")?,
+        };
+        Ok(op.into())
     }
 
     fn parse(form: &Form) -> Parsed<Scatter> {

@@ -1,10 +1,10 @@
 //! Parts of a value at positions known while tracing, reversal, padding. Slices and reversals are views.
 
-use super::attrs::vector;
-use super::contract::{Form, Linear, OpDef, Vjp};
+use super::attrs::{vector, Attr, Attrs};
+use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::derive::Var;
 use super::lower::{axes, list, signature, Lowering};
-use super::{written, Row};
+use super::{written, Op, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -55,6 +55,20 @@ impl OpDef for StaticSlice {
             ("limit_indices", vector(&self.limit)),
             ("strides", vector(&self.stride)),
         ]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let (start, limit) = (attrs.whole("start_indices", 1)?, attrs.whole("limit_indices", 0)?);
+        let stride = match attrs.get("strides") {
+            Attr::Null => vec![1; operands[0].shape.rank()],
+            _ => attrs.whole("strides", 1)?,
+        };
+        // The last position, from 1, is the one after it, from 0.
+        Ok(StaticSlice { start: start.into_iter().map(|i| i - 1).collect(), limit, stride }.into())
     }
 
     fn parse(form: &Form) -> Parsed<StaticSlice> {
@@ -166,6 +180,15 @@ impl OpDef for Reverse {
         vec![("axes", vector(&self.axes))]
     }
 
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own])
+    }
+
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let axes = attrs.axes("axes", row.function, &operands[0].shape)?.unwrap_or_default();
+        Ok(Reverse { axes }.into())
+    }
+
     fn parse(form: &Form) -> Parsed<Reverse> {
         form.takes(1)?;
         Ok(Reverse { axes: form.axes("axes", form.operands[0].shape.rank())? })
@@ -246,6 +269,19 @@ impl OpDef for Pad {
             ("edge_padding_high", vector(&self.high)),
             ("interior_padding", vector(&self.interior)),
         ]
+    }
+
+    fn promotion(_row: &'static Row) -> Promotion {
+        Promotion::Each(&[Role::Own, Role::Assigned])
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        let (low, high) = (attrs.integers("edge_padding_low")?, attrs.integers("edge_padding_high")?);
+        let interior = match attrs.get("interior_padding") {
+            Attr::Null => vec![0; low.len()],
+            _ => attrs.whole("interior_padding", 0)?,
+        };
+        Ok(Pad { low, high, interior }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Pad> {

@@ -3,7 +3,7 @@
 use super::attrs::Attrs;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{member, named, Form, Linear, OpDef, Vjp};
+use super::contract::{member, named, Form, Linear, OpDef, Promotion, Vjp};
 use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
@@ -56,6 +56,15 @@ impl OpDef for Ternary {
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         member(Ternary::ALL, row)
+    }
+
+    fn promotion(row: &'static Row) -> Promotion {
+        // The bounds follow the operand.
+        if row.name == CLAMP.name {
+            Promotion::Follow(1)
+        } else {
+            Promotion::JoinAfterCondition
+        }
     }
 
     fn parse(form: &Form) -> Parsed<Ternary> {

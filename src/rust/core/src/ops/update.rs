@@ -1,5 +1,6 @@
 //! What a scatter does with an element and the update that meets it.
 
+use super::attrs::{Attr, Attrs};
 use super::binary::Binary;
 use super::contract::Form;
 use super::control::Region;
@@ -52,6 +53,21 @@ impl Update {
         match node.op.get::<Binary>().copied().filter(|op| both && named.contains(op)) {
             Some(op) => Update::With(op),
             None => Update::By(region),
+        }
+    }
+
+    /// As a call has it: a name, or a function; the update itself if nothing is given.
+    pub(super) fn decode(attrs: &Attrs) -> Result<Update> {
+        let name = "update_computation";
+        match attrs.get(name) {
+            Attr::Null => Ok(Update::Replace),
+            Attr::Graph(region) => Ok(Update::from_region(region.clone())),
+            _ => match attrs.choice(name, &Update::NAMES) {
+                Err(Error::Arg { arg, expected, got, .. }) => {
+                    Err(Error::arg(arg, format!("a function of two values, NULL, or {expected}"), got))
+                }
+                choice => choice.map(Update::from_name),
+            },
         }
     }
 

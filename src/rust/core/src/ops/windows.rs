@@ -3,7 +3,7 @@
 //! They are described by StableHLO's dimension numbers. Positions along the dimension `index_vector_dim` of the
 //! indices belong together: each such vector says where one window starts.
 
-use super::attrs::vector;
+use super::attrs::{vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
 use super::contract::Form;
@@ -67,6 +67,25 @@ impl Windows {
         }
         out.push(("index_vector_axis", self.index_vector_dim.to_string()));
         out
+    }
+
+    /// As a call has it: dimension numbers count from 1.
+    pub(super) fn decode(attrs: &Attrs, names: Names) -> Result<Windows> {
+        let axes = |name| Ok(attrs.whole(name, 1)?.into_iter().map(|n| Axis(n - 1)).collect());
+        let index_vector_dim = match attrs.whole("index_vector_axis", 1)?.as_slice() {
+            [one] => Axis(one - 1),
+            many => {
+                return Err(Error::arg("index_vector_axis", "one axis", format!("{} numbers", many.len())))
+            }
+        };
+        Ok(Windows {
+            window_dims: axes(names[0])?,
+            dropped: axes(names[1])?,
+            batching: axes(names[2])?,
+            index_batching: axes(names[3])?,
+            index_map: axes(names[4])?,
+            index_vector_dim,
+        })
     }
 
     /// As a statement has it, whose first two operands are the value and the indices.

@@ -1,0 +1,164 @@
+//! Short compositions of ops that are called by name: what is no op, and ops that are others for some operands.
+
+use super::{Applier, Composition, Operand};
+use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::ops::attrs::Attrs;
+use crate::ops::*;
+use crate::tensor::{Aval, Literal};
+
+/// All of them, by name.
+pub(super) const ALL: &[(&str, Composition)] = &[
+    ("abs", |a, operands, attrs| a.magnitude(operands, attrs)),
+    ("magnitude", |a, operands, attrs| a.magnitude(operands, attrs)),
+    ("real", |a, operands, attrs| a.real(operands, attrs)),
+    ("imag", |a, operands, attrs| a.imag(operands, attrs)),
+    ("arg", |a, operands, attrs| a.arg(operands, attrs)),
+    ("mean", |a, operands, attrs| a.mean(operands, attrs)),
+    ("var", |a, operands, attrs| a.var(operands, attrs)),
+    ("matmul", |a, operands, _| a.matmul(operands)),
+    ("identity", |a, operands, _| a.identity(operands)),
+    ("promote", |a, operands, _| a.promote(operands, ANY)),
+    ("broadcast", |a, operands, _| a.broadcast_all(operands)),
+    ("broadcast_scalars", |a, operands, _| a.broadcast_scalars(operands)),
+];
+
+/// The operand, if there is one and it is real.
+fn real(operands: &[Operand]) -> Option<Operand> {
+    match operands {
+        [x] if !x.ranked.dtype.is_complex() => Some(*x),
+        _ => None,
+    }
+}
+
+impl Applier<'_> {
+    /// The value itself.
+    fn identity(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        arity("nv_identity", operands.len(), 1)?;
+        self.each(operands)
+    }
+
+    /// The absolute value, by the op for real or for complex numbers.
+    fn magnitude(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        match operands {
+            [x] if x.ranked.dtype.is_complex() => {
+                let x = self.materialise(*x)?;
+                self.builder.node(Op::Part(Part::magnitude), &[x])
+            }
+            _ => self.op(Unary::abs.row().name, operands, attrs),
+        }
+    }
+
+    /// The real part; a real number is its own.
+    fn real(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        match real(operands) {
+            Some(x) => Ok(vec![self.materialise(x)?]),
+            None => self.op(Part::real.row().name, operands, attrs),
+        }
+    }
+
+    /// The imaginary part; that of a real number is 0.
+    fn imag(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let Some(x) = real(operands) else { return self.op(Part::imag.row().name, operands, attrs) };
+        let x = self.materialise(x)?;
+        Ok(vec![self.zeros_of(x)?])
+    }
+
+    /// 0 in the type of a value.
+    fn zeros_of(&mut self, x: Value) -> Result<Value> {
+        let aval = self.aval(x).clone();
+        let zero = self.builder.literal(Literal::new(0i64).convert(aval.dtype), aval.ambiguous);
+        self.broadcast(zero, &aval.shape)
+    }
+
+    /// The argument; that of a real number is 0 or pi.
+    fn arg(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        if real(operands).is_none() {
+            return self.op(Part::arg.row().name, operands, attrs);
+        }
+        let x = self.promote(operands, FLOAT)?[0];
+        let zero = self.zeros_of(x)?;
+        self.builder.node(Op::Binary(Binary::atan2), &[zero, x])
+    }
+
+    /// All values repeated to the shape that theirs broadcast to.
+    fn broadcast_all(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        let values = self.each(operands)?;
+        let shapes = values.iter().map(|&v| self.shape(v));
+        let target = shapes.reduce(|l, r| l.broadcast(&r).unwrap_or(l));
+        let Some(mut target) = target else { return Ok(vec![]) };
+        for &v in &values {
+            target = target.broadcast(&self.aval(v).shape)?;
+        }
+        values.into_iter().map(|v| self.broadcast(v, &target)).collect()
+    }
+
+    /// 0-d values repeated to the shape of the others, which must be one.
+    fn broadcast_scalars(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        let mut values = self.each(operands)?;
+        let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
+        if let Some(to) = common_shape("nv_broadcast_scalars", &avals)? {
+            self.repeat(&mut values, &to)?;
+        }
+        Ok(values)
+    }
+
+    /// Matrix products.
+    fn matmul(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+        arity("nv_matmul", operands.len(), 2)?;
+        let values = self.join_counted(operands)?;
+        let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
+        self.builder.node(Op::DotGeneral(op), &values)
+    }
+
+    /// The sum over the number of elements, in floats.
+    fn mean(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        // Over no elements, 0 / 0 is NaN as it should be.
+        self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
+    }
+
+    /// The sum of the squared deviations from the mean over the number of elements less the correction, in
+    /// floats.
+    fn var(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let correction = attrs.size("correction")?;
+        let got = self.join(operands)?.dtype;
+        if got.is_complex() {
+            return Err(Error::UnsupportedDtype {
+                op: "nv_var".into(),
+                operand: "operand".into(),
+                accepts: ORDERED.name.into(),
+                got,
+                hint: "Take `nv_real()`, `nv_imag()` or `nv_abs()` first.".into(),
+            });
+        }
+        let left = |count: f64| if count > correction { count - correction } else { f64::NAN };
+        self.per_element("reduce_squares", FLOAT, operands, attrs, left)
+    }
+
+    /// A reduction, divided by what is made of the number of elements.
+    fn per_element(
+        &mut self,
+        name: &str,
+        accepts: Class,
+        operands: &[Operand],
+        attrs: &Attrs,
+        divisor: impl Fn(f64) -> f64,
+    ) -> Result<Vec<Value>> {
+        let x = self.promote(operands, accepts)?[0];
+        // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
+        let own = self.aval(x).ranked();
+        let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
+        let x = self.cast(x, Ranked { dtype: wide, ..own })?;
+        let sum = self.apply(name, &[self.operand(x)], attrs)?[0];
+        let size = |v: Value| self.aval(v).shape.size();
+        // Without results there is nothing to divide.
+        let count = size(x).checked_div(size(sum)).unwrap_or(0);
+        let aval = self.aval(sum).clone();
+        let count =
+            self.builder.literal(Literal::new(divisor(count as f64)).convert(aval.dtype), aval.ambiguous);
+        let count = self.broadcast(count, &aval.shape)?;
+        let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
+        Ok(vec![self.cast(mean, own)?])
+    }
+}

@@ -1,0 +1,65 @@
+//! Positions as the user counts them, from 1, on their way to what StableHLO wants.
+
+use super::{Applier, Operand};
+use crate::dtype::{DType, Ranked};
+use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
+use crate::ops::*;
+use crate::tensor::Literal;
+
+impl Applier<'_> {
+    /// Positions that the user counts from 1, in i32 or i64, counted from 0. What is below 1 becomes -1 and
+    /// never wraps.
+    pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str) -> Result<Value> {
+        let dtype = x.ranked.dtype;
+        if !dtype.is_integer() {
+            let hint = match dtype {
+                DType::I1 => {
+                    "How many elements a mask selects is not known while tracing: use `nv_ifelse(mask, x, y)`, or an R logical."
+                }
+                _ => "Convert it with `nv_convert(x, \"i32\")`.",
+            };
+            let (op, accepts) = (function.into(), "integers as indices".into());
+            return Err(Error::UnsupportedDtype {
+                op,
+                operand: what.into(),
+                accepts,
+                got: dtype,
+                hint: hint.into(),
+            });
+        }
+        let mut value = self.materialise(x)?;
+        let wide = dtype.bounds().is_some_and(|(_, high)| high > i128::from(i32::MAX));
+        let to = Ranked { dtype: if wide { DType::I64 } else { DType::I32 }, ambiguous: false };
+        if dtype == DType::UI64 {
+            // Beyond what i64 holds there is no position either.
+            let limit = Literal::new(i64::MAX as u64);
+            value = self.with(Binary::min, value, limit)?;
+        }
+        value = self.cast(value, to)?;
+        let [zero, one] = [0i64, 1].map(|n| Literal::new(n).convert(to.dtype));
+        let value = self.with(Binary::max, value, zero)?;
+        self.with(Binary::sub, value, one)
+    }
+
+    /// An op on each element and one number of their dtype.
+    pub(super) fn with(&mut self, op: Binary, value: Value, number: Literal) -> Result<Value> {
+        let number = self.builder.literal(number, false);
+        self.with_scalar(op, value, number)
+    }
+
+    /// Positions in i64 if one of them is, else in i32.
+    pub(super) fn one_width(&mut self, values: Vec<Value>) -> Result<Vec<Value>> {
+        let wide = values.iter().any(|&v| self.aval(v).dtype == DType::I64);
+        let to = Ranked { dtype: if wide { DType::I64 } else { DType::I32 }, ambiguous: false };
+        values.into_iter().map(|v| self.cast(v, to)).collect()
+    }
+
+    /// The number that a value is, if it is known while tracing.
+    pub(super) fn known(&self, value: Value) -> Option<i64> {
+        match self.builder.graph().def(value) {
+            Def::Literal(literal) if literal.dtype().is_integer() => Some(literal.get()),
+            _ => None,
+        }
+    }
+}
