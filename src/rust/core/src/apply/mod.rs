@@ -148,3 +148,25 @@ fn composition(name: &str) -> Option<Composition> {
     let all = BY_NAME.get_or_init(|| [compose::ALL, random::ALL].into_iter().flatten().copied().collect());
     all.get(name).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::promote::rules;
+    use std::collections::HashSet;
+
+    #[test]
+    fn compositions_have_names_of_their_own() {
+        let names: Vec<&str> = [compose::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let mut builder = Builder::default();
+        let refused = Applier::new(&mut builder, rules()).apply("nothing", &[], &Attrs::new());
+        assert!(
+            matches!(refused, Err(Error::Internal { detail }) if detail == "there is no op called nothing")
+        );
+    }
+}

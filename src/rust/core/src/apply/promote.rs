@@ -221,9 +221,9 @@ impl Applier<'_> {
         let common = self.join(operands)?;
         let rules = self.rules;
         let ranked: Vec<Ranked> = operands.iter().map(|x| x.ranked).collect();
-        let refused = |class: Class| !class.contains(common.dtype) && class.contains(DType::F32);
+        let floats_alone = accepts.contains(DType::F32) && !accepts.contains(DType::I32);
         let whole = common.dtype.is_integer() || common.dtype == DType::I1;
-        if whole && refused(accepts) && !accepts.contains(DType::I32) {
+        if whole && floats_alone && !accepts.contains(common.dtype) {
             let float = literal_ranked(DType::F64);
             let to = common_dtype(common, float, rules)?;
             return self.convert_all(operands, to, || {

@@ -216,7 +216,8 @@ pub enum Promotion {
     JoinOfParts,
     /// The dtype of this operand, if the rules join the others with it at all.
     Follow(usize),
-    /// Each by itself. The last role is that of all operands after it.
+    /// Each by itself. The last role is that of all operands after it. With more roles than the row names
+    /// operands, what a function among the parameters uses beside its arguments comes after those.
     Each(&'static [Role]),
 }
 

@@ -186,3 +186,22 @@ impl Operation for Op {
         (entry.parse)(form)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::error::Error;
+    use crate::shape::Shape;
+
+    #[test]
+    fn all_ops_are_called_by_name_but_those_that_run_graphs() {
+        let x = Aval::known(DType::F32, Shape::scalar());
+        let undecoded = catalogue().iter().filter(|entry| {
+            let op = (entry.decode)(entry.row, &Attrs::new(), &[&x, &x, &x]);
+            matches!(op, Err(Error::Internal { detail }) if detail.contains("not called by name"))
+        });
+        let names: Vec<&str> = undecoded.map(|entry| entry.row.name).collect();
+        assert_eq!(names, ["if", "while", "scan", "custom_gradient"]);
+    }
+}
