@@ -3,6 +3,8 @@
 
 #[path = "tidy/cycles.rs"]
 mod cycles;
+#[path = "tidy/papers.rs"]
+mod papers;
 
 use std::collections::BTreeSet;
 use std::fs;
