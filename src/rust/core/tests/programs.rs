@@ -9,7 +9,7 @@ use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::rows;
-use anvil_core::passes::{input_output_aliases, optimise};
+use anvil_core::passes::input_output_aliases;
 use anvil_core::tensor::Literal;
 use common::{disagreement, random_tensor, Rng};
 use std::collections::{BTreeMap, BTreeSet};
