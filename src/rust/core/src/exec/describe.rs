@@ -158,7 +158,7 @@ fn line(step: &Step, place: String) -> Line {
         Action::Copy => Line { kind: "copy".into(), ..one },
         // What it carries is copied once; its programs are added to this.
         Action::Control(control) => Line { kind: control.name().into(), ..one },
-        Action::Apply(op) => {
+        Action::Apply(op, _) => {
             let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();
             let first = step.operands.first().map(|(aval, _)| &aval.shape);
             let computed = alone::computed(op, &from, first, elements, step.results[0].0.shape.size());

@@ -20,7 +20,7 @@ use super::compile::{compile, Compiled, Kept, Stored};
 use super::partition::{partition, Group, Unit, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
 use super::schedule::NodePlan;
-use super::step::{Action, CompileControl, Plan, Step};
+use super::step::{Action, CompileControl, Plan, Prepared, Step};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
@@ -311,7 +311,10 @@ impl<'a> Planner<'a> {
                 self.make_dense(operand, &mut copies);
             }
         }
-        let action = control.map_or_else(|| Action::Apply(node.op.clone()), Action::Control);
+        let action = match control {
+            Some(control) => Action::Control(control),
+            None => Action::Apply(node.op.clone(), Prepared::new(&node.op, &operands)),
+        };
         push(&mut self.plan.steps, Step { action, operands, results });
         copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
         Ok(())

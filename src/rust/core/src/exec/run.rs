@@ -3,14 +3,14 @@
 use super::compile::Program;
 use super::place::INPUTS;
 use super::plan::plan;
-use super::step::{regions, Action, CompileControl, Plan, Step};
+use super::step::{regions, Action, CompileControl, Plan, Prepared, Step};
 use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::exec::vm::Bound;
 use crate::kernels::math::Level;
-use crate::kernels::memory::{AlignedBytes, Bond, Lent, Memory, Span};
+use crate::kernels::memory::{self, AlignedBytes, Bond, Lent, Memory, Span};
 use crate::kernels::tile;
-use crate::ops::{self, Graph};
+use crate::ops::Graph;
 use crate::passes;
 use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
@@ -32,8 +32,19 @@ pub struct Executable {
     graph: Graph,
     plan: Plan,
     may_share: bool,
-    // Kept between runs, so that a warm call allocates nothing of the program's size.
+    // Kept between runs, so that a warm call allocates nothing.
     pub(super) arena: RefCell<AlignedBytes>,
+    lists: RefCell<Lists>,
+}
+
+/// What a run lists.
+#[derive(Debug, Default)]
+struct Lists {
+    memory: memory::Lists,
+    /// For each buffer of the program, its number in the memory.
+    names: Vec<usize>,
+    /// Buffers of outputs that nobody asks for.
+    unused: Vec<usize>,
 }
 
 impl Executable {
@@ -62,7 +73,7 @@ impl Executable {
         }
         let plan = plan(&graph, donated, leaves, control)?;
         let may_share = plan.steps.iter().any(may_share);
-        Ok(Executable { graph, plan, may_share, arena: RefCell::default() })
+        Ok(Executable { graph, plan, may_share, arena: RefCell::default(), lists: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -124,13 +135,17 @@ impl Executable {
 
         let graph = &self.graph;
         let buffers = graph.inputs().len() + graph.constants().len() + graph.outputs().len();
-        let mut memory = Memory::with_capacity(2 + buffers);
+        // Taken for the run: a program that calls itself makes some of its own.
+        let Lists { memory: lists, mut names, mut unused } = self.lists.take();
+        let mut memory = Memory::reusing(lists);
         memory.add_write(arena.as_mut_slice());
         memory.add_read(self.plan.literals.as_slice());
         for bytes in inputs {
             memory.add_read(bytes);
         }
-        let (mut names, mut unused): (Vec<usize>, _) = ((0..2 + buffers).collect(), Vec::new());
+        names.clear();
+        names.extend(0..2 + buffers);
+        unused.clear();
         for output in outputs {
             match output {
                 Output::Fresh(bytes) => {
@@ -148,19 +163,20 @@ impl Executable {
             stop::work(work(step));
             apply(step, &mut memory, &names);
         }
+        self.lists.replace(Lists { memory: memory.into_lists(), names, unused });
     }
 }
 
 /// See [`Executable::may_share`].
 fn may_share(step: &Step) -> bool {
     /// Fewer elements than the cheapest work has that is worth sharing, and than a product of matrices.
-    const FEW: usize = 1 << 11;
+    const MIN_SHARED: usize = 1 << 11;
     match &step.action {
         Action::Control(_) => true,
         Action::Tiles(program) => program.is_shared(),
-        Action::Apply(_) | Action::Copy => {
+        Action::Apply(..) | Action::Copy => {
             let made = step.results.iter().map(|(aval, _)| aval.shape.size());
-            step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= FEW
+            step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= MIN_SHARED
         }
     }
 }
@@ -174,7 +190,7 @@ fn work(step: &Step) -> usize {
 /// A program whose values stay where they are while it runs again and again: the body of a loop. What can be
 /// looked up or checked once is.
 pub(super) struct Repeated<'e, 'a> {
-    steps: Vec<Prepared<'e, 'a>>,
+    steps: Vec<Placed<'e, 'a>>,
     /// Elements that all steps make, if they are so few that they are reported once for all.
     few: Option<usize>,
     /// For each buffer of the program, its number in the memory.
@@ -182,7 +198,7 @@ pub(super) struct Repeated<'e, 'a> {
 }
 
 /// A step of it.
-struct Prepared<'e, 'a> {
+struct Placed<'e, 'a> {
     step: &'e Step,
     work: usize,
     how: How<'e, 'a>,
@@ -193,7 +209,7 @@ enum How<'e, 'a> {
     /// A copy of bytes as they lie.
     Move(Bond<'a>),
     /// An op of few operands and results.
-    Ready(Bond<'a>, ops::Ready),
+    Ready(Bond<'a>, &'e Prepared),
     Other,
 }
 
@@ -252,22 +268,22 @@ impl Executable {
                 {
                     How::Move(bond(step, memory, &names))
                 }
-                (Action::Apply(op), operands, results)
+                (Action::Apply(_, prepared), operands, results)
                     if matches!((operands.len(), results.len()), (1..=3, 1) | (1, 2)) =>
                 {
-                    let types: Vec<_> =
-                        operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
-                    How::Ready(bond(step, memory, &names), op.prepared(&types))
+                    How::Ready(bond(step, memory, &names), prepared)
                 }
                 _ => How::Other,
             };
-            Prepared { step, work: work(step), how }
+            Placed { step, work: work(step), how }
         };
-        const FEW: usize = 1 << 12;
-        let steps: Vec<Prepared> = self.plan.steps.iter().map(prepare).collect();
+        /// Elements of a repetition, at most, that are reported at once.
+        const MAX_AT_ONCE: usize = 1 << 12;
+        let steps: Vec<Placed> = self.plan.steps.iter().map(prepare).collect();
         // Loops inside ask for themselves.
         let all = steps.iter().map(|step| step.work).sum::<usize>().max(1);
-        let few = (all <= FEW && steps.iter().all(|step| !matches!(step.how, How::Other))).then_some(all);
+        let few =
+            (all <= MAX_AT_ONCE && steps.iter().all(|step| !matches!(step.how, How::Other))).then_some(all);
         Repeated { steps, few, names }
     }
 }
@@ -286,7 +302,7 @@ fn ready<'a, const R: usize, const W: usize>(
     step: &Step,
     bond: &Bond<'a>,
     memory: &mut Memory<'a>,
-    run: &ops::Ready,
+    prepared: &Prepared,
 ) {
     let (reads, writes) = bond.slices::<R, W>(memory);
     let operands: [View; R] = std::array::from_fn(|i| {
@@ -298,7 +314,7 @@ fn ready<'a, const R: usize, const W: usize>(
         let (aval, _) = types.next().expect("as many as there are results");
         ViewMut { dtype: aval.dtype, shape: &aval.shape, data }
     });
-    run(&operands, &mut results);
+    prepared.run(&operands, &mut results);
 }
 
 impl<'a> Repeated<'_, 'a> {
@@ -307,7 +323,7 @@ impl<'a> Repeated<'_, 'a> {
         if let Some(few) = self.few {
             stop::work(few);
         }
-        for Prepared { step, work, how } in &mut self.steps {
+        for Placed { step, work, how } in &mut self.steps {
             if self.few.is_none() {
                 stop::work(*work);
             }
@@ -322,11 +338,11 @@ impl<'a> Repeated<'_, 'a> {
                     let ([from], [out]) = bond.slices(memory);
                     stop::copy(from, out);
                 }
-                How::Ready(bond, run) => match (step.operands.len(), step.results.len()) {
-                    (1, 2) => ready::<1, 2>(step, bond, memory, run),
-                    (1, _) => ready::<1, 1>(step, bond, memory, run),
-                    (2, _) => ready::<2, 1>(step, bond, memory, run),
-                    _ => ready::<3, 1>(step, bond, memory, run),
+                How::Ready(bond, prepared) => match (step.operands.len(), step.results.len()) {
+                    (1, 2) => ready::<1, 2>(step, bond, memory, prepared),
+                    (1, _) => ready::<1, 1>(step, bond, memory, prepared),
+                    (2, _) => ready::<2, 1>(step, bond, memory, prepared),
+                    _ => ready::<3, 1>(step, bond, memory, prepared),
                 },
                 How::Other => apply(step, memory, &self.names),
             }
@@ -344,16 +360,17 @@ fn apply(step: &Step, memory: &mut Memory, names: &[usize]) {
         let (aval, place) = &step.operands[i];
         View { dtype: aval.dtype, shape: &aval.shape, layout: &place.layout, data: lent.read(&place.span) }
     }
-    if let (Action::Apply(_) | Action::Copy, [(aval, span)]) = (&step.action, step.results.as_slice()) {
+    if let (Action::Apply(..) | Action::Copy, [(aval, span)]) = (&step.action, step.results.as_slice()) {
         // The usual one result and few operands need no vectors.
         let (lent, data) = memory.lend(reads, span, names);
         let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
         let view = |i| view(step, &lent, i);
         match (&step.action, step.operands.len()) {
             (Action::Copy, _) => dispatch!(out.dtype, T => tile::copy::<T>(&view(0), &mut out)),
-            (Action::Apply(op), 1) => op.eval(&[view(0)], &mut [out]),
-            (Action::Apply(op), 2) => op.eval(&[view(0), view(1)], &mut [out]),
-            (Action::Apply(op), n) => op.eval(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
+            (Action::Apply(_, op), 1) => op.run(&[view(0)], &mut [out]),
+            (Action::Apply(_, op), 2) => op.run(&[view(0), view(1)], &mut [out]),
+            (Action::Apply(_, op), 3) => op.run(&[view(0), view(1), view(2)], &mut [out]),
+            (Action::Apply(_, op), n) => op.run(&(0..n).map(view).collect::<Vec<_>>(), &mut [out]),
             (Action::Control(_) | Action::Tiles(_), _) => {}
         }
         return;
@@ -366,7 +383,7 @@ fn apply(step: &Step, memory: &mut Memory, names: &[usize]) {
     let operands: Vec<View> = (0..step.operands.len()).map(|i| view(step, &lent, i)).collect();
     match &step.action {
         Action::Control(control) => control.run(&operands, &mut results),
-        Action::Apply(op) => op.eval(&operands, &mut results),
+        Action::Apply(_, op) => op.run(&operands, &mut results),
         Action::Copy | Action::Tiles(_) => {}
     }
 }

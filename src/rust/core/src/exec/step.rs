@@ -4,7 +4,7 @@ use super::compile::{Ends, Program};
 use super::place::Place;
 use crate::error::Result;
 use crate::kernels::memory::{AlignedBytes, Span};
-use crate::ops::Op;
+use crate::ops::{Op, Ready};
 use crate::tensor::{Aval, View, ViewMut};
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -13,13 +13,36 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Applies an op.
-    Apply(Op),
+    Apply(Op, Prepared),
     /// Runs a group of nodes, tile by tile.
     Tiles(Rc<Program>),
     /// Copies an operand of any layout into a dense output.
     Copy,
     /// Runs a branch or a loop, on dense operands.
     Control(Rc<dyn Control>),
+}
+
+/// What computes an op's results, with all found that does not depend on elements.
+#[derive(Clone)]
+pub struct Prepared(Rc<Ready>);
+
+impl Prepared {
+    /// For operands in these places.
+    pub fn new(op: &Op, operands: &[(Aval, Place)]) -> Prepared {
+        let types: Vec<_> = operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
+        Prepared(Rc::new(op.prepared(&types)))
+    }
+
+    /// Computes them.
+    pub fn run(&self, operands: &[View], results: &mut [ViewMut]) {
+        (self.0)(operands, results)
+    }
+}
+
+impl Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Prepared")
+    }
 }
 
 /// One computation.

@@ -25,6 +25,9 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Axes of a value, at most, whose indices need no allocation.
+const FEW_AXES: usize = 8;
+
 /// Visits the elements `range` (in column-major order) of a strided value, as runs along the first dimension.
 ///
 /// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride`
@@ -42,15 +45,18 @@ pub fn runs(
     if shape.rank() == 0 {
         return run(0, layout.offset, 0, 1);
     }
-    let mut rest = range.start;
-    let mut index: Vec<usize> = shape
-        .iter()
-        .map(|&d| {
-            let i = rest % d;
-            rest /= d;
-            i
-        })
-        .collect();
+    let (mut rest, rank) = (range.start, shape.rank());
+    // Runs of a tile are asked for often: the usual few axes need no allocation.
+    let (mut few, mut many) = ([0; FEW_AXES], vec![]);
+    let index = if rank <= FEW_AXES {
+        &mut few[..rank]
+    } else {
+        many.resize(rank, 0);
+        &mut many[..]
+    };
+    for (i, &size) in index.iter_mut().zip(shape.iter()) {
+        (*i, rest) = (rest % size, rest / size);
+    }
     let mut done = 0;
     while done < total {
         let first = index

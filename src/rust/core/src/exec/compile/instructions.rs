@@ -15,6 +15,7 @@ use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// A result that is kept.
 #[derive(Clone, Copy, Debug)]
@@ -410,7 +411,7 @@ impl Compiler<'_> {
             (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
             _ => Walk::Tiles,
         };
-        Code { before, each, registers: starts[17], constants, cut, walk }
+        Code { before, each, registers: starts[17], constants, cut, walk, binding: OnceLock::new() }
     }
 }
 

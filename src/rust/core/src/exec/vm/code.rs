@@ -1,10 +1,14 @@
 //! What a program on tiles is made of.
 
+use super::binding::Binding;
 use super::cut::Cut;
 use super::kernel::{Kernel, Slot};
 use super::native::Native;
 use crate::kernels::reductions::fold::Accumulators;
+use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::tile::TILE;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// What an instruction does.
 #[derive(Debug)]
@@ -54,6 +58,27 @@ pub struct Folding {
     pub result: usize,
 }
 
+impl Across {
+    /// Tiles of each result of a program on `len` elements.
+    pub fn parts(&self, len: usize) -> usize {
+        parts(len, self.rows)
+    }
+
+    /// Bytes of a result's element, or of what a tile leaves of it.
+    pub fn unit(&self, fold: &Folding, len: usize) -> usize {
+        if self.parts(len) > 1 {
+            PARTIAL
+        } else {
+            fold.width
+        }
+    }
+}
+
+/// Tiles of each result of folds across `len` elements in columns of `rows`.
+pub fn parts(len: usize, rows: usize) -> usize {
+    (len / rows).div_ceil(TILE)
+}
+
 impl fmt::Debug for Folding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "fold of {:?} into stream {}", self.operand, self.result)
@@ -84,6 +109,8 @@ pub struct Code {
     pub cut: Cut,
     /// In which order it goes over them.
     pub walk: Walk,
+    /// Where instructions find what they read and write, once it was run.
+    pub binding: OnceLock<Binding>,
 }
 
 /// How a program goes over its elements.

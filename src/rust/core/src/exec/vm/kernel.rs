@@ -29,11 +29,11 @@ pub enum Slot {
 }
 
 /// Segments below which each is folded by itself, however short.
-const FEW: usize = 4;
+const MIN_TOGETHER: usize = 4;
 
 /// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
 /// begin is more than to gather the elements of all.
-const ALONE: usize = 24;
+const MIN_ALONE: usize = 24;
 
 /// What an instruction touches of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +161,7 @@ impl Kernel {
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
     /// its [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
-        let places: [isize; ALONE] = std::array::from_fn(|i| i as isize);
+        let places: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
         let run = Box::new(move |w: &Window| {
             let x = w.read::<T>(0);
             if w.cut.parts() > 1 {
@@ -170,7 +170,7 @@ impl Kernel {
             let segment = w.cut.segment;
             let out = w.folded::<T>(x.len() / segment);
             // Many short ones are folded side by side.
-            if segment < ALONE && x.len() / segment >= FEW {
+            if segment < MIN_ALONE && x.len() / segment >= MIN_TOGETHER {
                 return T::tiles(
                     fold,
                     x,
@@ -210,11 +210,11 @@ impl Kernel {
     /// tile of indices.
     pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
         /// Places that are found at a time.
-        const SOME: usize = 256;
+        const PLACES: usize = 256;
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
-            for (out, indices) in w.write::<T>().chunks_mut(SOME).zip(w.read::<I>(1).chunks(SOME)) {
-                let places = &mut [0; SOME][..out.len()];
+            for (out, indices) in w.write::<T>().chunks_mut(PLACES).zip(w.read::<I>(1).chunks(PLACES)) {
+                let places = &mut [0; PLACES][..out.len()];
                 find(places, indices);
                 out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
             }

@@ -6,6 +6,7 @@
 //! equal are filled into a register once.
 
 mod across;
+mod binding;
 mod code;
 mod cut;
 mod kernel;
@@ -16,8 +17,7 @@ mod run;
 pub mod superinstruction;
 mod vector_product;
 
-pub use across::parts;
-pub use code::{Across, Blocks, Code, Folding, Instruction, Walk, Work};
+pub use code::{parts, Across, Blocks, Code, Folding, Instruction, Walk, Work};
 pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
 pub use product_blocks::{is_wide, Lines};

@@ -1,6 +1,7 @@
 //! Products of matrices that a tile program goes on with: the columns of a block of the result are made, then
 //! the tiles that they are made of are computed on, while they are in the cache.
 
+use super::binding::Binding;
 use super::code::{Blocks, Code};
 use super::kernel::{Extent, Kernel, Window};
 use super::resolve::Tile;
@@ -14,14 +15,14 @@ use std::ops::Range;
 
 /// Columns of a block that threads share, at least: with fewer, kernels would copy the rows of an operand too
 /// often.
-const COLUMNS: usize = 64;
+const MIN_COLUMNS: usize = 64;
 
 /// Columns of a block, at most, so that it is in the cache when the tiles are computed on; with more, nothing
 /// is won.
-const MOST: usize = 256;
+const MAX_COLUMNS: usize = 256;
 
 /// Blocks for each thread, so that they end at about the same time.
-const EACH: usize = 2;
+const BLOCKS_PER_THREAD: usize = 2;
 
 /// A matrix in a stream: the place of its first element, and the distances of rows and of columns.
 pub type Lines = (usize, [isize; 2]);
@@ -41,29 +42,29 @@ impl Kernel {
 
 /// Whether a product of so many columns has enough of them to be shared by blocks.
 pub fn is_wide(columns: usize) -> bool {
-    columns >= 2 * EACH * COLUMNS
+    columns >= 2 * BLOCKS_PER_THREAD * MIN_COLUMNS
 }
 
 /// Runs a program that begins with it.
 ///
 /// # Panics
 /// As [`Code::run`].
-pub(super) fn run(blocks: &Blocks, code: &Code, streams: &Streams, shared: bool) {
+pub(super) fn run(blocks: &Blocks, code: &Code, binding: &Binding, streams: &Streams, shared: bool) {
+    let product = binding.product.as_ref().expect("it is bound with the program");
     let columns = code.cut.len / blocks.rows;
-    let wanted = if shared { columns.div_ceil(EACH * threads()) } else { columns };
-    let each = wanted.clamp(COLUMNS, MOST).min(columns);
+    let wanted = if shared { columns.div_ceil(BLOCKS_PER_THREAD * threads()) } else { columns };
+    let each = wanted.clamp(MIN_COLUMNS, MAX_COLUMNS).min(columns);
     pool::for_each_piece(columns.div_ceil(each), shared, |piece| {
         let elements = piece * each * blocks.rows..((piece + 1) * each).min(columns) * blocks.rows;
-        code.with_room(streams, |room| {
-            let (product, rest) = (room.all([&blocks.product].into_iter()), room.instructions(code));
+        code.with_room(binding, streams, |room| {
             let tile = |elements: Range<usize>| Tile { elements, segments: 0..0 };
             // SAFETY: by `with_room`; no other piece has these elements.
             unsafe {
-                product.run(&code.cut, &tile(elements.clone()));
+                room.calls(&blocks.product, product, &tile(elements.clone()), |call| call.run());
                 for start in elements.clone().step_by(code.cut.longest()) {
                     let tile = tile(start..(start + code.cut.longest()).min(elements.end));
                     stop::work(tile.elements.len());
-                    rest.run(&code.cut, &tile);
+                    room.run_on(&tile);
                 }
             }
         });

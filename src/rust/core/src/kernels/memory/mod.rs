@@ -8,6 +8,7 @@ pub mod permute;
 
 use crate::growth::reserve;
 use crate::stop;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -30,14 +31,40 @@ struct Buffer {
 /// Buffers of one run. Each is borrowed for `'a`; a writable one exclusively.
 #[derive(Default)]
 pub struct Memory<'a> {
-    buffers: Vec<Buffer>,
+    lists: Lists,
     borrow: PhantomData<&'a mut [u8]>,
+}
+
+/// What a memory lists, kept from one run to the next so that none is allocated again.
+#[derive(Default)]
+pub struct Lists {
+    buffers: Vec<Buffer>,
+    /// Those of the last [`Memory::streams`].
+    streams: Vec<Stream>,
+}
+
+impl std::fmt::Debug for Lists {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lists")
+    }
 }
 
 impl<'a> Memory<'a> {
     /// Makes room for that many buffers.
     pub fn with_capacity(n: usize) -> Memory<'a> {
-        Memory { buffers: Vec::with_capacity(n), borrow: PhantomData }
+        Memory::reusing(Lists { buffers: Vec::with_capacity(n), streams: vec![] })
+    }
+
+    /// One without buffers, whose lists are those of another that is gone.
+    pub fn reusing(mut lists: Lists) -> Memory<'a> {
+        lists.buffers.clear();
+        lists.streams.clear();
+        Memory { lists, borrow: PhantomData }
+    }
+
+    /// Its lists, for the next.
+    pub fn into_lists(self) -> Lists {
+        self.lists
     }
 
     /// Adds a buffer that is only read; returns its number.
@@ -51,8 +78,8 @@ impl<'a> Memory<'a> {
     }
 
     fn add(&mut self, pointer: *mut u8, len: usize, writable: bool) -> usize {
-        self.buffers.push(Buffer { pointer, len, writable });
-        self.buffers.len() - 1
+        self.lists.buffers.push(Buffer { pointer, len, writable });
+        self.lists.buffers.len() - 1
     }
 
     /// Lends a span for writing, and others for reading. Buffers have the numbers that a program gives them:
@@ -105,7 +132,9 @@ impl<'a> Memory<'a> {
         names: &[usize],
         in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'s> {
-        self.resolve(reads, writes, names, in_place)
+        let Lists { buffers, streams } = &mut self.lists;
+        find(buffers, reads, writes, names, in_place, streams);
+        Streams { streams: Cow::Borrowed(streams), borrow: PhantomData }
     }
 
     /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them
@@ -117,31 +146,9 @@ impl<'a> Memory<'a> {
         names: &[usize],
         in_place: impl Fn(usize, usize) -> bool,
     ) -> Streams<'a> {
-        let mut streams = Vec::with_capacity(reads.len() + writes.len());
-        let targets = || writes.clone().map(|span| (names[span.buffer], &span.range)).enumerate();
-        for (i, span) in reads.enumerate() {
-            let buffer = names[span.buffer];
-            let Buffer { pointer, len, .. } = self.buffers[buffer];
-            assert!(inside(&span.range, len), "span outside of its buffer");
-            let mut alone = true;
-            for (j, (_, range)) in
-                targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range)))
-            {
-                assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
-                alone = false;
-            }
-            let pointer = pointer.wrapping_add(span.range.start);
-            streams.push(Stream { pointer, len: span.range.len(), writable: false, alone });
-        }
-        for (i, span) in writes.clone().enumerate() {
-            let (buffer, range) = self.target(span, names);
-            let apart =
-                targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &range), (other, bytes)));
-            assert!(apart, "a step writes the same bytes twice");
-            let pointer = self.buffers[buffer].pointer.wrapping_add(range.start);
-            streams.push(Stream { pointer, len: range.len(), writable: true, alone: false });
-        }
-        Streams { streams, borrow: PhantomData }
+        let mut streams = Vec::new();
+        find(&self.lists.buffers, reads, writes, names, in_place, &mut streams);
+        Streams { streams: Cow::Owned(streams), borrow: PhantomData }
     }
 
     /// Binds a step to the buffers, so that its spans are found and checked once.
@@ -165,12 +172,12 @@ impl<'a> Memory<'a> {
     /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were
     /// added.
     pub fn address(&self) -> usize {
-        self.buffers.as_ptr() as usize
+        self.lists.buffers.as_ptr() as usize
     }
 
     /// The bytes of a buffer.
     pub fn bytes(&self, buffer: usize) -> &[u8] {
-        let Buffer { pointer, len, .. } = self.buffers[buffer];
+        let Buffer { pointer, len, .. } = self.lists.buffers[buffer];
         // SAFETY: the buffer is borrowed for longer than `&self`, during which nothing is lent for writing.
         unsafe { std::slice::from_raw_parts(pointer.cast_const(), len) }
     }
@@ -180,7 +187,7 @@ impl<'a> Memory<'a> {
     /// # Panics
     /// If it is read-only.
     pub fn bytes_mut(&mut self, buffer: usize) -> &mut [u8] {
-        let Buffer { pointer, len, writable } = self.buffers[buffer];
+        let Buffer { pointer, len, writable } = self.lists.buffers[buffer];
         assert!(writable, "buffer {buffer} is read-only");
         // SAFETY: the buffer is borrowed exclusively for longer than `&mut self`, during which nothing else
         // is lent.
@@ -190,8 +197,8 @@ impl<'a> Memory<'a> {
     /// Where a span is that is to be written.
     fn target(&self, write: &Span, names: &[usize]) -> Target {
         let target = names[write.buffer];
-        assert!(self.buffers[target].writable, "buffer {target} is read-only");
-        assert!(inside(&write.range, self.buffers[target].len), "span outside of its buffer");
+        assert!(self.lists.buffers[target].writable, "buffer {target} is read-only");
+        assert!(inside(&write.range, self.lists.buffers[target].len), "span outside of its buffer");
         (target, write.range.clone())
     }
 
@@ -206,6 +213,44 @@ impl<'a> Memory<'a> {
             lent.readable(read);
         }
         lent
+    }
+}
+
+/// See [`Memory::streams`].
+fn find<'s>(
+    buffers: &[Buffer],
+    reads: impl ExactSizeIterator<Item = &'s Span>,
+    writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+    names: &[usize],
+    in_place: impl Fn(usize, usize) -> bool,
+    streams: &mut Vec<Stream>,
+) {
+    streams.clear();
+    let targets = || writes.clone().map(|span| (names[span.buffer], &span.range)).enumerate();
+    for (i, span) in reads.enumerate() {
+        let buffer = names[span.buffer];
+        let Buffer { pointer, len, .. } = buffers[buffer];
+        assert!(inside(&span.range, len), "span outside of its buffer");
+        let mut alias = None;
+        for (j, (_, range)) in
+            targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range)))
+        {
+            assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
+            alias = Some(j);
+        }
+        let pointer = pointer.wrapping_add(span.range.start);
+        streams.push(Stream { pointer, len: span.range.len(), writable: false, alias });
+    }
+    for (i, span) in writes.clone().enumerate() {
+        let buffer = names[span.buffer];
+        let Buffer { pointer, len, writable } = buffers[buffer];
+        assert!(writable, "buffer {buffer} is read-only");
+        assert!(inside(&span.range, len), "span outside of its buffer");
+        let apart =
+            targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &span.range), (other, bytes)));
+        assert!(apart, "a step writes the same bytes twice");
+        let pointer = pointer.wrapping_add(span.range.start);
+        streams.push(Stream { pointer, len: span.range.len(), writable: true, alias: None });
     }
 }
 
@@ -246,7 +291,7 @@ impl<'a> Bond<'a> {
 
 /// Values in memory that threads read and write, each elements of its own.
 pub struct Streams<'s> {
-    streams: Vec<Stream>,
+    streams: Cow<'s, [Stream]>,
     borrow: PhantomData<&'s mut [u8]>,
 }
 
@@ -267,11 +312,12 @@ impl Streams<'_> {
 }
 
 /// One value in memory.
+#[derive(Clone, Copy)]
 pub struct Stream {
     pointer: *mut u8,
     len: usize,
     writable: bool,
-    alone: bool,
+    alias: Option<usize>,
 }
 
 impl Stream {
@@ -290,9 +336,9 @@ impl Stream {
         self.writable
     }
 
-    /// Whether nothing writes where it is.
-    pub fn is_alone(&self) -> bool {
-        self.alone
+    /// The result that lies where it does.
+    pub fn alias(&self) -> Option<usize> {
+        self.alias
     }
 }
 
@@ -336,7 +382,7 @@ impl<'s> Lent<'s, '_> {
     /// Where a span starts that may be read.
     fn readable(&self, span: &Span) -> *mut u8 {
         let buffer = self.names[span.buffer];
-        let Buffer { pointer, len, .. } = self.memory.buffers[buffer];
+        let Buffer { pointer, len, .. } = self.memory.lists.buffers[buffer];
         assert!(inside(&span.range, len), "span outside of its buffer");
         let apart = |(target, range): &Target| buffer != *target || disjoint(&span.range, range);
         assert!(self.targets.as_slice().iter().all(apart), "a step writes what it reads");
@@ -350,7 +396,10 @@ impl<'s> Lent<'s, '_> {
         // with no other target and no span that is read (all checked when it was lent, and again in `read`);
         // `&mut self` of `lend` is held by the result, so that nothing else is lent meanwhile.
         unsafe {
-            std::slice::from_raw_parts_mut(self.memory.buffers[*buffer].pointer.add(range.start), range.len())
+            std::slice::from_raw_parts_mut(
+                self.memory.lists.buffers[*buffer].pointer.add(range.start),
+                range.len(),
+            )
         }
     }
 }

@@ -22,7 +22,7 @@ const BLOCK: usize = 256;
 const PIECE: usize = 32 * BLOCK;
 
 /// Rows or columns of a result, at most: with more, the kernels of general products are as fast.
-pub const MOST: usize = 32;
+pub const MAX_SIDE: usize = 32;
 
 /// `out = lhs * rhs`, column-major, for `lhs [m, k]`, `rhs [k, n]`, none of these 0; `L` elements are a
 /// vector.

@@ -9,7 +9,7 @@
 //! ndarray brings. Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit
 //! where `matrixmultiply` finds FMA; on a processor without, products are rounded before they are added.
 
-use super::crossprod::{crossprod, MOST};
+use super::crossprod::{crossprod, MAX_SIDE};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
 use super::matrix::{Block, Matrix, MULTIPLY_ADD, PRODUCTS};
@@ -113,7 +113,7 @@ macro_rules! dot_float {
                 true
             }
             fn parts(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
-                if sizes[0].max(sizes[2]) > MOST {
+                if sizes[0].max(sizes[2]) > MAX_SIDE {
                     return in_parts::<$type, f64>(lhs, rhs, sizes, out);
                 }
                 crossprod::<$type, { $line / 2 }>(lhs, rhs, sizes, out);
@@ -231,11 +231,11 @@ fn piece(m: usize, n: usize) -> [usize; 2] {
 const DEPTH: usize = 4096;
 
 /// Elements of a result whose sums are made in parts, at most.
-const FEW: usize = 1 << 14;
+const MAX_LONG_RESULTS: usize = 1 << 14;
 
 /// Whether sums are so long, and so few, that they are made in parts.
 pub fn is_long([m, k, n]: [usize; 3]) -> bool {
-    m * n <= FEW && k >= 2 * DEPTH
+    m * n <= MAX_LONG_RESULTS && k >= 2 * DEPTH
 }
 
 /// Matrices of a batch: the first, and the distance from one to the next.

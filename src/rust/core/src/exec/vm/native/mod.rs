@@ -14,14 +14,18 @@ mod chain;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod emit;
 #[cfg(all(target_arch = "x86_64", unix))]
+mod opcodes;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod pages;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod steps;
 
 pub use chain::{Argument, Chain, Op, Origin, Step, Value, MAX_ARGUMENTS, MAX_STREAMS};
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod code {
     use super::pages::Pages;
-    use super::{emit, Argument, Chain, Op};
+    use super::{emit, opcodes, Argument, Chain, Op};
     use crate::dtype::DType;
     use crate::kernels::math::Level;
     use std::sync::Arc;
@@ -38,7 +42,7 @@ mod code {
 
     /// Whether a chain may have a step on operands of this dtype.
     pub fn has(op: Op, dtype: DType) -> bool {
-        emit::has(op, dtype)
+        opcodes::has(op, dtype)
     }
 
     /// Whether there is native code at all.
@@ -87,7 +91,7 @@ mod code {
             let aligned = || {
                 let mut written =
                     self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
-                written.all(|(_, &address)| address as usize % emit::VECTOR == 0)
+                written.all(|(_, &address)| address as usize % opcodes::VECTOR == 0)
             };
             let start = self.past.filter(|_| aligned()).unwrap_or(self.start);
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.

@@ -234,10 +234,10 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     if !chain.past.is_empty() && n % 2 == 0 {
         let first = buffers.len() - chain.outputs.len();
         for (buffer, address) in buffers.iter().zip(&mut addresses).skip(first) {
-            let mut bytes = AlignedBytes::zeroed(buffer.len() + emit::VECTOR);
+            let mut bytes = AlignedBytes::zeroed(buffer.len() + opcodes::VECTOR);
             bytes.as_mut_slice().fill(0xA5);
             let start = bytes.as_mut_slice().as_mut_ptr();
-            *address = start.wrapping_add(start.align_offset(emit::VECTOR));
+            *address = start.wrapping_add(start.align_offset(opcodes::VECTOR));
             aligned.push(bytes);
         }
     }
@@ -245,7 +245,7 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     unsafe { native.call(&addresses, n) };
     let first = buffers.len() - chain.outputs.len();
     for (bytes, buffer) in aligned.iter_mut().zip(&mut buffers[first..]) {
-        let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(emit::VECTOR), buffer.len());
+        let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(opcodes::VECTOR), buffer.len());
         buffer.copy_from_slice(&bytes.as_slice()[start..start + n]);
     }
     let stored = &buffers[first..];

@@ -32,7 +32,7 @@ const ROWS: usize = 144;
 const COLUMNS: usize = 256;
 
 /// Rows or columns that a block of the other operand is used for, up to which it is not worth packing.
-const FEW: usize = 16;
+const MAX_UNPACKED_LINES: usize = 16;
 
 /// Bytes of an operand up to which it is read where it lies.
 const NEAR: usize = 1 << 16;
@@ -119,8 +119,8 @@ unsafe fn blocks<T: Tiled>(
     let [tall, broad] = kernels.most;
     let height = ROWS / tall * tall;
     let lies = [
-        lhs.strides[0] == 1 && (n <= FEW || m * k * size_of::<T>() <= NEAR),
-        m <= FEW || n * k * size_of::<T>() <= NEAR,
+        lhs.strides[0] == 1 && (n <= MAX_UNPACKED_LINES || m * k * size_of::<T>() <= NEAR),
+        m <= MAX_UNPACKED_LINES || n * k * size_of::<T>() <= NEAR,
     ];
     // What is less than a vector of rows or a group of columns is filled up with zeros.
     let packs_rows = |rows: usize| {

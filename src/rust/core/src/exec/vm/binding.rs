@@ -1,0 +1,89 @@
+//! Where the instructions of a program find what they read and write, relative to registers, constants and
+//! streams: found and checked once, for all runs on values of the same sizes.
+
+use crate::kernels::memory::Streams;
+
+/// Number of the base that registers have.
+pub(super) const REGISTERS: usize = 0;
+/// Number of that of constants; those of streams follow.
+pub(super) const CONSTANTS: usize = 1;
+/// Number of that of the first stream.
+pub(super) const STREAMS: usize = 2;
+
+/// Where the elements of a tile are: an offset from a base, and the bytes by which it moves with the first
+/// element of the tile, with the first element of a part of the tile, and with the first segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    pub(super) base: usize,
+    pub(super) offset: usize,
+    pub(super) by_tile: usize,
+    pub(super) by_part: usize,
+    pub(super) by_fold: usize,
+}
+
+impl Address {
+    /// One that does not move.
+    pub(super) fn fixed(base: usize, offset: usize) -> Address {
+        Address { base, offset, by_tile: 0, by_part: 0, by_fold: 0 }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, bases: &[*mut u8], tile: usize, part: usize, fold: usize) -> *mut u8 {
+        let moved = tile * self.by_tile + part * self.by_part + fold * self.by_fold;
+        bases[self.base].wrapping_add(self.offset + moved)
+    }
+}
+
+/// An instruction with the addresses of what it reads and writes.
+#[derive(Clone, Debug)]
+pub(super) enum Resolved {
+    Kernel {
+        reads: [Address; 3],
+        write: Address,
+        /// Bytes of the first two operands, if they are read whole.
+        whole: [usize; 2],
+        /// Elements that are done at one time: all of a tile, unless an operand is a constant.
+        part: usize,
+        /// Copies of a constant, if it fills one.
+        copies: Option<usize>,
+    },
+    Native(Vec<Address>),
+}
+
+/// A stream as it was when a program was bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Expected {
+    pub bytes: usize,
+    pub writable: bool,
+    /// The result that lies where it does.
+    pub alias: Option<usize>,
+}
+
+/// The addresses of a program.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Of what is run before the first tile.
+    pub(super) before: Vec<Resolved>,
+    /// Of what is run on each tile.
+    pub(super) each: Vec<Resolved>,
+    /// Of the product that is made before.
+    pub(super) product: Option<Resolved>,
+    /// Of the operand and of the result of each fold across columns.
+    pub(super) folds: Vec<[Address; 2]>,
+    pub(super) streams: Vec<Expected>,
+}
+
+/// What is asked of streams that a program is run on.
+pub(super) fn expected<'s>(streams: &'s Streams) -> impl Iterator<Item = Expected> + use<'s> {
+    (0..streams.count()).map(|i| {
+        let stream = streams.get(i);
+        Expected { bytes: stream.bytes(), writable: stream.is_writable(), alias: stream.alias() }
+    })
+}
+
+impl Binding {
+    /// Whether these streams are as those that it was made for.
+    pub(super) fn fits(&self, streams: &Streams) -> bool {
+        self.streams.len() == streams.count() && expected(streams).eq(self.streams.iter().copied())
+    }
+}

@@ -1,0 +1,89 @@
+//! The instructions that steps are made of, and which steps there are instructions for.
+
+use super::assembler::{vector, Vector, LITERAL};
+use super::chain::Op;
+use crate::dtype::DType;
+
+/// Bytes of a vector; what is stored past the caches begins at a multiple of it.
+pub const VECTOR: usize = LITERAL;
+
+pub const LOAD: Vector = vector(0, 1, 0x10);
+pub const STORE: Vector = vector(0, 1, 0x11);
+pub const STORE_PAST: Vector = vector(0, 1, 0x2B);
+pub const AND: Vector = vector(0, 1, 0x54);
+pub const AND_NOT: Vector = vector(0, 1, 0x55);
+pub const OR: Vector = vector(0, 1, 0x56);
+pub const XOR: Vector = vector(0, 1, 0x57);
+/// Floats of integers, of 4 bytes both.
+pub const SINGLES: Vector = vector(0, 1, 0x5B);
+/// By the highest bit of each byte of a fourth register.
+pub const BLEND: Vector = vector(1, 3, 0x4C);
+pub const ABSOLUTE_BYTES: Vector = vector(1, 2, 0x1C);
+pub const UPPER_HALF: Vector = vector(1, 3, 0x39);
+
+/// Instructions for elements of 1, 2, 4 and 8 bytes.
+pub type ByWidth = [Option<Vector>; 4];
+pub const SUB: ByWidth =
+    [Some(vector(1, 1, 0xF8)), Some(vector(1, 1, 0xF9)), Some(vector(1, 1, 0xFA)), Some(vector(1, 1, 0xFB))];
+pub const ADD: ByWidth =
+    [Some(vector(1, 1, 0xFC)), Some(vector(1, 1, 0xFD)), Some(vector(1, 1, 0xFE)), Some(vector(1, 1, 0xD4))];
+pub const MUL: ByWidth = [None, Some(vector(1, 1, 0xD5)), Some(vector(1, 2, 0x40)), None];
+pub const EQ: ByWidth =
+    [Some(vector(1, 1, 0x74)), Some(vector(1, 1, 0x75)), Some(vector(1, 1, 0x76)), Some(vector(1, 2, 0x29))];
+pub const GT: ByWidth =
+    [Some(vector(1, 1, 0x64)), Some(vector(1, 1, 0x65)), Some(vector(1, 1, 0x66)), Some(vector(1, 2, 0x37))];
+pub const ABS: ByWidth = [Some(ABSOLUTE_BYTES), Some(vector(1, 2, 0x1D)), Some(vector(1, 2, 0x1E)), None];
+pub const MAX: ByWidth = [Some(vector(1, 2, 0x3C)), Some(vector(1, 1, 0xEE)), Some(vector(1, 2, 0x3D)), None];
+pub const MIN: ByWidth = [Some(vector(1, 2, 0x38)), Some(vector(1, 1, 0xEA)), Some(vector(1, 2, 0x39)), None];
+pub const MAX_UNSIGNED: ByWidth =
+    [Some(vector(1, 1, 0xDE)), Some(vector(1, 2, 0x3E)), Some(vector(1, 2, 0x3F)), None];
+pub const MIN_UNSIGNED: ByWidth =
+    [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
+
+/// Conditions of comparisons of floats that are false, or true, if an operand is NaN, and raise no exception.
+pub const FLOAT_EQ: u8 = 0x00;
+pub const FLOAT_NE: u8 = 0x04;
+pub const FLOAT_UNORDERED: u8 = 0x03;
+pub const FLOAT_LT: u8 = 0x11;
+pub const FLOAT_LE: u8 = 0x12;
+/// Whether an operand is NaN.
+pub const FLOAT_NAN: u8 = 0x03;
+
+/// Ways of rounding a float, without an exception.
+pub const NEAREST: u8 = 8;
+pub const DOWN: u8 = 9;
+pub const UP: u8 = 10;
+pub const TO_ZERO: u8 = 11;
+
+/// Whether there are instructions for an op on operands of this dtype: of the second one of a selection, and
+/// of the one that is converted.
+pub fn has(op: Op, dtype: DType) -> bool {
+    let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
+    let integer = is_integer(dtype);
+    match op {
+        Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
+        Op::Sub | Op::Negate => float || integer,
+        Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
+        Op::Abs => float || is_signed(dtype),
+        Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,
+        Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => float || integer,
+        Op::Select => float || integer,
+        Op::Convert(to) => {
+            let widens = integer && dtype.bytes() < to.bytes();
+            match to {
+                DType::F32 => boolean || widens || dtype == DType::I32,
+                // Of numbers without a sign the instruction would see one.
+                DType::F64 => boolean || widens && dtype != DType::UI32 || dtype == DType::F32,
+                to => is_integer(to) && (boolean || widens),
+            }
+        }
+    }
+}
+
+pub fn is_integer(dtype: DType) -> bool {
+    is_signed(dtype) || matches!(dtype, DType::UI8 | DType::UI16 | DType::UI32 | DType::UI64)
+}
+
+pub fn is_signed(dtype: DType) -> bool {
+    matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64)
+}

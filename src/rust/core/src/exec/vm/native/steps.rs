@@ -1,0 +1,290 @@
+//! How each step of a chain is made of the processor's instructions.
+
+use super::assembler::{vector, Source, Vector};
+use super::chain::{Op, Step};
+use super::emit::{Emitter, REGISTERS};
+use super::opcodes::*;
+use crate::dtype::{dispatch, DType, Element};
+use crate::kernels::cast;
+
+impl Emitter<'_> {
+    /// Makes the result of a step; returns its register.
+    pub(super) fn step(&mut self, at: usize, step: &Step) -> u8 {
+        let dtype = self.chain.values[*step.operands.last().expect("a step has operands")].dtype;
+        let float = matches!(dtype, DType::F32 | DType::F64);
+        let operand = |i: usize| step.operands[i];
+        // Of floats the bit W says nothing, and the prefix which of the two they are.
+        let prefix = u8::from(dtype == DType::F64);
+        let size = self.size();
+        match step.op {
+            Op::Add if float => self.both(at, step, vector(prefix, 1, 0x58), true),
+            Op::Mul if float => self.both(at, step, vector(prefix, 1, 0x59), true),
+            Op::Sub if float => self.both(at, step, vector(prefix, 1, 0x5C), false),
+            Op::Div => self.both(at, step, vector(prefix, 1, 0x5E), false),
+            Op::MulNoNan => {
+                let (x, y) = (self.register(operand(0)), self.register(operand(1)));
+                let (to, mask) = (self.take(), self.take());
+                self.op(vector(prefix, 1, 0x59), to, x, Source::Register(y));
+                let zero = self.everywhere(&[0]);
+                self.op_with(vector(prefix, 1, 0xC2), mask, y, zero, FLOAT_EQ);
+                let nan = self.take();
+                self.op_with(vector(prefix, 1, 0xC2), nan, to, Source::Register(to), FLOAT_UNORDERED);
+                self.op(AND, mask, mask, Source::Register(nan));
+                self.op_with(BLEND, to, to, Source::Register(y), mask << 4);
+                to
+            }
+            Op::Sqrt => {
+                let (x, to, mask) = (self.register(operand(0)), self.take(), self.take());
+                self.op(vector(prefix, 1, 0x51), to, 0, Source::Register(x));
+                let (compare, zero) = (vector(prefix, 1, 0xC2), self.everywhere(&[0]));
+                let nan = if prefix == 1 {
+                    self.everywhere(&f64::NAN.to_le_bytes())
+                } else {
+                    self.everywhere(&f32::NAN.to_le_bytes())
+                };
+                self.op_with(compare, mask, x, zero, FLOAT_LT);
+                self.op_with(BLEND, to, to, nan, mask << 4);
+                to
+            }
+            Op::Add | Op::Max | Op::Or if dtype == DType::I1 => self.both(at, step, OR, true),
+            Op::Mul | Op::Min | Op::And if dtype == DType::I1 => self.both(at, step, AND, true),
+            Op::And => self.both(at, step, AND, true),
+            Op::Or => self.both(at, step, OR, true),
+            Op::Xor => self.both(at, step, XOR, true),
+            Op::Add => self.both(at, step, ADD[size].expect("of every width"), true),
+            Op::Sub => self.both(at, step, self.sub(), false),
+            Op::Mul => match MUL[size] {
+                Some(mul) => self.both(at, step, mul, true),
+                None if size == 0 => self.byte_product(operand(0), operand(1)),
+                None => self.long_product(operand(0), operand(1)),
+            },
+            Op::Max | Op::Min if float => self.extreme(operand(0), operand(1), step.op == Op::Max, prefix),
+            Op::Max | Op::Min => self.integer_extreme(at, step, is_signed(dtype)),
+            Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le if float => {
+                let (condition, first, second) = match step.op {
+                    Op::Eq => (FLOAT_EQ, 0, 1),
+                    Op::Ne => (FLOAT_NE, 0, 1),
+                    Op::Lt => (FLOAT_LT, 0, 1),
+                    Op::Le => (FLOAT_LE, 0, 1),
+                    Op::Gt => (FLOAT_LT, 1, 0),
+                    _ => (FLOAT_LE, 1, 0),
+                };
+                let (x, y) = (self.register(operand(first)), self.source(operand(second), at));
+                let to = self.result(at);
+                self.op_with(vector(prefix, 1, 0xC2), to, x, y, condition);
+                to
+            }
+            Op::Eq | Op::Ne => {
+                let to = self.both(at, step, EQ[size].expect("of every width"), true);
+                if step.op == Op::Ne {
+                    self.inverse(to)
+                } else {
+                    to
+                }
+            }
+            Op::Gt => self.greater(operand(0), operand(1), is_signed(dtype)),
+            Op::Lt => self.greater(operand(1), operand(0), is_signed(dtype)),
+            Op::Le | Op::Ge => {
+                let (x, y) = if step.op == Op::Le { (0, 1) } else { (1, 0) };
+                let to = self.greater(operand(x), operand(y), is_signed(dtype));
+                self.inverse(to)
+            }
+            Op::Not => {
+                let x = self.register(operand(0));
+                let (to, ones) = (self.result(at), self.everywhere(&[0xFF]));
+                self.op(XOR, to, x, ones);
+                to
+            }
+            Op::Negate if float => {
+                let x = self.register(operand(0));
+                let (to, sign) = (self.result(at), self.sign());
+                self.op(XOR, to, x, sign);
+                to
+            }
+            Op::Negate => {
+                let (x, to) = (self.register(operand(0)), self.take());
+                self.op(XOR, to, to, Source::Register(to));
+                self.op(self.sub(), to, to, Source::Register(x));
+                to
+            }
+            Op::Abs if float => {
+                let (sign, to) = (self.sign(), self.take());
+                self.op(LOAD, to, 0, sign);
+                let x = self.source(operand(0), at);
+                self.op(AND_NOT, to, to, x);
+                to
+            }
+            Op::Abs => match ABS[size] {
+                Some(abs) => {
+                    let x = self.source(operand(0), at);
+                    let to = self.result(at);
+                    self.op(abs, to, 0, x);
+                    to
+                }
+                None => {
+                    // All ones where it is negative; then x is inverted there, and one more.
+                    let (x, mask, to) = (self.register(operand(0)), self.take(), self.take());
+                    self.op(XOR, mask, mask, Source::Register(mask));
+                    self.op(GT[size].expect("of every width"), mask, mask, Source::Register(x));
+                    self.op(XOR, to, x, Source::Register(mask));
+                    self.op(self.sub(), to, to, Source::Register(mask));
+                    to
+                }
+            },
+            Op::Floor => self.round(at, step, DOWN, prefix),
+            Op::Ceiling => self.round(at, step, UP, prefix),
+            Op::Trunc => self.round(at, step, TO_ZERO, prefix),
+            Op::Round => self.round(at, step, NEAREST, prefix),
+            Op::Select => {
+                let (mask, other) = (self.register(operand(0)), self.register(operand(2)));
+                let x = self.source(operand(1), at);
+                let to = self.result(at);
+                self.op_with(BLEND, to, other, x, mask << 4);
+                to
+            }
+            Op::Convert(to) if dtype == DType::I1 => {
+                let one = dispatch!(to, T => cast::bytes(&[<T as Element>::from_bool(true)]).to_vec());
+                let x = self.register(operand(0));
+                let (to, one) = (self.result(at), self.everywhere(&one));
+                self.op(AND, to, x, one);
+                to
+            }
+            Op::Convert(_) if dtype == DType::I32 && self.width == 4 => {
+                let x = self.source(operand(0), at);
+                let to = self.result(at);
+                self.op(SINGLES, to, 0, x);
+                to
+            }
+            Op::Convert(to) => self.widened(operand(0), dtype, to),
+        }
+    }
+
+    /// A register for the result of an op that reads its operands before it writes: one that the step frees,
+    /// if it does.
+    fn result(&mut self, at: usize) -> u8 {
+        self.free_after(at);
+        for register in 0..REGISTERS {
+            if self.held[register].is_none() && self.locked[register] {
+                return register as u8;
+            }
+        }
+        self.take()
+    }
+
+    /// One instruction of two operands.
+    fn both(&mut self, at: usize, step: &Step, op: Vector, commutes: bool) -> u8 {
+        let (mut x, mut y) = (step.operands[0], step.operands[1]);
+        if commutes && self.held.contains(&Some(y)) && !self.held.contains(&Some(x)) {
+            (x, y) = (y, x);
+        }
+        let (x, y) = (self.register(x), self.source(y, at));
+        let to = self.result(at);
+        self.op(op, to, x, y);
+        to
+    }
+
+    fn round(&mut self, at: usize, step: &Step, way: u8, prefix: u8) -> u8 {
+        let x = self.source(step.operands[0], at);
+        let to = self.result(at);
+        self.op_with(vector(1, 3, 0x08 + prefix), to, 0, x, way);
+        to
+    }
+
+    fn inverse(&mut self, to: u8) -> u8 {
+        let ones = self.everywhere(&[0xFF]);
+        self.op(XOR, to, to, ones);
+        to
+    }
+
+    /// The larger or smaller of two floats. The instruction gives its second operand if they are equal or one
+    /// is NaN: done both ways, zeros of both signs are told apart by their bits, and a NaN is put in its
+    /// place, the first one's first.
+    fn extreme(&mut self, x: usize, y: usize, larger: bool, prefix: u8) -> u8 {
+        let (x, y) = (self.register(x), self.register(y));
+        let (to, other) = (self.take(), self.take());
+        let (op, joined) =
+            if larger { (vector(prefix, 1, 0x5F), AND) } else { (vector(prefix, 1, 0x5D), OR) };
+        let compare = vector(prefix, 1, 0xC2);
+        self.op(op, to, x, Source::Register(y));
+        self.op(op, other, y, Source::Register(x));
+        self.op(joined, to, to, Source::Register(other));
+        for z in [y, x] {
+            self.op_with(compare, other, z, Source::Register(z), FLOAT_NAN);
+            self.op_with(BLEND, to, to, Source::Register(z), other << 4);
+        }
+        to
+    }
+
+    fn integer_extreme(&mut self, at: usize, step: &Step, signed: bool) -> u8 {
+        let table = match (step.op == Op::Max, signed) {
+            (true, true) => MAX,
+            (false, true) => MIN,
+            (true, false) => MAX_UNSIGNED,
+            (false, false) => MIN_UNSIGNED,
+        };
+        if let Some(op) = table[self.size()] {
+            return self.both(at, step, op, true);
+        }
+        let (x, y) = (step.operands[0], step.operands[1]);
+        let (x, y) = if step.op == Op::Max { (x, y) } else { (y, x) };
+        let mask = self.greater(x, y, signed);
+        let (first, second) = (self.register(step.operands[0]), self.register(step.operands[1]));
+        self.op_with(BLEND, mask, second, Source::Register(first), mask << 4);
+        mask
+    }
+
+    /// Where an integer is greater than another.
+    fn greater(&mut self, x: usize, y: usize, signed: bool) -> u8 {
+        let op = GT[self.size()].expect("of every width");
+        let (x, y, to) = (self.register(x), self.register(y), self.take());
+        if signed {
+            self.op(op, to, x, Source::Register(y));
+        } else {
+            // In the order of signed numbers the upper half comes first.
+            let (sign, other) = (self.sign(), self.take());
+            self.op(XOR, to, x, sign);
+            self.op(XOR, other, y, sign);
+            self.op(op, to, to, Source::Register(other));
+        }
+        to
+    }
+
+    /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes
+    /// (`0x73`).
+    fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
+        self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
+    }
+
+    /// Products of integers of 64 bits, from those of their halves.
+    fn long_product(&mut self, x: usize, y: usize) -> u8 {
+        const HALVES: Vector = vector(1, 1, 0xF4);
+        let (x, y) = (self.register(x), self.register(y));
+        let (to, other) = (self.take(), self.take());
+        let add = ADD[3].expect("of every width");
+        self.shift(0x73, false, to, x, 32);
+        self.op(HALVES, to, to, Source::Register(y));
+        self.shift(0x73, false, other, y, 32);
+        self.op(HALVES, other, other, Source::Register(x));
+        self.op(add, to, to, Source::Register(other));
+        self.shift(0x73, true, to, to, 32);
+        self.op(HALVES, other, x, Source::Register(y));
+        self.op(add, to, to, Source::Register(other));
+        to
+    }
+
+    /// Products of bytes, from those of the lower and the upper ones of pairs.
+    fn byte_product(&mut self, x: usize, y: usize) -> u8 {
+        let mul = MUL[1].expect("of 2 bytes");
+        let (x, y) = (self.register(x), self.register(y));
+        let (to, other) = (self.take(), self.take());
+        self.shift(0x71, false, to, x, 8);
+        self.shift(0x71, false, other, y, 8);
+        self.op(mul, to, to, Source::Register(other));
+        self.shift(0x71, true, to, to, 8);
+        self.op(mul, other, x, Source::Register(y));
+        let lower = self.everywhere(&[0xFF, 0]);
+        self.op(AND, other, other, lower);
+        self.op(OR, to, to, Source::Register(other));
+        to
+    }
+}
