@@ -1,6 +1,6 @@
 //! Short compositions of ops that are called by name: what is no op, and ops that are others for some operands.
 
-use super::{Applier, Composition, Operand};
+use super::applier::{Applier, Composition, Operand};
 use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::Value;
@@ -150,7 +150,7 @@ impl Applier<'_> {
         let own = self.aval(x).ranked();
         let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
         let x = self.cast(x, Ranked { dtype: wide, ..own })?;
-        let sum = self.apply(name, &[self.operand(x)], attrs)?[0];
+        let sum = self.op(name, &[self.operand(x)], attrs)?[0];
         let size = |v: Value| self.aval(v).shape.size();
         // Without results there is nothing to divide.
         let count = size(x).checked_div(size(sum)).unwrap_or(0);

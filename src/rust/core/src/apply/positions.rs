@@ -1,6 +1,6 @@
 //! Positions as the user counts them, from 1, on their way to what StableHLO wants.
 
-use super::{Applier, Operand};
+use super::applier::{Applier, Operand};
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};

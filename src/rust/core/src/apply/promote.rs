@@ -1,8 +1,8 @@
 //! Operands on their way to a common dtype. Every implicit conversion is made here, and noted if someone
 //! asks.
 
+use super::applier::{Applier, Operand};
 use super::conversion::{Conversion, Loss};
-use super::{Applier, Operand};
 use crate::dtype::promote::{common_dtype, why};
 use crate::dtype::{Class, DType, Kind, Ranked};
 use crate::error::{Error, Result};

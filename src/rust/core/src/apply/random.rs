@@ -1,7 +1,7 @@
 //! Random numbers of random bits. What is drawn from a state is fixed by these compositions and by nothing
 //! else.
 
-use super::{Applier, Composition, Operand};
+use super::applier::{Applier, Composition, Operand};
 use crate::dtype::{DType, Ranked, FLOAT, INTEGER, NUMERIC};
 use crate::error::{Error, Result};
 use crate::graph::Value;

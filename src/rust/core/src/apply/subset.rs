@@ -6,7 +6,7 @@
 //! index that the running program computes becomes a dynamic slice; several positions become a gather or
 //! scatter.
 
-use super::{Applier, Operand};
+use super::applier::{Applier, Operand};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::attrs::number;

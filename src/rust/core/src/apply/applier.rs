@@ -1,0 +1,121 @@
+//! A graph under construction, and how one op is added to it: its operands are promoted, its parameters decoded.
+
+use super::conversion::Conversion;
+use crate::dtype::promote::Rules;
+use crate::dtype::Ranked;
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::ops::attrs::Attrs;
+use crate::ops::*;
+use crate::passes::optimise;
+use crate::shape::Shape;
+use crate::tensor::Aval;
+use std::sync::Arc;
+
+/// A value as an argument of an op.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Operand {
+    /// The value.
+    pub value: Value,
+    /// Its dtype as promotion sees it. That of an R number is ambiguous and may be narrower than the value,
+    /// which keeps all digits until it meets the dtype that it is promoted to.
+    pub ranked: Ranked,
+}
+
+impl Operand {
+    /// A value that promotion sees as it is.
+    pub fn of(builder: &Builder, value: Value) -> Operand {
+        Operand { value, ranked: builder.graph().aval(value).ranked() }
+    }
+}
+
+/// A graph under construction, and the rules that operands of its ops are promoted by.
+pub struct Applier<'a> {
+    pub(super) builder: &'a mut Builder,
+    pub(super) rules: &'static Rules,
+    pub(super) log: Option<Vec<Conversion>>,
+}
+
+impl<'a> Applier<'a> {
+    /// Ops that go into `builder`.
+    pub fn new(builder: &'a mut Builder, rules: &'static Rules) -> Applier<'a> {
+        Applier { builder, rules, log: None }
+    }
+
+    /// From here on, notes what is converted.
+    pub fn noting(self) -> Applier<'a> {
+        Applier { log: Some(Vec::new()), ..self }
+    }
+
+    /// What was converted since [`noting`](Applier::noting).
+    pub fn conversions(self) -> Vec<Conversion> {
+        self.log.unwrap_or_default()
+    }
+
+    /// The type of a value.
+    pub(super) fn aval(&self, value: Value) -> &Aval {
+        self.builder.graph().aval(value)
+    }
+
+    /// The shape of a value.
+    pub(super) fn shape(&self, value: Value) -> Shape {
+        self.aval(value).shape.clone()
+    }
+
+    /// A value as an operand of another op.
+    pub(super) fn operand(&self, value: Value) -> Operand {
+        Operand::of(self.builder, value)
+    }
+
+    /// Repeats a value to a shape, its axes aligned with the last ones.
+    pub(super) fn broadcast(&mut self, value: Value, to: &Shape) -> Result<Value> {
+        let from = &self.aval(value).shape;
+        if from == to {
+            return Ok(value);
+        }
+        let op = BroadcastInDim::align_right(from, to.clone())?;
+        self.builder.node1(Op::BroadcastInDim(op), &[value])
+    }
+
+    /// Repeats 0-d values to a shape.
+    pub(super) fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
+        for value in values {
+            if self.aval(*value).shape.rank() == 0 {
+                *value = self.broadcast(*value, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the op called `name`.
+    pub(super) fn op(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let unknown = || Error::Internal { detail: format!("there is no op called {name}") };
+        let entry = find(name).ok_or_else(unknown)?;
+        let mut values = self.promoted(entry, operands)?;
+        // A function is simplified, so that one that is no more than an op is seen to be one.
+        let attrs = attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))?;
+        let (op, to, is_identity) = {
+            let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
+            let op = (entry.decode)(entry.row, &attrs, &avals)?;
+            let to = op.repeats_to(&avals)?;
+            let is_identity = op.is_identity(&avals);
+            (op, to, is_identity)
+        };
+        if let Some(to) = to {
+            self.repeat(&mut values, &to)?;
+        }
+        if is_identity {
+            return Ok(values);
+        }
+        match op {
+            // A literal of another dtype is another literal.
+            Op::Convert(Convert { dtype, ambiguous }) => {
+                self.cast(values[0], Ranked { dtype, ambiguous }).map(|value| vec![value])
+            }
+            op => self.builder.node(op, &values),
+        }
+    }
+}
+
+/// What is called by name and is no op, or not always one.
+pub(super) type Composition = fn(&mut Applier, &[Operand], &Attrs) -> Result<Vec<Value>>;
