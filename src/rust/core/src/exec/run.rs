@@ -204,6 +204,7 @@ struct Placed<'e, 'a> {
     how: How<'e, 'a>,
 }
 
+#[allow(clippy::large_enum_variant)] // one for each step of a call, which is to allocate nothing for it
 enum How<'e, 'a> {
     Tiles(Bound<'e, 'a>, &'e Program),
     /// A copy of bytes as they lie.
