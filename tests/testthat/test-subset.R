@@ -302,7 +302,7 @@ test_that("shapes of values", {
 })
 
 test_that("an argument that was left out leaves its subscript empty, as in R", {
-  # Before, tensors are S4 objects: R evaluates subscripts itself as soon as any package has S4 methods of `[`.
+  # Before, tensors are S4 objects: R evaluates subscripts itself if any package has S4 methods of `[`.
   skip_if(getRversion() < "4.3.0", "R may evaluate subscripts")
   a <- matrix(1:6, 2)
   row <- user(function(x, i) x[i, 2])
