@@ -206,7 +206,7 @@ struct Placed<'e, 'a> {
 
 #[allow(clippy::large_enum_variant)] // one for each step of a call, which is to allocate nothing for it
 enum How<'e, 'a> {
-    Tiles(Bound<'e, 'a>, &'e Program),
+    Tiles(Box<Bound<'e, 'a>>, &'e Program),
     /// A copy of bytes as they lie.
     Move(Bond<'a>),
     /// An op of few operands and results.
@@ -260,7 +260,10 @@ impl Executable {
             let how = match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
                 (Action::Tiles(program), ..) => {
                     let [registers, constants] = scratch.take(program.scratch());
-                    How::Tiles(program.bind(step.ends(), memory, &names, [&registers, &constants]), program)
+                    How::Tiles(
+                        Box::new(program.bind(step.ends(), memory, &names, [&registers, &constants])),
+                        program,
+                    )
                 }
                 (Action::Copy, [(aval, from)], [(_, to)])
                     if from.layout.is_dense(&aval.shape)

@@ -27,10 +27,16 @@ impl Address {
         Address { base, offset, by_tile: 0, by_part: 0, by_fold: 0 }
     }
 
-    #[inline]
-    pub(super) fn at(&self, bases: &[*mut u8], tile: usize, part: usize, fold: usize) -> *mut u8 {
+    /// Where the elements are, for these bases.
+    ///
+    /// # Safety
+    /// The bases are those of registers, constants, and as many streams as the program was bound to.
+    #[inline(always)]
+    pub(super) unsafe fn at(&self, bases: &[*mut u8], tile: usize, part: usize, fold: usize) -> *mut u8 {
+        debug_assert!(self.base < bases.len());
         let moved = tile * self.by_tile + part * self.by_part + fold * self.by_fold;
-        bases[self.base].wrapping_add(self.offset + moved)
+        // SAFETY: by the caller: the program was bound to streams with all the numbers that it has.
+        unsafe { *bases.get_unchecked(self.base) }.wrapping_add(self.offset + moved)
     }
 }
 

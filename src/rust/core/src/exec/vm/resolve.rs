@@ -55,7 +55,8 @@ impl Code {
     }
 }
 
-/// A program in its memory.
+/// A program in its memory: the bases are those of the registers, the constants and the streams that it is
+/// bound to.
 pub(super) struct Room<'c, 'r> {
     pub(super) code: &'c Code,
     pub(super) binding: &'r Binding,
@@ -123,7 +124,8 @@ impl<'c> Room<'c, '_> {
                 let mut at = 0;
                 while at < n {
                     let len = (n - at).min(part);
-                    let place = |place: &Address| place.at(self.bases, range.start, at, fold);
+                    // SAFETY: a room has the bases that its binding is of.
+                    let place = |place: &Address| unsafe { place.at(self.bases, range.start, at, fold) };
                     let reads = [x, y, z].map(|x| place(x).cast_const());
                     let (start, cut) = (range.start + at, &self.code.cut);
                     call(Call::Kernel(
@@ -136,7 +138,8 @@ impl<'c> Room<'c, '_> {
             (Work::Native(native, _), Resolved::Native(places)) => {
                 let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
                 for (address, place) in addresses.iter_mut().zip(places) {
-                    *address = place.at(self.bases, range.start, 0, segments.start);
+                    // SAFETY: as above.
+                    *address = unsafe { place.at(self.bases, range.start, 0, segments.start) };
                 }
                 call(Call::Native(native, addresses, range.len()));
             }

@@ -2,8 +2,8 @@
 //!
 //! Single-precision callers compute in `f64` and round once, which is the correctly rounded result but for
 //! near ties. The error bound is in ulp (units in the last place of the result, against the reference value
-//! rounded to a double); the tests hold it, and what the vectorised functions of [`math`] promise, to values
-//! from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
+//! rounded to a double); the tests hold it, and what vectorised functions ([`math`](super)) promise, to
+//! values from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
 
 use super::{single, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
