@@ -22,12 +22,18 @@ abort_arg <- function(arg, expected, got, hint = NULL) {
   stop(anvil_condition("anvil_error_arg", message, list(arg = arg, expected = expected, got = got), call))
 }
 
-# The value of an expression, or another one if it fails. A time limit is an error to R, raised once wherever
-# it looks at the clock: whoever took that for a failure of the expression would leave the call without a
-# limit.
+# The value of an expression, or another one if it fails.
 if_it_fails <- function(expr, otherwise) {
-  tryCatch(expr, error = function(e) if (is_time_limit(e)) stop(e) else otherwise)
+  tryCatch(expr, error = function(e) {
+    pass_time_limit(e)
+    otherwise
+  })
 }
+
+# For handlers: gives the error back, but signals a time limit again. That is an error to R, raised once
+# wherever it looks at the clock: whoever took it for a failure of the expression would leave the call without
+# a limit.
+pass_time_limit <- function(e) if (is_time_limit(e)) stop(e) else e
 
 # Such an error has no class.
 is_time_limit <- function(e) {

@@ -82,8 +82,8 @@ fill_part <- function(part, path, write) {
     con <- file(part, "wb")
     tryCatch(write(con), finally = close(con))
     NULL
-  }, error = identity, warning = identity)
-  if (inherits(failed, "anvil_error") || inherits(failed, "error") && is_time_limit(failed)) stop(failed)
+  }, error = pass_time_limit, warning = identity)
+  if (inherits(failed, "anvil_error")) stop(failed)
   if (!is.null(failed)) {
     abort_file("write", path, system_reason(failed), "Choose a folder that you may write to.")
   }

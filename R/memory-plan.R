@@ -39,13 +39,11 @@
 #' memory_plan(jit(function(x) x + 1, donate = "x"), nv_abstract("f64", 1e6))$peak
 #' @export
 memory_plan <- function(f, ...) {
-  example <- trace_example(
-    match_function(f), list_dots(...), "memory_plan()", "Plan the function outside of `jit()`."
+  plan <- compiled_plan(f, list_dots(...), "memory_plan()")
+  steps <- data.frame(step = plan$steps, scratch = plan$scratch)
+  structure(
+    c(list(peak = sum(plan$bytes)), as.list(plan$bytes), list(steps = steps)), class = "AnvilMemoryPlan"
   )
-  out <- .Call(anvil_memory_plan, example$graph, example$donated)
-  bytes <- setNames(as.list(out[[1L]]), c("inputs", "constants", "outputs", "scratch", "regions"))
-  steps <- data.frame(step = out[[2L]], scratch = out[[3L]])
-  structure(c(list(peak = sum(out[[1L]])), bytes, list(steps = steps)), class = "AnvilMemoryPlan")
 }
 
 #' @rdname memory_plan

@@ -41,9 +41,7 @@ nv_read_npy <- function(path, dtype = NULL) {
   path <- check_path(path)
   dtype <- if (!is.null(dtype)) as.character(as_dtype(dtype))
   target <- readable_file(path)
-  con <- tryCatch(
-    file(target, "rb"), error = function(e) if (is_time_limit(e)) stop(e) else e, warning = identity
-  )
+  con <- tryCatch(file(target, "rb"), error = pass_time_limit, warning = identity)
   if (inherits(con, "condition")) abort_file("read", path, system_reason(con))
   on.exit(close(con))
   header <- read_npy_header(con, path)
@@ -62,9 +60,8 @@ nv_read_npy <- function(path, dtype = NULL) {
     }
     abort_file("read", path, reason, "Copy it again.")
   }
-  data <- tryCatch(read_elements(con, type, count), error = identity)
+  data <- tryCatch(read_elements(con, type, count), error = pass_time_limit)
   if (inherits(data, "condition")) {
-    if (is_time_limit(data)) stop(data)
     abort_file("read", path, conditionMessage(data), "Free some memory.")
   }
   sizes <- header$shape

@@ -41,11 +41,10 @@
 #' explain_plan(newton, nv_abstract("f64", 100))
 #' @export
 explain_plan <- function(f, ...) {
-  example <- trace_example(match_function(f), list_dots(...), "explain_plan()", "Call it outside of `jit()`.")
-  plan <- .Call(anvil_plan, example$graph, example$donated)
-  numbers <- matrix(plan[[4L]], ncol = 7L, byrow = TRUE)
-  out <- data.frame(step = plan[[1L]], kind = plan[[2L]])
-  out$ops <- strsplit(plan[[3L]], ",", fixed = TRUE)
+  plan <- compiled_plan(f, list_dots(...), "explain_plan()")
+  numbers <- matrix(plan$numbers, ncol = 7L, byrow = TRUE)
+  out <- data.frame(step = plan$places, kind = plan$kinds)
+  out$ops <- strsplit(plan$ops, ",", fixed = TRUE)
   out$elements <- numbers[, 1L]
   out$tile <- ifelse(numbers[, 2L] > 0, numbers[, 2L], NA)
   out$read <- numbers[, 4L]
@@ -53,7 +52,17 @@ explain_plan <- function(f, ...) {
   out$in_place <- numbers[, 3L] == 1
   out$microseconds <- numbers[, 6L]
   out$threads <- numbers[, 7L] > 1
-  structure(out, class = c("AnvilPlan", "data.frame"), scratch = plan[[5L]])
+  structure(out, class = c("AnvilPlan", "data.frame"), scratch = sum(plan$bytes[c("scratch", "regions")]))
+}
+
+# The lines and the memory of the program that a function is for example arguments, see src/rust/src/plan.rs.
+# `where` is the call in which the user gave the function.
+compiled_plan <- function(f, args, where) {
+  example <- trace_example(match_function(f), args, where, "Plan the function outside of `jit()`.")
+  out <- .Call(anvil_plan, example$graph, example$donated)
+  names(out) <- c("places", "kinds", "ops", "numbers", "bytes", "steps", "scratch")
+  names(out$bytes) <- c("inputs", "constants", "outputs", "scratch", "regions")
+  out
 }
 
 #' @rdname explain_plan

@@ -83,20 +83,19 @@ judge_condition <- function(e, where, code) {
 
 # Whether code of a function that is no package's, and runs or is jitted and runs, contains a call: an
 # argument that the function hands on, evaluated on behalf of anvil.
-in_function <- function(call) {
-  for (i in seq_len(sys.nframe())) {
-    fun <- sys.function(i)
-    if (identical(topenv(environment(fun)), globalenv()) && contains(body(fun), call)) return(TRUE)
-  }
-  FALSE
-}
+in_function <- function(call) any_function_of_case(function(fun) contains(body(fun), call))
 
 # Whether it says that an argument of a function of the case is missing, which that function has handed on.
 left_out_of_case <- function(text) {
   name <- sub("^argument \"(.*)\" is missing, with no default$", "\\1", text)
   if (identical(name, text)) return(FALSE)
-  has <- function(fun) identical(topenv(environment(fun)), globalenv()) && name %in% names(formals(fun))
-  any(vapply(seq_len(sys.nframe()), function(i) has(sys.function(i)), NA))
+  any_function_of_case(function(fun) name %in% names(formals(fun)))
+}
+
+# Whether something holds of one of the functions that run and are no package's.
+any_function_of_case <- function(holds) {
+  running <- lapply(seq_len(sys.nframe()), sys.function)
+  any(vapply(running, function(f) identical(topenv(environment(f)), globalenv()) && holds(f), NA))
 }
 
 # What R says of calls of primitives before it looks for methods, or without saying what was called.

@@ -44,7 +44,6 @@ mod handle;
 mod info;
 mod jit;
 mod large;
-mod memory;
 mod mixer;
 mod op;
 mod place;
@@ -133,7 +132,6 @@ entry! {
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);
     rs_plan(graph, donated) scope => plan::plan(graph, donated, scope);
-    rs_memory_plan(graph, donated) scope => memory::plan(graph, donated, scope);
     rs_threads() scope => threads::in_force(scope);
     rs_threads_ignored() scope => threads::ignored(scope);
     rs_file_target(path) scope => files::target(path, scope);
