@@ -3,7 +3,8 @@
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::jit;
-use crate::value::{Bytes, Record};
+use crate::value::Record;
+use crate::vector::Bytes;
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::Value;
 use anvil_core::hlo::{self, Mesh, Options, Sharding};

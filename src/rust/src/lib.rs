@@ -60,6 +60,7 @@ mod trace;
 mod transform;
 mod tree;
 mod value;
+mod vector;
 
 use anvil_core::dtype::{promote, DType, Ranked};
 use anvil_core::ops;

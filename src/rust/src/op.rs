@@ -15,6 +15,7 @@ use crate::rules;
 use crate::trace::{self, Trace};
 use crate::tree::{deeper, is_node, Leaf, Out};
 use crate::value::{self, Record};
+use crate::vector;
 use anvil_core::apply::{literal_ranked, Applier, Conversion, Operand};
 use anvil_core::dtype::promote::Rules;
 use anvil_core::dtype::Ranked;
@@ -116,9 +117,9 @@ fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
         return Ok(None);
     }
     if kind(x) == REALSXP {
-        return Ok(Some(cast::slice::<f64>(value::bytes(x, 8)?.as_slice()).to_vec()));
+        return Ok(Some(cast::slice::<f64>(vector::bytes(x, 8)?.as_slice()).to_vec()));
     }
-    let bytes = value::bytes(x, 4)?;
+    let bytes = vector::bytes(x, 4)?;
     let number = |&v: &i32| if v == i32::MIN { f64::NAN } else { v.into() };
     Ok(Some(cast::slice::<i32>(bytes.as_slice()).iter().map(number).collect()))
 }

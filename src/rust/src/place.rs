@@ -5,6 +5,7 @@ use crate::guard::Exit;
 use crate::op;
 use crate::tree::{self, Leaf};
 use crate::value;
+use crate::vector;
 use anvil_core::error::Error;
 
 /// An error about a leaf that `find` looks for, given what to look for, with its place in the place of its
@@ -27,7 +28,7 @@ fn is_bad(x: SEXP) -> bool {
         return false;
     }
     match op::leaf(x) {
-        Ok(Leaf::Number(x, dtype)) => value::number_bytes(x, dtype).is_err(),
+        Ok(Leaf::Number(x, dtype)) => vector::number_bytes(x, dtype).is_err(),
         Ok(Leaf::Tensor(..)) => false,
         Err(exit) => matches!(exit, Exit::Error(Error::Arg { .. })),
     }

@@ -4,7 +4,8 @@ use crate::ffi::*;
 use crate::guard::{protected, stoppable, Outcome, Scope};
 use crate::threads;
 use crate::tree::{Leaf, Out};
-use crate::value::{self, Bytes, Record};
+use crate::value::{self, Record};
+use crate::vector::{self, Bytes};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Def;
 use std::collections::HashMap;
@@ -147,6 +148,6 @@ impl Program {
 fn leaf_bytes<'a>(leaf: &'a Leaf) -> Outcome<Bytes<'a>> {
     match leaf {
         Leaf::Tensor(record, _) => record.bytes(),
-        Leaf::Number(x, dtype) => value::number_bytes(*x, *dtype),
+        Leaf::Number(x, dtype) => vector::number_bytes(*x, *dtype),
     }
 }

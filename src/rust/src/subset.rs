@@ -12,9 +12,9 @@ use crate::rules;
 use crate::trace;
 use crate::tree::Leaf;
 use crate::value::{self, Record};
-use anvil_core::apply::subset::{
-    check_count, select, select_mask, select_range, Numbers, Selection, Start, Subscript,
-};
+use crate::vector;
+use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
+use anvil_core::apply::subset::{check_count, Start, Subscript};
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
@@ -75,7 +75,7 @@ fn arguments(args: SEXP) -> [SEXP; 5] {
 
 fn shape_of(x: SEXP) -> Outcome<Shape> {
     Ok(if value::is_tracer(x) {
-        value::shape_of(ints(trace::type_of(x)?[1]))
+        vector::shape_of(ints(trace::type_of(x)?[1]))
     } else if value::is_tensor(x) {
         Record::header(x)?.shape()
     } else {
@@ -128,7 +128,7 @@ impl Subscripts {
             });
         }
         if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
-            let mask = value::bytes(values[0], 4)?;
+            let mask = vector::bytes(values[0], 4)?;
             let selection = select_mask(cast::slice::<i32>(mask.as_slice()), Axis(0), shape.size())?;
             return Ok(Subscripts { chosen: vec![Chosen::Known(selection)], flat: true });
         }
@@ -369,10 +369,10 @@ fn is_range(expression: SEXP) -> bool {
 /// Whether the only subscript is a logical array of a shape with several dimensions.
 fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
     let x = values[0];
-    if kind(x) != LGLSXP || is_object(x) || value::number_dims(x).len() < 2 {
+    if kind(x) != LGLSXP || is_object(x) || vector::number_dims(x).len() < 2 {
         return Ok(false);
     }
-    let dims = value::shape_of(value::number_dims(x));
+    let dims = vector::shape_of(vector::number_dims(x));
     if dims == *shape {
         return Ok(true);
     }
@@ -392,13 +392,13 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
         return wrong(axis, value::describe(x), "");
     }
     let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);
-    let rank = if vector { value::number_dims(x).len() } else { 0 };
+    let rank = if vector { vector::number_dims(x).len() } else { 0 };
     if rank > 1 {
         let hint = "Give each axis a subscript of its own.";
         return wrong(axis, format!("an array of {rank} axes"), hint);
     }
     Ok(Chosen::Known(match kind(x) {
-        LGLSXP => select_mask(cast::slice::<i32>(value::bytes(x, 4)?.as_slice()), axis, size)?,
+        LGLSXP => select_mask(cast::slice::<i32>(vector::bytes(x, 4)?.as_slice()), axis, size)?,
         INTSXP => {
             // `a:b` in R is not in memory until somebody asks for its elements.
             let ends = compact_ends(x).filter(|_| rank == 0);
@@ -407,11 +407,11 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
             {
                 return Ok(Chosen::Known(selection));
             }
-            let bytes = value::bytes(x, 4)?;
+            let bytes = vector::bytes(x, 4)?;
             select(Numbers::Integers(cast::slice::<i32>(bytes.as_slice())), range || rank == 1, axis, size)?
         }
         REALSXP => {
-            let bytes = value::bytes(x, 8)?;
+            let bytes = vector::bytes(x, 8)?;
             select(Numbers::Doubles(cast::slice::<f64>(bytes.as_slice())), range || rank == 1, axis, size)?
         }
         VECSXP => select(Numbers::Doubles(&listed(x, axis)?), true, axis, size)?,
@@ -469,7 +469,7 @@ fn listed(list: SEXP, axis: Axis) -> Outcome<Vec<f64>> {
             let hint = "`nv_concatenate()` joins 0-d tensors to an index.";
             return wrong(axis, format!("a list with {}", value::describe(x)), hint);
         }
-        let bytes = value::bytes(x, if kind(x) == REALSXP { 8 } else { 4 })?;
+        let bytes = vector::bytes(x, if kind(x) == REALSXP { 8 } else { 4 })?;
         Ok(match kind(x) {
             REALSXP => cast::slice::<f64>(bytes.as_slice())[0],
             _ => match cast::slice::<i32>(bytes.as_slice())[0] {

@@ -5,6 +5,7 @@ use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::info::{dtype_argument, flag_argument, shape_argument};
 use crate::large;
 use crate::value::{self, Record};
+use crate::vector;
 use anvil_core::boundary::{
     export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural,
     Filling, Loss, Natural, Source,
@@ -90,7 +91,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     let record = scope.keep(protected(|| unsafe { value::new_record(&aval) })?);
     // SAFETY: as above.
     let out = unsafe { value::new_bytes(record) };
-    let source_bytes = if kind(data) == STRSXP { None } else { Some(value::bytes(data, 8)?) };
+    let source_bytes = if kind(data) == STRSXP { None } else { Some(vector::bytes(data, 8)?) };
     let bytes = source_bytes.as_ref().map_or(&[][..], |b| b.as_slice());
     let at = |i: usize| -> Option<&str> { texts_at(data, i) };
     let source = match kind(data) {
@@ -125,7 +126,7 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
 /// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is
 /// copied.
 fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
-    let same = kind(data) == value::storage(aval.dtype)
+    let same = kind(data) == vector::storage(aval.dtype)
         && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
     let ordered = matches!(filling, Filling::Column) || aval.shape.rank() < 2;
     if !same || !ordered || is_object(data) || len(data) != aval.shape.size() {
@@ -146,7 +147,7 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
 /// A tensor around an R vector that holds its elements as the record does, as they come out of a file.
 pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
     let aval = Aval::known(dtype_argument(dtype)?, shape_argument(shape)?);
-    if kind(data) != value::storage(aval.dtype) || attributed(data) {
+    if kind(data) != vector::storage(aval.dtype) || attributed(data) {
         return Err(Error::Internal { detail: "a vector that is not what a tensor holds".into() }.into());
     }
     // SAFETY: inside `protected`; `data` is an argument of this call.
@@ -167,7 +168,7 @@ fn attributed(x: SEXP) -> bool {
 }
 
 fn has_missing(x: SEXP) -> Outcome<bool> {
-    let bytes = value::bytes(x, 4)?;
+    let bytes = vector::bytes(x, 4)?;
     Ok(missing(bytes.as_slice()) > 0)
 }
 

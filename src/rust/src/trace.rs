@@ -8,6 +8,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
 use crate::value::{self, Record};
+use crate::vector;
 use anvil_core::apply::{literal_ranked, Operand};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
@@ -246,7 +247,7 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
     }
     let (dtype, shape) = number_argument(x)?;
     let ranked = literal_ranked(dtype);
-    let bytes = value::number_bytes(x, dtype)?;
+    let bytes = vector::number_bytes(x, dtype)?;
     if shape.rank() == 0 {
         let literal = Literal::from_bytes(dtype, bytes.as_slice());
         let value = trace.builder().literal(literal, ranked.ambiguous);
@@ -262,7 +263,7 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
 /// # Errors
 /// [`Error::Arg`] with advice for anything else.
 pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
-    value::number(x).ok_or_else(|| {
+    vector::number(x).ok_or_else(|| {
         let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP) && !is_object(x);
         let hint =
             if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };

@@ -9,6 +9,7 @@ use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::place;
 use crate::trace;
 use crate::value::{self, Record};
+use crate::vector;
 use anvil_core::apply::literal_ranked;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
@@ -53,7 +54,7 @@ impl Leaf {
     pub fn add_words(&self, words: &mut Vec<u64>) {
         let (kind, dtype, ambiguous, dims) = match self {
             Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.dims()),
-            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, value::number_dims(*x)),
+            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, vector::number_dims(*x)),
         };
         words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (dims.len() as u64) << 32);
         words.extend(dims.iter().map(|&d| d as u64));

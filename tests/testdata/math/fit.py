@@ -1,4 +1,4 @@
-"""The coefficients of src/rust/core/src/kernels/math/coefficients.rs, which this script writes.
+"""Writes coefficients.rs and special_coefficients.rs in src/rust/core/src/kernels/math/.
 
     python3 fit.py
 
@@ -15,7 +15,7 @@ from mpmath import mpf
 
 mpmath.mp.dps = 50
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.join(HERE, "../../../src/rust/core/src/kernels/math/coefficients.rs")
+TARGET = os.path.join(HERE, "../../../src/rust/core/src/kernels/math")
 
 
 def single(x):
@@ -151,6 +151,18 @@ def erf_inv(w):
 
 
 def special_functions():
+    root_pi = 2 / mpmath.sqrt(mpmath.pi)
+    error = lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) if z > mpf(10) ** -30 else root_pi
+    constant("ERF", "`erf(x) / x - 1` in powers of `x^2` for `|x| <= 1`, for doubles", lambda z: error(z) - 1,
+             lambda z: 1 / error(z), 0, 1, 13)
+    constant("ERF_SINGLE", "As `ERF`, for singles", lambda z: error(z) - 1, lambda z: 1 / error(z), 0, 1, 6, single)
+    tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
+    weight = lambda u: mpmath.erfc(1 + u)
+    constant("ERF_TAIL", "`-log(erfc(x))` in powers of `x - 1` for `1 <= x <= 6`, for doubles; the error is that of `erf(x)`",
+             tail, weight, 0, 5, 18)
+    constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
+             0, 3, 7, single)
+
     far = lambda t: 4 * (1 + t) / (1 - t)
     scaled = lambda t: (1 + 2 * far(t)) * mpmath.exp(far(t) ** 2) * mpmath.erfc(far(t))
     what = "`(1 + 2 x) e^(x^2) erfc(x)` in powers of `(x - 4) / (x + 4)` for `0 <= x <= 28`"
@@ -218,7 +230,7 @@ def special_functions():
     parts("HALF_LOG_2_PI", "`log(2 pi)/2`", mpmath.log(2 * mpmath.pi) / 2, [53])
 
 
-def main():
+def elementary_functions():
     one = mpf(1)
     half_ln2 = mpmath.log(2) / 2 * mpf("1.0001")
     q = series(mpmath.exp, lambda r: 1 + r, lambda r: r * r, 0.5)
@@ -271,21 +283,6 @@ def main():
     constant("ASIN", "`(asin(t) / t - 1) / t^2` in powers of `t^2` for `|t| <= 1/2`, for doubles", a,
              lambda z: z / arcsine(z), 0, one / 4, 11)
     constant("ASIN_SHORT", "As `ASIN`, for singles computed as doubles", a, lambda z: z / arcsine(z), 0, one / 4, 6)
-
-    root_pi = 2 / mpmath.sqrt(mpmath.pi)
-    error = lambda z: mpmath.erf(both(z)) / both(z) if z > mpf(10) ** -30 else root_pi
-    constant("ERF", "`erf(x) / x - 1` in powers of `x^2` for `|x| <= 1`, for doubles", lambda z: error(z) - 1,
-             lambda z: 1 / error(z), 0, 1, 13)
-    constant("ERF_SINGLE", "As `ERF`, for singles", lambda z: error(z) - 1, lambda z: 1 / error(z), 0, 1, 6, single)
-    tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
-    weight = lambda u: mpmath.erfc(1 + u)
-    constant("ERF_TAIL", "`-log(erfc(x))` in powers of `x - 1` for `1 <= x <= 6`, for doubles; the error is that of `erf(x)`",
-             tail, weight, 0, 5, 18)
-    tail = lambda u: -mpmath.log(mpmath.erfc(1 + u))
-    weight = lambda u: mpmath.erfc(1 + u)
-    constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
-             0, 3, 7, single)
-    special_functions()
     constant("CBRT", "Cube root on [1, 2], where iteration begins", mpmath.cbrt, lambda x: 1 / mpmath.cbrt(x), 1, 2, 4)
 
     parts("LN2", "`log(2)`", ln2, [42, 53])
@@ -314,10 +311,22 @@ def main():
     OUT.extend(f"    0x{w:016x}," for w in words)
     OUT.append("];")
 
-    with open(TARGET, "w", newline="\n") as file:
-        file.write("//! Written by tests/testdata/math/fit.py: coefficients of polynomials, constant first, and constants in parts.\n\n")
-        file.write("#![allow(clippy::excessive_precision, clippy::approx_constant)]\n\n")
-        file.write("\n".join(OUT) + "\n")
+
+def write(file, whose):
+    """Writes what was found since the last file."""
+    with open(os.path.join(TARGET, file), "w", newline="\n") as out:
+        out.write(f"//! Written by tests/testdata/math/fit.py: what {whose} functions are made of, as coefficients of")
+        out.write("\n//! polynomials, constant first, and constants in parts.\n\n")
+        out.write("#![allow(clippy::excessive_precision, clippy::approx_constant)]\n\n")
+        out.write("\n".join(OUT).rstrip("\n") + "\n")
+    OUT.clear()
+
+
+def main():
+    elementary_functions()
+    write("coefficients.rs", "elementary")
+    special_functions()
+    write("special_coefficients.rs", "error and gamma")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// More lines than this are two files.
-const MAX_LINES: usize = 1100;
+const MAX_LINES: usize = 600;
 
 /// Folders with sources, from the root of the repository.
 const FOLDERS: &[&str] = &["src", "R", "tests", "tools", "bench", "inst", ".ci"];

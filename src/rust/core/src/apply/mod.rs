@@ -9,6 +9,7 @@ mod conversion;
 mod positions;
 mod promote;
 mod random;
+pub mod selection;
 pub mod subset;
 
 pub use applier::{Applier, Operand};

@@ -1,5 +1,7 @@
 //! From R's vectors to the bytes of a tensor.
 
+use super::refused::Refused;
+use super::source::Source;
 use super::target::{Refusal, Target};
 use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, DType, Element};
@@ -7,51 +9,6 @@ use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::Shape;
 use crate::stop;
-use num_complex::Complex;
-
-/// Positions that an error lists.
-const LISTED: usize = 5;
-/// Characters of a user's string that an error repeats.
-const QUOTED: usize = 40;
-
-/// Data as R holds it. `NA` is [`NA_INTEGER`] among integers and logicals, [`NA_INTEGER64`] among 64-bit
-/// integers, and `None` among strings.
-#[derive(Clone, Copy)]
-pub enum Source<'a> {
-    /// A double vector.
-    Doubles(&'a [f64]),
-    /// An integer vector.
-    Integers(&'a [i32]),
-    /// A logical vector: 0 and 1.
-    Logicals(&'a [i32]),
-    /// A vector of class `integer64`: 64-bit integers in the place of doubles.
-    Integer64(&'a [i64]),
-    /// A character vector: a function from position (0-based) to string, and the number of strings.
-    Strings(&'a dyn Fn(usize) -> Option<&'a str>, usize),
-    /// A raw vector: integers from 0 to 255.
-    Raw(&'a [u8]),
-    /// A complex vector.
-    Complexes(&'a [Complex<f64>]),
-}
-
-impl Source<'_> {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        match self {
-            Source::Doubles(x) => x.len(),
-            Source::Integers(x) | Source::Logicals(x) => x.len(),
-            Source::Integer64(x) => x.len(),
-            Source::Strings(_, len) => *len,
-            Source::Raw(x) => x.len(),
-            Source::Complexes(x) => x.len(),
-        }
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// The order in which data fills the dimensions of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,135 +131,40 @@ fn fill<T: Element>(
             }
         }
     } else {
-        for (i, place) in row_major_places(shape).enumerate() {
+        for (i, position) in row_major_positions(shape).enumerate() {
             if i % stop::EVERY == 0 {
                 stop::work(stop::EVERY);
             }
             match read(i) {
-                Ok(x) => out[place] = x,
+                Ok(x) => out[position] = x,
                 Err(why) => refused.note(i, why),
             }
         }
     }
-    if refused.all.iter().all(|r| r.count == 0) {
+    if refused.is_empty() {
         Ok(())
     } else {
         Err(refused)
     }
 }
 
-/// Places in the column-major layout of the elements in row-major order.
-fn row_major_places(shape: &Shape) -> impl Iterator<Item = usize> {
+/// Positions in the column-major layout of the elements in row-major order.
+fn row_major_positions(shape: &Shape) -> impl Iterator<Item = usize> {
     let (sizes, strides) = (shape.to_vec(), shape.strides());
-    let (mut index, mut place) = (vec![0; sizes.len()], 0);
+    let (mut index, mut position) = (vec![0; sizes.len()], 0);
     (0..shape.size()).map(move |_| {
-        let here = place;
+        let here = position;
         for axis in (0..sizes.len()).rev() {
             index[axis] += 1;
-            place += strides[axis];
+            position += strides[axis];
             if index[axis] < sizes[axis] {
                 break;
             }
-            place -= sizes[axis] * strides[axis];
+            position -= sizes[axis] * strides[axis];
             index[axis] = 0;
         }
         here
     })
-}
-
-/// What was refused, for each reason: how often, and the first places (0-based).
-#[derive(Default, Debug)]
-struct Refused {
-    all: [Places; 3],
-}
-
-#[derive(Default, Debug)]
-struct Places {
-    count: usize,
-    first: Vec<usize>,
-}
-
-impl Refused {
-    #[cold]
-    fn note(&mut self, position: usize, why: Refusal) {
-        let places = &mut self.all[why as usize];
-        places.count += 1;
-        if places.first.len() < LISTED {
-            places.first.push(position);
-        }
-    }
-
-    /// One error at a time: what is no number at all comes first, then what is missing, then what does not
-    /// fit.
-    fn into_error(self, source: &Source, dtype: DType) -> Error {
-        let [missing, unrepresentable, not_numbers] = self.all;
-        let positions = |places: &Places| places.first.iter().map(|&i| i + 1).collect::<Vec<_>>();
-        if let Some(&i) = not_numbers.first.first() {
-            let expected = match dtype {
-                DType::I1 => "strings \"TRUE\" and \"FALSE\" for dtype i1".to_string(),
-                d if d.is_float() => format!("strings that are numbers for dtype {d}"),
-                d => format!("strings of decimal digits for dtype {d}"),
-            };
-            let hint = match not_numbers.count {
-                1 => String::new(),
-                n => format!("{n} strings are like this."),
-            };
-            return Error::Arg {
-                arg: "data".into(),
-                expected,
-                got: format!("{} at position {}", text(source, i), i + 1),
-                hint,
-            };
-        }
-        if missing.count > 0 {
-            return Error::MissingValue {
-                arg: "data".into(),
-                dtype,
-                count: missing.count,
-                positions: positions(&missing),
-            };
-        }
-        Error::Unrepresentable {
-            dtype,
-            count: unrepresentable.count,
-            positions: positions(&unrepresentable),
-            first: unrepresentable.first.first().map_or_else(String::new, |&i| text(source, i)),
-            range: dtype.range(),
-        }
-    }
-}
-
-/// An element as R would print it.
-fn text(source: &Source, i: usize) -> String {
-    match source {
-        Source::Doubles(x) => double_text(x[i]),
-        Source::Integers(x) | Source::Logicals(x) => x[i].to_string(),
-        Source::Integer64(x) => x[i].to_string(),
-        Source::Raw(x) => x[i].to_string(),
-        Source::Complexes(x) => {
-            let im = double_text(x[i].im);
-            let plus = if im.starts_with('-') { "" } else { "+" };
-            format!("{}{plus}{im}i", double_text(x[i].re))
-        }
-        Source::Strings(get, _) => {
-            let whole = get(i).unwrap_or("NA");
-            let shown: String = whole.chars().take(QUOTED).collect();
-            let more = if shown.len() < whole.len() { "..." } else { "" };
-            format!("\"{shown}{more}\"")
-        }
-    }
-}
-
-fn double_text(x: f64) -> String {
-    if x.is_infinite() {
-        return if x > 0.0 { "Inf".into() } else { "-Inf".into() };
-    }
-    if x != 0.0 && !(1e-5..1e15).contains(&x.abs()) {
-        // `1e20` is `1e+20` in R.
-        let text = format!("{x:e}");
-        return if text.contains("e-") { text } else { text.replace('e', "e+") };
-    }
-    x.to_string()
 }
 
 #[cfg(test)]
@@ -311,6 +173,7 @@ mod tests {
     use crate::boundary::NA_REAL_BITS;
     use crate::dtype::{Bool, HasDType};
     use half::{bf16, f16};
+    use num_complex::Complex;
     use std::fmt::Debug;
 
     fn try_fill<T: Element>(source: Source, shape: Shape, filling: Filling) -> Result<Vec<T>> {
@@ -605,8 +468,8 @@ mod tests {
                 assert_eq!(e.to_string().contains("as.complex()"), dtype.is_complex(), "{e}");
             });
         }
-        assert_eq!(text(&Source::Complexes(&[Complex::new(1.5, -2.0)]), 0), "1.5-2i");
-        assert_eq!(text(&Source::Complexes(&[Complex::new(-1e20, f64::INFINITY)]), 0), "-1e+20+Infi");
+        assert_eq!(Source::Complexes(&[Complex::new(1.5, -2.0)]).text(0), "1.5-2i");
+        assert_eq!(Source::Complexes(&[Complex::new(-1e20, f64::INFINITY)]).text(0), "-1e+20+Infi");
     }
 
     #[test]

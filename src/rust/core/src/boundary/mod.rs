@@ -6,13 +6,16 @@
 
 mod export;
 mod import;
+mod refused;
+mod source;
 mod target;
 
 pub use export::{
     export_complex, export_doubles, export_integer64, export_integers, export_logicals, natural, Loss,
     Natural,
 };
-pub use import::{import, Filling, Source};
+pub use import::{import, Filling};
+pub use source::Source;
 
 /// `NA` among integers and logicals.
 pub const NA_INTEGER: i32 = i32::MIN;

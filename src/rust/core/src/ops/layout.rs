@@ -3,9 +3,8 @@
 
 use super::attrs::{vector, Attrs};
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
-use super::derive::Var;
 use super::lower::{axes, op_if, signature, Formula, Lowering};
-use super::{written, Builder, Op, Row, StaticSlice};
+use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -428,149 +427,6 @@ impl OpDef for BroadcastInDim {
     }
 }
 
-/// Values of one dtype side by side along a dimension; their other sizes are equal. Ambiguous if all are.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Concatenate {
-    /// The dimension along which they are joined.
-    pub axis: Axis,
-}
-
-static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
-
-impl Concatenate {
-    /// The shape of the first operand that has axes; one element if none has.
-    fn model(operands: &[&Aval]) -> Shape {
-        let mut shapes = operands.iter().map(|x| &x.shape);
-        shapes.find(|s| s.rank() > 0).cloned().unwrap_or_else(|| [1].into())
-    }
-}
-
-impl OpDef for Concatenate {
-    fn row(&self) -> &'static Row {
-        &CONCATENATE
-    }
-
-    fn rows() -> Vec<&'static Row> {
-        vec![&CONCATENATE]
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("axis", self.axis.to_string())]
-    }
-
-    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
-        let model = Concatenate::model(operands);
-        let axis = match attrs.axes("axis", row.function, &model)? {
-            Some(axes) if axes.len() == 1 => axes[0],
-            None if model.rank() == 1 => Axis(0),
-            _ => {
-                let got = format!("a shape of {} axes", model.rank());
-                return Err(Error::Arg {
-                    arg: "axis".into(),
-                    expected: "one axis".into(),
-                    got,
-                    hint: "It may be left out only for operands of at most one axis.".into(),
-                });
-            }
-        };
-        Ok(Concatenate { axis }.into())
-    }
-
-    /// Size 1 along the dimension, repeated over the others.
-    fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
-        let mut slice = Concatenate::model(operands).to_vec();
-        slice[self.axis.0] = 1;
-        Shape::try_new(slice).map(Some)
-    }
-
-    fn is_identity(&self, operands: &[&Aval]) -> bool {
-        operands.len() == 1
-    }
-
-    fn parse(form: &Form) -> Parsed<Concatenate> {
-        form.takes_at_least(1)?;
-        Ok(Concatenate { axis: form.axis("axis", form.operands[0].shape.rank())? })
-    }
-
-    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
-        let op = || CONCATENATE.function.to_string();
-        let first = operands[0];
-        let mut sizes = first.shape.to_vec();
-        for x in &operands[1..] {
-            if x.dtype != first.dtype {
-                return Err(Error::DtypeMismatch { op: op(), lhs: first.dtype, rhs: x.dtype });
-            }
-            let agree = |i: usize| Axis(i) == self.axis || x.shape[i] == first.shape[i];
-            if x.shape.rank() != sizes.len() || !(0..sizes.len()).all(agree) {
-                let (lhs, rhs) = (first.shape.clone(), x.shape.clone());
-                let differ = (0..sizes.len().min(x.shape.rank())).find(|&i| !agree(i));
-                let (what, l, r) = match differ {
-                    Some(i) => {
-                        (format!("Only axis {} may differ; axis {} does", self.axis, i + 1), lhs[i], rhs[i])
-                    }
-                    None => ("Their numbers of axes differ".to_string(), lhs.rank(), rhs.rank()),
-                };
-                return Err(Error::SizeMismatch { op: op(), lhs, rhs, what, l, r });
-            }
-            sizes[self.axis.0] += x.shape[self.axis.0];
-        }
-        let ambiguous = operands.iter().all(|x| x.ambiguous);
-        Ok(vec![Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous }])
-    }
-
-    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let out = &mut results[0];
-        if out.data.is_empty() {
-            return;
-        }
-        let strides = out.shape.strides();
-        // Everything up to the joined dimension lies in one line: a block per operand and index of the later
-        // ones.
-        let below = strides[self.axis.0];
-        let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
-        let row = below * out.shape[self.axis.0];
-        let mut at = 0;
-        for x in operands {
-            let block = below * x.shape[self.axis.0];
-            dispatch!(x.dtype, T => {
-                let out = cast::slice_mut::<T>(out.data);
-                let mut scratch = Vec::new();
-                for i in 0..outer {
-                    for range in tiles(block) {
-                        let elements = tile::<T>(x, i * block + range.start..i * block + range.end, &mut scratch);
-                        out[i * row + at + range.start..][..elements.len()].copy_from_slice(elements);
-                    }
-                }
-            });
-            at += block;
-        }
-    }
-
-    /// The gradients are the parts of the result's.
-    fn vjp(&self) -> Vjp<'_> {
-        Vjp::by(|at| {
-            let mut first = 0;
-            let part = |x: &Var<'_, '_>| {
-                let shape = x.aval().shape;
-                let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-                start[self.axis.0] = first;
-                first += shape[self.axis.0];
-                limit[self.axis.0] = first;
-                Some(at.g().apply(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[]))
-            };
-            at.operands.iter().map(part).collect()
-        })
-    }
-
-    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        Lowering::Op(signature("stablehlo.concatenate", format!(", dim = {}", self.axis.0)))
-    }
-
-    fn linear(&self) -> Linear {
-        Linear::InAll
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -607,18 +463,5 @@ mod tests {
         op.eval(&[view], &mut [ViewMut { dtype: DType::I32, shape: &to, data: cast::bytes_mut(&mut out) }]);
         // Rows of x are 1 3 5 / 2 4 6, read row by row and written row by row: 1 3 / 5 2 / 4 6.
         assert_eq!(out, [1, 5, 4, 3, 2, 6]);
-    }
-    #[test]
-    fn empty_values_are_concatenated_along_another_dimension() {
-        let (two, one, both) = (Shape::from([0, 2]), Shape::from([0, 1]), Shape::from([0, 3]));
-        let layouts = [Layout::dense(&two), Layout::dense(&one)];
-        let views = [(&two, &layouts[0]), (&one, &layouts[1])].map(|(shape, layout)| View {
-            dtype: DType::I32,
-            shape,
-            layout,
-            data: &[],
-        });
-        Concatenate { axis: Axis(1) }
-            .eval(&views, &mut [ViewMut { dtype: DType::I32, shape: &both, data: &mut [] }]);
     }
 }

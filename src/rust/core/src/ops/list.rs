@@ -104,7 +104,7 @@ ops! {
     /// Elements repeated along new or unit dimensions.
     BroadcastInDim(layout::BroadcastInDim),
     /// Values side by side.
-    Concatenate(layout::Concatenate),
+    Concatenate(concatenate::Concatenate),
     /// A part at positions known while tracing.
     StaticSlice(slice::StaticSlice),
     /// Dimensions backwards.

@@ -8,6 +8,7 @@ pub mod attrs;
 pub mod binary;
 pub mod compare;
 pub mod complex;
+pub mod concatenate;
 pub mod contract;
 pub mod control;
 pub mod convert;

@@ -1,9 +1,9 @@
 //! Error functions. Coefficients: `tests/testdata/math/fit.py`.
 
-use super::coefficients as c;
 use super::exp::{exp2_short, exp_near, exp_of_sum};
 use super::lanes::{horner, polynomial, Lanes, Singles};
 use super::log::log_of;
+use super::special_coefficients as c;
 
 /// Error function: `x` times a polynomial up to 1, and `1 - e^-Q(x)` with a polynomial `Q` beyond. Less than
 /// 1 ulp.

@@ -4,9 +4,10 @@
 //! fitted, negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good
 //! enough for singles, computed as doubles.
 
-use super::coefficients as c;
+use super::coefficients::PI;
 use super::lanes::{polynomial, Lanes, Singles};
 use super::log::log_of;
+use super::special_coefficients as c;
 use super::trigonometry::sine_of_half_turns;
 
 /// Polynomial whose coefficients are the first ones where true, else the second ones.
@@ -149,8 +150,7 @@ fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         // Next to a pole the quotient of the two is as good as this, which needs no more digits than there
         // are.
         let is_next = distance.lt(V::of(1e-9));
-        let pole =
-            V::select(is_next, V::of(1.0), V::of(c::PI[0]) * cosine) / V::select(is_next, distance, sine);
+        let pole = V::select(is_next, V::of(1.0), V::of(PI[0]) * cosine) / V::select(is_next, distance, sine);
         // Above a whole number in size is below it.
         y = V::select(is_below, y + pole.copysign(from_pole), y);
         y = V::select(x.same(zero) | (is_below & distance.same(zero)), V::of(f64::NAN), y);

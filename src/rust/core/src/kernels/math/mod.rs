@@ -35,6 +35,8 @@ mod portable;
 mod root;
 pub mod scalar;
 pub mod special;
+#[rustfmt::skip] // generated
+mod special_coefficients;
 mod trigonometry;
 
 use crate::dtype::{Element, Float};

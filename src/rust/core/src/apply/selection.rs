@@ -1,0 +1,301 @@
+//! Which positions of one axis a subscript of R means: numbers, a range, a mask.
+//!
+//! Knows no graph: [`subset`](crate::apply::subset) makes nodes of what is selected here.
+
+use crate::error::{Error, Result};
+use crate::ops::attrs::number;
+use crate::shape::Axis;
+
+/// Numbers of R, as they lie in its vectors.
+#[derive(Clone, Copy, Debug)]
+pub enum Numbers<'a> {
+    /// Integers; the smallest is a missing one.
+    Integers(&'a [i32]),
+    /// Doubles.
+    Doubles(&'a [f64]),
+}
+
+/// Which positions of a dimension are meant; they count from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Selection {
+    /// One; the dimension disappears.
+    At(usize),
+    /// `size` of them, from `start`, each `step` after the one before.
+    Range {
+        /// The first.
+        start: usize,
+        /// Their number.
+        size: usize,
+        /// Distance between neighbours; may be negative.
+        step: isize,
+    },
+    /// These.
+    Positions(Vec<i32>),
+}
+
+impl Numbers<'_> {
+    fn len(self) -> usize {
+        match self {
+            Numbers::Integers(x) => x.len(),
+            Numbers::Doubles(x) => x.len(),
+        }
+    }
+
+    /// A number; NaN if it is missing.
+    fn get(self, i: usize) -> f64 {
+        match self {
+            Numbers::Integers(x) if x[i] == i32::MIN => f64::NAN,
+            Numbers::Integers(x) => x[i].into(),
+            Numbers::Doubles(x) => x[i],
+        }
+    }
+}
+
+/// An error for a subscript that is no such thing.
+pub(super) fn wrong<T>(axis: Axis, expected: &str, got: impl Into<String>, hint: &str) -> Result<T> {
+    Err(Error::Subscript { axis, expected: expected.into(), got: got.into(), hint: hint.into() })
+}
+
+/// Positions are i32, as sizes are in R; only the elements of a whole tensor may be more.
+fn check_size(size: usize) -> Result<()> {
+    let fits = i32::try_from(size).is_ok();
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::TooLarge { shape: format!("({size})") })
+    }
+}
+
+/// The positions that numbers select: those that they are, or if they are negative all others. One number
+/// selects a position unless `keeps`, then a range of one.
+///
+/// # Errors
+/// [`Error::Subscript`] for missing values, fractions, zeros and mixed signs; [`Error::IndexOutOfBounds`].
+pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<Selection> {
+    check_size(size)?;
+    let n = numbers.len();
+    if n == 0 {
+        return Ok(Selection::Range { start: 0, size: 0, step: 1 });
+    }
+    let whole = |i: usize| -> Result<i64> {
+        let x = numbers.get(i);
+        if x.is_nan() {
+            return wrong(
+                axis,
+                "whole numbers",
+                "NA",
+                "Tensors hold no `NA`: replace missing indices first.",
+            );
+        }
+        if x.abs() > size as f64 {
+            return Err(Error::IndexOutOfBounds { index: number(x), axis, size });
+        }
+        if x.fract() != 0.0 {
+            return wrong(
+                axis,
+                "whole numbers",
+                number(x),
+                "Round it, such as with `trunc()`, if that is meant.",
+            );
+        }
+        if x == 0.0 {
+            return wrong(
+                axis,
+                "numbers other than 0",
+                "0",
+                "Indices count from 1. Leave zeros out: `i[i != 0]`.",
+            );
+        }
+        Ok(x as i64)
+    };
+    let first = whole(0)?;
+    let mixed =
+        || wrong(axis, "all positive or all negative", "a mixture", "Negative numbers leave positions out.");
+    if first < 0 {
+        let mut kept = vec![true; size];
+        for i in 0..n {
+            let x = whole(i)?;
+            if x > 0 {
+                return mixed();
+            }
+            kept[(-x - 1) as usize] = false;
+        }
+        return Ok(progression(positions_of(kept.into_iter())));
+    }
+    if n == 1 && !keeps {
+        return Ok(Selection::At(first as usize - 1));
+    }
+    if let Some(positions) = plain(numbers, size) {
+        return Ok(progression(positions));
+    }
+    let mut positions = Vec::with_capacity(n);
+    for i in 0..n {
+        let x = whole(i)?;
+        if x < 0 {
+            return mixed();
+        }
+        positions.push((x - 1) as i32);
+    }
+    Ok(progression(positions))
+}
+
+/// The positions that numbers are which all are positions, without a look at each by itself.
+fn plain(numbers: Numbers, size: usize) -> Option<Vec<i32>> {
+    // Sizes are checked to be of 31 bits.
+    let size = size as i32;
+    match numbers {
+        Numbers::Integers(x) => {
+            let all = x.iter().fold(true, |all, &x| all & (1 <= x) & (x <= size));
+            all.then(|| x.iter().map(|&x| x - 1).collect())
+        }
+        Numbers::Doubles(x) => {
+            let whole = |x: f64| f64::from(x as i32) == x;
+            let all = x.iter().fold(true, |all, &x| all & (1.0 <= x) & (x <= size.into()) & whole(x));
+            all.then(|| x.iter().map(|&x| x as i32 - 1).collect())
+        }
+    }
+}
+
+/// The positions from one number to another, as `first:last` is in R. `None` if one of both is no position:
+/// [`select`] has the words for it.
+pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
+    let all = 1..=i64::try_from(size).ok().filter(|_| check_size(size).is_ok())?;
+    let is_one = all.contains(&first) && all.contains(&last);
+    is_one.then(|| Selection::Range {
+        start: first as usize - 1,
+        size: first.abs_diff(last) as usize + 1,
+        step: if last < first { -1 } else { 1 },
+    })
+}
+
+/// The positions where a mask is `TRUE` (1; the smallest integer is a missing value).
+///
+/// # Errors
+/// [`Error::Subscript`] for missing values, or another length than the dimension's size.
+pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
+    check_size(size)?;
+    if mask.len() != size {
+        let expected = format!("as long as axis {axis}, {size}, if it is logical");
+        let hint = "Masks are not recycled. Use `which(mask)` to select by number.";
+        return wrong(axis, &expected, format!("of length {}", mask.len()), hint);
+    }
+    if mask.contains(&i32::MIN) {
+        return wrong(
+            axis,
+            "TRUE and FALSE",
+            "NA",
+            "Tensors hold no `NA`: use `mask & !is.na(mask)`, or `which(mask)`.",
+        );
+    }
+    Ok(progression(positions_of(mask.iter().map(|&x| x != 0))))
+}
+
+fn positions_of(kept: impl Iterator<Item = bool>) -> Vec<i32> {
+    kept.enumerate().filter(|(_, kept)| *kept).map(|(i, _)| i as i32).collect()
+}
+
+/// A range if the positions are one.
+fn progression(positions: Vec<i32>) -> Selection {
+    let size = positions.len();
+    let start = positions.first().map_or(0, |&p| p as usize);
+    let step = match positions.as_slice() {
+        [a, b, ..] => b - a,
+        _ => 1,
+    };
+    let even = step != 0 && positions.windows(2).all(|pair| pair[1] - pair[0] == step);
+    if even {
+        Selection::Range { start, size, step: step as isize }
+    } else {
+        Selection::Positions(positions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: usize, size: usize, step: isize) -> Selection {
+        Selection::Range { start, size, step }
+    }
+
+    #[test]
+    fn numbers_select_what_they_do_in_r() {
+        let select = |x: &[f64], keeps| select(Numbers::Doubles(x), keeps, Axis(1), 5);
+        assert_eq!(select(&[3.0], false).unwrap(), Selection::At(2));
+        assert_eq!(select(&[3.0], true).unwrap(), range(2, 1, 1));
+        assert_eq!(select(&[2.0, 3.0, 4.0], false).unwrap(), range(1, 3, 1));
+        assert_eq!(select(&[5.0, 3.0, 1.0], false).unwrap(), range(4, 3, -2));
+        assert_eq!(select(&[1.0, 1.0], false).unwrap(), Selection::Positions(vec![0, 0]));
+        assert_eq!(select(&[4.0, 1.0, 2.0], false).unwrap(), Selection::Positions(vec![3, 0, 1]));
+        assert_eq!(select(&[-1.0], false).unwrap(), range(1, 4, 1));
+        assert_eq!(select(&[-2.0, -4.0, -2.0], false).unwrap(), range(0, 3, 2));
+        assert_eq!(select(&[], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[-1.0, -2.0, -3.0, -4.0, -5.0], false).unwrap(), range(0, 0, 1));
+        for (wrong, what) in [
+            (vec![6.0], "Index 6 is out of bounds for axis 2 of size 5"),
+            (vec![-6.0], "Index -6 is out of bounds"),
+            (vec![1.0, 1e300], "out of bounds"),
+            (vec![f64::INFINITY], "out of bounds"),
+            (vec![0.0], "count from 1"),
+            (vec![1.5], "whole numbers, not 1.5"),
+            (vec![1.0, f64::NAN], "not NA"),
+            (vec![1.0, -1.0], "a mixture"),
+            (vec![-1.0, 1.0], "a mixture"),
+        ] {
+            let error = select(&wrong, false).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.class(), "anvil_error_index");
+        }
+        let missing = super::select(Numbers::Integers(&[1, i32::MIN]), false, Axis(0), 5);
+        assert!(missing.unwrap_err().to_string().contains("NA"));
+    }
+
+    #[test]
+    fn many_numbers_select_what_each_does() {
+        let size = 100;
+        for numbers in [
+            (1..=100).collect::<Vec<i32>>(),
+            vec![7; 50],
+            (1..=50).rev().map(|i| 2 * i).collect(),
+            vec![3, 99, 1],
+        ] {
+            let doubles: Vec<f64> = numbers.iter().map(|&x| x.into()).collect();
+            let want = progression(numbers.iter().map(|x| x - 1).collect());
+            assert_eq!(select(Numbers::Integers(&numbers), false, Axis(0), size).unwrap(), want);
+            assert_eq!(select(Numbers::Doubles(&doubles), false, Axis(0), size).unwrap(), want);
+        }
+        for wrong in [f64::NAN, 101.0, 0.0, 2.5, -1.0, 1e10, f64::INFINITY] {
+            let mut numbers = vec![5.0; 60];
+            numbers[40] = wrong;
+            assert!(select(Numbers::Doubles(&numbers), false, Axis(0), size).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_range_selects_what_its_numbers_do() {
+        for (first, last) in
+            [(1, 5), (5, 1), (2, 3), (4, 4), (0, 3), (-1, 2), (3, 6), (-3, -1), (i64::from(i32::MIN), 1)]
+        {
+            let step = if last < first { -1 } else { 1 };
+            let numbers: Vec<f64> =
+                (0..=first.abs_diff(last).min(10)).map(|i| (first + step * i as i64) as f64).collect();
+            let one_by_one = select(Numbers::Doubles(&numbers), true, Axis(0), 5);
+            match select_range(first, last, 5) {
+                Some(selection) => {
+                    assert_eq!(one_by_one.unwrap(), if first == last { range(3, 1, 1) } else { selection })
+                }
+                None => assert!(first < 0 || one_by_one.is_err()),
+            }
+        }
+        assert_eq!(select_range(1, 1, usize::MAX), None);
+    }
+
+    #[test]
+    fn masks_are_as_long_as_the_dimension() {
+        assert_eq!(select_mask(&[0, 1, 1, 0], Axis(0), 4).unwrap(), range(1, 2, 1));
+        assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
+        assert!(select_mask(&[1], Axis(0), 4).unwrap_err().to_string().contains("not recycled"));
+        assert!(select_mask(&[1, i32::MIN], Axis(0), 2).unwrap_err().to_string().contains("NA"));
+        assert!(select_mask(&[], Axis(0), 1 << 31).is_err());
+    }
+}
