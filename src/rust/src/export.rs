@@ -12,7 +12,7 @@ use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Layout, View};
 
 /// Writes a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`,
-/// `split` the dimension of each input that is cut, 0 for none. Gives `list(text, constants, types of the
+/// `split` the axis of each input that is cut, 0 for none. Gives `list(text, constants, types of the
 /// inputs, types of the outputs, result)`: the tensors that became arguments, and what the function returned,
 /// for its structure.
 pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope) -> Outcome {
@@ -39,7 +39,7 @@ pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope)
         mesh: if mesh == nil() { None } else { Some(mesh_of(mesh)?) },
         sharding: ints(split)
             .iter()
-            .map(|&dim| usize::try_from(dim - 1).ok().map(|i| Sharding { axis: Axis(i) }))
+            .map(|&axis| usize::try_from(axis - 1).ok().map(|i| Sharding { axis: Axis(i) }))
             .collect(),
     };
     let module = hlo::export(&traced.graph, &views, &options)?;

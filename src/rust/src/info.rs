@@ -48,7 +48,7 @@ pub fn flag_argument(arg: &str, x: SEXP) -> Result<bool> {
 pub fn shape_argument(x: SEXP) -> Outcome<anvil_core::shape::Shape> {
     let attr = crate::op::attr(x)?;
     let shape = Attrs::new().with("shape", attr).shape("shape")?;
-    value::check_dims(&shape)?;
+    value::check_sizes(&shape)?;
     Ok(shape)
 }
 
@@ -87,7 +87,7 @@ pub fn dtype(x: SEXP, scope: &Scope) -> Outcome {
     Ok(parts(x, scope)?[0])
 }
 
-/// Sizes of the dimensions of a value.
+/// Sizes of the axes of a value.
 pub fn shape(x: SEXP, scope: &Scope) -> Outcome {
     Ok(parts(x, scope)?[1])
 }

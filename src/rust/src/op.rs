@@ -136,7 +136,7 @@ fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
         words.extend(text.bytes().map(u64::from));
     } else if value::is_tensor(x) {
         let record = Record::read(x)?;
-        words.extend([record.dtype as u64, record.dims().len() as u64]);
+        words.extend([record.dtype as u64, record.sizes().len() as u64]);
         words.extend(record.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
     } else if is_node(x) {
         let depth = deeper(depth, "argument")?;

@@ -14,7 +14,7 @@ pub fn initialise() {
 
 /// Calls R/control.R's function with a label and a tensor.
 fn show(label: &str, aval: &Aval, data: &[u8]) -> Outcome<()> {
-    value::check_dims(&aval.shape)?;
+    value::check_sizes(&aval.shape)?;
     // SAFETY: inside `protected`; each object is protected before the next is made.
     let record = protected(|| unsafe {
         let record = value::new_record(aval);

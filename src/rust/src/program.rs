@@ -39,7 +39,7 @@ impl Program {
         let constants: Vec<Bytes> = constants.iter().map(|r| r.bytes()).collect::<Outcome<_>>()?;
         let avals: Vec<_> = self.executable.outputs().collect();
         for aval in &avals {
-            value::check_dims(&aval.shape)?;
+            value::check_sizes(&aval.shape)?;
         }
         // All of the result is allocated before anything runs, and protected as one: a list of the records
         // and the result.

@@ -25,7 +25,7 @@ use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
 use std::sync::OnceLock;
 
-/// A subscript for each of the first dimensions.
+/// A subscript for each of the first axes.
 struct Subscripts {
     chosen: Vec<Chosen>,
     /// Whether there is one, for all elements in R's order.
@@ -40,7 +40,7 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// Whether it is one position, so that the dimension disappears.
+    /// Whether it is one position, so that the axis disappears.
     fn is_one(&self) -> Outcome<bool> {
         Ok(match self {
             Chosen::Known(selection) => matches!(selection, Selection::At(_)),
@@ -366,19 +366,19 @@ fn is_range(expression: SEXP) -> bool {
     }
 }
 
-/// Whether the only subscript is a logical array of a shape with several dimensions.
+/// Whether the only subscript is a logical array of a shape with several axes.
 fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
     let x = values[0];
-    if kind(x) != LGLSXP || is_object(x) || vector::number_dims(x).len() < 2 {
+    if kind(x) != LGLSXP || is_object(x) || vector::number_sizes(x).len() < 2 {
         return Ok(false);
     }
-    let dims = vector::shape_of(vector::number_dims(x));
-    if dims == *shape {
+    let own = vector::shape_of(vector::number_sizes(x));
+    if own == *shape {
         return Ok(true);
     }
     wrong(
         Axis(0),
-        format!("a logical array of shape {dims}"),
+        format!("a logical array of shape {own}"),
         &format!("A mask of all elements has shape {shape}."),
     )
 }
@@ -392,7 +392,7 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
         return wrong(axis, value::describe(x), "");
     }
     let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);
-    let rank = if vector { vector::number_dims(x).len() } else { 0 };
+    let rank = if vector { vector::number_sizes(x).len() } else { 0 };
     if rank > 1 {
         let hint = "Give each axis a subscript of its own.";
         return wrong(axis, format!("an array of {rank} axes"), hint);

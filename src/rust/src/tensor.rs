@@ -77,7 +77,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     } else {
         Shape::try_new(vec![len(data)])?
     };
-    value::check_dims(&shape)?;
+    value::check_sizes(&shape)?;
     let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
     let aval = Aval { dtype, shape, ambiguous: flag_argument("ambiguous", ambiguous)? };
     if let Some(record) = adopt(data, &aval, filling, scope)? {
@@ -161,7 +161,7 @@ pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
     Ok(object)
 }
 
-/// Whether a vector has names or dimensions.
+/// Whether a vector has names or axes.
 fn attributed(x: SEXP) -> bool {
     // SAFETY: reads attributes that vectors and arrays have.
     unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().any(|&a| attribute(x, a) != nil())

@@ -137,7 +137,7 @@ const TRACER: &CStr = c"anvil_tracer";
 /// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the
 /// protected slot `list(dtype, shape, ambiguous, trace)`, the type as R reads it.
 pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
-    value::check_dims(shape)?;
+    value::check_sizes(shape)?;
     let address = (operand.value.index() + 1) as *mut c_void;
     let Ranked { dtype, ambiguous } = operand.ranked;
     // SAFETY: inside `protected`; objects are protected before the next is made.
@@ -278,7 +278,7 @@ pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
 
 /// A tensor with these bytes.
 pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
-    value::check_dims(&aval.shape)?;
+    value::check_sizes(&aval.shape)?;
     // SAFETY: inside `protected`; the new vector is written before anything else sees it.
     let record = scope.keep(protected(|| unsafe { value::new_record(aval) })?);
     // SAFETY: as above.

@@ -106,7 +106,7 @@ pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, scope: &Scope) -> Outcome {
     node(&trace, handle, op, &operands, scope)
 }
 
-/// A loop along the first dimension of `xs`; `init` and `xs` are flat lists, `options` are length, reverse,
+/// A loop along the first axis of `xs`; `init` and `xs` are flat lists, `options` are length, reverse,
 /// checkpoint.
 pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;

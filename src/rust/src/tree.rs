@@ -52,12 +52,12 @@ pub enum Leaf {
 impl Leaf {
     /// Adds what a program depends on: kind, dtype, flag, shape.
     pub fn add_words(&self, words: &mut Vec<u64>) {
-        let (kind, dtype, ambiguous, dims) = match self {
-            Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.dims()),
-            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, vector::number_dims(*x)),
+        let (kind, dtype, ambiguous, sizes) = match self {
+            Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.sizes()),
+            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, vector::number_sizes(*x)),
         };
-        words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (dims.len() as u64) << 32);
-        words.extend(dims.iter().map(|&d| d as u64));
+        words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
+        words.extend(sizes.iter().map(|&d| d as u64));
     }
 }
 

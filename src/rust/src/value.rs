@@ -254,7 +254,7 @@ impl Record {
         if data == nil() {
             return Err(Error::Donated);
         }
-        let size = record.dims().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
+        let size = record.sizes().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         let unit = if storage(dtype) == RAWSXP { dtype.bytes() } else { 1 };
         if kind(data) != storage(dtype) || size.and_then(|n| n.checked_mul(unit)) != Some(len(data)) {
             return Err(broken_record("data that do not match its dtype and shape"));
@@ -262,14 +262,14 @@ impl Record {
         Ok(record)
     }
 
-    /// Sizes of the dimensions.
-    pub fn dims(&self) -> &[c_int] {
+    /// Sizes of the axes.
+    pub fn sizes(&self) -> &[c_int] {
         ints(self.shape)
     }
 
-    /// Sizes of the dimensions, as the engine wants them.
+    /// Sizes of the axes, as the engine wants them.
     pub fn shape(&self) -> Shape {
-        shape_of(self.dims())
+        shape_of(self.sizes())
     }
 
     /// Type of the tensor.
@@ -411,7 +411,7 @@ pub unsafe fn record_around(aval: &Aval, data: SEXP) -> SEXP {
 /// May jump: only inside [`protected`]. The caller protects the result.
 pub unsafe fn new_shape(shape: &Shape) -> SEXP {
     // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot
-    // occur: `check_dims` refuses them before.
+    // occur: `check_sizes` refuses them before.
     unsafe {
         let x = Rf_allocVector(INTSXP, shape.rank() as Length);
         let out = INTEGER(x);
@@ -424,7 +424,7 @@ pub unsafe fn new_shape(shape: &Shape) -> SEXP {
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub fn check_dims(shape: &Shape) -> Result<()> {
+pub fn check_sizes(shape: &Shape) -> Result<()> {
     if shape.iter().all(|&d| d <= c_int::MAX as usize) {
         return Ok(());
     }

@@ -21,8 +21,8 @@ pub fn storage(dtype: DType) -> c_int {
 }
 
 /// A shape from R's integers, which were checked not to be negative.
-pub fn shape_of(dims: &[c_int]) -> Shape {
-    let sizes = dims.iter().map(|&d| d.max(0) as usize).collect();
+pub fn shape_of(sizes: &[c_int]) -> Shape {
+    let sizes = sizes.iter().map(|&d| d.max(0) as usize).collect();
     Shape::try_new(sizes).expect("a vector of this shape exists")
 }
 
@@ -99,7 +99,7 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
 }
 
 /// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and
-/// its shape. A vector of length 1 without dimensions is a scalar. `None` for anything else, longer vectors
+/// its shape. A vector of length 1 without axes is a scalar. `None` for anything else, longer vectors
 /// included.
 pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     let dtype = match kind(x) {
@@ -112,13 +112,13 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     if is_object(x) {
         return None;
     }
-    let dims = number_dims(x);
-    let bare_vector = dims.is_empty() && len(x) != 1;
-    (!bare_vector).then(|| (dtype, shape_of(dims)))
+    let sizes = number_sizes(x);
+    let bare_vector = sizes.is_empty() && len(x) != 1;
+    (!bare_vector).then(|| (dtype, shape_of(sizes)))
 }
 
-/// Sizes of the dimensions of a [`number`]; none for a scalar.
-pub fn number_dims<'a>(x: SEXP) -> &'a [c_int] {
+/// Sizes of the axes of a [`number`]; none for a scalar.
+pub fn number_sizes<'a>(x: SEXP) -> &'a [c_int] {
     // SAFETY: reads an attribute.
     let dim = attribute(x, unsafe { R_DimSymbol });
     if dim == nil() {

@@ -66,7 +66,7 @@ pub enum Error {
     /// A shape that cannot be broadcast to another.
     #[error("Shape {from} cannot be broadcast to {to}.\nx Axis {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
     Broadcast { from: Shape, to: Shape, axis: Axis, l: usize, r: usize },
-    /// More dimensions than the target has.
+    /// More axes than the target has.
     #[error("Shape {from} cannot be broadcast to {to}.\nx It has {}, the target has {}.", axes(.from.rank()), .to.rank())]
     BroadcastRank { from: Shape, to: Shape },
     /// Number of elements and shape disagree.
@@ -78,29 +78,29 @@ pub enum Error {
     /// More elements or bytes than can be addressed.
     #[error("Shape {shape} is too large: a tensor holds at most 2^52 elements and 2^62 bytes, and 2^31 - 1 elements along an axis.")]
     TooLarge { shape: String },
-    /// Wrong number of dimensions.
+    /// Wrong number of axes.
     #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", axes(.shape.rank()), hint_line(.hint))]
     Rank { op: String, operand: String, expected: String, shape: Shape, hint: String },
-    /// Sizes of two dimensions that are joined differ.
+    /// Sizes of two axes that are joined differ.
     #[error("`{op}()` cannot combine shapes {lhs} and {rhs}.\nx {what}: {l} and {r}.")]
     SizeMismatch { op: String, lhs: Shape, rhs: Shape, what: String, l: usize, r: usize },
 
     // --- axis ---
-    /// A dimension number that the operand does not have.
+    /// An axis that the operand does not have.
     #[error("Axis {got} is out of range for shape {shape}, which has {}.\ni Axes are numbered from 1.", axes(.shape.rank()))]
     AxisOutOfRange { op: String, got: i64, shape: Shape },
-    /// The same dimension twice.
+    /// The same axis twice.
     #[error("Axis {axis} is given more than once.")]
     DuplicateAxis { op: String, axis: Axis },
-    /// Not a permutation of all dimensions.
+    /// Not a permutation of all axes.
     #[error("`permutation` must hold each of {expected} once, not {got}.")]
     Permutation { op: String, expected: String, got: String },
 
     // --- subscripts ---
-    /// A position that a dimension does not have.
+    /// A position that an axis does not have.
     #[error("Index {index} is out of bounds for axis {axis} of size {size}.{}", bounds(*.size))]
     IndexOutOfBounds { index: String, axis: Axis, size: usize },
-    /// More subscripts than dimensions, or not the number that is needed.
+    /// More subscripts than axes, or not the number that is needed.
     #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
     SubscriptCount { got: usize, shape: Shape, hint: String },
     /// Not something that selects positions.
@@ -133,7 +133,7 @@ pub enum Error {
     /// A program that cannot leave as StableHLO.
     #[error("`{op}()` cannot be exported: {why}.{}", hint_line(.hint))]
     Export { op: String, why: String, hint: String },
-    /// A dimension that cannot be cut into equal parts for the devices of a mesh.
+    /// An axis that cannot be cut into equal parts for the devices of a mesh.
     #[error("Axis {axis} of argument {input} has size {size}, which {devices} devices cannot share equally.\ni Choose an axis whose size is a multiple of {devices}, or pad it with `nv_pad()`.")]
     Mesh { input: usize, axis: Axis, size: usize, devices: usize },
 
@@ -201,7 +201,7 @@ classes! {
 pub enum Field {
     /// Text.
     Text(String),
-    /// Whole numbers: sizes, counts, 1-based positions and dimensions.
+    /// Whole numbers: sizes, counts, 1-based positions and axes.
     Numbers(Vec<f64>),
 }
 

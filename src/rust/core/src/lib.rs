@@ -8,7 +8,7 @@
 //! | [`growth`] | vectors and texts that grow with what the user writes |
 //! | [`stop`] | what takes long is left when asked |
 //! | [`dtype`] | element types and the promotion lattice |
-//! | [`shape`] | sizes, dimension numbers, strides |
+//! | [`shape`] | sizes, axes, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
 //! | [`format`](mod@format) | the text of a tensor |
 //! | [`kernels`] | slices in, slices out |

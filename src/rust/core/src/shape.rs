@@ -1,4 +1,4 @@
-//! Shapes, dimension numbers and strides.
+//! Shapes, axes and strides.
 //!
 //! Sizes are in elements, strides are in elements and may be zero (broadcast). The canonical layout is
 //! column-major, as in R. Every size computation is checked once, in [`Shape::try_new`]; a `Shape` is
@@ -11,7 +11,7 @@ use std::ops::Deref;
 /// Largest number of elements in a tensor: R's own limit for vectors.
 pub const MAX_SIZE: u64 = 1 << 52;
 
-/// Sizes of the dimensions, first one fastest in memory. `()` is a scalar (0-d).
+/// Sizes of the axes, first one fastest in memory. `()` is a scalar (0-d).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Shape(Vec<usize>);
 
@@ -36,7 +36,7 @@ impl Shape {
         Shape(Vec::new())
     }
 
-    /// Number of dimensions.
+    /// Number of axes.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
@@ -57,7 +57,7 @@ impl Shape {
         self.0.iter().map(next).collect()
     }
 
-    /// The dimensions that are not in `axes`, in order.
+    /// The axes that are not in `axes`, in order.
     pub fn without(&self, axes: &[Axis]) -> Shape {
         Shape(self.0.iter().enumerate().filter(|(i, _)| !axes.contains(&Axis(*i))).map(|(_, &d)| d).collect())
     }
@@ -66,7 +66,7 @@ impl Shape {
     /// is 1.
     ///
     /// # Errors
-    /// [`Error::Broadcast`] for the first dimension that disagrees.
+    /// [`Error::Broadcast`] for the first axis that disagrees.
     pub fn broadcast(&self, other: &Shape) -> Result<Shape> {
         let rank = self.rank().max(other.rank());
         let at = |s: &Shape, i: usize| if i + s.rank() < rank { 1 } else { s.0[i + s.rank() - rank] };
@@ -100,12 +100,12 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A dimension number, 0-based inside, 1-based in every text: the only place where the two meet.
+/// An axis number, 0-based inside, 1-based in every text: the only place where the two meet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Axis(pub usize);
 
 impl Axis {
-    /// The dimension that a user calls `number`.
+    /// The axis that a user calls `number`.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`] unless `1 <= number <= shape.rank()`.

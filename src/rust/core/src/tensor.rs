@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Aval {
     /// Element type.
     pub dtype: DType,
-    /// Sizes of the dimensions.
+    /// Sizes of the axes.
     pub shape: Shape,
     /// Whether the dtype yields to known dtypes in promotion.
     pub ambiguous: bool,
@@ -144,7 +144,7 @@ impl fmt::Display for Literal {
 /// Where the elements of a value lie relative to its buffer. In elements, not bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Distance between neighbours along each dimension; 0 repeats one element.
+    /// Distance between neighbours along each axis; 0 repeats one element.
     pub strides: Vec<isize>,
     /// Position of the first element.
     pub offset: usize,
@@ -162,7 +162,7 @@ impl Layout {
         (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
     }
 
-    /// Sizes and strides of some dimensions, those joined that lie in one line; those of one element are left
+    /// Sizes and strides of some axes, those joined that lie in one line; those of one element are left
     /// out.
     pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
         let mut lines: Vec<(usize, isize)> = Vec::new();
@@ -181,7 +181,7 @@ impl Layout {
 pub struct View<'a> {
     /// Element type.
     pub dtype: DType,
-    /// Sizes of the dimensions.
+    /// Sizes of the axes.
     pub shape: &'a Shape,
     /// Place of the elements in `data`.
     pub layout: &'a Layout,
@@ -193,7 +193,7 @@ pub struct View<'a> {
 pub struct ViewMut<'a> {
     /// Element type.
     pub dtype: DType,
-    /// Sizes of the dimensions.
+    /// Sizes of the axes.
     pub shape: &'a Shape,
     /// The buffer, aligned for the dtype, of exactly the value's bytes.
     pub data: &'a mut [u8],
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn unit_dimensions_do_not_spoil_density() {
+    fn unit_axes_do_not_spoil_density() {
         let layout = Layout { strides: vec![1, 99, 2], offset: 0 };
         assert!(layout.is_dense(&[2, 1, 3].into()));
         assert!(!layout.is_dense(&[2, 2, 3].into()));

@@ -114,13 +114,13 @@ fn rules_of_structured_ops_agree_with_differences() {
     let around = [[-1.5, 1.5]];
     let (matrix, cube): (Shape, Shape) = ([2, 3].into(), [2, 3, 2].into());
     for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares"] {
-        for (dims, drop) in [
+        for (axes, drop) in [
             (Attr::Null, true),
             (numbers(&[2]), true),
             (numbers(&[3, 1]), false),
             (Attr::Numbers(vec![]), true),
         ] {
-            let attrs = attrs().with("axes", dims).with("drop", Attr::Logical(drop));
+            let attrs = attrs().with("axes", axes).with("drop", Attr::Logical(drop));
             check(fold, &|b, x| op(b, fold, x, &attrs), slice::from_ref(&cube), &around, rng);
         }
     }
@@ -135,7 +135,7 @@ fn rules_of_structured_ops_agree_with_differences() {
         check("broadcast", &|b, x| op(b, "broadcast_in_dim", x, &attrs), &[from], &around, rng);
     }
     check("matmul", &|b, x| op(b, "matmul", x, &Attrs::new()), &[[2, 3].into(), [3, 4].into()], &around, rng);
-    // Batches and contracted dimensions out of order.
+    // Batches and contracted axes out of order.
     let pair = |l: &[usize], r: &[usize]| Attr::List(vec![numbers(l), numbers(r)]);
     let general =
         attrs().with("contracting_axes", pair(&[4, 1], &[1, 3])).with("batching_axes", pair(&[3], &[2]));

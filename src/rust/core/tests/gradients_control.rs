@@ -1,4 +1,4 @@
-//! Derivatives of branches and of loops along a dimension, against central differences, first and second
+//! Derivatives of branches and of loops along an axis, against central differences, first and second
 //! order.
 
 mod common;

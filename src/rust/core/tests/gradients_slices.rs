@@ -40,7 +40,7 @@ fn concatenate_and_reverse() {
 #[test]
 fn static_slices() {
     let rng = &mut Rng::new(2);
-    // First, last and stride along each of two dimensions: whole, part, with steps that end before the limit,
+    // First, last and stride along each of two axes: whole, part, with steps that end before the limit,
     // empty.
     for (start, limit, strides) in [
         ([1, 1], [7, 3], [1, 1]),
@@ -81,7 +81,7 @@ fn pads() {
         ([-1, 0], [0, -2], [0, 0]),
         // Cuts between the elements that are pushed apart, and away some of them.
         ([-2, 1], [-1, -3], [1, 2]),
-        // More is cut away than there is of one dimension; the other grows.
+        // More is cut away than there is of one axis; the other grows.
         ([-3, 2], [0, 0], [0, 0]),
     ] {
         let attrs =
@@ -119,7 +119,7 @@ fn gathers() {
     for at in [&[1, 2, 3][..], &[2, 2, 2, 1], &[-7, 0, 4, 99, 3], &[]] {
         check("gather of rows", &|b, x| rows_of(b, x[0], at), &[[3, 2].into()], &AROUND, rng);
     }
-    // Windows of 2 x 2 that overlap; one of them has to be moved along one dimension, one along both.
+    // Windows of 2 x 2 that overlap; one of them has to be moved along one axis, one along both.
     let windows = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 2, 4, 9, 0, 1, 2, 3, 9, 2], &[5, 2]);
         let attrs = attrs(&[
@@ -134,7 +134,7 @@ fn gathers() {
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
     };
     check("gather of windows", &windows, &[[4, 3].into()], &AROUND, rng);
-    // A batch dimension, and index vectors along a dimension that is not there.
+    // A batch axis, and index vectors along an axis that is not there.
     let batched = |b: &mut Builder, x: &[Value]| {
         let at = integers(b, &[1, 3, 3, 2, 9, 0], &[2, 3]);
         let attrs = attrs(&[
@@ -277,8 +277,8 @@ fn products_with_zeros_to_second_order() {
     let rng = &mut Rng::new(7);
     // Zeros written by the program itself: differences at a point with a zero are those of any other point.
     for zeros in [&[][..], &[2], &[1, 4], &[1, 2, 3]] {
-        for dims in [Attr::Null, numbers(&[1]), numbers(&[2])] {
-            let attrs = Attrs::new().with("axes", dims).with("drop", Attr::Logical(true));
+        for axes in [Attr::Null, numbers(&[1]), numbers(&[2])] {
+            let attrs = Attrs::new().with("axes", axes).with("drop", Attr::Logical(true));
             let program = |b: &mut Builder, x: &[Value]| {
                 // x - floor(x) * mask is smooth, since the floor of what is in [0.2, 0.8] is 0.
                 let flat = op(

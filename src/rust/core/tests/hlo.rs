@@ -356,7 +356,7 @@ fn views_are_read_in_row_major_order() {
 }
 
 #[test]
-fn inputs_are_cut_along_a_dimension_of_a_mesh() {
+fn inputs_are_cut_along_an_axis_of_a_mesh() {
     let mut b = Builder::default();
     let (x, y) = (b.input(known(DType::F32, &[8, 3])), b.input(known(DType::F32, &[8, 3])));
     let sum = b.node1(Op::Binary(Binary::add), &[x, y]).unwrap();

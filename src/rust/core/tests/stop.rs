@@ -73,7 +73,7 @@ fn none(findings: Vec<String>) {
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
 }
 
-fn dims(x: &[usize]) -> Vec<Axis> {
+fn axes_of(x: &[usize]) -> Vec<Axis> {
     x.iter().copied().map(Axis).collect()
 }
 
@@ -107,14 +107,14 @@ fn kernels_that_move_elements_are_left() {
     let (f32, i32) = (DType::F32, DType::I32);
     let matrix = aval(f32, &[1024, 1024]);
     let windows = Windows {
-        window_dims: vec![],
-        dropped: dims(&[0]),
+        window_axes: vec![],
+        dropped: axes_of(&[0]),
         batching: vec![],
         index_batching: vec![],
-        index_map: dims(&[0]),
-        index_vector_dim: Axis(1),
+        index_map: axes_of(&[0]),
+        index_vector_axis: Axis(1),
     };
-    let rows = Windows { window_dims: dims(&[1]), ..windows.clone() };
+    let rows = Windows { window_axes: axes_of(&[1]), ..windows.clone() };
     let mut region = Builder::default();
     let (x, y) = (region.input(aval(f32, &[])), region.input(aval(f32, &[])));
     let sum = region.node1(Op::Binary(Binary::add), &[x, y]).unwrap();
@@ -137,14 +137,14 @@ fn kernels_that_move_elements_are_left() {
     let places = aval(i32, &[N, 1]);
     let lines = aval(i32, &[1024, 1]);
     let mut cases = vec![
-        (Op::Transpose(Transpose { permutation: dims(&[1, 0]) }), vec![matrix.clone()]),
+        (Op::Transpose(Transpose { permutation: axes_of(&[1, 0]) }), vec![matrix.clone()]),
         (Op::Concatenate(Concatenate { axis: Axis(1) }), vec![matrix.clone(), matrix.clone()]),
         (Op::Concatenate(Concatenate { axis: Axis(0) }), vec![matrix.clone(), matrix.clone()]),
         (
             Op::StaticSlice(StaticSlice { start: vec![1, 0], limit: vec![1024, 1024], stride: vec![1, 1] }),
             vec![matrix.clone()],
         ),
-        (Op::Reverse(Reverse { axes: dims(&[0, 1]) }), vec![matrix.clone()]),
+        (Op::Reverse(Reverse { axes: axes_of(&[0, 1]) }), vec![matrix.clone()]),
         (
             Op::Pad(Pad { low: vec![1, 0], high: vec![0, 1], interior: vec![0, 1] }),
             vec![matrix.clone(), aval(f32, &[])],
@@ -193,7 +193,7 @@ fn reductions_are_left() {
             (&[1], &[2048, 4096]),
             (&[0, 2], &[64, 512, 256]),
         ] {
-            let op = Op::Reduction(Reduction { fold, axes: dims(axes), drop: true });
+            let op = Op::Reduction(Reduction { fold, axes: axes_of(axes), drop: true });
             check(
                 &format!("{fold:?} along {axes:?}"),
                 &one(op, &[aval(dtype, sizes)]).unwrap(),
@@ -209,7 +209,7 @@ fn reductions_are_left() {
     let one = b.literal(Literal::new(1i64), false);
     let ones = b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[one]).unwrap();
     let both = b.node1(Op::Binary(Binary::mul), &[count, ones]).unwrap();
-    let sum = Reduction { fold: Fold::Sum, axes: dims(&[0]), drop: true };
+    let sum = Reduction { fold: Fold::Sum, axes: axes_of(&[0]), drop: true };
     let sum = b.node1(Op::Reduction(sum), &[both]).unwrap();
     check("a sum of what is counted", &b.finish(vec![sum]), &mut findings);
     none(findings);
@@ -219,9 +219,9 @@ fn reductions_are_left() {
 fn products_are_left() {
     let mut findings = Vec::new();
     let dot = |l: &[usize], r: &[usize], batch: bool| {
-        let batching = if batch { [dims(&[2]), dims(&[2])] } else { [vec![], vec![]] };
+        let batching = if batch { [axes_of(&[2]), axes_of(&[2])] } else { [vec![], vec![]] };
         (
-            Op::DotGeneral(DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching }),
+            Op::DotGeneral(DotGeneral { contracting: [axes_of(&[1]), axes_of(&[0])], batching }),
             l.to_vec(),
             r.to_vec(),
         )

@@ -15,10 +15,10 @@ pub enum Numbers<'a> {
     Doubles(&'a [f64]),
 }
 
-/// Which positions of a dimension are meant; they count from 0.
+/// Which positions of an axis are meant; they count from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
-    /// One; the dimension disappears.
+    /// One; the axis disappears.
     At(usize),
     /// `size` of them, from `start`, each `step` after the one before.
     Range {
@@ -171,7 +171,7 @@ pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
 /// The positions where a mask is `TRUE` (1; the smallest integer is a missing value).
 ///
 /// # Errors
-/// [`Error::Subscript`] for missing values, or another length than the dimension's size.
+/// [`Error::Subscript`] for missing values, or another length than the size of the axis.
 pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
     check_size(size)?;
     if mask.len() != size {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_as_long_as_the_dimension() {
+    fn masks_are_as_long_as_the_axis() {
         assert_eq!(select_mask(&[0, 1, 1, 0], Axis(0), 4).unwrap(), range(1, 2, 1));
         assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
         assert!(select_mask(&[1], Axis(0), 4).unwrap_err().to_string().contains("not recycled"));

@@ -14,7 +14,7 @@ use crate::ops::*;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
-/// Checks that there are no more subscripts than dimensions.
+/// Checks that there are no more subscripts than axes.
 ///
 /// # Errors
 /// [`Error::SubscriptCount`].
@@ -38,13 +38,13 @@ pub enum Start {
     Given(Value),
 }
 
-/// What is selected along one dimension. Positions count from 0 and are within bounds, but for those of
+/// What is selected along one axis. Positions count from 0 and are within bounds, but for those of
 /// tensors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Subscript {
     /// Everything.
     All,
-    /// One position; the dimension disappears.
+    /// One position; the axis disappears.
     At(Start),
     /// `size` positions from a start on, `step` apart; a given start has step 1.
     Range {
@@ -73,7 +73,7 @@ enum Part {
 }
 
 impl Applier<'_> {
-    /// The elements that subscripts select; `drop` says whether dimensions disappear. With `flat` there is
+    /// The elements that subscripts select; `drop` says whether axes disappear. With `flat` there is
     /// one subscript, for all elements in R's order.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Applier<'_> {
             operands.extend(self.one_width(starts)?);
             x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
         }
-        // What leaves least comes first, so that the others have less to read; of equals the last dimension,
+        // What leaves least comes first, so that the others have less to read; of equals the last axis,
         // whose elements are the largest blocks.
         let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
         let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
@@ -202,7 +202,7 @@ impl Applier<'_> {
         Ok(vec![self.reshaped(out, shape)?])
     }
 
-    /// One part for each dimension, and whether the dimension disappears.
+    /// One part for each axis, and whether the axis disappears.
     fn parts(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Part>, Vec<bool>)> {
         let shape = self.shape(x);
         // `x[]` is all of anything, of a 0-d tensor too.
@@ -306,12 +306,12 @@ impl Applier<'_> {
     /// several windows, one for each combination.
     fn scattered(&mut self, parts: &[Part], drops: &[bool]) -> Result<(Windows, Value)> {
         let mut windows = Windows {
-            window_dims: vec![],
+            window_axes: vec![],
             dropped: vec![],
             batching: vec![],
             index_batching: vec![],
             index_map: vec![],
-            index_vector_dim: Axis(0),
+            index_vector_axis: Axis(0),
         };
         let (mut vectors, mut sizes, mut stacked) = (vec![], vec![], 0);
         for (i, part) in parts.iter().enumerate() {
@@ -324,7 +324,7 @@ impl Applier<'_> {
             if many.is_some() || drops[i] {
                 windows.dropped.push(Axis(i));
             } else {
-                windows.window_dims.push(Axis(stacked));
+                windows.window_axes.push(Axis(stacked));
             }
             if let Some(index) = many {
                 vectors.push((index, Some(sizes.len())));
@@ -334,13 +334,13 @@ impl Applier<'_> {
             }
             stacked += usize::from(!drops[i]);
         }
-        windows.index_vector_dim = Axis(sizes.len());
+        windows.index_vector_axis = Axis(sizes.len());
         let indices = self.combinations(vectors, sizes)?;
         Ok((windows, indices))
     }
 
-    /// Index vectors for all combinations of positions, along a last dimension: one element of each vector
-    /// for each of these values, which are 1-d and go along the dimension that they come with, or 0-d.
+    /// Index vectors for all combinations of positions, along a last axis: one element of each vector
+    /// for each of these values, which are 1-d and go along the axis that they come with, or 0-d.
     fn combinations(&mut self, values: Vec<(Value, Option<usize>)>, mut sizes: Vec<usize>) -> Result<Value> {
         let axis = Axis(sizes.len());
         sizes.push(1);
@@ -359,7 +359,7 @@ impl Applier<'_> {
     }
 
     /// Whether one gather at all combinations of positions costs less than one after the other along each
-    /// dimension, in this order. To find the place of a combination takes about as long as to move this many
+    /// axis, in this order. To find the place of a combination takes about as long as to move this many
     /// elements in between.
     fn picks_at_once(&self, x: Value, many: &[(usize, Value)]) -> bool {
         const ELEMENTS: f64 = 12.0;
@@ -375,18 +375,18 @@ impl Applier<'_> {
         many.len() > 1 && ELEMENTS * combinations < between
     }
 
-    /// Elements at all combinations of positions along some dimensions, which come in order.
+    /// Elements at all combinations of positions along some axes, which come in order.
     fn picked(&mut self, x: Value, many: &[(usize, Value)]) -> Result<Value> {
         let mut slice_sizes = self.shape(x).to_vec();
         many.iter().for_each(|(i, _)| slice_sizes[*i] = 1);
-        let dims: Vec<Axis> = many.iter().map(|(i, _)| Axis(*i)).collect();
+        let axes: Vec<Axis> = many.iter().map(|(i, _)| Axis(*i)).collect();
         let windows = Windows {
-            window_dims: (0..slice_sizes.len()).map(Axis).filter(|i| !dims.contains(i)).collect(),
-            dropped: dims.clone(),
+            window_axes: (0..slice_sizes.len()).map(Axis).filter(|i| !axes.contains(i)).collect(),
+            dropped: axes.clone(),
             batching: vec![],
             index_batching: vec![],
-            index_map: dims,
-            index_vector_dim: Axis(many.len()),
+            index_map: axes,
+            index_vector_axis: Axis(many.len()),
         };
         let sizes = many.iter().map(|(_, index)| self.shape(*index)[0]).collect();
         let values = many.iter().enumerate().map(|(k, (_, index))| (*index, Some(k))).collect();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn few_positions_along_several_dimensions_are_one_gather() {
+    fn few_positions_along_several_axes_are_one_gather() {
         let ops = |shape: [usize; 3], picked: [usize; 2]| -> usize {
             let mut b = Builder::default();
             let x = b.input(Aval::known(DType::F32, shape.into()));

@@ -1,4 +1,4 @@
-//! Derivatives of branches and of loops along a dimension.
+//! Derivatives of branches and of loops along an axis.
 
 use super::{depends, zeros, Tape};
 use crate::error::Result;

@@ -24,7 +24,7 @@ pub struct Tape<'g> {
     values: Vec<Value>,
     /// For each value, whether it has a gradient: see [`depends`].
     depends: Vec<bool>,
-    /// By node: loops along a dimension, which keep what their derivative needs.
+    /// By node: loops along an axis, which keep what their derivative needs.
     scans: HashMap<usize, ScanRule>,
     /// By node: what a function with a derivative of the user's has kept for it.
     residuals: HashMap<usize, Vec<Value>>,

@@ -10,12 +10,12 @@ use crate::kernels::cast;
 use crate::shape::Shape;
 use crate::stop;
 
-/// The order in which data fills the dimensions of a tensor.
+/// The order in which data fills the axes of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filling {
-    /// First dimension fastest, as `array()` does.
+    /// First axis fastest, as `array()` does.
     Column,
-    /// Last dimension fastest, as `matrix(byrow = TRUE)` does.
+    /// Last axis fastest, as `matrix(byrow = TRUE)` does.
     Row,
 }
 

@@ -88,7 +88,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             for step in 0..op.length {
                 let at = if op.reverse { op.length - 1 - step } else { step };
                 let mut inputs = state.clone();
-                // Column-major: elements of a slice along the first dimension are `length` apart.
+                // Column-major: elements of a slice along the first axis are `length` apart.
                 for (x, view) in along.iter().zip(&operands[op.carried..]) {
                     let size = view.dtype.bytes();
                     inputs.push(x.chunks(size).skip(at).step_by(op.length).flatten().copied().collect());

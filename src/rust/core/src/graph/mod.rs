@@ -31,7 +31,7 @@ pub trait Operation: Clone + Eq + Hash + Debug {
     /// Types of the results for operands of these types: the only place where a result type is decided.
     ///
     /// # Errors
-    /// Whatever makes the op not applicable: dtypes, shapes, dimension numbers.
+    /// Whatever makes the op not applicable: dtypes, shapes, axes.
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>>;
 
     /// Static parameters in the order of printing, each as R would print it.

@@ -57,7 +57,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// A static parameter of an op: `dims = c(1, 2)`.
+/// A static parameter of an op: `axes = c(1, 2)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attribute {
     /// Its name.

@@ -31,10 +31,10 @@ pub struct Mesh {
     pub devices: usize,
 }
 
-/// How an input lies on a mesh: cut along a dimension, one part for each device.
+/// How an input lies on a mesh: cut along an axis, one part for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sharding {
-    /// The dimension that is cut.
+    /// The axis that is cut.
     pub axis: Axis,
 }
 
@@ -75,7 +75,7 @@ pub struct Module {
 ///
 /// # Errors
 /// [`Error::Export`] for a program that prints; [`Error::Mesh`] if a size is no multiple of the number of
-/// devices; [`Error::AxisOutOfRange`] for a dimension that an input does not have; [`Error::Arg`] for a
+/// devices; [`Error::AxisOutOfRange`] for an axis that an input does not have; [`Error::Arg`] for a
 /// sharding without a mesh or a mesh without devices; [`Error::Internal`] if constants do not fit the graph.
 pub fn export(graph: &Graph, constants: &[View], options: &Options) -> Result<Module> {
     check_constants(graph, constants)?;
@@ -170,10 +170,10 @@ fn argument_attributes(rank: usize, input: usize, alias: Option<usize>, options:
 
 /// Where the parts of a value are, in Shardy's terms.
 fn sharding_attribute(rank: usize, cut: Option<usize>, mesh: &Mesh) -> String {
-    let dim =
+    let axis =
         |i: usize| if cut == Some(i) { format!("{{{}}}", quoted(&mesh.name)) } else { "{}".to_string() };
-    let dims: Vec<String> = (0..rank).map(dim).collect();
-    format!("sdy.sharding = #sdy.sharding<@mesh, [{}]>", dims.join(", "))
+    let axes: Vec<String> = (0..rank).map(axis).collect();
+    format!("sdy.sharding = #sdy.sharding<@mesh, [{}]>", axes.join(", "))
 }
 
 /// A string of MLIR: other characters than letters, digits and plain signs by their bytes.

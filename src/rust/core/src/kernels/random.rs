@@ -184,13 +184,13 @@ fn make_blocks<const B: usize>(
 /// How the elements of a shape are shared out to blocks.
 #[derive(Debug)]
 struct Order {
-    /// Sizes of the dimensions, without those of size 1; at least one.
+    /// Sizes of the axes, without those of size 1; at least one.
     sizes: Vec<usize>,
-    /// Distance in blocks between neighbours along each dimension, in elements if nothing is split.
+    /// Distance in blocks between neighbours along each axis, in elements if nothing is split.
     strides: Vec<u64>,
-    /// Elements of a block, which lie side by side along the split dimension: 2 to this power.
+    /// Elements of a block, which lie side by side along the split axis: 2 to this power.
     shift: u32,
-    /// The dimension whose neighbours share a block. `None` if elements do in row-major order, across its
+    /// The axis whose neighbours share a block. `None` if elements do in row-major order, across its
     /// lines.
     split: Option<usize>,
 }
@@ -207,7 +207,7 @@ impl Order {
             stride *= if split == Some(axis) { sizes[axis].div_ceil(share) } else { sizes[axis] } as u64;
         }
         if split == Some(0) && sizes[0] == share && last > 0 {
-            // A line is a block: the lines along the next dimension are one.
+            // A line is a block: the lines along the next axis are one.
             sizes.remove(0);
             strides.remove(0);
             sizes[0] *= share;
@@ -220,12 +220,12 @@ impl Order {
 /// blocks of a draw, numbered in row-major order, and what their elements are.
 #[derive(Debug)]
 pub struct Sharing {
-    /// Sizes of the blocks' own dimensions: those of the elements without sizes of 1, of which one may be
+    /// Sizes of the blocks' own axes: those of the elements without sizes of 1, of which one may be
     /// cut; or all on one line.
     pub blocks: Vec<usize>,
-    /// The dimension along which the elements of a block are neighbours; `None` if all lie on one line.
+    /// The axis along which the elements of a block are neighbours; `None` if all lie on one line.
     pub split: Option<usize>,
-    /// Elements of a block. Of the last along the dimension, or on the line, some may be too many.
+    /// Elements of a block. Of the last along the axis, or on the line, some may be too many.
     pub share: usize,
 }
 
@@ -254,11 +254,11 @@ fn proper_sizes(shape: &[usize]) -> Vec<usize> {
     sizes
 }
 
-/// The dimension whose neighbours share a block.
+/// The axis whose neighbours share a block.
 fn split_axis(algorithm: Algorithm, sizes: &[usize], share: usize) -> Option<usize> {
     let last = sizes.len() - 1;
     match algorithm {
-        // The first dimension of even size, else the first of the largest.
+        // The first axis of even size, else the first of the largest.
         Algorithm::ThreeFry if share > 1 => {
             let largest = (0..=last).rev().max_by_key(|&i| sizes[i]);
             (0..=last).find(|&i| sizes[i] % 2 == 0).or(largest)
@@ -270,7 +270,7 @@ fn split_axis(algorithm: Algorithm, sizes: &[usize], share: usize) -> Option<usi
 /// A walk through elements in the order of memory.
 struct Cursor<'a> {
     order: &'a Order,
-    /// Of the next element, along each dimension.
+    /// Of the next element, along each axis.
     index: Vec<usize>,
 }
 
@@ -286,7 +286,7 @@ impl Cursor<'_> {
     }
 
     /// Numbers the blocks of the next elements, at most `most` of them: as many as are left on one line along
-    /// the first dimension and whose blocks there is room for.
+    /// the first axis and whose blocks there is room for.
     fn next(&mut self, most: usize, blocks: &mut [u64]) -> Segment {
         let Order { sizes, strides, shift, split } = self.order;
         let (first, share) = (self.index[0], 1 << shift);

@@ -28,7 +28,7 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
 /// Axes of a value, at most, whose indices need no allocation.
 const FEW_AXES: usize = 8;
 
-/// Visits the elements `range` (in column-major order) of a strided value, as runs along the first dimension.
+/// Visits the elements `range` (in column-major order) of a strided value, as runs along the first axis.
 ///
 /// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride`
 /// apart, are the ones from number `position` on, counted from `range.start`.
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_transposed_broadcast_value_reads_in_column_major_order() {
         let data: Vec<i32> = (0..6).collect();
-        // Shape (2,3) column-major seen as its transpose (3,2), repeated twice along a new last dimension.
+        // Shape (2,3) column-major seen as its transpose (3,2), repeated twice along a new last axis.
         let shape = Shape::from([3, 2, 2]);
         let layout = Layout { strides: vec![2, 1, 0], offset: 0 };
         let x = View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&data) };

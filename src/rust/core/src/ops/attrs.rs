@@ -1,4 +1,4 @@
-//! Static parameters on their way in, as the user wrote them: dimension numbers count from 1, nothing is
+//! Static parameters on their way in, as the user wrote them: axes count from 1, nothing is
 //! checked. And on their way out, as R would print them. Each family turns the former into its payload.
 
 use super::Region;
@@ -199,7 +199,7 @@ impl Attrs {
         }
     }
 
-    /// Sizes of dimensions.
+    /// Sizes of axes.
     ///
     /// # Errors
     /// [`Error::Arg`] if one is negative or not whole; [`Error::TooLarge`].
@@ -213,7 +213,7 @@ impl Attrs {
         }
     }
 
-    /// Distinct dimension numbers of a value of this shape, in the order given. `None` if the parameter is
+    /// Distinct axes of a value of this shape, in the order given. `None` if the parameter is
     /// `NULL`.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Attrs {
         distinct_axes(&self.integers(name)?, op, shape).map(Some)
     }
 
-    /// A list of two sets of dimension numbers, one for each of two operands.
+    /// A list of two sets of axes, one for each of two operands.
     ///
     /// # Errors
     /// [`Error::Arg`] unless it is such a list; those of [`Attrs::axes`].
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimensions_are_checked() {
+    fn axes_are_checked() {
         let shape = Shape::from([2, 3]);
         let axes = |x: Vec<f64>| Attrs::new().with("axes", Attr::Numbers(x)).axes("axes", "nv_x", &shape);
         assert_eq!(axes(vec![2.0, 1.0]).unwrap(), Some(vec![Axis(1), Axis(0)]));

@@ -13,10 +13,10 @@ use crate::kernels::tile::{tile, tiles};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, View, ViewMut};
 
-/// Values of one dtype side by side along a dimension; their other sizes are equal. Ambiguous if all are.
+/// Values of one dtype side by side along an axis; their other sizes are equal. Ambiguous if all are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Concatenate {
-    /// The dimension along which they are joined.
+    /// The axis along which they are joined.
     pub axis: Axis,
 }
 
@@ -61,7 +61,7 @@ impl OpDef for Concatenate {
         Ok(Concatenate { axis }.into())
     }
 
-    /// Size 1 along the dimension, repeated over the others.
+    /// Size 1 along the axis, repeated over the others.
     fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
         let mut slice = Concatenate::model(operands).to_vec();
         slice[self.axis.0] = 1;
@@ -109,7 +109,7 @@ impl OpDef for Concatenate {
             return;
         }
         let strides = out.shape.strides();
-        // Everything up to the joined dimension lies in one line: a block per operand and index of the later
+        // Everything up to the joined axis lies in one line: a block per operand and index of the later
         // ones.
         let below = strides[self.axis.0];
         let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
@@ -163,7 +163,7 @@ mod tests {
     use crate::tensor::Layout;
 
     #[test]
-    fn empty_values_are_concatenated_along_another_dimension() {
+    fn empty_values_are_concatenated_along_another_axis() {
         let (two, one, both) = (Shape::from([0, 2]), Shape::from([0, 1]), Shape::from([0, 3]));
         let layouts = [Layout::dense(&two), Layout::dense(&one)];
         let views = [(&two, &layouts[0]), (&one, &layouts[1])].map(|(shape, layout)| View {

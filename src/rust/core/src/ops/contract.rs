@@ -74,7 +74,7 @@ pub trait OpDef {
     /// Types of the results for operands of these types: the only place where a result type is decided.
     ///
     /// # Errors
-    /// Whatever makes the op not applicable: dtypes, shapes, dimension numbers.
+    /// Whatever makes the op not applicable: dtypes, shapes, axes.
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>>;
 
     /// Static parameters in the order of printing, each as R would print it.
@@ -156,9 +156,9 @@ pub trait OpDef {
         Todo("derivatives in forward mode are not there yet; `gradient()` has those in reverse mode")
     }
 
-    /// The op on operands with one dimension more.
+    /// The op on operands with one axis more.
     fn batch(&self) -> Todo {
-        Todo("batching is not there yet; give the operands a dimension for the batch")
+        Todo("batching is not there yet; give the operands an axis for the batch")
     }
 
     /// How it is lowered to StableHLO on operands of these types.

@@ -38,9 +38,9 @@ pub struct While {
     pub carried: usize,
 }
 
-/// A graph repeated along the first dimension of some values. Operands: the state, values to go along, what
+/// A graph repeated along the first axis of some values. Operands: the state, values to go along, what
 /// else the body uses. Results: the last state, and what the body gave beside it, stacked along a new first
-/// dimension.
+/// axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scan {
     /// From state, slices and the rest to the next state and a slice of each stacked result.
@@ -87,7 +87,7 @@ pub enum Control<'a> {
     If(&'a If),
     /// As long as a condition holds.
     While(&'a While),
-    /// Along a dimension.
+    /// Along an axis.
     Scan(&'a Scan),
     /// One of three, by what it is asked for.
     Custom(&'a Custom),

@@ -144,8 +144,8 @@ fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
 
 /// The same bits as elements of another dtype, low bits first.
 ///
-/// Equal widths keep the shape; a narrower dtype adds a last dimension of the ratio of widths; a wider one
-/// takes a last dimension of exactly that ratio away (StableHLO, `bitcast_convert`). Booleans convert to
+/// Equal widths keep the shape; a narrower dtype adds a last axis of the ratio of widths; a wider one
+/// takes a last axis of exactly that ratio away (StableHLO, `bitcast_convert`). Booleans convert to
 /// booleans only. Never ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BitcastConvert {
@@ -201,7 +201,7 @@ impl OpDef for BitcastConvert {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        // The elements of the narrower side that share bits lie along its last dimension, which is the
+        // The elements of the narrower side that share bits lie along its last axis, which is the
         // slowest in memory: element `i` of the wider side is made of elements `i`, `i + n`, `i + 2n`, ... of
         // the narrower.
         let (from, to) = (x.dtype.bytes(), out.dtype.bytes());
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_trade_for_a_last_dimension() {
+    fn widths_trade_for_a_last_axis() {
         assert_eq!(bitcast::<f32, u32>(&[1.0], Shape::scalar()), (vec![0x3f80_0000], Shape::scalar()));
         let (bytes, shape) = bitcast::<u32, u8>(&[0x0403_0201, 0x0807_0605], [2].into());
         assert_eq!((bytes.as_slice(), &shape), (&[1, 5, 2, 6, 3, 7, 4, 8][..], &[2, 4].into()));

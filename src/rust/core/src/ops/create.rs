@@ -107,10 +107,10 @@ pub(super) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
     }
 }
 
-/// `start`, `start + 1`, ... along a dimension, the same along all others.
+/// `start`, `start + 1`, ... along an axis, the same along all others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Iota {
-    /// The dimension that counts.
+    /// The axis that counts.
     pub axis: Axis,
     /// Dtype of the result; not boolean.
     pub dtype: DType,

@@ -194,12 +194,12 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
-    /// Beside others along a dimension.
+    /// Beside others along an axis.
     pub(crate) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
         self.apply(Concatenate { axis }, others)
     }
 
-    /// Elements `from..to` along a dimension.
+    /// Elements `from..to` along an axis.
     pub(crate) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
@@ -223,7 +223,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(Reshape { shape: shape.clone(), order: Order::Column }, &[])
     }
 
-    /// The dimensions in another order.
+    /// The axes in another order.
     pub fn transposed(self, permutation: Vec<Axis>) -> Var<'m, 'b> {
         if permutation.iter().enumerate().all(|(i, axis)| axis.0 == i) {
             return self;
@@ -275,7 +275,7 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
-    /// Repeated to a shape: its dimensions are the `axes` of the result.
+    /// Repeated to a shape: its axes are the `axes` of the result.
     pub fn repeated(self, shape: &Shape, axes: &[Axis]) -> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
@@ -283,7 +283,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(BroadcastInDim { shape: shape.clone(), axes: axes.to_vec() }, &[])
     }
 
-    /// Summed over dimensions, which are dropped.
+    /// Summed over axes, which are dropped.
     pub fn summed(self, axes: Vec<Axis>) -> Var<'m, 'b> {
         if axes.is_empty() {
             return self;

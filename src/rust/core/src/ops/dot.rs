@@ -1,4 +1,4 @@
-//! Sums of products over shared dimensions: matrix products and their generalisation.
+//! Sums of products over shared axes: matrix products and their generalisation.
 
 use super::attrs::{vector, Attrs};
 use super::contract::{Form, Linear, OpDef, Promotion, Ready, Vjp};
@@ -17,14 +17,14 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the
-/// named dimensions of each operand, `i` and `j` the others (StableHLO, `dot_general`). Dimensions of the
+/// named axes of each operand, `i` and `j` the others (StableHLO, `dot_general`). Axes of the
 /// result: batch, then those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits
 /// in f32), parts of long sums in double precision; integers wrap. Never ambiguous.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
-    /// Dimensions that are summed over, of each operand.
+    /// Axes that are summed over, of each operand.
     pub contracting: [Vec<Axis>; 2],
-    /// Dimensions that are kept apart, of each operand.
+    /// Axes that are kept apart, of each operand.
     pub batching: [Vec<Axis>; 2],
 }
 
@@ -151,10 +151,10 @@ impl OpDef for DotGeneral {
 }
 
 impl DotGeneral {
-    /// The matrix product of the last two dimensions; the others are a batch.
+    /// The matrix product of the last two axes; the others are a batch.
     ///
     /// # Errors
-    /// [`Error::Rank`] if an operand has fewer than two dimensions, or their numbers differ;
+    /// [`Error::Rank`] if an operand has fewer than two axes, or their numbers differ;
     /// [`Error::SizeMismatch`].
     pub fn matmul(lhs: &Shape, rhs: &Shape) -> Result<DotGeneral> {
         let need = |operand: &str, shape: &Shape, expected: String, hint: &str| {
@@ -202,7 +202,7 @@ impl DotGeneral {
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
     }
 
-    /// The gradient of one side: the other side and the result's gradient, multiplied over the dimensions of
+    /// The gradient of one side: the other side and the result's gradient, multiplied over the axes of
     /// the result that come from the other side.
     fn pull<'m, 'b>(&self, side: usize, operands: [Var<'m, 'b>; 2], g: Var<'m, 'b>) -> Var<'m, 'b> {
         let shapes = operands.map(|x| x.aval().shape);
@@ -218,7 +218,7 @@ impl DotGeneral {
         let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
         let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
         let made = lhs.2.apply(product, &[rhs.2]);
-        // Its dimensions: the batch, then this side's own and the contracted ones in the order that they have
+        // Its axes: the batch, then this side's own and the contracted ones in the order that they have
         // in the other; for the second operand, first these.
         let mut contracted = self.contracting[other].clone();
         contracted.sort();
@@ -300,7 +300,7 @@ impl Product {
 enum Side {
     /// Where it lies: the distances of rows, columns and matrices.
     Lines([isize; 3]),
-    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of
+    /// From a copy, as not each of the three is one line: the order of its axes there, and the rows of
     /// a matrix and its elements.
     Copied(Vec<usize>, usize, usize),
 }
@@ -340,7 +340,7 @@ impl Side {
     }
 }
 
-/// The distance of the elements along some dimensions, if it is one for all.
+/// The distance of the elements along some axes, if it is one for all.
 fn line(shape: &Shape, layout: &Layout, axes: &[Axis]) -> Option<isize> {
     match layout.lines(shape, axes.iter().map(|a| a.0)).as_slice() {
         [] => Some(1),

@@ -16,7 +16,7 @@ use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
-/// Start indices that are operands, one 0-d integer for each dimension, all of one dtype.
+/// Start indices that are operands, one 0-d integer for each axis, all of one dtype.
 fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
     check_count("...", starts.len(), x)?;
     for start in starts {
@@ -229,21 +229,7 @@ impl OpDef for DynamicUpdateSlice {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
-        View { dtype: DType::I32, shape, layout, data: cast::bytes(x) }
-    }
-
-    /// The values of an op's result on a dense operand.
-    fn run(x: &[i32], shape: &Shape, result: &Shape, eval: impl Fn(View, &mut [ViewMut])) -> Vec<i32> {
-        let layout = Layout::dense(shape);
-        let mut out = vec![-1; result.size()];
-        eval(
-            view(x, shape, &layout),
-            &mut [ViewMut { dtype: DType::I32, shape: result, data: cast::bytes_mut(&mut out) }],
-        );
-        out
-    }
+    use crate::ops::slice::tests::{run, view};
 
     #[test]
     fn windows_are_moved_so_that_they_fit() {

@@ -38,17 +38,17 @@ pub struct Gather {
 static GATHER: Row = written("gather", "nv_gather", &["operand", "start_indices"], ANY);
 
 impl Gather {
-    /// Elements of one dimension, at the positions in a vector.
+    /// Elements of one axis, at the positions in a vector.
     pub fn along(axis: Axis, shape: &Shape) -> Gather {
         let mut slice_sizes = shape.to_vec();
         slice_sizes[axis.0] = 1;
         let windows = Windows {
-            window_dims: (0..shape.rank()).map(Axis).filter(|&i| i != axis).collect(),
+            window_axes: (0..shape.rank()).map(Axis).filter(|&i| i != axis).collect(),
             dropped: vec![axis],
             batching: vec![],
             index_batching: vec![],
             index_map: vec![axis],
-            index_vector_dim: Axis(1),
+            index_vector_axis: Axis(1),
         };
         Gather { windows, slice_sizes, indices_are_sorted: false }
     }
@@ -111,8 +111,8 @@ impl OpDef for Gather {
         }
         let mut batches = windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]);
         let mut kept = windows.kept(rank).map(|i| sizes[i]);
-        let count = windows.batches(&indices.shape).len() + windows.window_dims.len();
-        let size = |i| if windows.window_dims.contains(&Axis(i)) { kept.next() } else { batches.next() };
+        let count = windows.batches(&indices.shape).len() + windows.window_axes.len();
+        let size = |i| if windows.window_axes.contains(&Axis(i)) { kept.next() } else { batches.next() };
         let sizes = (0..count).map(size).map(|size| size.expect("as many as were checked"));
         Ok(vec![Aval { shape: Shape::try_new(sizes.collect())?, ..x.clone() }])
     }
@@ -177,12 +177,12 @@ impl OpDef for Gather {
 impl Gather {
     /// Whether it is single elements of a vector, one for each index, in the order of the indices.
     pub(crate) fn is_pick(&self, x: &Shape) -> bool {
-        let Windows { window_dims, dropped, batching, index_map, .. } = &self.windows;
+        let Windows { window_axes, dropped, batching, index_map, .. } = &self.windows;
         let first = [Axis(0)];
         x.rank() == 1
             && x.size() > 0
             && *self.slice_sizes == [1]
-            && window_dims.is_empty()
+            && window_axes.is_empty()
             && **dropped == first
             && batching.is_empty()
             && **index_map == first
@@ -206,11 +206,11 @@ impl Gather {
 mod tests {
     use super::*;
     use crate::kernels::cast;
-    use crate::ops::windows::example::{by_rows, dims, indices, operand, windows};
+    use crate::ops::windows::example::{axes_of, by_rows, indices, operand, windows};
 
     #[test]
     fn gather_of_the_specification() {
-        // The example of `gather`, with batching dimensions; the index 9 is moved to the last that fits.
+        // The example of `gather`, with batching axes; the index 9 is moved to the last that fits.
         let ((shape, x), (index_shape, index)) = (operand(), indices());
         let op = Gather { windows: windows(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
         let types = (Aval::known(DType::I32, shape.clone()), Aval::known(DType::I32, index_shape.clone()));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn dimension_numbers_are_checked() {
+    fn axis_numbers_are_checked() {
         let (x, i) = (Aval::known(DType::F32, [4, 5].into()), Aval::known(DType::I32, [3].into()));
         let infer = |change: &dyn Fn(&mut Gather)| {
             let mut op = Gather::along(Axis(0), &x.shape);
@@ -245,13 +245,13 @@ mod tests {
             let text = infer(change).unwrap_err().to_string();
             assert!(text.contains(what), "{text}");
         };
-        refused(&|op| op.windows.window_dims = dims(&[2]), "`offset_axes`");
-        refused(&|op| op.windows.window_dims = vec![], "`offset_axes`");
-        refused(&|op| op.windows.dropped = dims(&[0, 0]), "`collapsed_slice_axes`");
-        refused(&|op| op.windows.index_map = dims(&[0, 1]), "`start_index_map`");
-        refused(&|op| op.windows.index_vector_dim = Axis(2), "`index_vector_axis`");
-        refused(&|op| op.windows.index_vector_dim = Axis(0), "`offset_axes`");
-        refused(&|op| op.windows.batching = dims(&[0]), "`collapsed_slice_axes`");
+        refused(&|op| op.windows.window_axes = axes_of(&[2]), "`offset_axes`");
+        refused(&|op| op.windows.window_axes = vec![], "`offset_axes`");
+        refused(&|op| op.windows.dropped = axes_of(&[0, 0]), "`collapsed_slice_axes`");
+        refused(&|op| op.windows.index_map = axes_of(&[0, 1]), "`start_index_map`");
+        refused(&|op| op.windows.index_vector_axis = Axis(2), "`index_vector_axis`");
+        refused(&|op| op.windows.index_vector_axis = Axis(0), "`offset_axes`");
+        refused(&|op| op.windows.batching = axes_of(&[0]), "`collapsed_slice_axes`");
         refused(&|op| op.slice_sizes = vec![2, 5], "`slice_sizes`");
         refused(&|op| op.slice_sizes = vec![1, 6], "axis 2 of size 5");
         refused(&|op| op.slice_sizes = vec![1], "`slice_sizes`");

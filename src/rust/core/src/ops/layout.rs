@@ -17,9 +17,9 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 /// The order in which a reshape reads and writes elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
-    /// Last dimension fastest, as in StableHLO and NumPy.
+    /// Last axis fastest, as in StableHLO and NumPy.
     Row,
-    /// First dimension fastest, as in R.
+    /// First axis fastest, as in R.
     Column,
 }
 
@@ -83,7 +83,7 @@ impl OpDef for Reshape {
         Ok(vec![Aval { shape: self.shape.clone(), ..x.clone() }])
     }
 
-    /// Splits and joins runs of dimensions that lie in one line in memory; `None` if the result needs a line
+    /// Splits and joins runs of axes that lie in one line in memory; `None` if the result needs a line
     /// that does not exist.
     fn as_view(&self, shape: &Shape, layout: &Layout, result: &Aval) -> Option<Layout> {
         let result = &result.shape;
@@ -154,7 +154,7 @@ fn regroup(shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
     if result.size() == 0 {
         return Some(Layout::dense(result));
     }
-    // Lines: maximal runs of dimensions, each `(size, stride of the first)`.
+    // Lines: maximal runs of axes, each `(size, stride of the first)`.
     let mut lines: Vec<(usize, isize)> = Vec::new();
     for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size > 1) {
         match lines.last_mut() {
@@ -183,10 +183,10 @@ fn regroup(shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
     Some(Layout { strides, offset: layout.offset })
 }
 
-/// Dimension `i` of the result is dimension `permutation[i]` of the operand.
+/// Axis `i` of the result is axis `permutation[i]` of the operand.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Transpose {
-    /// A permutation of all dimensions.
+    /// A permutation of all axes.
     pub permutation: Vec<Axis>,
 }
 
@@ -285,7 +285,7 @@ impl OpDef for Transpose {
     }
 }
 
-/// Whether these are the first dimensions, one after the other.
+/// Whether these are the first axes, one after the other.
 fn are_in_order(axes: &[Axis]) -> bool {
     axes.iter().enumerate().all(|(i, a)| a.0 == i)
 }
@@ -299,20 +299,20 @@ impl Transpose {
     }
 }
 
-/// The operand repeated: dimension `i` of the operand becomes dimension `axes[i]` of the result; sizes of 1
-/// and new dimensions are repeated (StableHLO, `broadcast_in_dim`).
+/// The operand repeated: axis `i` of the operand becomes axis `axes[i]` of the result; sizes of 1
+/// and new axes are repeated (StableHLO, `broadcast_in_dim`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BroadcastInDim {
     /// Shape of the result.
     pub shape: Shape,
-    /// Where the operand's dimensions go; distinct.
+    /// Where the operand's axes go; distinct.
     pub axes: Vec<Axis>,
 }
 
 static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_to", &["operand"], ANY);
 
 impl BroadcastInDim {
-    /// Aligns the operand's dimensions with the last ones of `shape`, as NumPy does.
+    /// Aligns the operand's axes with the last ones of `shape`, as NumPy does.
     ///
     /// # Errors
     /// [`Error::BroadcastRank`] if there are too many.
@@ -401,7 +401,7 @@ impl OpDef for BroadcastInDim {
             };
             let repeated: Vec<Axis> = (0..self.shape.rank()).filter(repeats).map(Axis).collect();
             let sum = at.g().summed(repeated.clone());
-            // What is left is in the order of the result, without the unit dimensions that were repeated.
+            // What is left is in the order of the result, without the unit axes that were repeated.
             let left: Vec<Axis> =
                 (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
             let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();

@@ -93,21 +93,21 @@ ops! {
     BitcastConvert(convert::BitcastConvert),
     /// One value everywhere.
     Fill(create::Fill),
-    /// Counting along a dimension.
+    /// Counting along an axis.
     Iota(create::Iota),
-    /// Sums of products over shared dimensions.
+    /// Sums of products over shared axes.
     DotGeneral(dot::DotGeneral),
     /// Other sizes, same elements.
     Reshape(layout::Reshape),
-    /// Dimensions in another order.
+    /// Axes in another order.
     Transpose(layout::Transpose),
-    /// Elements repeated along new or unit dimensions.
+    /// Elements repeated along new or unit axes.
     BroadcastInDim(layout::BroadcastInDim),
     /// Values side by side.
     Concatenate(concatenate::Concatenate),
     /// A part at positions known while tracing.
     StaticSlice(slice::StaticSlice),
-    /// Dimensions backwards.
+    /// Axes backwards.
     Reverse(slice::Reverse),
     /// A part at positions that are operands.
     DynamicSlice(dynamic_slice::DynamicSlice),
@@ -123,7 +123,7 @@ ops! {
     If(control::If),
     /// A graph repeated while a condition holds.
     While(control::While),
-    /// A graph repeated along a dimension.
+    /// A graph repeated along an axis.
     Scan(control::Scan),
     /// A graph with a derivative of the user's.
     Custom(control::Custom),

@@ -187,7 +187,7 @@ pub enum Formula<'a> {
     Convert(&'a Convert),
     /// Bits of complex numbers and booleans.
     Bitcast(&'a BitcastConvert),
-    /// A reduction that keeps dimensions, or is no fold by one operation.
+    /// A reduction that keeps axes, or is no fold by one operation.
     Reduce(&'a Reduction),
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
@@ -243,7 +243,7 @@ pub enum Syntax<'a> {
         by: &'static str,
         /// What a fold begins with.
         init: Literal,
-        /// The dimensions that are folded.
+        /// The axes that are folded.
         axes: &'a [Axis],
     },
     /// Windows updated by others, with these attributes.
@@ -294,10 +294,11 @@ impl Windows {
     /// The attributes, by StableHLO's names for the sets of axes: of the windows, dropped, batching, those of
     /// the indices, and the map.
     pub(super) fn lower(&self, names: [&str; 5]) -> String {
-        let dims = [&self.window_dims, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
-        let used = names.into_iter().zip(dims).filter(|(_, dims)| !dims.is_empty());
-        let mut all: Vec<String> = used.map(|(name, dims)| format!("{name} = {}", axes(dims))).collect();
-        all.push(format!("index_vector_dim = {}", self.index_vector_dim.0));
+        let axes_of =
+            [&self.window_axes, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
+        let used = names.into_iter().zip(axes_of).filter(|(_, list)| !list.is_empty());
+        let mut all: Vec<String> = used.map(|(name, list)| format!("{name} = {}", axes(list))).collect();
+        all.push(format!("index_vector_dim = {}", self.index_vector_axis.0));
         join(&all, ", ")
     }
 }

@@ -1,4 +1,4 @@
-//! Many elements into one, over some or all dimensions.
+//! Many elements into one, over some or all axes.
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
@@ -23,7 +23,7 @@ use num_complex::Complex;
 pub struct Reduction {
     /// What is done with the elements.
     pub fold: Fold,
-    /// The dimensions that are reduced; distinct, may be none.
+    /// The axes that are reduced; distinct, may be none.
     pub axes: Vec<Axis>,
     /// Whether they disappear, or stay with size 1.
     pub drop: bool,
@@ -202,7 +202,7 @@ impl Reduction {
         }
     }
 
-    /// A value of the result's shape, repeated over the dimensions that are reduced.
+    /// A value of the result's shape, repeated over the axes that are reduced.
     fn spread<'m, 'b>(&self, x: Var<'m, 'b>, of_result: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let kept = |i: &usize| !self.drop || !self.axes.contains(&Axis(*i));
@@ -219,12 +219,12 @@ impl Reduction {
         x - (sum / count as f64).repeated(&shape, &kept)
     }
 
-    /// Another fold over the same dimensions.
+    /// Another fold over the same axes.
     pub(crate) fn again<'m, 'b>(&self, fold: Fold, x: Var<'m, 'b>) -> Var<'m, 'b> {
         x.apply(Reduction { fold, ..self.clone() }, &[])
     }
 
-    /// For each element, the product of the others over the dimensions: of those before it and of those after
+    /// For each element, the product of the others over the axes: of those before it and of those after
     /// it. Zeros need no care, and derivatives of any order are those of products.
     fn product_of_others<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
@@ -269,7 +269,7 @@ impl Reduction {
     }
 
     /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a
-    /// column: those of the last dimensions. None for what no accumulators fold element by element.
+    /// column: those of the last axes. None for what no accumulators fold element by element.
     pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
         if self.fold == Fold::Squares {
             return None;

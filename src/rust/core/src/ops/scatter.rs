@@ -64,13 +64,13 @@ impl OpDef for Scatter {
         self.windows.check(SCATTER_NAMES, &x.shape, &indices.shape)?;
         let batches: Vec<usize> =
             self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
-        let count = batches.len() + self.windows.window_dims.len();
+        let count = batches.len() + self.windows.window_axes.len();
         if update.shape.rank() != count {
             let (operand, shape) = ("update".into(), update.shape.clone());
             let expected = format!("{count} axes, those of the windows and of the indices");
             return Err(Error::Rank { op: op(), operand, expected, shape, hint: String::new() });
         }
-        let others = (0..count).filter(|&i| !self.windows.window_dims.contains(&Axis(i)));
+        let others = (0..count).filter(|&i| !self.windows.window_axes.contains(&Axis(i)));
         for (i, &size) in others.zip(&batches) {
             if update.shape[i] != size {
                 return Err(Error::SizeMismatch {
@@ -223,10 +223,10 @@ fn is_straight(graph: &Graph) -> bool {
 }
 
 impl Scatter {
-    /// Sizes of the windows, along each dimension of the input.
+    /// Sizes of the windows, along each axis of the input.
     pub(crate) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
         let mut sizes = vec![1; rank];
-        self.windows.kept(rank).zip(&self.windows.window_dims).for_each(|(i, j)| sizes[i] = update[j.0]);
+        self.windows.kept(rank).zip(&self.windows.window_axes).for_each(|(i, j)| sizes[i] = update[j.0]);
         sizes
     }
 
@@ -277,7 +277,7 @@ impl Scatter {
             indices_are_sorted: self.indices_are_sorted,
         };
         let batches =
-            (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_dims.contains(i)).collect::<Vec<_>>();
+            (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_axes.contains(i)).collect::<Vec<_>>();
         let written = fits.repeated(&stack, &batches);
         let zero = update.of(0.0);
         let accesses = Accesses { scatter: self, gather, indices, clamped };
@@ -400,7 +400,7 @@ mod tests {
                 for c in 0..3 {
                     let start = |k| index[at(&index_shape, &[a, b, c, k])] as usize;
                     let (third, second) = (start(0), start(1));
-                    // The second dimension of the indices walks along with the first of the operand.
+                    // The second axis of the indices walks along with the first of the operand.
                     if third + 2 > 4 || second + 1 > 3 {
                         continue;
                     }

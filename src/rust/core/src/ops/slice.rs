@@ -16,20 +16,20 @@ use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
-/// Elements `start`, `start + stride`, ... before `limit`, along each dimension (StableHLO, `slice`).
+/// Elements `start`, `start + stride`, ... before `limit`, along each axis (StableHLO, `slice`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StaticSlice {
-    /// First position along each dimension.
+    /// First position along each axis.
     pub start: Vec<usize>,
-    /// The position after the last, along each dimension.
+    /// The position after the last, along each axis.
     pub limit: Vec<usize>,
-    /// Distance between positions, along each dimension; at least 1.
+    /// Distance between positions, along each axis; at least 1.
     pub stride: Vec<usize>,
 }
 
 static STATIC_SLICE: Row = written("static_slice", "nv_static_slice", &["operand"], ANY);
 
-/// A parameter that must have one number for each dimension.
+/// A parameter that must have one number for each axis.
 pub(super) fn check_count(arg: &str, got: usize, x: &Aval) -> Result<()> {
     if got == x.shape.rank() {
         return Ok(());
@@ -158,10 +158,10 @@ pub(super) fn see(x: &View, layout: &Layout, out: &mut ViewMut) {
     by_width!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout, ..*x }, out));
 }
 
-/// The operand backwards along some dimensions.
+/// The operand backwards along some axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reverse {
-    /// The dimensions; distinct.
+    /// The axes; distinct.
     pub axes: Vec<Axis>,
 }
 
@@ -244,7 +244,7 @@ impl Reverse {
 /// `pad`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pad {
-    /// How many come before, along each dimension.
+    /// How many come before, along each axis.
     pub low: Vec<i64>,
     /// How many come after.
     pub high: Vec<i64>,
@@ -327,7 +327,7 @@ impl OpDef for Pad {
             let value = cast::slice::<T>(value.data)[value.layout.offset];
             stop::fill(cast::slice_mut::<T>(out.data), value);
         });
-        // Of each dimension the part that is not cut off, and where it begins in the result.
+        // Of each axis the part that is not cut off, and where it begins in the result.
         let (mut kept, mut sizes, mut place) = (Vec::new(), Vec::new(), 0);
         let dense = Layout::dense(out.shape);
         for (i, &size) in x.shape.iter().enumerate() {
@@ -388,16 +388,17 @@ fn sum<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::dtype::DType;
 
-    fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
+    /// A value of integers.
+    pub fn view<'a>(x: &'a [i32], shape: &'a Shape, layout: &'a Layout) -> View<'a> {
         View { dtype: DType::I32, shape, layout, data: cast::bytes(x) }
     }
 
-    /// The values of an op's result on a dense operand.
-    fn run(x: &[i32], shape: &Shape, result: &Shape, eval: impl Fn(View, &mut [ViewMut])) -> Vec<i32> {
+    /// The elements that an op makes of a dense operand.
+    pub fn run(x: &[i32], shape: &Shape, result: &Shape, eval: impl Fn(View, &mut [ViewMut])) -> Vec<i32> {
         let layout = Layout::dense(shape);
         let mut out = vec![-1; result.size()];
         eval(

@@ -1,6 +1,6 @@
 //! Windows of a value at positions that are an operand, which a gather reads and a scatter writes.
 //!
-//! They are described by StableHLO's dimension numbers. Positions along the dimension `index_vector_dim` of the
+//! They are described by StableHLO's dimension numbers. Positions along the axis `index_vector_axis` of the
 //! indices belong together: each such vector says where one window starts.
 
 use super::attrs::{vector, Attrs};
@@ -24,20 +24,20 @@ use std::ops::Range;
 /// How windows lie in a value, and how they are stacked in another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Windows {
-    /// Dimensions of the stack that are dimensions of the windows, ascending; its others are those of the
+    /// Axes of the stack that are axes of the windows, ascending; its others are those of the
     /// indices.
-    pub window_dims: Vec<Axis>,
-    /// Dimensions of the value along which windows have size 1, and which are no dimensions of the stack;
+    pub window_axes: Vec<Axis>,
+    /// Axes of the value along which windows have size 1, and which are no axes of the stack;
     /// ascending.
     pub dropped: Vec<Axis>,
-    /// Dimensions of the value that are walked along with some of the indices; ascending.
+    /// Axes of the value that are walked along with some of the indices; ascending.
     pub batching: Vec<Axis>,
     /// Those of the indices, in the same order.
     pub index_batching: Vec<Axis>,
-    /// The dimension of the value that each element of an index vector is a position of.
+    /// The axis of the value that each element of an index vector is a position of.
     pub index_map: Vec<Axis>,
-    /// The dimension of the indices that holds the vectors; one more than there are for vectors of length 1.
-    pub index_vector_dim: Axis,
+    /// The axis of the indices that holds the vectors; one more than there are for vectors of length 1.
+    pub index_vector_axis: Axis,
 }
 
 /// Names of the parameters: as StableHLO has them, with `axes` for `dims`.
@@ -59,32 +59,32 @@ pub(super) fn check_indices(row: &Row, operand: &str, x: &Aval) -> Result<()> {
 
 impl Windows {
     pub(super) fn attributes(&self, names: Names) -> Vec<(&'static str, String)> {
-        let dims = [&self.window_dims, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
-        let mut out: Vec<_> = names.into_iter().zip(dims.map(|d| vector(d))).collect();
+        let axes = [&self.window_axes, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
+        let mut out: Vec<_> = names.into_iter().zip(axes.map(|d| vector(d))).collect();
         // They are seldom used, and an empty vector says nothing.
         if self.batching.is_empty() {
             out.drain(2..4);
         }
-        out.push(("index_vector_axis", self.index_vector_dim.to_string()));
+        out.push(("index_vector_axis", self.index_vector_axis.to_string()));
         out
     }
 
-    /// As a call has it: dimension numbers count from 1.
+    /// As a call has it: axes count from 1.
     pub(super) fn decode(attrs: &Attrs, names: Names) -> Result<Windows> {
         let axes = |name| Ok(attrs.whole(name, 1)?.into_iter().map(|n| Axis(n - 1)).collect());
-        let index_vector_dim = match attrs.whole("index_vector_axis", 1)?.as_slice() {
+        let index_vector_axis = match attrs.whole("index_vector_axis", 1)?.as_slice() {
             [one] => Axis(one - 1),
             many => {
                 return Err(Error::arg("index_vector_axis", "one axis", format!("{} numbers", many.len())))
             }
         };
         Ok(Windows {
-            window_dims: axes(names[0])?,
+            window_axes: axes(names[0])?,
             dropped: axes(names[1])?,
             batching: axes(names[2])?,
             index_batching: axes(names[3])?,
             index_map: axes(names[4])?,
-            index_vector_dim,
+            index_vector_axis,
         })
     }
 
@@ -93,49 +93,49 @@ impl Windows {
         let axes = |name: &str| Ok(form.positions(name)?.into_iter().map(Axis).collect());
         let batching = |name: &str| if form.has(name) { axes(name) } else { Ok(vec![]) };
         Ok(Windows {
-            window_dims: axes(names[0])?,
+            window_axes: axes(names[0])?,
             dropped: axes(names[1])?,
             batching: batching(names[2])?,
             index_batching: batching(names[3])?,
             index_map: axes(names[4])?,
-            index_vector_dim: form.axis("index_vector_axis", form.operands[1].shape.rank() + 1)?,
+            index_vector_axis: form.axis("index_vector_axis", form.operands[1].shape.rank() + 1)?,
         })
     }
 
-    /// Dimensions of the value that are dimensions of its windows in the stack.
+    /// Axes of the value that are axes of its windows in the stack.
     pub(super) fn kept(&self, rank: usize) -> impl Iterator<Item = usize> + '_ {
         (0..rank).filter(|&i| !self.dropped.contains(&Axis(i)) && !self.batching.contains(&Axis(i)))
     }
 
-    /// Dimensions of the indices that do not hold the vectors: those of the stack that are no window's.
+    /// Axes of the indices that do not hold the vectors: those of the stack that are no window's.
     pub(crate) fn batches(&self, indices: &Shape) -> Vec<usize> {
-        (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_dim).collect()
+        (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_axis).collect()
     }
 
     /// Checks everything but the sizes of the windows.
     pub(super) fn check(&self, names: Names, x: &Shape, indices: &Shape) -> Result<()> {
         let rank = x.rank();
-        if self.index_vector_dim.0 > indices.rank() {
+        if self.index_vector_axis.0 > indices.rank() {
             let expected = format!("an axis of the indices, or {}", indices.rank() + 1);
-            return Err(Error::arg("index_vector_axis", expected, self.index_vector_dim.to_string()));
+            return Err(Error::arg("index_vector_axis", expected, self.index_vector_axis.to_string()));
         }
-        let count = self.batches(indices).len() + self.window_dims.len();
-        check_dims(names[0], &self.window_dims, count, true)?;
-        check_dims(names[1], &self.dropped, rank, true)?;
-        check_dims(names[2], &self.batching, rank, true)?;
-        check_dims(names[3], &self.index_batching, indices.rank(), false)?;
-        check_dims(names[4], &self.index_map, rank, false)?;
+        let count = self.batches(indices).len() + self.window_axes.len();
+        check_axes(names[0], &self.window_axes, count, true)?;
+        check_axes(names[1], &self.dropped, rank, true)?;
+        check_axes(names[2], &self.batching, rank, true)?;
+        check_axes(names[3], &self.index_batching, indices.rank(), false)?;
+        check_axes(names[4], &self.index_map, rank, false)?;
         let refuse = |name, expected: String, got: &[Axis]| Err(Error::arg(name, expected, vector(got)));
         if let Some(i) = self.dropped.iter().find(|i| self.batching.contains(i)) {
             return refuse(names[1], format!("without the axes of `{}`", names[2]), &[*i]);
         }
         let left = rank - self.dropped.len() - self.batching.len();
-        if self.window_dims.len() != left {
+        if self.window_axes.len() != left {
             let what = if left == 1 { "axis" } else { "axes" };
             let expected = format!("{left} {what}: one for each axis that is neither dropped nor batched");
-            return refuse(names[0], expected, &self.window_dims);
+            return refuse(names[0], expected, &self.window_axes);
         }
-        let length = indices.get(self.index_vector_dim.0).copied().unwrap_or(1);
+        let length = indices.get(self.index_vector_axis.0).copied().unwrap_or(1);
         if self.index_map.len() != length {
             let expected = format!("as long as the index vectors, {length}");
             return refuse(names[4], expected, &self.index_map);
@@ -146,7 +146,7 @@ impl Windows {
         let pairs = || self.batching.iter().zip(&self.index_batching);
         let sizes_agree = pairs().all(|(i, j)| x[i.0] == indices[j.0]);
         if self.batching.len() != self.index_batching.len()
-            || self.index_batching.contains(&self.index_vector_dim)
+            || self.index_batching.contains(&self.index_vector_axis)
             || !sizes_agree
         {
             let expected = format!("axes of the indices of the sizes of those in `{}`", names[2]);
@@ -178,7 +178,7 @@ impl Windows {
         let strides: Vec<isize> = batches.iter().map(|&i| indices.layout.strides[i]).collect();
         out.fill(layout.offset as isize);
         for (component, axis) in self.index_map.iter().enumerate() {
-            let step = indices.layout.strides.get(self.index_vector_dim.0).copied().unwrap_or(0);
+            let step = indices.layout.strides.get(self.index_vector_axis.0).copied().unwrap_or(0);
             let offset = (indices.layout.offset as isize + component as isize * step) as usize;
             let part = Layout { strides: strides.clone(), offset };
             let part = View { shape: &shape, layout: &part, ..*indices };
@@ -198,7 +198,7 @@ impl Windows {
                 }
             });
         }
-        // Number of a window to its index along a batching dimension.
+        // Number of a window to its index along a batching axis.
         let dense = shape.strides();
         for (axis, j) in self.batching.iter().zip(&self.index_batching) {
             let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
@@ -213,7 +213,7 @@ impl Windows {
         let mut kept = self.kept(layout.strides.len());
         let mut entries = 1;
         let step = stack.iter().enumerate().map(|(i, &size)| {
-            if self.window_dims.contains(&Axis(i)) {
+            if self.window_axes.contains(&Axis(i)) {
                 let axis = kept.next().expect("as many as there are window axes");
                 return (size, Step::Memory(layout.strides[axis]));
             }
@@ -225,16 +225,16 @@ impl Windows {
     }
 }
 
-/// Distinct dimension numbers below `rank`, in ascending order if `sorted`.
-fn check_dims(name: &str, dims: &[Axis], rank: usize, sorted: bool) -> Result<()> {
-    let twice = |i: usize| dims[..i].contains(&dims[i]);
+/// Distinct axes below `rank`, in ascending order if `sorted`.
+fn check_axes(name: &str, axes: &[Axis], rank: usize, sorted: bool) -> Result<()> {
+    let twice = |i: usize| axes[..i].contains(&axes[i]);
     let wrong =
-        (0..dims.len()).any(|i| dims[i].0 >= rank || twice(i) || (sorted && i > 0 && dims[i - 1] > dims[i]));
+        (0..axes.len()).any(|i| axes[i].0 >= rank || twice(i) || (sorted && i > 0 && axes[i - 1] > axes[i]));
     if !wrong {
         return Ok(());
     }
     let order = if sorted { " in ascending order" } else { "" };
-    Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(dims)))
+    Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(axes)))
 }
 
 /// Adds the distances of indices to where windows start; those that do not fit are moved.
@@ -280,9 +280,9 @@ pub(crate) fn fitted<'m, 'b>(
     sizes: &[usize],
 ) -> Fitted<'m, 'b> {
     let aval = indices.aval();
-    let at = windows.index_vector_dim;
+    let at = windows.index_vector_axis;
     let most = aval.dtype.bounds().map_or(i128::MAX, |(_, high)| high);
-    // The last start along each dimension, as one value of the shape of the indices.
+    // The last start along each axis, as one value of the shape of the indices.
     let last =
         |axis: &Axis| (shape[axis.0] - sizes[axis.0]).min(usize::try_from(most).unwrap_or(usize::MAX)) as f64;
     let upper = if at.0 == aval.shape.rank() {
@@ -312,7 +312,7 @@ pub(crate) fn fitted<'m, 'b>(
 pub(super) mod example {
     use super::*;
 
-    pub fn dims(x: &[usize]) -> Vec<Axis> {
+    pub fn axes_of(x: &[usize]) -> Vec<Axis> {
         x.iter().copied().map(Axis).collect()
     }
 
@@ -346,12 +346,12 @@ pub(super) mod example {
 
     pub fn windows() -> Windows {
         Windows {
-            window_dims: dims(&[3, 4]),
-            dropped: dims(&[1]),
-            batching: dims(&[0]),
-            index_batching: dims(&[1]),
-            index_map: dims(&[2, 1]),
-            index_vector_dim: Axis(3),
+            window_axes: axes_of(&[3, 4]),
+            dropped: axes_of(&[1]),
+            batching: axes_of(&[0]),
+            index_batching: axes_of(&[1]),
+            index_map: axes_of(&[2, 1]),
+            index_vector_axis: Axis(3),
         }
     }
 }

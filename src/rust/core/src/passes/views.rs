@@ -75,7 +75,7 @@ impl Views {
                 let wanted = if within { 0 } else { root };
                 seen *= size;
                 root *= if within { 1 } else { size as isize };
-                // No dimension reaches beyond the segment that begins in it.
+                // No axis reaches beyond the segment that begins in it.
                 stride == wanted && (!within || seen <= segment)
             });
         let whole = self.root(value);

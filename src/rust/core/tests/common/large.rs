@@ -19,14 +19,14 @@ fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
     b.node1(Op::Binary(op), &[x, y]).expect("matrices of one type")
 }
 
-/// Sums or maxima along a dimension, for all places of it.
+/// Sums or maxima along an axis, for all places of it.
 fn along(b: &mut Builder, fold: Fold, axis: usize, x: Value, n: usize) -> Value {
     let reduced = b.node1(Op::Reduction(Reduction { fold, axes: vec![Axis(axis)], drop: true }), &[x]);
     let back = BroadcastInDim { shape: [n, n].into(), axes: vec![Axis(1 - axis)] };
     b.node1(Op::BroadcastInDim(back), &[reduced.expect("a matrix")]).expect("a vector of its size")
 }
 
-/// Elementwise chains, transposes, products, reductions along either dimension, and loops, on `n` rows and
+/// Elementwise chains, transposes, products, reductions along either axis, and loops, on `n` rows and
 /// columns. Products read transposed and repeated values only if `views`.
 pub fn program(rng: &mut Rng, nodes: usize, n: usize, views: bool) -> Graph {
     let mut b = Builder::default();

@@ -26,7 +26,7 @@ pub struct Program {
 /// Elements of an operand of an elementwise op: enough for random special values to meet each other.
 pub const ELEMENTS: usize = 400;
 
-fn dims(x: &[usize]) -> Vec<Axis> {
+fn axes_of(x: &[usize]) -> Vec<Axis> {
     x.iter().copied().map(Axis).collect()
 }
 
@@ -68,9 +68,9 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
             Op::Ternary(Ternary::Select),
             vec![aval(DType::I1, &[elements]), aval(d, &[elements]), aval(d, &[elements])],
         ),
-        (Op::Transpose(Transpose { permutation: dims(&[2, 0, 1]) }), vec![aval(d, &[2, 3, 4])]),
+        (Op::Transpose(Transpose { permutation: axes_of(&[2, 0, 1]) }), vec![aval(d, &[2, 3, 4])]),
         (
-            Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: dims(&[2, 0]) }),
+            Op::BroadcastInDim(BroadcastInDim { shape: shape(&[2, 4, 3]), axes: axes_of(&[2, 0]) }),
             vec![aval(d, &[3, 1])],
         ),
         (
@@ -81,7 +81,7 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
             Op::StaticSlice(StaticSlice { start: vec![1, 0], limit: vec![4, 5], stride: vec![2, 3] }),
             vec![aval(d, &[4, 5])],
         ),
-        (Op::Reverse(Reverse { axes: dims(&[1]) }), vec![aval(d, &[3, 4])]),
+        (Op::Reverse(Reverse { axes: axes_of(&[1]) }), vec![aval(d, &[3, 4])]),
         (Op::Reverse(Reverse { axes: vec![] }), vec![aval(d, &[3])]),
         (
             Op::Pad(Pad { low: vec![-1, 2], high: vec![2, -1], interior: vec![1, 0] }),
@@ -103,12 +103,12 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
             vec![aval(d, &[4, 300]), aval(d, &[2, 3]), i(), i()],
         ));
         let windows = Windows {
-            window_dims: dims(&[1]),
-            dropped: dims(&[0]),
+            window_axes: axes_of(&[1]),
+            dropped: axes_of(&[0]),
             batching: vec![],
             index_batching: vec![],
-            index_map: dims(&[0, 1]),
-            index_vector_dim: Axis(1),
+            index_map: axes_of(&[0, 1]),
+            index_vector_axis: Axis(1),
         };
         let gather = Gather { windows: windows.clone(), slice_sizes: vec![1, 3], indices_are_sorted: false };
         all.push((Op::Gather(gather), vec![aval(d, &[4, 6]), aval(index, &[7, 2])]));
@@ -130,12 +130,12 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         }
     }
     let batched = Windows {
-        window_dims: dims(&[3, 4]),
-        dropped: dims(&[1]),
-        batching: dims(&[0]),
-        index_batching: dims(&[1]),
-        index_map: dims(&[2, 1]),
-        index_vector_dim: Axis(3),
+        window_axes: axes_of(&[3, 4]),
+        dropped: axes_of(&[1]),
+        batching: axes_of(&[0]),
+        index_batching: axes_of(&[1]),
+        index_map: axes_of(&[2, 1]),
+        index_vector_axis: Axis(3),
     };
     let gather =
         Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
@@ -153,34 +153,37 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     ));
     // Several updates of one value, at no position.
     let nowhere = Windows {
-        window_dims: vec![],
+        window_axes: vec![],
         dropped: vec![],
         batching: vec![],
         index_batching: vec![],
         index_map: vec![],
-        index_vector_dim: Axis(1),
+        index_vector_axis: Axis(1),
     };
     let scatter = Scatter { windows: nowhere, update, indices_are_sorted: false, unique_indices: false };
     all.push((Op::Scatter(scatter), vec![aval(d, &[]), i32s(&[3, 0]), aval(d, &[3])]));
     for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares] {
         for drop in [true, false] {
             for (axes, from) in [(&[0][..], &[5, 3][..]), (&[1, 0], &[2, 3]), (&[], &[3]), (&[1], &[2, 0])] {
-                all.push((Op::Reduction(Reduction { fold, axes: dims(axes), drop }), vec![aval(d, from)]));
+                all.push((Op::Reduction(Reduction { fold, axes: axes_of(axes), drop }), vec![aval(d, from)]));
             }
         }
     }
     let dots = [
         (
-            DotGeneral { contracting: [dims(&[1]), dims(&[0])], batching: [vec![], vec![]] },
+            DotGeneral { contracting: [axes_of(&[1]), axes_of(&[0])], batching: [vec![], vec![]] },
             [&[3, 4][..], &[4, 2]],
         ),
         (
-            DotGeneral { contracting: [dims(&[2]), dims(&[0])], batching: [dims(&[0]), dims(&[2])] },
+            DotGeneral {
+                contracting: [axes_of(&[2]), axes_of(&[0])],
+                batching: [axes_of(&[0]), axes_of(&[2])],
+            },
             [&[2, 3, 4], &[4, 5, 2]],
         ),
         (DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]] }, [&[3], &[2]]),
         (
-            DotGeneral { contracting: [dims(&[0]), dims(&[0])], batching: [vec![], vec![]] },
+            DotGeneral { contracting: [axes_of(&[0]), axes_of(&[0])], batching: [vec![], vec![]] },
             [&[0, 3], &[0, 2]],
         ),
     ];
@@ -268,12 +271,12 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let windows =
         |window: &[usize], dropped: &[usize], batching: [&[usize]; 2], map: &[usize], vector: usize| {
             Windows {
-                window_dims: dims(window),
-                dropped: dims(dropped),
-                batching: dims(batching[0]),
-                index_batching: dims(batching[1]),
-                index_map: dims(map),
-                index_vector_dim: Axis(vector),
+                window_axes: axes_of(window),
+                dropped: axes_of(dropped),
+                batching: axes_of(batching[0]),
+                index_batching: axes_of(batching[1]),
+                index_map: axes_of(map),
+                index_vector_axis: Axis(vector),
             }
         };
     let places = [
@@ -304,7 +307,7 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
-/// Branches and loops: a value is doubled, or summed along a dimension.
+/// Branches and loops: a value is doubled, or summed along an axis.
 fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let (x, count, flag) = (aval(d, &[3]), aval(DType::I32, &[]), aval(DType::I1, &[]));
     let add =

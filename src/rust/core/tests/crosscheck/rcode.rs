@@ -162,7 +162,7 @@ impl Code {
                 format!("unname(do.call(c, {scan}))")
             }
             Op::BroadcastInDim(op) => {
-                // R's function takes trailing dimensions as they are.
+                // R's function takes trailing axes as they are.
                 let mut order: Vec<usize> = (0..op.axes.len()).collect();
                 order.sort_by_key(|&i| op.axes[i]);
                 let permutation = sizes(order.iter().map(|i| i + 1));

@@ -37,9 +37,9 @@ fn point(rng: &mut Rng, range: (f64, f64)) -> f64 {
 struct Worst(f64, String);
 
 impl Worst {
-    fn see(&mut self, error: f64, place: impl Fn() -> String) {
+    fn see(&mut self, error: f64, call: impl Fn() -> String) {
         if error.abs() > self.0 || error.is_nan() {
-            *self = Worst(if error.is_nan() { f64::INFINITY } else { error.abs() }, place());
+            *self = Worst(if error.is_nan() { f64::INFINITY } else { error.abs() }, call());
         }
     }
 }
@@ -104,6 +104,17 @@ fn single_error(got: f32, want: f64) -> f64 {
     (got - want) * 2f64.powi(23 - exponent)
 }
 
+/// Whether a result has an error that can be measured: it is not NaN. NaN comes where it is due, and a result
+/// that is flushed to zero keeps its sign.
+fn is_measurable(got: f32, want: f64, call: impl Fn() -> String) -> bool {
+    if want.is_nan() || got.is_nan() {
+        assert!(want.is_nan() && got.is_nan(), "{}", call());
+        return false;
+    }
+    assert!(got != 0.0 || want == 0.0 || got.is_sign_negative() == want.is_sign_negative(), "{}", call());
+    true
+}
+
 fn singles(case: &Case1, points: usize) -> Worst {
     let (mut rng, mut worst) = (Rng::new(32), Worst::default());
     let single = |rng: &mut Rng| {
@@ -118,17 +129,11 @@ fn singles(case: &Case1, points: usize) -> Worst {
     f32::map(case.kernel, &x, &mut got);
     for (&x, &got) in x.iter().zip(&got) {
         let want = (case.double)(x.into());
-        let place = || format!("{}({x:e}) = {got:e}, not {want:e}", case.name);
-        if want.is_nan() || got.is_nan() {
-            assert!(want.is_nan() && got.is_nan(), "{}", place());
+        let call = || format!("{}({x:e}) = {got:e}, not {want:e}", case.name);
+        if !is_measurable(got, want, &call) {
             continue;
         }
-        assert!(
-            got != 0.0 || want == 0.0 || got.is_sign_negative() == want.is_sign_negative(),
-            "{}",
-            place()
-        );
-        worst.see(single_error(got, want) * units(want, least_size(case.name, x.into())), place);
+        worst.see(single_error(got, want) * units(want, least_size(case.name, x.into())), call);
     }
     worst
 }
@@ -155,7 +160,7 @@ fn double_pairs(case: &Case2, points: usize) -> Worst {
     for i in 0..points {
         let (x, y, got) = (x[i], y[i], got[i]);
         let system = (case.double)(x, y);
-        let place = || format!("{}({x:e}, {y:e}) = {got:e}, system {system:e}", case.name);
+        let call = || format!("{}({x:e}, {y:e}) = {got:e}, system {system:e}", case.name);
         if system.is_nan()
             || system == 0.0
             || system.is_infinite()
@@ -164,12 +169,12 @@ fn double_pairs(case: &Case2, points: usize) -> Worst {
         {
             let near =
                 system == got || (system.is_nan() && got.is_nan()) || ((system - got) / system).abs() < 1e-15;
-            assert!(near, "{}", place());
+            assert!(near, "{}", call());
             continue;
         }
         let (big_x, big_y) = (precise.of(x), precise.of(y));
         let want = (case.exact)(&mut precise, &big_x, &big_y);
-        worst.see(ulps(got, &want, 53, -1074), place);
+        worst.see(ulps(got, &want, 53, -1074), call);
     }
     worst
 }
@@ -193,17 +198,11 @@ fn single_pairs(case: &Case2, points: usize) -> Worst {
     for i in 0..points {
         let (x, y, got) = (x[i], y[i], got[i]);
         let want = (case.double)(x.into(), y.into());
-        let place = || format!("{}({x:e}, {y:e}) = {got:e}, not {want:e}", case.name);
-        if want.is_nan() || got.is_nan() {
-            assert!(want.is_nan() && got.is_nan(), "{}", place());
+        let call = || format!("{}({x:e}, {y:e}) = {got:e}, not {want:e}", case.name);
+        if !is_measurable(got, want, &call) {
             continue;
         }
-        assert!(
-            got != 0.0 || want == 0.0 || got.is_sign_negative() == want.is_sign_negative(),
-            "{}",
-            place()
-        );
-        worst.see(single_error(got, want), place);
+        worst.see(single_error(got, want), call);
     }
     worst
 }

@@ -17,7 +17,7 @@ use anvil_core::tensor::{Aval, Literal};
 /// Ops by name with their number of operands, the more often the likelier.
 pub type Names<'a> = &'a [(&'static str, usize)];
 
-/// Windows of a value; dimensions count from 1.
+/// Windows of a value; axes count from 1.
 struct Windows {
     indices: Operand,
     sizes: Vec<usize>,
@@ -25,9 +25,9 @@ struct Windows {
     map: Vec<usize>,
     /// Shape of the stack of all windows.
     stack: Vec<usize>,
-    /// Its dimensions that are those of the windows.
+    /// Its axes that are those of the windows.
     stacked: Vec<usize>,
-    vector_dim: usize,
+    vector_axis: usize,
 }
 
 /// A program under construction.
@@ -138,7 +138,7 @@ impl Writer {
         }
     }
 
-    /// Some dimension numbers of a shape, in any order, as R writes them; or none given.
+    /// Some axes of a shape, in any order, as R writes them; or none given.
     fn axes(&mut self, rank: usize) -> Attr {
         if self.rng.one_in(3) {
             return Attr::Null;
@@ -187,9 +187,9 @@ impl Writer {
                 (vec![], attrs.with("value", value).with("shape", sizes(&shape)).with("ambiguous", flag))
             }
             "iota" => {
-                let (dim, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
+                let (axis, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
                 let attrs = attrs
-                    .with("axis", Attr::Numbers(vec![dim as f64]))
+                    .with("axis", Attr::Numbers(vec![axis as f64]))
                     .with("start", Attr::Numbers(vec![start]));
                 (
                     vec![],
@@ -230,8 +230,8 @@ impl Writer {
                 for _ in 0..self.rng.below(3) {
                     all.push(self.like(x));
                 }
-                let dimension = 1 + self.rng.below(rank.max(1));
-                (all, attrs.with("axis", Attr::Numbers(vec![dimension as f64])))
+                let axis = 1 + self.rng.below(rank.max(1));
+                (all, attrs.with("axis", Attr::Numbers(vec![axis as f64])))
             }
             "matmul" => {
                 // With its own transpose anything of rank two fits.
@@ -283,8 +283,8 @@ impl Writer {
             }
             "print" => (vec![x], attrs.with("label", Attr::Text("x".into()))),
             "reverse" => {
-                let dims = self.axes(rank);
-                (vec![x], attrs.with("axes", dims))
+                let axes = self.axes(rank);
+                (vec![x], attrs.with("axes", axes))
             }
             "dynamic_slice" => {
                 let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
@@ -312,7 +312,7 @@ impl Writer {
                 let attrs =
                     attrs.with("collapsed_slice_axes", sizes(&w.dropped)).with("indices_are_sorted", flag);
                 let attrs = attrs.with("start_index_map", sizes(&w.map));
-                (vec![x, w.indices], attrs.with("index_vector_axis", sizes(&[w.vector_dim])))
+                (vec![x, w.indices], attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
             "scatter" => {
                 let w = self.windows(&shape);
@@ -332,7 +332,7 @@ impl Writer {
                     .with("indices_are_sorted", flag.clone());
                 let attrs =
                     attrs.with("scatter_axes_to_operand_axes", sizes(&w.map)).with("unique_indices", flag);
-                (operands, attrs.with("index_vector_axis", sizes(&[w.vector_dim])))
+                (operands, attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
@@ -373,7 +373,7 @@ impl Writer {
         let mut window = |i: usize| if dropped.contains(&(i + 1)) { 1 } else { self.rng.below(shape[i] + 1) };
         let sizes: Vec<usize> = (0..rank).map(&mut window).collect();
         let mut indices: Vec<usize> = (0..self.rng.below(3)).map(|_| self.rng.below(4)).collect();
-        // The stack has the dimensions of the indices, with those of the windows in between.
+        // The stack has the axes of the indices, with those of the windows in between.
         let kept = (0..rank).filter(|i| !dropped.contains(&(i + 1)));
         let (mut stack, mut stacked) = (indices.clone(), vec![]);
         for i in kept {
@@ -382,13 +382,13 @@ impl Writer {
             stack.insert(at, sizes[i]);
             stacked.push(at + 1);
         }
-        let vector_dim = self.rng.below(indices.len() + 1);
+        let vector_axis = self.rng.below(indices.len() + 1);
         if map.len() != 1 || self.rng.one_in(2) {
-            indices.insert(vector_dim, map.len());
+            indices.insert(vector_axis, map.len());
         }
-        let vector_dim =
-            if indices.get(vector_dim) == Some(&map.len()) { vector_dim } else { indices.len() } + 1;
-        Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_dim }
+        let vector_axis =
+            if indices.get(vector_axis) == Some(&map.len()) { vector_axis } else { indices.len() } + 1;
+        Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_axis }
     }
 
     /// Reads or writes with random subscripts, as `x[...]` does.
@@ -432,7 +432,7 @@ impl Writer {
         Some(done)
     }
 
-    /// Repeats a value along dimensions that are not the last ones, as batching will; no user can write this.
+    /// Repeats a value along axes that are not the last ones, as batching will; no user can write this.
     fn broadcast_anywhere(&mut self) -> Value {
         let x = self.any();
         let x = self.applier().materialise(x).unwrap();

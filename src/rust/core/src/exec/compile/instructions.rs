@@ -415,7 +415,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Shape and layout with the dimensions joined that lie in one line; those of one element are left out, and
+/// Shape and layout with the axes joined that lie in one line; those of one element are left out, and
 /// an element that is repeated everywhere has none.
 fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
     let mut lines = layout.lines(shape, 0..shape.rank());

@@ -1,4 +1,4 @@
-//! Folds over the last dimensions of what a tile program makes: elements of one result lie apart, one in each
+//! Folds over the last axes of what a tile program makes: elements of one result lie apart, one in each
 //! column.
 //!
 //! The columns of some rows are made one after the other, and each is taken into accumulators of its rows;

@@ -1,4 +1,4 @@
-//! Formulas of reductions, reshapes and counting that differ from StableHLO's: dimensions kept, column-major
+//! Formulas of reductions, reshapes and counting that differ from StableHLO's: axes kept, column-major
 //! order, numbers that a float does not have.
 
 use crate::dtype::DType;
@@ -35,7 +35,7 @@ fn lines(shape: &Shape) -> Vec<usize> {
     shape.iter().copied().filter(|&size| size != 1).collect()
 }
 
-/// Column-major order is row-major order of the reversed dimensions, on both sides.
+/// Column-major order is row-major order of the reversed axes, on both sides.
 pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let from = x.aval().shape;
     if lines(&from) == lines(&op.shape) {

@@ -59,7 +59,7 @@ pub(super) fn bitcast<'m, 'b>(op: &BitcastConvert, x: Var<'m, 'b>) -> Var<'m, 'b
             return x;
         }
     };
-    // The dimensions that both have, and what one of these holds as parts of one width, then of the
+    // The axes that both have, and what one of these holds as parts of one width, then of the
     // other.
     let common = aval.shape.rank().min(result.rank());
     let prefix = &aval.shape[..common];

@@ -54,20 +54,20 @@ pub(super) fn scatter<'m, 'b>(
     x.apply(Op::Scatter(op.clone()), &[at, update])
 }
 
-/// Where no dimension has positions: with a new first dimension of size 1, at 0.
+/// Where no axis has positions: with a new first axis of size 1, at 0.
 fn at_zero<'m, 'b>(op: &Scatter, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
     let (shape, index_shape) = (x.aval().shape, indices.aval().shape);
     let old = &op.windows;
-    let later = |dims: &[Axis]| dims.iter().map(|axis| Axis(axis.0 + 1)).collect::<Vec<_>>();
+    let later = |axes: &[Axis]| axes.iter().map(|axis| Axis(axis.0 + 1)).collect::<Vec<_>>();
     let batches = old.batches(&index_shape);
-    let without_vectors = |axis: &Axis| Axis(axis.0 - usize::from(axis.0 > old.index_vector_dim.0));
+    let without_vectors = |axis: &Axis| Axis(axis.0 - usize::from(axis.0 > old.index_vector_axis.0));
     let windows = Windows {
-        window_dims: old.window_dims.clone(),
+        window_axes: old.window_axes.clone(),
         dropped: [vec![Axis(0)], later(&old.dropped)].concat(),
         batching: later(&old.batching),
         index_batching: old.index_batching.iter().map(without_vectors).collect(),
         index_map: vec![Axis(0)],
-        index_vector_dim: Axis(batches.len()),
+        index_vector_axis: Axis(batches.len()),
     };
     let sizes: Vec<usize> = batches.iter().map(|&i| index_shape[i]).chain([1]).collect();
     let zeros = x.math().fill(0.0, &Aval::known(DType::I32, Shape::scalar())).filled(0.0, &sizes);
@@ -102,7 +102,7 @@ pub(super) fn scatter_loop<'m, 'b>(
     let gather = Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };
     let places = x.made(Op::Iota(numbers)).reread(shape.to_vec()).apply(Op::Gather(gather), &[at]);
     let batches: Vec<Axis> =
-        (0..stack.rank()).map(Axis).filter(|axis| !windows.window_dims.contains(axis)).collect();
+        (0..stack.rank()).map(Axis).filter(|axis| !windows.window_axes.contains(axis)).collect();
     let fits = fitted(at, windows, &shape, &sizes).fits.repeated(&stack, &batches);
     let line = Shape::from([length]);
     let along = [places, fits, update].map(|v| v.reshaped(&line));

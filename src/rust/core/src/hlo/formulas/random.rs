@@ -93,7 +93,7 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
         4 => words.iter().map(|w| bitcast_to(*w, op.dtype)).collect(),
         _ => words.iter().map(|w| w.convert(op.dtype)).collect(),
     };
-    // The elements of a block lie side by side along the dimension that is split, or on the one line that
+    // The elements of a block lie side by side along the axis that is split, or on the one line that
     // all are.
     let axis = split.unwrap_or(0);
     let mut with_part = blocks.clone();

@@ -1,7 +1,7 @@
 //! Windows: elements that are read from, or written to, places that are found while a program runs.
 //!
 //! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of
-//! its dimensions, in memory or in a table of places. Runs that are contiguous on both sides are copied as
+//! its axes, in memory or in a table of places. Runs that are contiguous on both sides are copied as
 //! one.
 
 use super::zeroed;
@@ -15,7 +15,7 @@ use std::ops::Range;
 /// In a table: a window that is left out.
 pub const OUTSIDE: isize = isize::MIN;
 
-/// How the other side moves with a dimension of the dense value.
+/// How the other side moves with an axis of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// By so many elements in memory.
@@ -24,11 +24,11 @@ pub enum Step {
     Table(usize),
 }
 
-/// The dimensions of a dense value with their steps.
+/// The axes of a dense value with their steps.
 #[derive(Debug)]
 pub struct Walk(Vec<(usize, Step)>);
 
-/// Neighbours along the first dimension of a walk: `len` elements from number `at` on, counted from the start
+/// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start
 /// of the range that is walked. Element `i` of them lies `offset` and `i` steps from the place in the table.
 #[derive(Debug)]
 struct Run {
@@ -40,10 +40,10 @@ struct Run {
 }
 
 impl Walk {
-    /// A walk over dimensions of these sizes. Dimensions that lie in one line are joined.
-    pub fn new(dims: impl Iterator<Item = (usize, Step)>) -> Walk {
+    /// A walk over axes of these sizes. Axes that lie in one line are joined.
+    pub fn new(axes: impl Iterator<Item = (usize, Step)>) -> Walk {
         let mut joined: Vec<(usize, Step)> = Vec::new();
-        for (size, step) in dims.filter(|(size, _)| *size != 1) {
+        for (size, step) in axes.filter(|(size, _)| *size != 1) {
             match (joined.last_mut(), step) {
                 (Some((n, Step::Memory(s))), Step::Memory(step)) if *s * *n as isize == step => *n *= size,
                 (Some((n, Step::Table(s))), Step::Table(step)) if *s * *n == step => *n *= size,
@@ -124,7 +124,7 @@ impl Starts<'_> {
 /// Where the elements of a dense value go in another one.
 #[derive(Debug)]
 pub struct Targets {
-    /// The dimensions of the first.
+    /// The axes of the first.
     pub walk: Walk,
     /// Where windows start in the second; some are [`OUTSIDE`].
     pub table: Vec<isize>,
@@ -302,8 +302,8 @@ mod tests {
     use crate::tensor::Layout;
 
     #[test]
-    fn dimensions_in_one_line_are_joined() {
-        let steps = |dims: &[(usize, Step)]| Walk::new(dims.iter().copied()).0;
+    fn axes_in_one_line_are_joined() {
+        let steps = |axes: &[(usize, Step)]| Walk::new(axes.iter().copied()).0;
         let (m, t) = (Step::Memory, Step::Table);
         assert_eq!(steps(&[(2, m(1)), (3, m(2)), (1, t(1)), (4, m(6))]), [(24, m(1))]);
         assert_eq!(steps(&[(2, m(1)), (3, m(4))]), [(2, m(1)), (3, m(4))]);

@@ -21,9 +21,9 @@ const LINE: usize = 512;
 /// Elements of a piece of work for a thread, at least.
 const PIECE: usize = 1 << 16;
 
-/// A dimension: its size, and the distances of its elements in the operand and in the result.
+/// An axis: its size, and the distances of its elements in the operand and in the result.
 #[derive(Clone, Copy, Debug)]
-struct Dim {
+struct StridedAxis {
     size: usize,
     from: isize,
     to: usize,
@@ -35,29 +35,29 @@ const ELEMENT: usize = 500;
 /// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns
 /// whether it did.
 pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
-    let (mut dims, mut to) = (Vec::new(), 1);
+    let (mut axes, mut to) = (Vec::new(), 1);
     for (size, from) in x.layout.lines(x.shape, 0..x.shape.rank()) {
-        dims.push(Dim { size, from, to });
+        axes.push(StridedAxis { size, from, to });
         to *= size;
     }
-    let Some(along) = dims.iter().position(|dim| dim.from == 1).filter(|&i| i > 0) else { return false };
+    let Some(along) = axes.iter().position(|axis| axis.from == 1).filter(|&i| i > 0) else { return false };
     // Short runs are not worth a block.
-    if dims[0].size * dims[along].size < 64 || out.is_empty() {
+    if axes[0].size * axes[along].size < 64 || out.is_empty() {
         return false;
     }
-    // Pieces are runs of the last dimension that is worth cutting: what is below it is whole in each.
-    let cut = (0..dims.len()).rev().find(|&i| dims[i].to <= PIECE || i == along).unwrap_or(0).max(along);
-    let below = dims[cut].to;
-    let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(dims[cut].size);
-    let step = if cut + 1 == dims.len() { step } else { dims[cut].size };
+    // Pieces are runs of the last axis that is worth cutting: what is below it is whole in each.
+    let cut = (0..axes.len()).rev().find(|&i| axes[i].to <= PIECE || i == along).unwrap_or(0).max(along);
+    let below = axes[cut].to;
+    let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(axes[cut].size);
+    let step = if cut + 1 == axes.len() { step } else { axes[cut].size };
     pool::for_each_chunk(out, below * step, out.len().saturating_mul(ELEMENT), |piece, out| {
-        // Where the chunk starts in the operand: it starts with whole lower dimensions.
+        // Where the chunk starts in the operand: it starts with whole lower axes.
         let (mut rest, mut first) = (piece * step, x.layout.offset as isize);
-        for dim in &dims[cut..] {
-            first += (rest % dim.size) as isize * dim.from;
-            rest /= dim.size;
+        for axis in &axes[cut..] {
+            first += (rest % axis.size) as isize * axis.from;
+            rest /= axis.size;
         }
-        let mut inner = dims[..=cut].to_vec();
+        let mut inner = axes[..=cut].to_vec();
         inner[cut].size = out.len() / below;
         let (row, column) = (inner[0], inner[along]);
         inner.remove(along);
@@ -72,23 +72,29 @@ fn width<T>() -> usize {
     (LINE / size_of::<T>()).min(RUN)
 }
 
-/// Copies all planes of two dimensions, for all elements of the others.
+/// Copies all planes of two axes, for all elements of the others.
 fn planes<T: Element>(
     data: &[T],
     first: isize,
-    plane: [Dim; 2],
-    others: &[Dim],
+    plane: [StridedAxis; 2],
+    others: &[StridedAxis],
     buffer: &mut [T],
     out: &mut [T],
 ) {
-    let Some((dim, others)) = others.split_last() else { return transpose(data, first, plane, buffer, out) };
-    for i in 0..dim.size {
-        planes(data, first + i as isize * dim.from, plane, others, buffer, &mut out[i * dim.to..]);
+    let Some((axis, others)) = others.split_last() else { return transpose(data, first, plane, buffer, out) };
+    for i in 0..axis.size {
+        planes(data, first + i as isize * axis.from, plane, others, buffer, &mut out[i * axis.to..]);
     }
 }
 
 /// Copies a plane: element `(i, j)` is at `first + i * row.from + j` and goes to `i + j * column.to`.
-fn transpose<T: Element>(data: &[T], first: isize, [row, column]: [Dim; 2], buffer: &mut [T], out: &mut [T]) {
+fn transpose<T: Element>(
+    data: &[T],
+    first: isize,
+    [row, column]: [StridedAxis; 2],
+    buffer: &mut [T],
+    out: &mut [T],
+) {
     let width = width::<T>();
     for j in (0..column.size).step_by(RUN) {
         let run = RUN.min(column.size - j);

@@ -275,7 +275,7 @@ pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], o
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
-    // The batch is the first dimension of the result: one matrix of which each product has every `b`-th row.
+    // The batch is the first axis of the result: one matrix of which each product has every `b`-th row.
     let all = Block::new(out, [b * m, n], [1, b * m]);
     pool::for_each_piece(down * across, shared, |piece| {
         let (i, j) = (piece % down * rows, piece / down * columns);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn batch_is_the_fastest_dimension_of_the_result() {
+    fn batch_is_the_fastest_axis_of_the_result() {
         let (lhs, rhs) = ([1.0f64, 2.0, 3.0, 4.0], [10.0f64, 20.0]);
         let mut out = [0.0f64; 4];
         dense(&lhs, &rhs, [2, 2, 1, 1], &mut out);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_inner_dimension_gives_zeros() {
+    fn an_empty_inner_axis_gives_zeros() {
         let mut out = [7.0f64; 2];
         dense::<f64>(&[], &[], [1, 2, 0, 1], &mut out);
         assert_eq!(out, [0.0, 0.0]);

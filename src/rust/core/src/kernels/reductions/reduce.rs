@@ -1,4 +1,4 @@
-//! Reductions of values of any layout: over dimensions that lie side by side, over those that do not, over
+//! Reductions of values of any layout: over axes that lie side by side, over those that do not, over
 //! several.
 //!
 //! What one result is made of is cut into tiles ([`super::fold`]). Where the elements of a tile lie in one
@@ -40,7 +40,7 @@ struct Plan<'a, T> {
     lines: bool,
 }
 
-/// Shape and layout of some of the dimensions, those joined that lie in one line.
+/// Shape and layout of some of the axes, those joined that lie in one line.
 fn part(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, Layout) {
     let lines = x.layout.lines(x.shape, axes);
     let (sizes, strides) = lines.into_iter().unzip();
@@ -84,7 +84,7 @@ impl<T: Reduce> Plan<'_, T> {
 /// About how long an element takes that is read from memory and folded, in picoseconds.
 const ELEMENT: usize = 200;
 
-/// Reduces the dimensions `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
+/// Reduces the axes `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
 /// identity.
 pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
     let out = cast::slice_mut::<T>(out.data);
