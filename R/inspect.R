@@ -92,7 +92,7 @@ describe_arguments <- function(args, static, supplied, dots) {
 #' @importFrom stats setNames
 # Leaves, and NULLs and empty lists, as texts by path.
 describe_leaves <- function(x, path) {
-  found <- .Call(anvil_places, x, path)
+  found <- .Call(anvil_paths, x, path)
   setNames(vapply(found[[1L]], describe_leaf, ""), found[[2L]])
 }
 

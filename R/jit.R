@@ -198,7 +198,7 @@ formal_positions <- function(count, formals, dots) {
 
 # `place` is what errors call it.
 lift_numbers <- function(x, place) {
-  found <- .Call(anvil_places, x, place)
+  found <- .Call(anvil_paths, x, place)
   is_leaf <- !vapply(found[[1L]], function(item) is.null(item) || is_empty_list(item), NA)
   lift <- function(leaf, place) {
     if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)

@@ -107,7 +107,7 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
 
 # Calls `see(leaf, place)` for what is in a list, or is none.
 each_place <- function(x, place, see) {
-  found <- .Call(anvil_places, x, place)
+  found <- .Call(anvil_paths, x, place)
   for (i in which(!vapply(found[[1L]], is_empty_list, NA))) see(found[[1L]][[i]], found[[2L]][i])
 }
 

@@ -186,7 +186,7 @@ ENTRY1(jit_info)
 ENTRY1(code)
 ENTRY2(deeper)
 ENTRY1(leaves)
-ENTRY2(places)
+ENTRY2(paths)
 ENTRY2(refill)
 ENTRY0(handles)
 ENTRY2(trace_inputs)
@@ -297,7 +297,7 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 
 static const R_CallMethodDef calls[] = {
     CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_snapshot, 2), CALL(jit_store, 5),  CALL(jit_info, 1),
-    CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(places, 2),     CALL(refill, 2),
+    CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(paths, 2),      CALL(refill, 2),
     CALL(handles, 0),      CALL(in_trace, 4),   CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2),
     CALL(trace_depth, 0),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),

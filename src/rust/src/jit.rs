@@ -9,7 +9,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
 use crate::mixer::Mixer;
-use crate::place;
+use crate::path;
 use crate::program::Program;
 use crate::rules;
 use crate::statics;
@@ -189,11 +189,11 @@ impl JitFunction {
         Ok(flat)
     }
 
-    /// An error about an argument, with the name of the argument and the place of the leaf in it.
+    /// An error about an argument, with the name of the argument and the path of the leaf in it.
     fn blame(&self, handle: SEXP, arguments: &[(SEXP, SEXP)], exit: Exit) -> Exit {
         let names = names(handle);
         let mut dots = 0;
-        place::named(exit, |bad| {
+        path::named(exit, |bad| {
             arguments.iter().enumerate().find_map(|(i, &(tag, x))| {
                 let formal = self.formal(i, arguments.len());
                 if formal.is_some_and(|f| self.statics[f]) || tree::is_absent(x) {
@@ -212,7 +212,7 @@ impl JitFunction {
                         }
                     }
                 };
-                place::find(x, &name, bad)
+                path::find(x, &name, bad)
             })
         })
     }
@@ -428,7 +428,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
             Ok(())
         }
     });
-    let out = made.map_err(|exit| place::named(exit, |bad| place::find(result, "the result", bad)))?;
+    let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad)))?;
     let (graph, outer) = trace.finish(outputs);
     let traced = Traced { graph, outer, out: Rc::new(out) };
     let constants = trace::constants(handle);

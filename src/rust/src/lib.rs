@@ -21,7 +21,7 @@
 //! | `rules` | the rules of promotion that hold now |
 //! | `audit` | what promotion converted, and where |
 //! | `extent` | what holds while a function of R runs: traces, rules, audits |
-//! | `place` | where in nested lists a value is, for messages |
+//! | `path` | where in nested lists a value is, for messages |
 //! | `files` | what is at a path, for functions that write |
 //! | `mixer` | the hash of signatures |
 //!
@@ -46,7 +46,7 @@ mod jit;
 mod large;
 mod mixer;
 mod op;
-mod place;
+mod path;
 mod plan;
 mod printing;
 mod program;
@@ -96,7 +96,7 @@ entry! {
     rs_code(x) scope => statics::code(x, scope);
     rs_deeper(depth, arg) scope => info::deeper(depth, arg, scope);
     rs_leaves(x) scope => tree::leaves(x, scope);
-    rs_places(x, root) scope => tree::places(x, root, scope);
+    rs_paths(x, root) scope => tree::paths(x, root, scope);
     rs_refill(x, leaves) scope => tree::refill(x, leaves, scope);
     rs_handles() scope => info::handles(scope);
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);

@@ -201,8 +201,8 @@ impl Subscripts {
                 Chosen::All => Subscript::All,
                 Chosen::Dynamic(x) => Subscript::Dynamic(operand(*x)?),
                 Chosen::Known(Selection::At(at)) => Subscript::At(Start::Known(*at)),
-                &Chosen::Known(Selection::Range { start, size, step }) => {
-                    Subscript::Range { start: Start::Known(start), size, step }
+                &Chosen::Known(Selection::Range { start, size, stride }) => {
+                    Subscript::Range { start: Start::Known(start), size, stride }
                 }
                 Chosen::Known(Selection::Positions(at)) => {
                     Subscript::Positions(operand(vector(at, scope)?)?.value)
@@ -236,14 +236,14 @@ impl Subscripts {
                     words.push(1);
                     starts.push(*at as i32);
                 }
-                &Chosen::Known(Selection::Range { start, size, step }) if step == 1 || size == 0 => {
+                &Chosen::Known(Selection::Range { start, size, stride }) if stride == 1 || size == 0 => {
                     words.extend([2, size as u64]);
                     starts.push(start as i32);
                 }
-                &Chosen::Known(Selection::Range { start, size, step }) => {
+                &Chosen::Known(Selection::Range { start, size, stride }) => {
                     words.push(3);
                     let at: Vec<i32> =
-                        (0..size as isize).map(|i| (start as isize + i * step) as i32).collect();
+                        (0..size as isize).map(|i| (start as isize + i * stride) as i32).collect();
                     leaves.push(leaf(vector(&at, scope)?)?);
                 }
                 Chosen::Known(Selection::Positions(at)) => {
@@ -274,8 +274,8 @@ impl Subscripts {
                 subscripts.push(match chosen {
                     Chosen::All => Subscript::All,
                     Chosen::Known(Selection::At(_)) => Subscript::At(start(applier)?),
-                    &Chosen::Known(Selection::Range { size, step, .. }) if step == 1 || size == 0 => {
-                        Subscript::Range { start: start(applier)?, size, step: 1 }
+                    &Chosen::Known(Selection::Range { size, stride, .. }) if stride == 1 || size == 0 => {
+                        Subscript::Range { start: start(applier)?, size, stride: 1 }
                     }
                     Chosen::Known(_) => Subscript::Positions(operand().value),
                     Chosen::Dynamic(_) => Subscript::Dynamic(operand()),

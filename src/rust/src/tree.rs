@@ -6,7 +6,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
-use crate::place;
+use crate::path;
 use crate::trace;
 use crate::value::{self, Record};
 use crate::vector;
@@ -296,25 +296,25 @@ enum Met {
     Empty(SEXP),
 }
 
-/// Calls `see(what, place)` for all that is in a nested list; the place is a text only if that of `x` is
+/// Calls `see(what, path)` for all that is in a nested list; the path is a text only if that of `x` is
 /// given.
 fn visit(
     x: SEXP,
-    place: Option<&str>,
+    path: Option<&str>,
     depth: usize,
     see: &mut dyn FnMut(Met, Option<&str>),
 ) -> Result<(), Error> {
     if x == nil() || is_node(x) && len(x) == 0 {
-        see(Met::Empty(x), place);
+        see(Met::Empty(x), path);
         return Ok(());
     }
     if !is_node(x) {
-        see(Met::Leaf(x), place);
+        see(Met::Leaf(x), path);
         return Ok(());
     }
     let depth = deeper(depth, "argument")?;
     for i in 0..len(x) {
-        let below = place.map(|place| place.to_owned() + &place::step(x, i));
+        let below = path.map(|path| path.to_owned() + &path::subscript(x, i));
         visit(element(x, i), below.as_deref(), depth, see)?;
     }
     Ok(())
@@ -344,16 +344,16 @@ pub fn leaves(x: SEXP, scope: &Scope) -> Outcome {
     list_of(&items, scope)
 }
 
-/// `list(items, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its place
-/// below `root`: `p$w`, or `p[[2]]` without a name.
-pub fn places(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
-    let (mut items, mut places) = (Vec::new(), Vec::new());
-    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut |met, place| {
+/// `list(items, paths)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its path
+/// from `root`: `p$w`, or `p[[2]]` without a name.
+pub fn paths(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
+    let (mut items, mut paths) = (Vec::new(), Vec::new());
+    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut |met, path| {
         let (Met::Leaf(x) | Met::Empty(x)) = met;
         items.push(x);
-        places.push(place.unwrap_or_default().to_owned());
+        paths.push(path.unwrap_or_default().to_owned());
     })?;
-    let pair = [list_of(&items, scope)?, r_strings(&places, scope)?];
+    let pair = [list_of(&items, scope)?, r_strings(&paths, scope)?];
     list_of(&pair, scope)
 }
 

@@ -20,14 +20,14 @@ pub enum Numbers<'a> {
 pub enum Selection {
     /// One; the axis disappears.
     At(usize),
-    /// `size` of them, from `start`, each `step` after the one before.
+    /// `size` of them, from `start`, each `stride` after the one before.
     Range {
         /// The first.
         start: usize,
         /// Their number.
         size: usize,
         /// Distance between neighbours; may be negative.
-        step: isize,
+        stride: isize,
     },
     /// These.
     Positions(Vec<i32>),
@@ -75,7 +75,7 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
     check_size(size)?;
     let n = numbers.len();
     if n == 0 {
-        return Ok(Selection::Range { start: 0, size: 0, step: 1 });
+        return Ok(Selection::Range { start: 0, size: 0, stride: 1 });
     }
     let whole = |i: usize| -> Result<i64> {
         let x = numbers.get(i);
@@ -164,7 +164,7 @@ pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
     is_one.then(|| Selection::Range {
         start: first as usize - 1,
         size: first.abs_diff(last) as usize + 1,
-        step: if last < first { -1 } else { 1 },
+        stride: if last < first { -1 } else { 1 },
     })
 }
 
@@ -198,13 +198,13 @@ fn positions_of(kept: impl Iterator<Item = bool>) -> Vec<i32> {
 fn progression(positions: Vec<i32>) -> Selection {
     let size = positions.len();
     let start = positions.first().map_or(0, |&p| p as usize);
-    let step = match positions.as_slice() {
+    let stride = match positions.as_slice() {
         [a, b, ..] => b - a,
         _ => 1,
     };
-    let even = step != 0 && positions.windows(2).all(|pair| pair[1] - pair[0] == step);
+    let even = stride != 0 && positions.windows(2).all(|pair| pair[1] - pair[0] == stride);
     if even {
-        Selection::Range { start, size, step: step as isize }
+        Selection::Range { start, size, stride: stride as isize }
     } else {
         Selection::Positions(positions)
     }
@@ -214,8 +214,8 @@ fn progression(positions: Vec<i32>) -> Selection {
 mod tests {
     use super::*;
 
-    fn range(start: usize, size: usize, step: isize) -> Selection {
-        Selection::Range { start, size, step }
+    fn range(start: usize, size: usize, stride: isize) -> Selection {
+        Selection::Range { start, size, stride }
     }
 
     #[test]
@@ -276,9 +276,9 @@ mod tests {
         for (first, last) in
             [(1, 5), (5, 1), (2, 3), (4, 4), (0, 3), (-1, 2), (3, 6), (-3, -1), (i64::from(i32::MIN), 1)]
         {
-            let step = if last < first { -1 } else { 1 };
+            let stride = if last < first { -1 } else { 1 };
             let numbers: Vec<f64> =
-                (0..=first.abs_diff(last).min(10)).map(|i| (first + step * i as i64) as f64).collect();
+                (0..=first.abs_diff(last).min(10)).map(|i| (first + stride * i as i64) as f64).collect();
             let one_by_one = select(Numbers::Doubles(&numbers), true, Axis(0), 5);
             match select_range(first, last, 5) {
                 Some(selection) => {

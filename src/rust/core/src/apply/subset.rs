@@ -46,14 +46,14 @@ pub enum Subscript {
     All,
     /// One position; the axis disappears.
     At(Start),
-    /// `size` positions from a start on, `step` apart; a given start has step 1.
+    /// `size` positions from a start on, `stride` apart; a given start has stride 1.
     Range {
         /// The first.
         start: Start,
         /// Their number.
         size: usize,
         /// Distance between neighbours.
-        step: isize,
+        stride: isize,
     },
     /// Positions in a 1-d i32.
     Positions(Value),
@@ -63,9 +63,9 @@ pub enum Subscript {
 
 /// A subscript on the way to nodes.
 #[derive(Clone, Copy)]
-enum Part {
-    /// `size` positions with a step, from one known while tracing.
-    Known { start: usize, size: usize, step: isize },
+enum Pick {
+    /// `size` positions with a stride, from one known while tracing.
+    Known { start: usize, size: usize, stride: isize },
     /// `size` positions in a row, from a 0-d integer; whether it is within bounds for sure.
     Window { start: Value, size: usize, safe: bool },
     /// Positions in a 1-d integer.
@@ -88,25 +88,25 @@ impl Applier<'_> {
     ) -> Result<Vec<Value>> {
         let x = self.materialise(x)?;
         let mut x = if flat { self.flattened(x)? } else { x };
-        let (parts, drops) = self.parts(x, subscripts, true)?;
+        let (picks, drops) = self.picks(x, subscripts, true)?;
         let shape = self.shape(x);
         // Static slices first: they are free.
         let mut slice = StaticSlice { start: vec![], limit: vec![], stride: vec![] };
         let mut backwards = vec![];
         let (mut windows, mut many) = (vec![], vec![]);
-        for (i, part) in parts.into_iter().enumerate() {
+        for (i, pick) in picks.into_iter().enumerate() {
             let (mut start, mut limit, mut stride) = (0, shape[i], 1);
-            match part {
-                Part::Known { size: 0, .. } => limit = 0,
-                Part::Known { start: first, size, step } => {
-                    let last = (first as isize + (size as isize - 1) * step) as usize;
-                    (start, limit, stride) = (first.min(last), first.max(last) + 1, step.unsigned_abs());
-                    if step < 0 {
+            match pick {
+                Pick::Known { size: 0, .. } => limit = 0,
+                Pick::Known { start: first, size, stride: by } => {
+                    let last = (first as isize + (size as isize - 1) * by) as usize;
+                    (start, limit, stride) = (first.min(last), first.max(last) + 1, by.unsigned_abs());
+                    if by < 0 {
                         backwards.push(Axis(i));
                     }
                 }
-                Part::Window { start, size, .. } => windows.push((i, start, size)),
-                Part::Many(index) => many.push((i, index)),
+                Pick::Window { start, size, .. } => windows.push((i, start, size)),
+                Pick::Many(index) => many.push((i, index)),
             }
             slice.start.push(start);
             slice.limit.push(limit);
@@ -166,9 +166,9 @@ impl Applier<'_> {
         let value = self.assigned(value, whole)?;
         let to = self.aval(whole).ranked();
         let x = if flat { self.flattened(whole)? } else { whole };
-        let (parts, drops) = self.parts(x, subscripts, false)?;
+        let (picks, drops) = self.picks(x, subscripts, false)?;
         let shape = self.shape(x);
-        let sizes: Vec<usize> = parts.iter().map(|part| self.size(part)).collect();
+        let sizes: Vec<usize> = picks.iter().map(|pick| self.size(pick)).collect();
         let full = Shape::try_new(sizes)?;
         let dropped: Vec<Axis> = (0..drops.len()).filter(|&i| drops[i]).map(Axis).collect();
         let subset = full.without(&dropped);
@@ -179,17 +179,17 @@ impl Applier<'_> {
             return Ok(vec![whole]);
         }
         let value = self.broadcast(value, &subset)?;
-        let all = |(part, &size): (&Part, &usize)| matches!(part, Part::Known { start: 0, size: n, step: 1 } if *n == size);
-        let out = if parts.iter().zip(shape.iter()).all(all) {
+        let all = |(pick, &size): (&Pick, &usize)| matches!(pick, Pick::Known { start: 0, size: n, stride: 1 } if *n == size);
+        let out = if picks.iter().zip(shape.iter()).all(all) {
             self.cast(value, to)?
-        } else if parts
+        } else if picks
             .iter()
-            .all(|part| matches!(part, Part::Known { step: 1 | -1, .. } | Part::Window { safe: true, .. }))
+            .all(|pick| matches!(pick, Pick::Known { stride: 1 | -1, .. } | Pick::Window { safe: true, .. }))
         {
             let value = self.reshaped(value, full)?;
-            self.replace_window(x, &parts, value)?
+            self.replace_window(x, &picks, value)?
         } else {
-            let (windows, indices) = self.scattered(&parts, &drops)?;
+            let (windows, indices) = self.scattered(&picks, &drops)?;
             let op = Scatter {
                 windows,
                 update: Update::Replace,
@@ -202,31 +202,31 @@ impl Applier<'_> {
         Ok(vec![self.reshaped(out, shape)?])
     }
 
-    /// One part for each axis, and whether the axis disappears.
-    fn parts(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Part>, Vec<bool>)> {
+    /// One pick for each axis, and whether the axis disappears.
+    fn picks(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Pick>, Vec<bool>)> {
         let shape = self.shape(x);
         // `x[]` is all of anything, of a 0-d tensor too.
         let given = if *subscripts == [Subscript::All] { &[] } else { subscripts };
         check_count(given.len(), &shape)?;
-        let mut parts = Vec::with_capacity(shape.rank());
+        let mut picks = Vec::with_capacity(shape.rank());
         let mut drops = vec![false; shape.rank()];
         for (i, &size) in shape.iter().enumerate() {
-            let (part, dropped) = match given.get(i).copied().unwrap_or(Subscript::All) {
-                Subscript::All => (Part::Known { start: 0, size, step: 1 }, false),
-                Subscript::At(start) => (part_from(start, 1, 1), true),
-                Subscript::Range { start, size, step } => (part_from(start, size, step), false),
-                Subscript::Positions(value) => (Part::Many(value), false),
+            let (pick, dropped) = match given.get(i).copied().unwrap_or(Subscript::All) {
+                Subscript::All => (Pick::Known { start: 0, size, stride: 1 }, false),
+                Subscript::At(start) => (pick_from(start, 1, 1), true),
+                Subscript::Range { start, size, stride } => (pick_from(start, size, stride), false),
+                Subscript::Positions(value) => (Pick::Many(value), false),
                 Subscript::Dynamic(index) => self.dynamic(index, Axis(i), size, reads)?,
             };
-            parts.push(part);
+            picks.push(pick);
             drops[i] = dropped;
         }
-        Ok((parts, drops))
+        Ok((picks, drops))
     }
 
-    /// The part that a tensor stands for. Reads are moved to the nearest position, so one that is known is
+    /// The pick that a tensor stands for. Reads are moved to the nearest position, so one that is known is
     /// static.
-    fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Part, bool)> {
+    fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Pick, bool)> {
         let shape = self.shape(index.value);
         if shape.rank() > 1 {
             let got = format!("one of shape {shape}");
@@ -236,21 +236,21 @@ impl Applier<'_> {
         let positions = self.positions(index, "nv_subset", &format!("subscript {axis}"))?;
         let many = shape.rank() == 1;
         if many && shape[0] == 0 {
-            return Ok((Part::Known { start: 0, size: 0, step: 1 }, false));
+            return Ok((Pick::Known { start: 0, size: 0, stride: 1 }, false));
         }
         if size == 0 {
             return Err(Error::IndexOutOfBounds { index: "of a tensor".into(), axis, size });
         }
         Ok(match counted {
             Some(first) if many && first >= 1 && first - 1 + shape[0] as i64 <= size as i64 => {
-                (Part::Known { start: first as usize - 1, size: shape[0], step: 1 }, false)
+                (Pick::Known { start: first as usize - 1, size: shape[0], stride: 1 }, false)
             }
-            _ if many => (Part::Many(positions), false),
+            _ if many => (Pick::Many(positions), false),
             _ => match self.known(positions) {
                 Some(at) if reads => {
-                    (Part::Known { start: at.clamp(0, size as i64 - 1) as usize, size: 1, step: 1 }, true)
+                    (Pick::Known { start: at.clamp(0, size as i64 - 1) as usize, size: 1, stride: 1 }, true)
                 }
-                _ => (Part::Window { start: positions, size: 1, safe: false }, true),
+                _ => (Pick::Window { start: positions, size: 1, safe: false }, true),
             },
         })
     }
@@ -266,45 +266,45 @@ impl Applier<'_> {
         }
     }
 
-    /// How many positions a part has.
-    fn size(&self, part: &Part) -> usize {
-        match part {
-            Part::Known { size, .. } | Part::Window { size, .. } => *size,
-            Part::Many(index) => self.aval(*index).shape[0],
+    /// How many positions a pick has.
+    fn size(&self, pick: &Pick) -> usize {
+        match pick {
+            Pick::Known { size, .. } | Pick::Window { size, .. } => *size,
+            Pick::Many(index) => self.aval(*index).shape[0],
         }
     }
 
-    /// Where a part starts, as a 0-d value.
-    fn start(&mut self, part: &Part) -> Value {
-        match *part {
-            Part::Window { start, .. } => start,
-            Part::Known { start, size, step } => {
+    /// Where a pick starts, as a 0-d value.
+    fn start(&mut self, pick: &Pick) -> Value {
+        match *pick {
+            Pick::Window { start, .. } => start,
+            Pick::Known { start, size, stride } => {
                 // Of a range backwards, whose values are reversed, the lowest.
-                let lowest = if step < 0 { start + 1 - size } else { start };
+                let lowest = if stride < 0 { start + 1 - size } else { start };
                 let literal =
                     i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
                 self.builder.literal(literal, false)
             }
-            Part::Many(_) => unreachable!("many positions start nowhere"),
+            Pick::Many(_) => unreachable!("many positions start nowhere"),
         }
     }
 
     /// Writes a value of the window's sizes.
-    fn replace_window(&mut self, x: Value, parts: &[Part], mut value: Value) -> Result<Value> {
-        let backwards = |&i: &usize| matches!(parts[i], Part::Known { step: -1, .. });
-        let axes: Vec<Axis> = (0..parts.len()).filter(backwards).map(Axis).collect();
+    fn replace_window(&mut self, x: Value, picks: &[Pick], mut value: Value) -> Result<Value> {
+        let backwards = |&i: &usize| matches!(picks[i], Pick::Known { stride: -1, .. });
+        let axes: Vec<Axis> = (0..picks.len()).filter(backwards).map(Axis).collect();
         if !axes.is_empty() {
             value = self.builder.node1(Op::Reverse(Reverse { axes }), &[value])?;
         }
-        let starts = parts.iter().map(|part| self.start(part)).collect();
+        let starts = picks.iter().map(|pick| self.start(pick)).collect();
         let mut operands = vec![x, value];
         operands.extend(self.one_width(starts)?);
         self.builder.node1(Op::DynamicUpdateSlice(DynamicUpdateSlice), &operands)
     }
 
-    /// Windows and indices of a scatter: ranges in a row are part of each window, several positions make
+    /// Windows and indices of a scatter: ranges in a row are pick of each window, several positions make
     /// several windows, one for each combination.
-    fn scattered(&mut self, parts: &[Part], drops: &[bool]) -> Result<(Windows, Value)> {
+    fn scattered(&mut self, picks: &[Pick], drops: &[bool]) -> Result<(Windows, Value)> {
         let mut windows = Windows {
             window_axes: vec![],
             dropped: vec![],
@@ -314,10 +314,12 @@ impl Applier<'_> {
             index_vector_axis: Axis(0),
         };
         let (mut vectors, mut sizes, mut stacked) = (vec![], vec![], 0);
-        for (i, part) in parts.iter().enumerate() {
-            let many = match *part {
-                Part::Many(index) => Some(index),
-                Part::Known { start, size, step } if step != 1 => Some(self.stepping(start, size, step)?),
+        for (i, pick) in picks.iter().enumerate() {
+            let many = match *pick {
+                Pick::Many(index) => Some(index),
+                Pick::Known { start, size, stride } if stride != 1 => {
+                    Some(self.strided(start, size, stride)?)
+                }
                 _ => None,
             };
             windows.index_map.push(Axis(i));
@@ -330,7 +332,7 @@ impl Applier<'_> {
                 vectors.push((index, Some(sizes.len())));
                 sizes.push(self.shape(index)[0]);
             } else {
-                vectors.push((self.start(part), None));
+                vectors.push((self.start(pick), None));
             }
             stacked += usize::from(!drops[i]);
         }
@@ -395,12 +397,12 @@ impl Applier<'_> {
         self.builder.node1(Op::Gather(op), &[x, indices])
     }
 
-    /// Positions a step apart, as a 1-d value.
-    fn stepping(&mut self, start: usize, size: usize, step: isize) -> Result<Value> {
+    /// Positions a stride apart, as a 1-d value.
+    fn strided(&mut self, start: usize, size: usize, stride: isize) -> Result<Value> {
         let (dtype, shape) = (crate::dtype::DType::I32, Shape::try_new(vec![size])?);
         let iota = Iota { axis: Axis(0), dtype, shape, start: 0, ambiguous: false };
         let counted = self.builder.node1(Op::Iota(iota), &[])?;
-        let scaled = self.with(Binary::mul, counted, Literal::new(step as i32))?;
+        let scaled = self.with(Binary::mul, counted, Literal::new(stride as i32))?;
         self.with(Binary::add, scaled, Literal::new(start as i32))
     }
 
@@ -428,10 +430,10 @@ impl Applier<'_> {
     }
 }
 
-fn part_from(start: Start, size: usize, step: isize) -> Part {
+fn pick_from(start: Start, size: usize, stride: isize) -> Pick {
     match start {
-        Start::Known(start) => Part::Known { start, size, step },
-        Start::Given(start) => Part::Window { start, size, safe: true },
+        Start::Known(start) => Pick::Known { start, size, stride },
+        Start::Given(start) => Pick::Window { start, size, safe: true },
     }
 }
 
@@ -478,7 +480,7 @@ mod tests {
     #[test]
     fn subscripts_become_few_ops() {
         let at = |i| Subscript::At(Start::Known(i));
-        let back = |step| Subscript::Range { start: Start::Known(4), size: 2, step };
+        let back = |stride| Subscript::Range { start: Start::Known(4), size: 2, stride };
         assert_eq!(ops(|_| vec![], false), [""; 0]);
         assert_eq!(ops(|_| vec![at(1)], false), ["static_slice", "reshape"]);
         assert_eq!(ops(|_| vec![at(1), back(-1)], false), ["static_slice", "reverse", "reshape"]);

@@ -54,7 +54,7 @@ struct Planner<'a> {
     /// For each root, the last unit that reads it or a view of it.
     last_use: Vec<usize>,
     /// For each root, the output in whose buffer it is made.
-    homes: Vec<Option<usize>>,
+    output_of: Vec<Option<usize>>,
     /// Roots that are made where an operand of their group is: the operand, byte for byte.
     in_place: HashMap<Value, Value>,
     /// Roots that are made as part of another, which has no step: the other, and the byte at which they begin
@@ -77,9 +77,21 @@ impl<'a> Planner<'a> {
         };
         let views = Views::of(graph);
         let units = partition(graph, &views);
-        let (places, homes, last_use) = (table(None, count), table(None, count), table(0, count));
+        let (places, output_of, last_use) = (table(None, count), table(None, count), table(0, count));
         let (in_place, parts, arena) = (HashMap::new(), HashMap::new(), Arena::default());
-        Planner { graph, views, units, places, last_use, homes, in_place, parts, arena, plan, leaves: false }
+        Planner {
+            graph,
+            views,
+            units,
+            places,
+            last_use,
+            output_of,
+            in_place,
+            parts,
+            arena,
+            plan,
+            leaves: false,
+        }
     }
 
     fn first_output(&self) -> usize {
@@ -95,7 +107,7 @@ impl<'a> Planner<'a> {
     }
 
     /// For each root, the output in whose buffer it is made; pairs outputs with donated inputs.
-    fn find_homes(&mut self, donated: &[usize]) {
+    fn find_outputs(&mut self, donated: &[usize]) {
         self.place_sources();
         self.find_last_uses();
         // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is
@@ -103,7 +115,7 @@ impl<'a> Planner<'a> {
         for (k, &v) in self.graph.outputs().iter().enumerate().rev() {
             let root = self.views.root(v);
             if matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v) {
-                self.homes[root.index()] = Some(k);
+                self.output_of[root.index()] = Some(k);
             }
         }
         self.donate(donated);
@@ -122,11 +134,11 @@ impl<'a> Planner<'a> {
         };
         let (whole, mut at, mut parts) = (results[0], 0, HashMap::new());
         let side_by_side = self.graph.aval(whole).shape.iter().skip(op.axis.0 + 1).all(|&size| size == 1);
-        let given = self.homes[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
+        let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
         for &v in operands {
             let root = self.views.root(v);
             let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
-            let placed = self.homes[root.index()].is_some()
+            let placed = self.output_of[root.index()].is_some()
                 || self.parts.contains_key(&root)
                 || self.in_place.contains_key(&root);
             if !made || placed || parts.insert(root, (whole, at)).is_some() {
@@ -150,7 +162,7 @@ impl<'a> Planner<'a> {
     }
 
     fn run(mut self, donated: &[usize], control: CompileControl) -> Result<Plan> {
-        self.find_homes(donated);
+        self.find_outputs(donated);
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
             stop::work(NODE);
@@ -169,7 +181,7 @@ impl<'a> Planner<'a> {
         // Outputs that were not made in place: views, inputs, constants, literals, and values that are output
         // twice.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
-            if self.homes[self.views.root(v).index()] != Some(k) {
+            if self.output_of[self.views.root(v).index()] != Some(k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 let operands = vec![(aval.clone(), self.place(v))];
@@ -236,15 +248,15 @@ impl<'a> Planner<'a> {
                 let made = self.units.made[root(k).index()];
                 let after =
                     unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
-                self.homes[root(k).index()] == Some(k) && after
+                self.output_of[root(k).index()] == Some(k) && after
             };
             let mut candidates = candidates(self.graph, &self.views, input);
             candidates.retain(|&k| self.plan.donations[k].is_none());
             candidates.sort_by_key(|&k| !direct(k));
             let Some(&k) = candidates.first() else { continue };
             let (out, direct, late) = (root(k), direct(k), late(k));
-            if !direct && self.homes[out.index()] == Some(k) {
-                self.homes[out.index()] = None;
+            if !direct && self.output_of[out.index()] == Some(k) {
+                self.output_of[out.index()] = None;
             }
             if direct && late {
                 self.in_place.insert(out, value);
@@ -277,7 +289,7 @@ impl<'a> Planner<'a> {
 
     fn place_result(&mut self, value: Value) {
         let bytes = self.graph.aval(value).bytes();
-        let span = match (self.parts.get(&value).copied(), self.homes[value.index()]) {
+        let span = match (self.parts.get(&value).copied(), self.output_of[value.index()]) {
             (Some((whole, at)), _) => {
                 if self.places[whole.index()].is_none() {
                     self.place_result(whole);
@@ -359,7 +371,7 @@ impl<'a> Planner<'a> {
         }
         let (whole, _) = self.parts.get(&root).copied().unwrap_or((root, 0));
         let far = self.leaves
-            && self.homes[whole.index()].is_some()
+            && self.output_of[whole.index()].is_some()
             && aval.bytes() >= FAR
             && aval.shape.size() == group.len;
         let made = self.units.made[root.index()];
@@ -383,7 +395,7 @@ impl<'a> Planner<'a> {
     /// ones are in the cache anyway.
     fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
         const WORTH_IT: usize = 1 << 18;
-        let placed = self.homes[result.index()].is_some() || self.parts.contains_key(&result);
+        let placed = self.output_of[result.index()].is_some() || self.parts.contains_key(&result);
         if placed || self.graph.aval(result).bytes() < WORTH_IT {
             return None;
         }
@@ -393,7 +405,7 @@ impl<'a> Planner<'a> {
             let in_arena = self.places[root.index()].as_ref().is_some_and(|span| span.buffer == ARENA);
             let own = self.units.made[root.index()] == Some(unit);
             let dies = self.last_use[root.index()] == unit
-                && self.homes[root.index()].is_none()
+                && self.output_of[root.index()].is_none()
                 && !self.parts.contains_key(root);
             // What is a part of it may be read in other places.
             let joined = self.parts.values().any(|(whole, _)| whole == root);
@@ -442,7 +454,7 @@ impl<'a> Planner<'a> {
         for root in roots {
             let kept = self.in_place.values().any(|&v| v == root);
             if self.last_use[root.index()] == unit
-                && self.homes[root.index()].is_none()
+                && self.output_of[root.index()].is_none()
                 && !kept
                 && !self.parts.contains_key(&root)
             {

@@ -11,7 +11,7 @@ use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast::{self, by_width};
-use crate::kernels::memory::indexed::{store_at, Step, Walk};
+use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -196,7 +196,7 @@ impl OpDef for DynamicUpdateSlice {
         let (x, update, out) = (&operands[0], &operands[1], &mut results[0]);
         let start = clamped(&operands[2..], update.shape, x.shape);
         let dense = Layout::dense(out.shape);
-        let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Step::Memory(s))));
+        let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Stride::Memory(s))));
         let place = shifted(&dense, &start) as isize;
         by_width!(x.dtype, T => {
             copy::<T>(x, out);

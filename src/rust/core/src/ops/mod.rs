@@ -79,7 +79,7 @@ pub struct Row {
     /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float
     /// before its rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
     pub ulps: f64,
-    /// What it is as a step of native code, on the dtypes that there are steps for ([`native::has`]).
+    /// What it is in a chain of native code, on the dtypes that chains have it for ([`native::has`]).
     pub native: Option<native::Op>,
 }
 

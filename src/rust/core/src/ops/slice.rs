@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
-use crate::kernels::memory::indexed::{store_at, Step, Walk};
+use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::stop;
@@ -348,7 +348,7 @@ impl OpDef for Pad {
             .strides
             .iter()
             .zip(&self.interior)
-            .map(|(&s, &gap)| Step::Memory(s.wrapping_mul(gap as isize + 1)));
+            .map(|(&s, &gap)| Stride::Memory(s.wrapping_mul(gap as isize + 1)));
         let walk = Walk::new(part.iter().copied().zip(steps));
         by_width!(x.dtype, T => store_at::<T>(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out));
     }

@@ -13,7 +13,7 @@ use super::{Reduction, Row};
 use crate::dtype::{dispatch, Element, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::memory::indexed::{Step, Walk, OUTSIDE};
+use crate::kernels::memory::indexed::{Stride, Walk, OUTSIDE};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles};
 use crate::kernels::wide::wide;
@@ -215,11 +215,11 @@ impl Windows {
         let step = stack.iter().enumerate().map(|(i, &size)| {
             if self.window_axes.contains(&Axis(i)) {
                 let axis = kept.next().expect("as many as there are window axes");
-                return (size, Step::Memory(layout.strides[axis]));
+                return (size, Stride::Memory(layout.strides[axis]));
             }
             let own = entries;
             entries *= size;
-            (size, Step::Table(own))
+            (size, Stride::Table(own))
         });
         Walk::new(step.collect::<Vec<_>>().into_iter())
     }

@@ -402,10 +402,10 @@ impl Writer {
                 0 if size > 0 => Subscript::At(Start::Known(self.rng.below(size))),
                 1 if size > 0 => {
                     let (a, b) = (self.rng.below(size), self.rng.below(size));
-                    let step = if a == b { 1 } else { 1 + self.rng.below(a.abs_diff(b)) };
-                    let range = a.abs_diff(b) / step + 1;
-                    let step = if a <= b { step as isize } else { -(step as isize) };
-                    Subscript::Range { start: Start::Known(a), size: range, step }
+                    let stride = if a == b { 1 } else { 1 + self.rng.below(a.abs_diff(b)) };
+                    let range = a.abs_diff(b) / stride + 1;
+                    let stride = if a <= b { stride as isize } else { -(stride as isize) };
+                    Subscript::Range { start: Start::Known(a), size: range, stride }
                 }
                 // A program clamps what is out of bounds, so that any numbers will do.
                 2 if size > 0 || n == 0 => {

@@ -1,11 +1,11 @@
-//! Puts cheap steps on elements of one width into chains, of which each is one instruction of native code.
+//! Puts cheap ops on elements of one width into chains: each becomes one instruction of native code.
 
 use super::draft::{Draft, Item, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
 
-/// Steps of a chain, at most: more would only make its code long.
-const MAX_STEPS: usize = 128;
+/// Ops of a chain, at most: more would only make its code long.
+const MAX_OPS: usize = 128;
 
 /// Values that a chain reads, at most; the rest of the streams is for what it makes.
 const MAX_READS: usize = MAX_STREAMS - 3;
@@ -71,11 +71,11 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
         let outside =
             |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
-        let place = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
-        let place = place.unwrap_or_else(|| {
+        let at_link = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
+        let at_link = at_link.unwrap_or_else(|| {
             links.push(Link {
                 members: vec![],
-                open: step(draft, values).is_some(),
+                open: native_op(draft, values).is_some(),
                 width: None,
                 folded: draft.folded,
                 reads: vec![],
@@ -83,27 +83,27 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
             });
             links.len() - 1
         });
-        links[place].members.push(at);
-        if step(draft, values).is_some() {
-            let from = outside(place);
-            links[place].read(&from, values);
-            links[place].width = links[place].width.or(width(draft, values));
+        links[at_link].members.push(at);
+        if native_op(draft, values).is_some() {
+            let from = outside(at_link);
+            links[at_link].read(&from, values);
+            links[at_link].width = links[at_link].width.or(width(draft, values));
         }
-        made[draft.result] = Some(place);
+        made[draft.result] = Some(at_link);
     }
     links
 }
 
-/// Bytes of the elements of a step; `None` if they are booleans.
+/// Bytes of the elements of an op; `None` if they are booleans.
 fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
     let dtypes = [&draft.result].into_iter().chain(&draft.operands).map(|&value| values[value].dtype);
     // A conversion is one of what it makes.
     dtypes.filter(|&dtype| dtype != DType::I1).map(DType::bytes).next()
 }
 
-/// What an instruction is as a step. Narrower elements are converted as they are read, so not those of
+/// What an instruction is in a chain. Narrower elements are converted as they are read, so not those of
 /// constants.
-fn step(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
+fn native_op(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
     let width = width(draft, values);
     let other = |value: &Virtual| value.dtype != DType::I1 && Some(value.dtype.bytes()) != width;
     let refused = draft.operands.iter().any(|&value| values[value].constant && other(&values[value]));
@@ -122,10 +122,10 @@ impl Link {
             list.len() + more.count()
         };
         self.open
-            && step(draft, values).is_some()
+            && native_op(draft, values).is_some()
             && same
             && draft.folded == self.folded
-            && self.members.len() < MAX_STEPS
+            && self.members.len() < MAX_OPS
             && outside(&self.reads, false) <= MAX_READS
             && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
     }
@@ -164,10 +164,10 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
     for &at in &link.members {
         let draft = &drafts[at];
         let result = chain.values.len();
-        chain.values.push(native::Value { dtype: values[draft.result].dtype, origin: Origin::Step });
+        chain.values.push(native::Value { dtype: values[draft.result].dtype, origin: Origin::Made });
         let operands = draft.operands.iter().map(|&value| numbers[value]).collect();
         numbers[draft.result] = result;
-        chain.steps.push(native::Step { op: step(draft, values)?, operands, result });
+        chain.ops.push(native::MicroOp { op: native_op(draft, values)?, operands, result });
     }
     // What is kept, what others read, and what nobody does.
     let mut readers = vec![(0, None); values.len()];
@@ -195,7 +195,7 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
         }
         chain.outputs.push(numbers[result]);
     }
-    // One step alone is a kernel, but for a copy.
+    // One op alone is a kernel, but for a copy.
     let worth = link.members.len() > 1 || !copies.is_empty();
     (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, writes, copies })
 }

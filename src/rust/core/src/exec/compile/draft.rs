@@ -1,7 +1,7 @@
 //! Instructions before registers are chosen, and the values that they read and make.
 
 use crate::dtype::DType;
-use crate::exec::vm::superinstruction::Step;
+use crate::exec::vm::superinstruction::RingOp;
 use crate::exec::vm::{native, Kernel};
 use crate::kernels::reductions::fold::Accumulators;
 use crate::tensor::Literal;
@@ -36,7 +36,7 @@ pub struct Draft {
     /// Whether it works on what segments were folded into.
     pub folded: bool,
     /// What it is as one of a pair.
-    pub step: Option<(Step, DType)>,
+    pub ring: Option<(RingOp, DType)>,
     /// What it is as one of a chain.
     pub native: Option<native::Op>,
     /// Whether it copies its operand past the caches.
@@ -76,6 +76,6 @@ impl Draft {
 
     /// One that does this.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make, operands, result, folded: false, step: None, native: None, past: false }
+        Draft { make, operands, result, folded: false, ring: None, native: None, past: false }
     }
 }

@@ -130,7 +130,7 @@ pub fn compile(
         };
         let draft = Draft {
             folded: !plan.folds() && compiler.is_folded(result),
-            step: pairs::step(&node.op, &from),
+            ring: pairs::ring_op(&node.op, &from),
             native: node.op.native(&from),
             ..Draft::of(make, operands, value)
         };

@@ -1,21 +1,20 @@
-//! Puts steps of arithmetic of which one reads what the other makes, and nothing else does, into one
-//! instruction.
+//! Makes one instruction of two operations of arithmetic where only the second reads the result of the first.
 
 use super::draft::{Draft, Location, Make, Virtual};
 use crate::dtype::DType;
-use crate::exec::vm::superinstruction::{self, Next, Step};
+use crate::exec::vm::superinstruction::{self, Next, RingOp};
 use crate::ops::{Binary, Op};
 
-/// An op as a step that may be one of a pair.
-pub fn step(op: &Op, from: &[DType]) -> Option<(Step, DType)> {
+/// An op as an operation that may be one of a pair.
+pub fn ring_op(op: &Op, from: &[DType]) -> Option<(RingOp, DType)> {
     let Op::Binary(op) = op else { return None };
-    let step = match op {
-        Binary::add => Step::Add,
-        Binary::sub => Step::Sub,
-        Binary::mul => Step::Mul,
+    let op = match op {
+        Binary::add => RingOp::Add,
+        Binary::sub => RingOp::Sub,
+        Binary::mul => RingOp::Mul,
         _ => return None,
     };
-    Some((step, from[0])).filter(|(_, dtype)| superinstruction::is_paired(*dtype))
+    Some((op, from[0])).filter(|(_, dtype)| superinstruction::is_paired(*dtype))
 }
 
 /// Joins pairs among the instructions, in their order.
@@ -28,15 +27,15 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Vec<Draft> {
     for mut draft in drafts {
         if let Some((at, next)) = partner(&draft, &out, &made, &reads, values) {
             let first = out[at].take().expect("a partner is there");
-            let (step, dtype) = first.step.expect("a partner is a step");
+            let (op, dtype) = first.ring.expect("a partner is one of a pair");
             let other = match next {
                 Next::First(_) => Some(draft.operands[1]),
                 Next::Second(_) => Some(draft.operands[0]),
                 Next::Square => None,
             };
             let operands = first.operands.iter().copied().chain(other).collect();
-            let make = move || superinstruction::kernel(dtype, step, next).expect("steps have kernels");
-            draft = Draft { make: Make::Kernel(Box::new(make)), operands, step: None, ..draft };
+            let make = move || superinstruction::kernel(dtype, op, next).expect("pairs have kernels");
+            draft = Draft { make: Make::Kernel(Box::new(make)), operands, ring: None, ..draft };
         }
         made[draft.result] = out.len();
         out.push(Some(draft));
@@ -52,17 +51,17 @@ fn partner(
     reads: &[usize],
     values: &[Virtual],
 ) -> Option<(usize, Next)> {
-    let ((step, dtype), &[x, y]) = (draft.step?, draft.operands.as_slice()) else { return None };
+    let ((op, dtype), &[x, y]) = (draft.ring?, draft.operands.as_slice()) else { return None };
     let made = |value: usize, readers: usize| {
         let at = made[value];
         let first = before.get(at)?.as_ref()?;
-        let same = first.step.is_some_and(|(_, other)| other == dtype) && first.folded == draft.folded;
+        let same = first.ring.is_some_and(|(_, other)| other == dtype) && first.folded == draft.folded;
         let own = values[value].location == Location::Register && reads[value] == readers;
         (same && own).then_some(at)
     };
     if x == y {
-        return made(x, 2).filter(|_| step == Step::Mul).map(|at| (at, Next::Square));
+        return made(x, 2).filter(|_| op == RingOp::Mul).map(|at| (at, Next::Square));
     }
-    let as_first = || made(x, 1).map(|at| (at, Next::First(step)));
-    as_first().or_else(|| made(y, 1).map(|at| (at, Next::Second(step))))
+    let as_first = || made(x, 1).map(|at| (at, Next::First(op)));
+    as_first().or_else(|| made(y, 1).map(|at| (at, Next::Second(op))))
 }

@@ -1,4 +1,4 @@
-//! Two steps of arithmetic in one pass over a tile: what is between them stays in a processor register. A
+//! Two operations of arithmetic in one pass over a tile: what is between them stays in a processor register. A
 //! tile that is in the first-level cache is loaded and stored about as fast as it is added up, so that a
 //! chain of cheap ops takes half as long in pairs.
 //!
@@ -8,9 +8,9 @@ use super::kernel::Kernel;
 use crate::dtype::{DType, Element};
 use crate::kernels::wide::wide;
 
-/// A step of arithmetic on two operands; integers wrap.
+/// An operation of arithmetic on two operands; integers wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum RingOp {
     /// Sum.
     Add,
     /// Difference.
@@ -19,25 +19,25 @@ pub enum Step {
     Mul,
 }
 
-/// What is done with the result of a first step.
+/// What is done with the result of a first operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// It is the first operand of a second step, whose other one is the third of all.
-    First(Step),
+    /// It is the first operand of a second operation, whose other one is the third of all.
+    First(RingOp),
     /// It is the second operand.
-    Second(Step),
+    Second(RingOp),
     /// It is multiplied by itself.
     Square,
 }
 
-/// Whether there are pairs of steps on elements of a dtype.
+/// Whether there are pairs of operations on elements of a dtype.
 pub fn is_paired(dtype: DType) -> bool {
-    kernel(dtype, Step::Add, Next::Square).is_some()
+    kernel(dtype, RingOp::Add, Next::Square).is_some()
 }
 
-/// A first step on the first two operands, and what is done with its result. `None` for dtypes of which there
+/// A first operation on the first two operands, and what is done with its result. `None` for dtypes of which there
 /// are no pairs.
-pub fn kernel(dtype: DType, first: Step, next: Next) -> Option<Kernel> {
+pub fn kernel(dtype: DType, first: RingOp, next: Next) -> Option<Kernel> {
     Some(match dtype {
         DType::F32 => with_first::<f32>(first, next),
         DType::F64 => with_first::<f64>(first, next),
@@ -73,7 +73,7 @@ ring! {
     |x, y| x.wrapping_add(y), x.wrapping_sub(y), x.wrapping_mul(y); u8 u16 u32 u64;
 }
 
-/// A step as a type, so that each pair is a loop of its own.
+/// An operation as a type, so that each pair is a loop of its own.
 trait Arithmetic: 'static {
     fn of<T: Ring>(x: T, y: T) -> T;
 }
@@ -88,22 +88,22 @@ macro_rules! arithmetic {
 }
 arithmetic! { Sum add Difference sub Product mul }
 
-fn with_first<T: Ring>(first: Step, next: Next) -> Kernel {
+fn with_first<T: Ring>(first: RingOp, next: Next) -> Kernel {
     match first {
-        Step::Add => with_next::<T, Sum>(next),
-        Step::Sub => with_next::<T, Difference>(next),
-        Step::Mul => with_next::<T, Product>(next),
+        RingOp::Add => with_next::<T, Sum>(next),
+        RingOp::Sub => with_next::<T, Difference>(next),
+        RingOp::Mul => with_next::<T, Product>(next),
     }
 }
 
 fn with_next<T: Ring, A: Arithmetic>(next: Next) -> Kernel {
     match next {
-        Next::First(Step::Add) => first::<T, A, Sum>(),
-        Next::First(Step::Sub) => first::<T, A, Difference>(),
-        Next::First(Step::Mul) => first::<T, A, Product>(),
-        Next::Second(Step::Add) => second::<T, A, Sum>(),
-        Next::Second(Step::Sub) => second::<T, A, Difference>(),
-        Next::Second(Step::Mul) => second::<T, A, Product>(),
+        Next::First(RingOp::Add) => first::<T, A, Sum>(),
+        Next::First(RingOp::Sub) => first::<T, A, Difference>(),
+        Next::First(RingOp::Mul) => first::<T, A, Product>(),
+        Next::Second(RingOp::Add) => second::<T, A, Sum>(),
+        Next::Second(RingOp::Sub) => second::<T, A, Difference>(),
+        Next::Second(RingOp::Mul) => second::<T, A, Product>(),
         Next::Square => Kernel::of2(|x: &[T], y: &[T], out: &mut [T]| {
             wide(|| {
                 for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {

@@ -1,7 +1,7 @@
-//! Windows: elements that are read from, or written to, places that are found while a program runs.
+//! Windows: elements that are read from, or written to, positions that are found while a program runs.
 //!
-//! A dense value is walked in its own order; where the other side of the copy lies follows from the steps of
-//! its axes, in memory or in a table of places. Runs that are contiguous on both sides are copied as
+//! A dense value is walked in its own order; where the other side of the copy lies follows from the
+//! strides of its axes, in memory or in a table of positions. Runs that are contiguous on both sides are copied as
 //! one.
 
 use super::zeroed;
@@ -17,48 +17,50 @@ pub const OUTSIDE: isize = isize::MIN;
 
 /// How the other side moves with an axis of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum Stride {
     /// By so many elements in memory.
     Memory(isize),
     /// By so many entries of the table.
     Table(usize),
 }
 
-/// The axes of a dense value with their steps.
+/// The axes of a dense value with their strides.
 #[derive(Debug)]
-pub struct Walk(Vec<(usize, Step)>);
+pub struct Walk(Vec<(usize, Stride)>);
 
 /// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start
-/// of the range that is walked. Element `i` of them lies `offset` and `i` steps from the place in the table.
+/// of the range that is walked. Element `i` of them lies `offset` and `i` strides from the position in the table.
 #[derive(Debug)]
 struct Run {
     at: usize,
     len: usize,
     entry: usize,
     offset: isize,
-    step: Step,
+    stride: Stride,
 }
 
 impl Walk {
     /// A walk over axes of these sizes. Axes that lie in one line are joined.
-    pub fn new(axes: impl Iterator<Item = (usize, Step)>) -> Walk {
-        let mut joined: Vec<(usize, Step)> = Vec::new();
-        for (size, step) in axes.filter(|(size, _)| *size != 1) {
-            match (joined.last_mut(), step) {
-                (Some((n, Step::Memory(s))), Step::Memory(step)) if *s * *n as isize == step => *n *= size,
-                (Some((n, Step::Table(s))), Step::Table(step)) if *s * *n == step => *n *= size,
-                _ => joined.push((size, step)),
+    pub fn new(axes: impl Iterator<Item = (usize, Stride)>) -> Walk {
+        let mut joined: Vec<(usize, Stride)> = Vec::new();
+        for (size, stride) in axes.filter(|(size, _)| *size != 1) {
+            match (joined.last_mut(), stride) {
+                (Some((n, Stride::Memory(s))), Stride::Memory(stride)) if *s * *n as isize == stride => {
+                    *n *= size
+                }
+                (Some((n, Stride::Table(s))), Stride::Table(stride)) if *s * *n == stride => *n *= size,
+                _ => joined.push((size, stride)),
             }
         }
         if joined.is_empty() {
-            joined.push((1, Step::Memory(1)));
+            joined.push((1, Stride::Memory(1)));
         }
         Walk(joined)
     }
 
     /// Whether each element is a window, in the order of the table: no table is made then.
     fn is_list(&self) -> bool {
-        matches!(self.0.as_slice(), [(_, Step::Table(1))])
+        matches!(self.0.as_slice(), [(_, Stride::Table(1))])
     }
 
     /// Visits elements `range` of the dense value as runs.
@@ -76,18 +78,18 @@ impl Walk {
                 i
             })
             .collect();
-        let (size, step) = self.0[0];
+        let (size, stride) = self.0[0];
         let mut at = 0;
         while at < range.len() {
             let (mut entry, mut offset) = (0, 0);
-            for (&i, &(_, step)) in index.iter().zip(&self.0) {
-                match step {
-                    Step::Memory(s) => offset += i as isize * s,
-                    Step::Table(s) => entry += i * s,
+            for (&i, &(_, stride)) in index.iter().zip(&self.0) {
+                match stride {
+                    Stride::Memory(s) => offset += i as isize * s,
+                    Stride::Table(s) => entry += i * s,
                 }
             }
             let len = (size - index[0]).min(range.len() - at);
-            visit(Run { at, len, entry, offset, step });
+            visit(Run { at, len, entry, offset, stride });
             at += len;
             index[0] += len;
             for axis in 0..self.0.len() - 1 {
@@ -136,9 +138,9 @@ impl Targets {
     pub fn each(&self, range: Range<usize>, mut visit: impl FnMut(usize, usize)) {
         self.walk.runs(range, |run| {
             for i in 0..run.len {
-                let (entry, offset) = match run.step {
-                    Step::Memory(step) => (run.entry, run.offset + i as isize * step),
-                    Step::Table(step) => (run.entry + i * step, run.offset),
+                let (entry, offset) = match run.stride {
+                    Stride::Memory(stride) => (run.entry, run.offset + i as isize * stride),
+                    Stride::Table(stride) => (run.entry + i * stride, run.offset),
                 };
                 if self.table[entry] != OUTSIDE {
                     visit(run.at + i, (self.table[entry] + offset) as usize);
@@ -154,17 +156,17 @@ const PIECE: usize = 1 << 14;
 /// About how long it takes to copy an element from where it is, in picoseconds.
 const ELEMENT: usize = 1_000;
 
-/// Fills `out` with elements of `data`, whose places are relative to the start of the buffer.
+/// Fills `out` with elements of `data`, whose positions are relative to the start of the buffer.
 pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
     let (data, out) = (cast::slice::<T>(data), cast::slice_mut::<T>(out.data));
     let work = out.len() * ELEMENT;
     if walk.is_list() {
         return pool::for_each_chunk(out, PIECE, work, |i, out| {
-            let mut places = [0; TILE];
+            let mut positions = [0; TILE];
             for (j, out) in out.chunks_mut(TILE).enumerate() {
-                let (start, places) = (i * PIECE + j * TILE, &mut places[..out.len()]);
-                (starts.find)(start..start + out.len(), places);
-                out.iter_mut().zip(places).for_each(|(out, &mut place)| *out = data[place as usize]);
+                let (start, positions) = (i * PIECE + j * TILE, &mut positions[..out.len()]);
+                (starts.find)(start..start + out.len(), positions);
+                out.iter_mut().zip(positions).for_each(|(out, &mut position)| *out = data[position as usize]);
             }
         });
     }
@@ -173,37 +175,37 @@ pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut Vie
         let start = i * PIECE;
         walk.runs(start..start + out.len(), |run| {
             let out = &mut out[run.at..run.at + run.len];
-            let place = |entry: usize, offset: isize| (table[entry] + offset) as usize;
-            match run.step {
-                Step::Memory(1) => {
-                    let first = place(run.entry, run.offset);
+            let position = |entry: usize, offset: isize| (table[entry] + offset) as usize;
+            match run.stride {
+                Stride::Memory(1) => {
+                    let first = position(run.entry, run.offset);
                     out.copy_from_slice(&data[first..first + out.len()]);
                 }
-                Step::Memory(step) => {
+                Stride::Memory(stride) => {
                     let first = table[run.entry] + run.offset;
                     out.iter_mut()
                         .enumerate()
-                        .for_each(|(i, x)| *x = data[(first + i as isize * step) as usize]);
+                        .for_each(|(i, x)| *x = data[(first + i as isize * stride) as usize]);
                 }
-                Step::Table(step) => {
+                Stride::Table(stride) => {
                     out.iter_mut()
                         .enumerate()
-                        .for_each(|(i, x)| *x = data[place(run.entry + i * step, run.offset)]);
+                        .for_each(|(i, x)| *x = data[position(run.entry + i * stride, run.offset)]);
                 }
             }
         });
     });
 }
 
-/// Writes elements `from` to places of `out`, in their order, so that of two for one place the later counts.
+/// Writes elements `from` to positions of `out`, in their order, so that of two for one position the later counts.
 /// Windows that are [`OUTSIDE`] are left out.
 pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
 }
 
 /// As [`store`], of one window.
-pub fn store_at<T: Element>(walk: &Walk, place: isize, from: &View, out: &mut ViewMut) {
-    store::<T>(walk, &Starts { count: 1, find: &|_, starts| starts.fill(place) }, from, out);
+pub fn store_at<T: Element>(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
+    store::<T>(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
 }
 
 /// As [`store`], with `one(old, new)` of what is there and what comes, or `lines(old, new, result)` of many.
@@ -223,7 +225,7 @@ pub fn combine<T: Element>(
     });
 }
 
-/// Threads that share a scatter, at most: each looks at all the places, and does what goes to its part of the
+/// Threads that share a scatter, at most: each looks at all the positions, and does what goes to its part of the
 /// result.
 const PARTS: usize = 4;
 
@@ -239,23 +241,23 @@ fn update<T: Element>(
     if walk.is_list() {
         let n = from.shape.size();
         let part = out.len().div_ceil(threads().min(PARTS));
-        // Parts are shared out by places, so that each place sees its updates in their order.
+        // Parts are shared out by positions, so that each position sees its updates in their order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
-            let (first, mut places, mut hits, mut scratch) = (i * part, [0; TILE], [0; TILE], Vec::new());
+            let (first, mut positions, mut hits, mut scratch) = (i * part, [0; TILE], [0; TILE], Vec::new());
             for range in tile::tiles(n) {
-                let places = &mut places[..range.len()];
-                (starts.find)(range.clone(), places);
+                let positions = &mut positions[..range.len()];
+                (starts.find)(range.clone(), positions);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
                 // First those that meet this part are found, without a jump: every other one would be
                 // foreseen wrongly. What is outside is so of every part.
                 let mut count = 0;
-                for (j, place) in places.iter_mut().enumerate() {
-                    *place = place.wrapping_sub(first as isize);
+                for (j, position) in positions.iter_mut().enumerate() {
+                    *position = position.wrapping_sub(first as isize);
                     hits[count] = j;
-                    count += usize::from((*place as usize) < out.len());
+                    count += usize::from((*position as usize) < out.len());
                 }
                 for &j in &hits[..count] {
-                    let old = &mut out[places[j] as usize];
+                    let old = &mut out[positions[j] as usize];
                     *old = one(*old, elements[j]);
                 }
             }
@@ -267,24 +269,24 @@ fn update<T: Element>(
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
         walk.runs(range, |run| {
             let new = &elements[run.at..run.at + run.len];
-            let inside = |entry: usize| Some(table[entry]).filter(|&place| place != OUTSIDE);
-            let first = |entry: usize| inside(entry).map(|place| place + run.offset);
-            match run.step {
-                Step::Memory(1) => {
+            let inside = |entry: usize| Some(table[entry]).filter(|&position| position != OUTSIDE);
+            let first = |entry: usize| inside(entry).map(|position| position + run.offset);
+            match run.stride {
+                Stride::Memory(1) => {
                     let Some(first) = first(run.entry) else { return };
                     lines(&mut out[first as usize..first as usize + run.len], new);
                 }
-                Step::Memory(step) => {
+                Stride::Memory(stride) => {
                     let Some(first) = first(run.entry) else { return };
                     for (i, &new) in new.iter().enumerate() {
-                        let old = &mut out[(first + i as isize * step) as usize];
+                        let old = &mut out[(first + i as isize * stride) as usize];
                         *old = one(*old, new);
                     }
                 }
-                Step::Table(step) => {
+                Stride::Table(stride) => {
                     for (i, &new) in new.iter().enumerate() {
-                        if let Some(place) = first(run.entry + i * step) {
-                            let old = &mut out[place as usize];
+                        if let Some(position) = first(run.entry + i * stride) {
+                            let old = &mut out[position as usize];
                             *old = one(*old, new);
                         }
                     }
@@ -303,20 +305,20 @@ mod tests {
 
     #[test]
     fn axes_in_one_line_are_joined() {
-        let steps = |axes: &[(usize, Step)]| Walk::new(axes.iter().copied()).0;
-        let (m, t) = (Step::Memory, Step::Table);
-        assert_eq!(steps(&[(2, m(1)), (3, m(2)), (1, t(1)), (4, m(6))]), [(24, m(1))]);
-        assert_eq!(steps(&[(2, m(1)), (3, m(4))]), [(2, m(1)), (3, m(4))]);
-        assert_eq!(steps(&[(2, t(1)), (3, t(2)), (3, m(1))]), [(6, t(1)), (3, m(1))]);
-        assert_eq!(steps(&[]), [(1, m(1))]);
-        assert_eq!(steps(&[(2, m(-1)), (3, m(-2))]), [(6, m(-1))]);
+        let strides = |axes: &[(usize, Stride)]| Walk::new(axes.iter().copied()).0;
+        let (m, t) = (Stride::Memory, Stride::Table);
+        assert_eq!(strides(&[(2, m(1)), (3, m(2)), (1, t(1)), (4, m(6))]), [(24, m(1))]);
+        assert_eq!(strides(&[(2, m(1)), (3, m(4))]), [(2, m(1)), (3, m(4))]);
+        assert_eq!(strides(&[(2, t(1)), (3, t(2)), (3, m(1))]), [(6, t(1)), (3, m(1))]);
+        assert_eq!(strides(&[]), [(1, m(1))]);
+        assert_eq!(strides(&[(2, m(-1)), (3, m(-2))]), [(6, m(-1))]);
     }
 
     #[test]
     fn columns_are_taken_and_put_back() {
         let data: Vec<i32> = (0..12).collect();
         // Columns 2, 0, 2 of a (3,4).
-        let walk = Walk::new([(3, Step::Memory(1)), (3, Step::Table(1))].into_iter());
+        let walk = Walk::new([(3, Stride::Memory(1)), (3, Stride::Table(1))].into_iter());
         let shape = Shape::from([3, 3]);
         let mut out = vec![0i32; 9];
         let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };

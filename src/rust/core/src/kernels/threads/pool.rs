@@ -1,15 +1,15 @@
-//! Threads for large kernels: the caller and its helpers take the pieces of a region one after the other.
+//! Threads for large kernels: the caller and its helpers take the pieces of a job one after the other.
 //!
-//! A region starts in microseconds. The caller works itself, and at the end waits for helpers that are in the
-//! middle of a piece only, never for one that has not come. A helper without work looks out for more for a
+//! A job starts in microseconds. The caller works itself, and at the end waits for helpers that are in the
+//! middle of a piece only, never for one that has not come. A helper without work spins for a
 //! moment, and then sleeps. Work is cut by size, never by the number of threads, and each piece makes
 //! elements that no other makes, so that a result does not depend on that number.
 //!
-//! A piece that is left (see [`stop`]), by a panic too, ends the region: pieces that nobody has taken are
+//! A piece that is left (see [`stop`]), by a panic too, ends the job: pieces that nobody has taken are
 //! dropped, and helpers leave theirs when they look next.
 //!
-//! One region is shared at a time. What a second thread of the process starts meanwhile, or a piece of a
-//! region, it does alone.
+//! One job is shared at a time. What a second thread of the process starts meanwhile, or a piece of a
+//! job, it does alone.
 //!
 //! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which
 //! makes some of its own and never touches the locks of the parent's.
@@ -24,11 +24,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// About how long something takes that is worth sharing, in picoseconds. This is the one estimate of it: a
-/// region starts in 1 to 5 microseconds, and a helper that slept arrives some 20 later.
+/// job starts in 1 to 5 microseconds, and a helper that slept arrives some 20 later.
 pub const WORTH_SHARING: usize = 30_000_000;
 
-/// How long a helper looks out for work before it sleeps.
-const LOOK_OUT: Duration = Duration::from_micros(50);
+/// How long a helper spins before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
 
 /// A helper that gave way, and was away for longer than this, is on a core that others want: it sleeps.
 const AWAY: Duration = Duration::from_micros(5);
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const LOOKS: usize = 64;
 
 /// What the threads do together.
-struct Region<'a> {
+struct Job<'a> {
     piece: &'a (dyn Fn(usize) + Sync),
     count: usize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -49,12 +49,12 @@ struct Region<'a> {
 /// The helpers of a process.
 struct Pool {
     process: u32,
-    /// Pieces of the region that nobody has taken (32 bits), helpers that may take some (16), helpers that
-    /// have (16). One word, so that a helper that takes a piece of a region holds the region by it.
+    /// Pieces of the job that nobody has taken (32 bits), helpers that may take some (16), helpers that
+    /// have (16). One word, so that a helper that takes a piece of a job holds the job by it.
     state: AtomicU64,
-    /// The [`Region`] that `state` is about.
-    region: AtomicPtr<()>,
-    /// Whether a region is shared.
+    /// The [`Job`] that `state` is about.
+    job: AtomicPtr<()>,
+    /// Whether a job is shared.
     busy: AtomicBool,
     helpers: AtomicUsize,
     /// Whether the system refused to make a thread.
@@ -88,7 +88,7 @@ impl Pool {
         Pool {
             process,
             state: AtomicU64::new(0),
-            region: AtomicPtr::default(),
+            job: AtomicPtr::default(),
             busy: AtomicBool::new(false),
             helpers: AtomicUsize::new(0),
             refused: AtomicBool::new(false),
@@ -140,38 +140,38 @@ impl Pool {
         }
     }
 
-    /// Does a piece. If it panics, the region ends, and the caller will hear of it.
-    fn run(&self, region: &Region, left: usize) {
-        let piece = region.count - left;
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (region.piece)(piece))) {
-            self.end(region, panic);
+    /// Does a piece. If it panics, the job ends, and the caller will hear of it.
+    fn run(&self, job: &Job, left: usize) {
+        let piece = job.count - left;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (job.piece)(piece))) {
+            self.end(job, panic);
         }
     }
 
-    /// Ends a region: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on
+    /// Ends a job: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on
     /// with the first panic.
-    fn end(&self, region: &Region, panic: Box<dyn Any + Send>) {
-        lock(&region.panic).get_or_insert(panic);
+    fn end(&self, job: &Job, panic: Box<dyn Any + Send>) {
+        lock(&job.panic).get_or_insert(panic);
         self.state.fetch_and(PIECE - 1, AcqRel);
         self.stop.store(true, Relaxed);
     }
 
-    /// Shares the pieces of a region with up to `seats` helpers.
-    fn share(&'static self, region: &Region, seats: usize) {
-        self.hire(seats);
-        // Nobody is in a region, of which the state tells the helpers after this.
+    /// Shares the pieces of a job with up to `seats` helpers.
+    fn share(&'static self, job: &Job, seats: usize) {
+        self.spawn(seats);
+        // Nobody is in a job, of which the state tells the helpers after this.
         self.stop.store(false, Relaxed);
-        self.region.store(std::ptr::from_ref(region).cast_mut().cast(), Relaxed);
-        self.state.store(region.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
+        self.job.store(std::ptr::from_ref(job).cast_mut().cast(), Relaxed);
+        self.state.store(job.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
         self.wake(seats);
         while let Some(left) = self.take(0) {
-            self.run(region, left);
+            self.run(job, left);
         }
-        self.wait(region);
+        self.wait(job);
     }
 
     /// Makes helpers until there are as many, or the system has no more. They live on threads of rayon.
-    fn hire(&'static self, seats: usize) {
+    fn spawn(&'static self, seats: usize) {
         let helpers = self.helpers.load(Relaxed);
         if helpers >= seats || self.refused.load(Relaxed) {
             return;
@@ -189,7 +189,7 @@ impl Pool {
     }
 
     /// Calls helpers that sleep. A helper that is about to sleep counts itself before it looks a last time,
-    /// and here the region is open before sleepers are counted: one of both sees the other.
+    /// and here the job is open before sleepers are counted: one of both sees the other.
     fn wake(&self, seats: usize) {
         if self.sleepers.load(SeqCst) == 0 {
             return;
@@ -206,11 +206,11 @@ impl Pool {
         }
     }
 
-    /// Waits until no helper is in the region, of which no piece is left.
-    fn wait(&self, region: &Region) {
+    /// Waits until no helper is in the job, of which no piece is left.
+    fn wait(&self, job: &Job) {
         let is_over = || self.state.load(SeqCst) & INSIDE == 0;
         let start = Instant::now();
-        while start.elapsed() < LOOK_OUT {
+        while start.elapsed() < SPIN {
             for _ in 0..LOOKS {
                 if is_over() {
                     return;
@@ -222,11 +222,11 @@ impl Pool {
         let mut end = lock(&self.left);
         while !is_over() {
             end = self.ended.wait_timeout(end, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
-            if !is_over() && lock(&region.panic).is_none() {
+            if !is_over() && lock(&job.panic).is_none() {
                 // Whoever is asked may run something that needs the lock.
                 drop(end);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(stop::check)) {
-                    self.end(region, panic);
+                    self.end(job, panic);
                 }
                 end = lock(&self.left);
             }
@@ -242,15 +242,15 @@ impl Pool {
                 self.rest();
                 continue;
             };
-            // SAFETY: a piece was taken, so this is a region whose caller waits until `INSIDE` is 0 again; it
+            // SAFETY: a piece was taken, so this is a job whose caller waits until `INSIDE` is 0 again; it
             // was stored before the state was from which the piece was taken.
-            let region = unsafe { &*self.region.load(Relaxed).cast_const().cast::<Region>() };
+            let job = unsafe { &*self.job.load(Relaxed).cast_const().cast::<Job>() };
             let mut piece = Some(first);
             while let Some(left) = piece {
-                self.run(region, left);
+                self.run(job, left);
                 piece = self.take(0);
             }
-            // From here on the region may be gone.
+            // From here on the job may be gone.
             let state = self.state.fetch_sub(1, SeqCst);
             if state & INSIDE == 1 && self.waiting.load(SeqCst) {
                 // With the lock, the caller is before its look or asleep.
@@ -260,11 +260,11 @@ impl Pool {
         }
     }
 
-    /// Looks out for work, and sleeps if there is none for a while.
+    /// Spins until there is work, and sleeps if there is none for a while.
     fn rest(&self) {
         let start = Instant::now();
         let mut now = start;
-        while now - start < LOOK_OUT {
+        while now - start < SPIN {
             for _ in 0..LOOKS {
                 if self.is_open(self.state.load(Relaxed)) {
                     return;
@@ -305,10 +305,10 @@ pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) 
     if pool.busy.swap(true, Acquire) {
         return (0..count).for_each(piece);
     }
-    let region = Region { piece: &piece, count, panic: Mutex::default() };
-    pool.share(&region, seats);
+    let job = Job { piece: &piece, count, panic: Mutex::default() };
+    pool.share(&job, seats);
     pool.busy.store(false, Release);
-    if let Some(panic) = region.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(panic) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(panic);
     }
 }
@@ -371,8 +371,8 @@ mod tests {
         every_chunk_is_visited_once_at_any_size();
     }
 
-    /// Many short regions of a pool of its own, with as many helpers: each piece is done once.
-    fn regions(seats: usize, rest: impl Fn(usize)) {
+    /// Many short jobs of a pool of its own, with as many helpers: each piece is done once.
+    fn jobs(seats: usize, rest: impl Fn(usize)) {
         let pool: &'static Pool = Box::leak(Box::new(Pool::new(std::process::id())));
         for round in 0..300 {
             let count = 1 + round % 17;
@@ -380,8 +380,8 @@ mod tests {
             let piece = |i: usize| {
                 done[i].fetch_add(1, Relaxed);
             };
-            let region = Region { piece: &piece, count, panic: Mutex::default() };
-            pool.share(&region, seats);
+            let job = Job { piece: &piece, count, panic: Mutex::default() };
+            pool.share(&job, seats);
             assert!(done.iter().all(|n| n.load(Relaxed) == 1), "round {round}");
             rest(round);
         }
@@ -405,13 +405,13 @@ mod tests {
                     std::thread::yield_now();
                 }
             };
-            let region = Region { piece: &piece, count: 2, panic: Mutex::default() };
+            let job = Job { piece: &piece, count: 2, panic: Mutex::default() };
             ASKED.store(0, Relaxed);
             let out = watched(
                 Watch { ask: |_| ASKED.fetch_add(1, Relaxed) == 9, every: 1, period: Duration::ZERO },
                 || {
-                    pool.share(&region, 1);
-                    resume_unwind(region.panic.into_inner().unwrap().unwrap())
+                    pool.share(&job, 1);
+                    resume_unwind(job.panic.into_inner().unwrap().unwrap())
                 },
             );
             assert!(out.is_none() && ASKED.load(Relaxed) == 10);
@@ -426,9 +426,9 @@ mod tests {
     #[test]
     fn helpers_come_whether_they_look_out_or_sleep() {
         for seats in [1, 4] {
-            regions(seats, |_| {});
+            jobs(seats, |_| {});
             // About as long as helpers look out: some are just falling asleep.
-            regions(seats, |round| std::thread::sleep(LOOK_OUT * (round % 4) as u32));
+            jobs(seats, |round| std::thread::sleep(SPIN * (round % 4) as u32));
         }
     }
 
@@ -441,7 +441,7 @@ mod tests {
         let piece = |_: usize| {
             done.fetch_add(1, Relaxed);
         };
-        Box::leak(Box::new(pool)).share(&Region { piece: &piece, count: 20, panic: Mutex::default() }, 3);
+        Box::leak(Box::new(pool)).share(&Job { piece: &piece, count: 20, panic: Mutex::default() }, 3);
         assert_eq!(done.into_inner(), 20);
     }
 
@@ -471,8 +471,8 @@ mod tests {
             std::thread::sleep(Duration::from_micros(50));
             inside.fetch_sub(1, SeqCst);
         };
-        pool.hire(6);
-        pool.share(&Region { piece: &piece, count: 200, panic: Mutex::default() }, 2);
+        pool.spawn(6);
+        pool.share(&Job { piece: &piece, count: 200, panic: Mutex::default() }, 2);
         assert!((1..=3).contains(&most.into_inner()));
     }
 }

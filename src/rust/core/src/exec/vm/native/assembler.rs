@@ -44,7 +44,7 @@ pub const LITERAL: usize = 32;
 
 /// The register that counts elements (`rax`); addresses are loaded into it before the loops.
 const INDEX: u8 = 0;
-/// `rdi`: first the table of arguments, then the end of a step.
+/// `rdi`: first the table of arguments, then the end of a body.
 const TABLE: u8 = 7;
 /// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it
 /// restores.
@@ -201,11 +201,11 @@ impl Assembler {
         self.bytes(&[0x31, 0xC0]);
     }
 
-    /// Jumps if fewer than `step` elements are left.
-    pub fn unless_left(&mut self, step: usize) -> Jump {
-        // lea rdi, [rax + step]; cmp rdi, rsi; ja
+    /// Jumps if fewer than `count` elements are left.
+    pub fn unless_left(&mut self, count: usize) -> Jump {
+        // lea rdi, [rax + count]; cmp rdi, rsi; ja
         self.bytes(&[0x48, 0x8D, 0xB8]);
-        self.word(step as i32);
+        self.word(count as i32);
         self.bytes(&[0x48, 0x39, 0xF7, 0x0F, 0x87]);
         self.word(0);
         Jump(self.here())

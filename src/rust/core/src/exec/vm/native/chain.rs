@@ -1,9 +1,9 @@
-//! Chains of steps that become native code.
+//! Chains of cheap ops that become native code.
 
 use crate::dtype::DType;
 use crate::tensor::Literal;
 
-/// A step of a chain.
+/// What an op of a chain does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Sum; of booleans the logical or.
@@ -70,8 +70,8 @@ pub enum Origin {
     Repeated,
     /// It is known.
     Literal(Literal),
-    /// A step makes it.
-    Step,
+    /// An op of the chain makes it.
+    Made,
 }
 
 /// A value of a chain.
@@ -85,7 +85,7 @@ pub struct Value {
 
 /// One op on values, by their numbers.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct MicroOp {
     /// The op.
     pub op: Op,
     /// What it reads.
@@ -94,16 +94,16 @@ pub struct Step {
     pub result: usize,
 }
 
-/// Steps on elements of one width.
+/// Ops on elements of one width.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     /// Bytes of an element: 1, 2, 4 or 8; booleans beside them are bytes.
     pub width: usize,
     /// Values.
     pub values: Vec<Value>,
-    /// Steps, each after those that it reads.
-    pub steps: Vec<Step>,
-    /// Values that are stored, each made by a step.
+    /// Its ops, each after those that it reads.
+    pub ops: Vec<MicroOp>,
+    /// Values that are stored, each made by an op.
     pub outputs: Vec<usize>,
     /// Those of them that are stored past the caches, where they begin at a whole vector.
     pub past: Vec<usize>,
@@ -126,7 +126,7 @@ impl Chain {
         let read = self.values.iter().filter_map(|v| match v.origin {
             Origin::Elements => Some(Argument { width: v.dtype.bytes(), repeated: false, written: false }),
             Origin::Repeated => Some(Argument { width: v.dtype.bytes(), repeated: true, written: false }),
-            Origin::Literal(_) | Origin::Step => None,
+            Origin::Literal(_) | Origin::Made => None,
         });
         let written =
             |&v: &usize| Argument { width: self.values[v].dtype.bytes(), repeated: false, written: true };

@@ -1,5 +1,5 @@
-//! From a chain to instructions: which register holds what, and what is in memory. How a step is made of the
-//! processor's instructions is in [`steps`](super::steps).
+//! From a chain to instructions: which register holds what, and what is in memory. The processor's
+//! instructions for an op are in [`selection`](super::selection).
 //!
 //! A body of the loop begins with no value in a register. Operands are read from memory where they are used
 //! for the last time; when registers are needed, the value that is used last of all leaves its own, for the
@@ -16,7 +16,7 @@ pub(super) const REGISTERS: usize = 16;
 
 /// Where a value is in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Home {
+pub(super) enum Location {
     Nowhere,
     /// An element for each of the chain, at the address in that register.
     Elements(u8),
@@ -38,14 +38,14 @@ pub(super) struct Emitter<'c> {
     pub(super) chain: &'c Chain,
     /// Bytes of an element.
     pub(super) width: usize,
-    /// For each value, the steps that read it.
+    /// For each value, the ops that read it.
     pub(super) uses: Vec<Vec<usize>>,
-    pub(super) homes: Vec<Home>,
+    pub(super) locations: Vec<Location>,
     /// For each output, the register with its address.
     pub(super) stores: Vec<Option<u8>>,
     /// For each register, the value in it.
     pub(super) held: [Option<usize>; REGISTERS],
-    /// Registers that a step is using.
+    /// Registers that an op is using.
     pub(super) locked: [bool; REGISTERS],
     /// Vectors on the stack that are taken for good, now, and at most.
     pub(super) fixed: usize,
@@ -62,8 +62,8 @@ pub(super) struct Emitter<'c> {
 /// that stores past the caches what the chain says; all that it writes begins at a whole vector then.
 pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     let mut uses = vec![vec![]; chain.values.len()];
-    for (at, step) in chain.steps.iter().enumerate() {
-        step.operands.iter().for_each(|&v| uses[v].push(at));
+    for (at, op) in chain.ops.iter().enumerate() {
+        op.operands.iter().for_each(|&v| uses[v].push(at));
     }
     let addresses = chain.streams();
     let mut emitter = Emitter {
@@ -71,7 +71,7 @@ pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
         chain,
         width: chain.width,
         uses,
-        homes: vec![Home::Nowhere; chain.values.len()],
+        locations: vec![Location::Nowhere; chain.values.len()],
         stores: vec![None; chain.values.len()],
         held: [None; REGISTERS],
         locked: [false; REGISTERS],
@@ -86,12 +86,12 @@ pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     emitter.prologue();
     emitter.assembler.first();
     let lanes = LITERAL / chain.width;
-    for (bodies, step) in [(2, lanes), (1, lanes), (1, 1)] {
-        emitter.lanes = if step == 1 { Lanes::One } else { Lanes::All };
+    for (bodies, count) in [(2, lanes), (1, lanes), (1, 1)] {
+        emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
         let start = emitter.assembler.here();
-        let done = emitter.assembler.unless_left(bodies * step);
+        let done = emitter.assembler.unless_left(bodies * count);
         for body in 0..bodies {
-            emitter.ahead = body * step;
+            emitter.ahead = body * count;
             emitter.body();
         }
         emitter.assembler.again(start);
@@ -111,18 +111,18 @@ impl Emitter<'_> {
         for v in 0..self.chain.values.len() {
             let value = &self.chain.values[v];
             match value.origin {
-                Origin::Step => {}
+                Origin::Made => {}
                 Origin::Literal(literal) => {
                     let mut bytes = literal.to_bytes();
                     if value.dtype == DType::I1 {
                         bytes[0] = 0u8.wrapping_sub(bytes[0]);
                     }
-                    self.homes[v] = Home::Literal(self.pooled(&bytes[..value.dtype.bytes()]));
+                    self.locations[v] = Location::Literal(self.pooled(&bytes[..value.dtype.bytes()]));
                 }
                 Origin::Elements => {
                     let register = next();
                     self.assembler.address(register, argument);
-                    self.homes[v] = Home::Elements(register);
+                    self.locations[v] = Location::Elements(register);
                     argument += 1;
                 }
                 Origin::Repeated => {
@@ -150,7 +150,7 @@ impl Emitter<'_> {
                         Source::Stack((LITERAL * self.fixed) as i32),
                         None,
                     );
-                    self.homes[v] = Home::Stack(self.fixed);
+                    self.locations[v] = Location::Stack(self.fixed);
                     self.fixed += 1;
                 }
             }
@@ -164,34 +164,34 @@ impl Emitter<'_> {
         self.most = self.fixed;
     }
 
-    /// All steps, once.
+    /// All ops, once.
     pub(super) fn body(&mut self) {
         self.held = [None; REGISTERS];
         self.stack = self.fixed;
         for (v, value) in self.chain.values.iter().enumerate() {
-            if value.origin == Origin::Step {
-                self.homes[v] = Home::Nowhere;
+            if value.origin == Origin::Made {
+                self.locations[v] = Location::Nowhere;
             }
         }
-        for at in 0..self.chain.steps.len() {
-            let step = &self.chain.steps[at];
+        for at in 0..self.chain.ops.len() {
+            let op = &self.chain.ops[at];
             self.locked = [false; REGISTERS];
-            let register = self.step(at, step);
+            let register = self.select(at, op);
             self.free_after(at);
-            if let Some(address) = self.stores[step.result] {
+            if let Some(address) = self.stores[op.result] {
                 self.locked[register as usize] = true;
-                let past = self.past && self.chain.past.contains(&step.result);
-                self.store(register, address, self.chain.values[step.result].dtype, past);
+                let past = self.past && self.chain.past.contains(&op.result);
+                self.store(register, address, self.chain.values[op.result].dtype, past);
                 // What is past the caches is better not read there.
-                if self.chain.values[step.result].dtype != DType::I1 && !past {
-                    self.homes[step.result] = Home::Elements(address);
+                if self.chain.values[op.result].dtype != DType::I1 && !past {
+                    self.locations[op.result] = Location::Elements(address);
                 }
             }
-            self.held[register as usize] = (!self.uses[step.result].is_empty()).then_some(step.result);
+            self.held[register as usize] = (!self.uses[op.result].is_empty()).then_some(op.result);
         }
     }
 
-    /// Registers of values that no later step reads are free.
+    /// Registers of values that no later op reads are free.
     pub(super) fn free_after(&mut self, at: usize) {
         for held in &mut self.held {
             if held.is_some_and(|v| self.uses[v].iter().all(|&read| read <= at)) {
@@ -216,18 +216,18 @@ impl Emitter<'_> {
 
     // ---- registers
 
-    /// A register that this step may write.
+    /// A register that this op may write.
     pub(super) fn take(&mut self) -> u8 {
         let free = (0..REGISTERS).find(|&r| self.held[r].is_none() && !self.locked[r]);
         let register = free.unwrap_or_else(|| {
-            // A value that the step under way has read is used at least by it: what is used last is left to
+            // A value that the op under way has read is used at least by it: what is used last is left to
             // later.
             let next = |r: &usize| {
                 let v = self.held[*r].expect("none is free");
                 self.uses[v].iter().copied().max()
             };
             let evicted =
-                (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("a step locks few");
+                (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
             self.leave(evicted);
             evicted
         });
@@ -238,10 +238,10 @@ impl Emitter<'_> {
     /// The value in a register goes to the stack, unless it is in memory.
     pub(super) fn leave(&mut self, register: usize) {
         let v = self.held[register].take().expect("there is one");
-        if self.homes[v] == Home::Nowhere {
-            let place = Source::Stack((LITERAL * self.stack) as i32);
-            self.assembler.vector(STORE, true, register as u8, 0, place, None);
-            self.homes[v] = Home::Stack(self.stack);
+        if self.locations[v] == Location::Nowhere {
+            let slot = Source::Stack((LITERAL * self.stack) as i32);
+            self.assembler.vector(STORE, true, register as u8, 0, slot, None);
+            self.locations[v] = Location::Stack(self.stack);
             self.stack += 1;
             self.most = self.most.max(self.stack);
         }
@@ -254,33 +254,33 @@ impl Emitter<'_> {
 
     /// Where a value is that is not in a register, if an instruction can read it there.
     pub(super) fn in_memory(&self, v: usize) -> Option<Source> {
-        match self.homes[v] {
-            Home::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {
+        match self.locations[v] {
+            Location::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {
                 Some(self.elements(base, self.width))
             }
-            Home::Stack(place) => Some(Source::Stack((LITERAL * place) as i32)),
-            Home::Literal(literal) => Some(Source::Literal(literal)),
+            Location::Stack(slot) => Some(Source::Stack((LITERAL * slot) as i32)),
+            Location::Literal(literal) => Some(Source::Literal(literal)),
             _ => None,
         }
     }
 
-    /// An operand of the step under way, in a register.
+    /// An operand of the op under way, in a register.
     pub(super) fn register(&mut self, v: usize) -> u8 {
         if let Some(register) = self.held.iter().position(|&held| held == Some(v)) {
             self.locked[register] = true;
             return register as u8;
         }
         let to = self.take();
-        match (self.in_memory(v), self.homes[v]) {
+        match (self.in_memory(v), self.locations[v]) {
             (Some(source), _) => self.op(LOAD, to, 0, source),
-            (None, Home::Elements(base)) => self.load(to, base, self.chain.values[v].dtype),
+            (None, Location::Elements(base)) => self.load(to, base, self.chain.values[v].dtype),
             _ => unreachable!("a value is somewhere"),
         }
         self.held[to as usize] = Some(v);
         to
     }
 
-    /// An operand of step `at` as a last operand: where it is in memory, if no other step will read it.
+    /// An operand of op `at` as a last operand: where it is in memory, if no other op will read it.
     pub(super) fn source(&mut self, v: usize, at: usize) -> Source {
         let once = self.uses[v].iter().filter(|&&read| read >= at).count() == 1;
         if once && !self.held.contains(&Some(v)) {
@@ -318,23 +318,23 @@ impl Emitter<'_> {
     }
 
     pub(super) fn store(&mut self, from: u8, base: u8, dtype: DType, past: bool) {
-        let place = self.elements(base, dtype.bytes());
+        let slot = self.elements(base, dtype.bytes());
         if dtype == DType::I1 {
-            return self.store_mask(from, place);
+            return self.store_mask(from, slot);
         }
         if self.long() {
-            return self.op(if past { STORE_PAST } else { STORE }, from, 0, place);
+            return self.op(if past { STORE_PAST } else { STORE }, from, 0, slot);
         }
         match dtype.bytes() {
-            1 => self.assembler.vector(vector(1, 3, 0x14), false, from, 0, place, Some(0)),
-            2 => self.assembler.vector(vector(1, 3, 0x15), false, from, 0, place, Some(0)),
-            4 => self.assembler.vector(vector(1, 1, 0x7E), false, from, 0, place, None),
-            _ => self.assembler.vector(vector(1, 1, 0xD6), false, from, 0, place, None),
+            1 => self.assembler.vector(vector(1, 3, 0x14), false, from, 0, slot, Some(0)),
+            2 => self.assembler.vector(vector(1, 3, 0x15), false, from, 0, slot, Some(0)),
+            4 => self.assembler.vector(vector(1, 1, 0x7E), false, from, 0, slot, None),
+            _ => self.assembler.vector(vector(1, 1, 0xD6), false, from, 0, slot, None),
         }
     }
 
     /// Stores a mask as bytes that are 0 or 1.
-    pub(super) fn store_mask(&mut self, from: u8, place: Source) {
+    pub(super) fn store_mask(&mut self, from: u8, slot: Source) {
         const PACK_WORDS: Vector = vector(1, 1, 0x63);
         const PACK_DOUBLE_WORDS: Vector = vector(1, 1, 0x6B);
         let to = self.take();
@@ -342,8 +342,8 @@ impl Emitter<'_> {
         if !self.long() || self.width == 1 {
             self.op(ABSOLUTE_BYTES, to, 0, Source::Register(from));
             match self.long() {
-                true => self.op(STORE, to, 0, place),
-                false => self.assembler.vector(vector(1, 3, 0x14), false, to, 0, place, Some(0)),
+                true => self.op(STORE, to, 0, slot),
+                false => self.assembler.vector(vector(1, 3, 0x14), false, to, 0, slot, Some(0)),
             }
         } else {
             // The upper half beside the lower one, each narrowed until it is of bytes.
@@ -361,9 +361,9 @@ impl Emitter<'_> {
             self.assembler.vector(PACK_WORDS, false, to, halves, own, None);
             self.assembler.vector(ABSOLUTE_BYTES, false, to, 0, own, None);
             match self.width {
-                2 => self.assembler.vector(STORE, false, to, 0, place, None),
-                4 => self.assembler.vector(vector(1, 1, 0xD6), false, to, 0, place, None),
-                _ => self.assembler.vector(vector(1, 1, 0x7E), false, to, 0, place, None),
+                2 => self.assembler.vector(STORE, false, to, 0, slot, None),
+                4 => self.assembler.vector(vector(1, 1, 0xD6), false, to, 0, slot, None),
+                _ => self.assembler.vector(vector(1, 1, 0x7E), false, to, 0, slot, None),
             }
         }
         self.locked[to as usize] = false;
@@ -371,7 +371,7 @@ impl Emitter<'_> {
 
     /// Elements of a narrower dtype, from memory, as elements of the chain.
     pub(super) fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
-        let Home::Elements(base) = self.homes[v] else {
+        let Location::Elements(base) = self.locations[v] else {
             unreachable!("narrower values are read from memory")
         };
         let to = self.take();
@@ -406,7 +406,7 @@ impl Emitter<'_> {
         to
     }
 
-    // ---- steps
+    // ---- ops
 
     /// Which of [`ByWidth`] is of the elements.
     pub(super) fn size(&self) -> usize {

@@ -1,12 +1,12 @@
-//! Native code for chains of cheap steps, written while the program runs.
+//! Native code for chains of cheap ops, written while the program runs.
 //!
 //! Between the instructions of a tile program, values go through the first-level cache; a sum takes less time
 //! than that. A chain of cheap ops on elements of one width is one instruction here: a loop over the tile
-//! that keeps what is between the steps in registers. The steps are IEEE operations, and integer ones that
+//! that keeps what is between the ops in registers. The ops are IEEE operations, and integer ones that
 //! wrap, in the order of the ops: nothing is contracted, so that the bits are those of the kernels.
 //!
 //! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it. Elsewhere, and where
-//! the system does not allow memory to be run, there is none, and kernels run the steps one by one.
+//! the system does not allow memory to be run, there is none, and kernels run the ops one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
@@ -18,9 +18,9 @@ mod opcodes;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod pages;
 #[cfg(all(target_arch = "x86_64", unix))]
-mod steps;
+mod selection;
 
-pub use chain::{Argument, Chain, Op, Origin, Step, Value, MAX_ARGUMENTS, MAX_STREAMS};
+pub use chain::{Argument, Chain, MicroOp, Op, Origin, Value, MAX_ARGUMENTS, MAX_STREAMS};
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod code {
@@ -40,7 +40,7 @@ mod code {
         arguments: Vec<Argument>,
     }
 
-    /// Whether a chain may have a step on operands of this dtype.
+    /// Whether a chain may have an op on operands of this dtype.
     pub fn has(op: Op, dtype: DType) -> bool {
         opcodes::has(op, dtype)
     }
@@ -111,7 +111,7 @@ mod code {
     #[derive(Clone, Debug)]
     pub enum Native {}
 
-    /// Whether a chain may have a step on operands of this dtype.
+    /// Whether a chain may have an op on operands of this dtype.
     pub fn has(_op: Op, _dtype: DType) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The instructions that steps are made of, and which steps there are instructions for.
+//! The instructions that ops of chains are made of, and which ops there are instructions for.
 
 use super::assembler::{vector, Vector, LITERAL};
 use super::chain::Op;

@@ -1,4 +1,4 @@
-//! Chains against the same steps on one element after the other, by the arithmetic of Rust.
+//! Chains against the same ops on one element after the other, by the arithmetic of Rust.
 
 use super::*;
 use crate::dtype::{dispatch, Bool, DType, Element};
@@ -20,7 +20,7 @@ fn from_bits<T: Element>(x: Bits) -> T {
     cast::slice::<T>(&x.to_le_bytes()[..size_of::<T>()])[0]
 }
 
-/// One step on one element of each operand.
+/// One op on one element of each operand.
 fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
     macro_rules! compared {
         ($x:expr, $y:expr) => {
@@ -150,8 +150,8 @@ const OPS: [Op; 25] = [
     Op::Select,
 ];
 
-/// All steps on elements of this width.
-fn steps(width: usize) -> Vec<(Op, DType)> {
+/// All ops on elements of this width.
+fn ops(width: usize) -> Vec<(Op, DType)> {
     let mut all = vec![];
     for &dtype in DType::ALL.iter().filter(|d| d.bytes() <= width) {
         let converts = DType::ALL
@@ -211,13 +211,13 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
             Origin::Elements => (0..n).map(|_| random.element(value.dtype)).collect(),
             Origin::Repeated => vec![random.element(value.dtype); n.max(1)],
             Origin::Literal(x) => vec![dispatch!(x.dtype(), T => bits_of::<T>(x)); n],
-            Origin::Step => vec![0; n],
+            Origin::Made => vec![0; n],
         });
     }
-    for step in &chain.steps {
-        let dtype = chain.values[*step.operands.last().unwrap()].dtype;
-        let at = |i: usize| -> Vec<Bits> { step.operands.iter().map(|&v| columns[v][i]).collect() };
-        columns[step.result] = (0..n).map(|i| one(step.op, dtype, &at(i))).collect();
+    for op in &chain.ops {
+        let dtype = chain.values[*op.operands.last().unwrap()].dtype;
+        let at = |i: usize| -> Vec<Bits> { op.operands.iter().map(|&v| columns[v][i]).collect() };
+        columns[op.result] = (0..n).map(|i| one(op.op, dtype, &at(i))).collect();
     }
     let packed = |v: usize| -> Vec<u8> {
         let width = chain.values[v].dtype.bytes();
@@ -279,10 +279,10 @@ fn value(dtype: DType, origin: Origin) -> Value {
 }
 
 #[test]
-fn each_step_is_right_on_any_number_of_elements() {
+fn each_op_is_right_on_any_number_of_elements() {
     let mut random = Random(1);
     for width in [1, 2, 4, 8] {
-        for (op, dtype) in steps(width) {
+        for (op, dtype) in ops(width) {
             let (from, to) = signature(op, dtype);
             for origin in [Origin::Elements, Origin::Repeated] {
                 // What is narrower is read from memory: the one operand of a conversion.
@@ -291,8 +291,8 @@ fn each_step_is_right_on_any_number_of_elements() {
                     chain.values.push(value(dtype, if i == 0 { Origin::Elements } else { origin }));
                 }
                 let result = chain.values.len();
-                chain.values.push(value(to, Origin::Step));
-                chain.steps.push(Step { op, operands: (0..from.len()).collect(), result });
+                chain.values.push(value(to, Origin::Made));
+                chain.ops.push(MicroOp { op, operands: (0..from.len()).collect(), result });
                 chain.outputs.push(result);
                 for n in [0, 1, 3, 8, 17, 64, 133] {
                     check(&chain, &mut random, n);
@@ -308,7 +308,7 @@ fn random_chains_are_right() {
     let mut random = Random(2);
     for round in 0..2000 {
         let width = [1, 2, 4, 8][round % 4];
-        let all = steps(width);
+        let all = ops(width);
         let dtypes: Vec<DType> =
             DType::ALL.iter().copied().filter(|&d| all.iter().any(|&(_, of)| of == d)).collect();
         let mut chain = Chain { width, ..Chain::default() };
@@ -338,10 +338,10 @@ fn random_chains_are_right() {
             let Some(operands) = from.into_iter().map(&mut pick).collect::<Option<Vec<_>>>() else {
                 continue;
             };
-            chain.steps.push(Step { op, operands, result: chain.values.len() });
-            chain.values.push(value(to, Origin::Step));
+            chain.ops.push(MicroOp { op, operands, result: chain.values.len() });
+            chain.values.push(value(to, Origin::Made));
         }
-        let made: Vec<usize> = chain.steps.iter().map(|step| step.result).collect();
+        let made: Vec<usize> = chain.ops.iter().map(|op| op.result).collect();
         let Some(&last) = made.last() else { continue };
         chain.outputs =
             made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();

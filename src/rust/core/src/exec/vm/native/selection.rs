@@ -1,26 +1,26 @@
-//! How each step of a chain is made of the processor's instructions.
+//! Instruction selection: the processor's instructions for each op of a chain.
 
 use super::assembler::{vector, Source, Vector};
-use super::chain::{Op, Step};
+use super::chain::{MicroOp, Op};
 use super::emit::{Emitter, REGISTERS};
 use super::opcodes::*;
 use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast;
 
 impl Emitter<'_> {
-    /// Makes the result of a step; returns its register.
-    pub(super) fn step(&mut self, at: usize, step: &Step) -> u8 {
-        let dtype = self.chain.values[*step.operands.last().expect("a step has operands")].dtype;
+    /// Makes the result of an op; returns its register.
+    pub(super) fn select(&mut self, at: usize, micro: &MicroOp) -> u8 {
+        let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
         let float = matches!(dtype, DType::F32 | DType::F64);
-        let operand = |i: usize| step.operands[i];
+        let operand = |i: usize| micro.operands[i];
         // Of floats the bit W says nothing, and the prefix which of the two they are.
         let prefix = u8::from(dtype == DType::F64);
         let size = self.size();
-        match step.op {
-            Op::Add if float => self.both(at, step, vector(prefix, 1, 0x58), true),
-            Op::Mul if float => self.both(at, step, vector(prefix, 1, 0x59), true),
-            Op::Sub if float => self.both(at, step, vector(prefix, 1, 0x5C), false),
-            Op::Div => self.both(at, step, vector(prefix, 1, 0x5E), false),
+        match micro.op {
+            Op::Add if float => self.both(at, micro, vector(prefix, 1, 0x58), true),
+            Op::Mul if float => self.both(at, micro, vector(prefix, 1, 0x59), true),
+            Op::Sub if float => self.both(at, micro, vector(prefix, 1, 0x5C), false),
+            Op::Div => self.both(at, micro, vector(prefix, 1, 0x5E), false),
             Op::MulNoNan => {
                 let (x, y) = (self.register(operand(0)), self.register(operand(1)));
                 let (to, mask) = (self.take(), self.take());
@@ -46,22 +46,22 @@ impl Emitter<'_> {
                 self.op_with(BLEND, to, to, nan, mask << 4);
                 to
             }
-            Op::Add | Op::Max | Op::Or if dtype == DType::I1 => self.both(at, step, OR, true),
-            Op::Mul | Op::Min | Op::And if dtype == DType::I1 => self.both(at, step, AND, true),
-            Op::And => self.both(at, step, AND, true),
-            Op::Or => self.both(at, step, OR, true),
-            Op::Xor => self.both(at, step, XOR, true),
-            Op::Add => self.both(at, step, ADD[size].expect("of every width"), true),
-            Op::Sub => self.both(at, step, self.sub(), false),
+            Op::Add | Op::Max | Op::Or if dtype == DType::I1 => self.both(at, micro, OR, true),
+            Op::Mul | Op::Min | Op::And if dtype == DType::I1 => self.both(at, micro, AND, true),
+            Op::And => self.both(at, micro, AND, true),
+            Op::Or => self.both(at, micro, OR, true),
+            Op::Xor => self.both(at, micro, XOR, true),
+            Op::Add => self.both(at, micro, ADD[size].expect("of every width"), true),
+            Op::Sub => self.both(at, micro, self.sub(), false),
             Op::Mul => match MUL[size] {
-                Some(mul) => self.both(at, step, mul, true),
+                Some(mul) => self.both(at, micro, mul, true),
                 None if size == 0 => self.byte_product(operand(0), operand(1)),
                 None => self.long_product(operand(0), operand(1)),
             },
-            Op::Max | Op::Min if float => self.extreme(operand(0), operand(1), step.op == Op::Max, prefix),
-            Op::Max | Op::Min => self.integer_extreme(at, step, is_signed(dtype)),
+            Op::Max | Op::Min if float => self.extreme(operand(0), operand(1), micro.op == Op::Max, prefix),
+            Op::Max | Op::Min => self.integer_extreme(at, micro, is_signed(dtype)),
             Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le if float => {
-                let (condition, first, second) = match step.op {
+                let (condition, first, second) = match micro.op {
                     Op::Eq => (FLOAT_EQ, 0, 1),
                     Op::Ne => (FLOAT_NE, 0, 1),
                     Op::Lt => (FLOAT_LT, 0, 1),
@@ -75,8 +75,8 @@ impl Emitter<'_> {
                 to
             }
             Op::Eq | Op::Ne => {
-                let to = self.both(at, step, EQ[size].expect("of every width"), true);
-                if step.op == Op::Ne {
+                let to = self.both(at, micro, EQ[size].expect("of every width"), true);
+                if micro.op == Op::Ne {
                     self.inverse(to)
                 } else {
                     to
@@ -85,7 +85,7 @@ impl Emitter<'_> {
             Op::Gt => self.greater(operand(0), operand(1), is_signed(dtype)),
             Op::Lt => self.greater(operand(1), operand(0), is_signed(dtype)),
             Op::Le | Op::Ge => {
-                let (x, y) = if step.op == Op::Le { (0, 1) } else { (1, 0) };
+                let (x, y) = if micro.op == Op::Le { (0, 1) } else { (1, 0) };
                 let to = self.greater(operand(x), operand(y), is_signed(dtype));
                 self.inverse(to)
             }
@@ -131,10 +131,10 @@ impl Emitter<'_> {
                     to
                 }
             },
-            Op::Floor => self.round(at, step, DOWN, prefix),
-            Op::Ceiling => self.round(at, step, UP, prefix),
-            Op::Trunc => self.round(at, step, TO_ZERO, prefix),
-            Op::Round => self.round(at, step, NEAREST, prefix),
+            Op::Floor => self.round(at, micro, DOWN, prefix),
+            Op::Ceiling => self.round(at, micro, UP, prefix),
+            Op::Trunc => self.round(at, micro, TO_ZERO, prefix),
+            Op::Round => self.round(at, micro, NEAREST, prefix),
             Op::Select => {
                 let (mask, other) = (self.register(operand(0)), self.register(operand(2)));
                 let x = self.source(operand(1), at);
@@ -159,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A register for the result of an op that reads its operands before it writes: one that the step frees,
+    /// A register for the result of an op that reads its operands before it writes: one that the op frees,
     /// if it does.
     fn result(&mut self, at: usize) -> u8 {
         self.free_after(at);
@@ -172,8 +172,8 @@ impl Emitter<'_> {
     }
 
     /// One instruction of two operands.
-    fn both(&mut self, at: usize, step: &Step, op: Vector, commutes: bool) -> u8 {
-        let (mut x, mut y) = (step.operands[0], step.operands[1]);
+    fn both(&mut self, at: usize, micro: &MicroOp, op: Vector, commutes: bool) -> u8 {
+        let (mut x, mut y) = (micro.operands[0], micro.operands[1]);
         if commutes && self.held.contains(&Some(y)) && !self.held.contains(&Some(x)) {
             (x, y) = (y, x);
         }
@@ -183,8 +183,8 @@ impl Emitter<'_> {
         to
     }
 
-    fn round(&mut self, at: usize, step: &Step, way: u8, prefix: u8) -> u8 {
-        let x = self.source(step.operands[0], at);
+    fn round(&mut self, at: usize, micro: &MicroOp, way: u8, prefix: u8) -> u8 {
+        let x = self.source(micro.operands[0], at);
         let to = self.result(at);
         self.op_with(vector(1, 3, 0x08 + prefix), to, 0, x, way);
         to
@@ -215,20 +215,20 @@ impl Emitter<'_> {
         to
     }
 
-    fn integer_extreme(&mut self, at: usize, step: &Step, signed: bool) -> u8 {
-        let table = match (step.op == Op::Max, signed) {
+    fn integer_extreme(&mut self, at: usize, micro: &MicroOp, signed: bool) -> u8 {
+        let table = match (micro.op == Op::Max, signed) {
             (true, true) => MAX,
             (false, true) => MIN,
             (true, false) => MAX_UNSIGNED,
             (false, false) => MIN_UNSIGNED,
         };
         if let Some(op) = table[self.size()] {
-            return self.both(at, step, op, true);
+            return self.both(at, micro, op, true);
         }
-        let (x, y) = (step.operands[0], step.operands[1]);
-        let (x, y) = if step.op == Op::Max { (x, y) } else { (y, x) };
+        let (x, y) = (micro.operands[0], micro.operands[1]);
+        let (x, y) = if micro.op == Op::Max { (x, y) } else { (y, x) };
         let mask = self.greater(x, y, signed);
-        let (first, second) = (self.register(step.operands[0]), self.register(step.operands[1]));
+        let (first, second) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
         self.op_with(BLEND, mask, second, Source::Register(first), mask << 4);
         mask
     }

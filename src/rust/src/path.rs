@@ -1,4 +1,4 @@
-//! Where in nested lists a value is: what messages about arguments and results name.
+//! Paths of values in nested lists, as R code: `l[[1]]$a`. Messages about arguments and results name them.
 
 use crate::ffi::*;
 use crate::guard::Exit;
@@ -8,13 +8,13 @@ use crate::value;
 use crate::vector;
 use anvil_core::error::Error;
 
-/// An error about a leaf that `find` looks for, given what to look for, with its place in the place of its
-/// name. It is looked for only now, so that places cost nothing where all is well.
+/// An error about a leaf, with the path of the leaf for its name. `find` looks for the first leaf that is as it is
+/// told; it does so only now, so that paths cost nothing where all is well.
 pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
     match exit {
         Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => {
             Exit::Error(match find(&is_bad) {
-                Some(place) => e.for_argument(&place),
+                Some(path) => e.for_argument(&path),
                 None => e,
             })
         }
@@ -34,7 +34,7 @@ fn is_bad(x: SEXP) -> bool {
     }
 }
 
-/// The place of the first leaf of `x` that is `bad`, as R code that begins with `name`: `l[[1]]$a`.
+/// The path to the first leaf of `x` that is `bad`, which begins with `name`.
 pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
     // The lists that lead to where the walk is, with the position in each. No recursion: lists may be deep.
     let mut open: Vec<(SEXP, usize)> = Vec::new();
@@ -43,7 +43,9 @@ pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
         if tree::is_node(at) {
             open.push((at, 0));
         } else if at != nil() && bad(at) {
-            return Some(open.iter().fold(name.to_string(), |path, &(list, i)| path + &step(list, i - 1)));
+            return Some(
+                open.iter().fold(name.to_string(), |path, &(list, i)| path + &subscript(list, i - 1)),
+            );
         }
         at = loop {
             let (list, next) = open.last_mut()?;
@@ -56,8 +58,8 @@ pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
     }
 }
 
-/// How R code takes element `i` of a list, from 0.
-pub fn step(list: SEXP, i: usize) -> String {
+/// The R code that takes element `i` of a list, from 0.
+pub fn subscript(list: SEXP, i: usize) -> String {
     // SAFETY: reads an attribute; there are as many names as elements.
     let names = attribute(list, unsafe { R_NamesSymbol });
     // SAFETY: as above.
