@@ -63,11 +63,11 @@ unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept { list: Cell::new(std::ptr::null_mut()), top: Cell::new(0), size: Cell::new(0) };
 
-/// Elements of the list at first.
-const FEW: usize = 256;
+/// Elements of a new list.
+const INITIAL_SIZE: usize = 256;
 
 /// The list is given back after a call that needed more elements than this.
-const MANY: usize = 4096;
+const MAX_SIZE_KEPT: usize = 4096;
 
 impl Scope {
     /// Protects an object from R's garbage collector.
@@ -89,7 +89,7 @@ impl Scope {
             // SAFETY: as above; this allocates nothing.
             unsafe { SET_VECTOR_ELT(list, i as Length, nil()) };
         }
-        if self.base == 0 && KEPT.size.get() > MANY {
+        if self.base == 0 && KEPT.size.get() > MAX_SIZE_KEPT {
             KEPT.size.set(0);
             // SAFETY: preserved by `grow`.
             unsafe { R_ReleaseObject(list) };
@@ -100,7 +100,7 @@ impl Scope {
 impl Kept {
     /// Makes room for as many again; `x` is protected meanwhile.
     fn grow(&self, x: SEXP) {
-        let (old, top, size) = (self.list.get(), self.top.get(), (2 * self.size.get()).max(FEW));
+        let (old, top, size) = (self.list.get(), self.top.get(), (2 * self.size.get()).max(INITIAL_SIZE));
         // SAFETY: inside `protected`; the lists have that many elements.
         let grown = protected(|| unsafe {
             Rf_protect(x);

@@ -25,8 +25,8 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Axes of a value, at most, whose indices need no allocation.
-const FEW_AXES: usize = 8;
+/// Axes of a value whose index is kept on the stack, at most.
+const STACK_AXES: usize = 8;
 
 /// Visits the elements `range` (in column-major order) of a strided value, as runs along the first axis.
 ///
@@ -47,12 +47,12 @@ pub fn runs(
     }
     let (mut rest, rank) = (range.start, shape.rank());
     // Runs of a tile are asked for often: the usual few axes need no allocation.
-    let (mut few, mut many) = ([0; FEW_AXES], vec![]);
-    let index = if rank <= FEW_AXES {
-        &mut few[..rank]
+    let (mut stack, mut heap) = ([0; STACK_AXES], vec![]);
+    let index = if rank <= STACK_AXES {
+        &mut stack[..rank]
     } else {
-        many.resize(rank, 0);
-        &mut many[..]
+        heap.resize(rank, 0);
+        &mut heap[..]
     };
     for (i, &size) in index.iter_mut().zip(shape.iter()) {
         (*i, rest) = (rest % size, rest / size);

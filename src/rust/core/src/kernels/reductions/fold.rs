@@ -7,7 +7,7 @@
 //! not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
 use super::deviations;
-use super::loops::{free_loops, halves, loops, Loops, Step};
+use super::loops::{free_loops, halves, loops, Accumulate, Loops};
 use super::parts::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use crate::dtype::{Bool, Cpx, Element, Int, Real};
 use crate::kernels::cast;
@@ -38,27 +38,27 @@ pub enum Fold {
 
 /// An element type that can be reduced.
 pub trait Reduce: Element {
-    /// Gives the fold's steps to the work.
-    fn steps<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
+    /// Gives the work the way in which the fold accumulates.
+    fn accumulation<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
 
     /// Folds what was made of all tiles of so many elements, in their order.
     fn finish(fold: Fold, _len: usize, partials: Each<Partial>) -> Self {
-        Self::steps(fold, Last(partials))
+        Self::accumulation(fold, Last(partials))
     }
 
     /// Folds one tile, into a [`Partial`], or into the result if there is no other.
     fn tile<O: Made>(fold: Fold, x: &[Self]) -> O {
-        Self::steps(fold, One(x, PhantomData))
+        Self::accumulation(fold, One(x, PhantomData))
     }
 
     /// Folds one tile for each element of `out`, with the bits of [`tile`](Reduce::tile).
     fn tiles<O: Made>(fold: Fold, x: &[Self], rows: Rows, out: &mut [O]) {
-        Self::steps(fold, Many { x, rows, out })
+        Self::accumulation(fold, Many { x, rows, out })
     }
 }
 
 /// How elements of a type are folded.
-pub struct Steps<T, A> {
+pub struct Accumulation<T, A> {
     loops: Loops<T, A>,
     /// Whether the order makes no difference.
     free: bool,
@@ -67,12 +67,12 @@ pub struct Steps<T, A> {
     exact: Option<(fn(A) -> bool, Loops<T, A>)>,
 }
 
-/// What is done with the steps of a fold.
+/// What is done with an accumulation.
 pub trait Work<T> {
     /// What comes out.
     type Made;
     /// Does it.
-    fn run<A: Element>(self, steps: Steps<T, A>) -> Self::Made;
+    fn run<A: Element>(self, how: Accumulation<T, A>) -> Self::Made;
 }
 
 /// A tile of one result.
@@ -80,9 +80,9 @@ struct One<'a, T, O>(&'a [T], PhantomData<O>);
 
 impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     type Made = O;
-    fn run<A: Element>(self, steps: Steps<T, A>) -> O {
-        let acc = (steps.loops.tile)(self.0);
-        O::made(match steps.exact {
+    fn run<A: Element>(self, how: Accumulation<T, A>) -> O {
+        let acc = (how.loops.tile)(self.0);
+        O::made(match how.exact {
             Some((is_right, exact)) if !is_right(acc) => (exact.tile)(self.0),
             _ => acc,
         })
@@ -107,7 +107,7 @@ pub struct Accumulators {
 impl Accumulators {
     /// Those of a fold, with the bits of [`tile`](Reduce::tile).
     pub fn new<T: Reduce>(fold: Fold) -> Accumulators {
-        T::steps(fold, Gradual)
+        T::accumulation(fold, Gradual)
     }
 }
 
@@ -116,9 +116,9 @@ struct Gradual;
 
 impl<T: Element> Work<T> for Gradual {
     type Made = Accumulators;
-    fn run<A: Element>(self, steps: Steps<T, A>) -> Accumulators {
+    fn run<A: Element>(self, how: Accumulation<T, A>) -> Accumulators {
         // What comes is seen once, so that it cannot be folded again with more care.
-        let Loops { start, one, others, .. } = steps.exact.map_or(steps.loops, |(_, exact)| exact);
+        let Loops { start, one, others, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
         Accumulators {
             width: size_of::<A>(),
             start: Box::new(move |acc| cast::slice_mut::<A>(acc).fill(start)),
@@ -143,8 +143,8 @@ struct Last<'a>(Each<'a, Partial>);
 
 impl<T: Element> Work<T> for Last<'_> {
     type Made = T;
-    fn run<A: Element>(self, steps: Steps<T, A>) -> T {
-        let Loops { start, join, .. } = steps.exact.map_or(steps.loops, |(_, exact)| exact);
+    fn run<A: Element>(self, how: Accumulation<T, A>) -> T {
+        let Loops { start, join, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
         let mut out = start;
         (self.0)(&mut |part| out = join(out, A::from_bytes(&part)));
         out.convert()
@@ -160,9 +160,9 @@ struct Many<'a, T, O> {
 
 impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
     type Made = ();
-    fn run<A: Element>(self, steps: Steps<T, A>) {
-        let mut acc = many(&steps.loops, steps.free, self.x, self.rows, self.out.len());
-        if let Some((is_right, exact)) = &steps.exact {
+    fn run<A: Element>(self, how: Accumulation<T, A>) {
+        let mut acc = many(&how.loops, how.free, self.x, self.rows, self.out.len());
+        if let Some((is_right, exact)) = &how.exact {
             if !acc.iter().fold(true, |all, &acc| all & is_right(acc)) {
                 acc = many(exact, false, self.x, self.rows, self.out.len());
             }
@@ -185,23 +185,23 @@ fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: 
     acc
 }
 
-// ---- the steps
+// ---- the ways to accumulate
 
-/// Defines steps: of which elements, into which accumulators, from which on, what is done with an element and
-/// with another accumulator.
-macro_rules! steps {
-    ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $step:expr, $join:expr;)+) => {$(
+/// Defines ways to accumulate: the elements, the accumulator, what it starts as, and how it takes an element and
+/// another accumulator.
+macro_rules! accumulate {
+    ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $add:expr, $join:expr;)+) => {$(
         $(#[$doc])+
         struct $name;
-        impl$(<$type: $bound>)? Step<$x> for $name {
+        impl$(<$type: $bound>)? Accumulate<$x> for $name {
             type Acc = $acc;
             #[inline(always)]
             fn start() -> $acc {
                 $start
             }
             #[inline(always)]
-            fn step(acc: $acc, x: $x) -> $acc {
-                ($step)(acc, x)
+            fn add(acc: $acc, x: $x) -> $acc {
+                ($add)(acc, x)
             }
             #[inline(always)]
             fn join(acc: $acc, other: $acc) -> $acc {
@@ -211,7 +211,7 @@ macro_rules! steps {
     )+};
 }
 
-steps! {
+accumulate! {
     /// Whether any is true.
     Any [] Bool => Bool: Bool::FALSE, either, either;
     /// Whether all are true.
@@ -274,23 +274,23 @@ fn about_min<R: Real>(a: R, x: R) -> R {
     }
 }
 
-/// Steps of which the order makes a difference.
-fn ordered<T, A>(loops: Loops<T, A>) -> Steps<T, A> {
-    Steps { loops, free: false, exact: None }
+/// An accumulation where the order makes a difference.
+fn ordered<T, A>(loops: Loops<T, A>) -> Accumulation<T, A> {
+    Accumulation { loops, free: false, exact: None }
 }
 
-/// Steps of which the order makes none.
-fn free<T, A>(loops: Loops<T, A>) -> Steps<T, A> {
-    Steps { loops, free: true, exact: None }
+/// An accumulation where the order makes none.
+fn free<T, A>(loops: Loops<T, A>) -> Accumulation<T, A> {
+    Accumulation { loops, free: true, exact: None }
 }
 
 /// Extremes of floats: those of `about` where they are neither NaN nor zero.
-fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Steps<T, R> {
+fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Accumulation<T, R> {
     let is_right = |x: R| (x == x) & (x != R::default());
-    Steps { loops: about, free: true, exact: Some((is_right, exact)) }
+    Accumulation { loops: about, free: true, exact: Some((is_right, exact)) }
 }
 
-fn steps_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
     work.run(free(match fold {
         Fold::Any | Fold::Max => free_loops::<_, Any>(),
         Fold::All | Fold::Min => free_loops::<_, All>(),
@@ -298,7 +298,7 @@ fn steps_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
     }))
 }
 
-fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
     work.run(free(match fold {
         Fold::Max => free_loops::<_, Max>(),
         Fold::Min => free_loops::<_, Min>(),
@@ -309,30 +309,30 @@ fn steps_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
 }
 
 /// Floats of 32 and 64 bits.
-fn steps_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
     match fold {
         Fold::Max => work.run(extremes(free_loops::<_, AboutMax>(), loops::<_, MaxFloats>())),
         Fold::Min => work.run(extremes(free_loops::<_, AboutMin>(), loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
         Fold::Sum => work.run(ordered(loops::<_, SumFloats>())),
-        Fold::Squares => unreachable!("squares of deviations have no steps of one element, see `squares`"),
+        Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
         Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
     }
 }
 
 /// Floats of 16 bits, as singles.
-fn steps_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
     work.run(match fold {
         Fold::Max => extremes(halves::<_, AboutMax>(), halves::<_, MaxFloats>()),
         Fold::Min => extremes(halves::<_, AboutMin>(), halves::<_, MinFloats>()),
         Fold::Prod => ordered(halves::<_, ProdHalves>()),
         Fold::Sum => ordered(halves::<_, SumHalves>()),
-        Fold::Squares => unreachable!("squares of deviations have no steps of one element, see `squares`"),
+        Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
         Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
     })
 }
 
-fn steps_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
     work.run(ordered(match fold {
         Fold::Prod => loops::<_, ProdComplex>(),
         Fold::Sum => loops::<_, SumComplex>(),
@@ -359,63 +359,63 @@ fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
 }
 
 macro_rules! reduce {
-    (floats $steps:ident: $($type:ty)+) => {$(
+    (floats $how:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
-            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn accumulation<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $how(fold, work) }
             fn finish(fold: Fold, len: usize, partials: Each<Partial>) -> $type {
                 match fold {
                     Fold::Sum => sum_of_floats(partials),
                     Fold::Squares => deviations::finish(len, partials),
-                    _ => Self::steps(fold, Last(partials)),
+                    _ => Self::accumulation(fold, Last(partials)),
                 }
             }
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
-                if fold == Fold::Squares { O::made(deviations::tile(x)) } else { Self::steps(fold, One(x, PhantomData)) }
+                if fold == Fold::Squares { O::made(deviations::tile(x)) } else { Self::accumulation(fold, One(x, PhantomData)) }
             }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
-                if fold == Fold::Squares { deviations::tiles(x, rows, out) } else { Self::steps(fold, Many { x, rows, out }) }
+                if fold == Fold::Squares { deviations::tiles(x, rows, out) } else { Self::accumulation(fold, Many { x, rows, out }) }
             }
         }
     )+};
-    ($steps:ident $sum:ident: $($type:ty)+) => {$(
+    ($how:ident $sum:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
-            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn accumulation<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $how(fold, work) }
             fn finish(fold: Fold, _: usize, partials: Each<Partial>) -> $type {
-                if fold == Fold::Sum { $sum(partials) } else { Self::steps(fold, Last(partials)) }
+                if fold == Fold::Sum { $sum(partials) } else { Self::accumulation(fold, Last(partials)) }
             }
         }
     )+};
-    ($steps:ident: $($type:ty)+) => {$(
+    ($how:ident: $($type:ty)+) => {$(
         impl Reduce for $type {
-            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $steps(fold, work) }
+            fn accumulation<W: Work<$type>>(fold: Fold, work: W) -> W::Made { $how(fold, work) }
         }
     )+};
     // Sums and products of unsigned integers have the bits of signed ones.
     ($($type:ty as $signed:ty)+) => {$(
         impl Reduce for $type {
-            fn steps<W: Work<$type>>(fold: Fold, work: W) -> W::Made { steps_int(fold, work) }
+            fn accumulation<W: Work<$type>>(fold: Fold, work: W) -> W::Made { accumulate_int(fold, work) }
             fn finish(fold: Fold, len: usize, partials: Each<Partial>) -> $type {
-                if wraps(fold) { <$signed>::finish(fold, len, partials) as $type } else { Self::steps(fold, Last(partials)) }
+                if wraps(fold) { <$signed>::finish(fold, len, partials) as $type } else { Self::accumulation(fold, Last(partials)) }
             }
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
-                if wraps(fold) { <$signed>::tile(fold, cast::slice(cast::bytes(x))) } else { Self::steps(fold, One(x, PhantomData)) }
+                if wraps(fold) { <$signed>::tile(fold, cast::slice(cast::bytes(x))) } else { Self::accumulation(fold, One(x, PhantomData)) }
             }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
                 if wraps(fold) {
                     <$signed>::tiles(fold, cast::slice(cast::bytes(x)), rows, out)
                 } else {
-                    Self::steps(fold, Many { x, rows, out })
+                    Self::accumulation(fold, Many { x, rows, out })
                 }
             }
         }
     )+};
 }
-reduce! { steps_bool: Bool }
-reduce! { steps_int: i8 i16 i32 i64 }
+reduce! { accumulate_bool: Bool }
+reduce! { accumulate_int: i8 i16 i32 i64 }
 reduce! { u8 as i8 u16 as i16 u32 as i32 u64 as i64 }
-reduce! { floats steps_half: bf16 f16 }
-reduce! { floats steps_float: f32 f64 }
-reduce! { steps_complex sum_of_complex: Complex<f32> Complex<f64> }
+reduce! { floats accumulate_half: bf16 f16 }
+reduce! { floats accumulate_float: f32 f64 }
+reduce! { accumulate_complex sum_of_complex: Complex<f32> Complex<f64> }
 
 fn wraps(fold: Fold) -> bool {
     matches!(fold, Fold::Sum | Fold::Prod)
@@ -426,12 +426,12 @@ mod tests {
     use super::*;
 
     /// As the text of this module says, element by element.
-    fn by_definition<T: Element>(x: &[T], start: T, step: fn(T, T) -> T) -> T {
+    fn by_definition<T: Element>(x: &[T], start: T, add: fn(T, T) -> T) -> T {
         let mut parts = [start; LANES];
-        x.iter().enumerate().for_each(|(i, &x)| parts[i % LANES] = step(parts[i % LANES], x));
+        x.iter().enumerate().for_each(|(i, &x)| parts[i % LANES] = add(parts[i % LANES], x));
         let mut half = LANES / 2;
         while half > 0 {
-            (0..half).for_each(|i| parts[i] = step(parts[i], parts[i + half]));
+            (0..half).for_each(|i| parts[i] = add(parts[i], parts[i + half]));
             half /= 2;
         }
         parts[0]
@@ -439,8 +439,8 @@ mod tests {
 
     /// Two results from tiles that lie side by side and element after element, against the definition, bit by
     /// bit.
-    fn check<T: Reduce>(fold: Fold, x: &[T], start: T, step: fn(T, T) -> T) {
-        let want = by_definition(x, start, step).to_bytes();
+    fn check<T: Reduce>(fold: Fold, x: &[T], start: T, add: fn(T, T) -> T) {
+        let want = by_definition(x, start, add).to_bytes();
         let tile: T = T::tile(fold, x);
         assert_eq!(tile.to_bytes(), want, "{fold:?} of {x:?}");
         for (between, apart) in [(1, x.len()), (2, 1)] {
