@@ -1,4 +1,4 @@
-//! The one way to make a graph: nodes are typed as they are added, and equal nodes are made once.
+//! Construction of graphs: nodes are typed as they are added, and equal nodes are made once.
 
 use super::{Def, Graph, Node, Operation, Value};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::stop;
 use crate::tensor::{Aval, Literal};
 use std::collections::HashMap;
 
-/// What a node costs that is looked at, next to an element of a tensor (see [`stop`]).
+/// The work of visiting a node, in elements of a tensor (see [`stop`]).
 pub(crate) const NODE: usize = 256;
 
 /// A graph under construction.
@@ -46,7 +46,7 @@ impl<O: Operation> Builder<O> {
         value
     }
 
-    /// A scalar known now.
+    /// A scalar known at trace time.
     pub fn literal(&mut self, literal: Literal, ambiguous: bool) -> Value {
         if let Some(&value) = self.literals.get(&(literal, ambiguous)) {
             return value;
@@ -75,7 +75,7 @@ impl<O: Operation> Builder<O> {
         let avals: Vec<&Aval> = operands.iter().map(|&v| self.graph.aval(v)).collect();
         let types = key.0.infer(&avals)?;
         let node = self.graph.nodes.len();
-        // Room for all of it first: a node is there with its results, or not at all.
+        // All memory is reserved first: a node is added with its results, or not at all.
         reserve_entry(&mut self.nodes);
         reserve(&mut self.graph.nodes, 1);
         reserve(&mut self.graph.values, types.len());
@@ -94,7 +94,7 @@ impl<O: Operation> Builder<O> {
         Ok(self.node(op, operands)?[0])
     }
 
-    /// Copies the nodes of a graph without constants, with these values for its inputs; gives its outputs.
+    /// Copies the nodes of a graph without constants, with these values for its inputs; returns its outputs.
     ///
     /// # Errors
     /// As [`Builder::node`]: none if the values have the types of the inputs. [`Error::Internal`] for a

@@ -1,4 +1,4 @@
-//! A statement of a graph's text for the op that reads it: types, attributes by name, regions.
+//! A statement of a graph's text, as an op parses it: types, attributes by name, regions.
 
 use super::syntax::{Attribute, ParseError, Parsed, Position, Setting};
 use crate::dtype::DType;
@@ -7,7 +7,7 @@ use crate::tensor::{Aval, Literal};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// An application of an op as it is written: what the op is made of. `R` are the graphs that it runs.
+/// An application of an op as it is written. `R` is the type of its regions.
 #[derive(Debug)]
 pub struct Form<'a, R> {
     /// The op's name.
@@ -16,16 +16,16 @@ pub struct Form<'a, R> {
     pub operands: Vec<&'a Aval>,
     /// Types of the results.
     pub results: Vec<&'a Aval>,
-    /// Number of the statement in the text; no other has it.
+    /// Number of the statement in the text, which is unique.
     pub number: u64,
-    /// Where the name stands.
+    /// Position of the name.
     pub(super) position: Position,
     pub(super) attributes: &'a [Attribute],
     pub(super) regions: Vec<(&'a str, Arc<R>)>,
 }
 
 impl<R> Form<'_, R> {
-    /// The error that something else was expected of the statement.
+    /// The error for a statement that differs from what was expected.
     pub fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> ParseError {
         ParseError { position: self.position, expected: expected.into(), found: found.into() }
     }
@@ -33,7 +33,7 @@ impl<R> Form<'_, R> {
     /// Checks the number of operands.
     ///
     /// # Errors
-    /// Here as in the methods below: [`ParseError`] if the statement has no such thing.
+    /// [`ParseError`] otherwise; so it is for the methods below.
     pub fn takes(&self, operands: usize) -> Parsed<()> {
         if self.operands.len() == operands {
             return Ok(());
@@ -41,7 +41,7 @@ impl<R> Form<'_, R> {
         Err(self.error(format!("{operands} operands of `{}`", self.op), self.operands.len().to_string()))
     }
 
-    /// Checks that there are so many operands, or more.
+    /// Checks that there are at least so many operands.
     pub fn takes_at_least(&self, operands: usize) -> Parsed<()> {
         if self.operands.len() >= operands {
             return Ok(());
@@ -55,7 +55,7 @@ impl<R> Form<'_, R> {
         self.attributes.iter().any(|attribute| attribute.name == name)
     }
 
-    /// What `read` makes of an attribute, which should be `expected`.
+    /// The value that `read` makes of an attribute; `expected` describes it in the error.
     fn attribute<T>(
         &self,
         name: &str,
@@ -150,7 +150,7 @@ impl<R> Form<'_, R> {
         })
     }
 
-    /// One of these names, between quotes or not; what it stands for.
+    /// The value of one of these names, with or without quotes.
     pub fn one_of<T: Clone>(&self, name: &str, choices: &[(&str, T)]) -> Parsed<T> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.attribute(name, &format!("one of {}", names.join(", ")), |setting| match setting {
@@ -181,7 +181,7 @@ fn number<T: FromStr>(setting: &Setting) -> Option<T> {
     word(setting)?.parse().ok()
 }
 
-/// Numbers are a vector, or one that stands by itself.
+/// The numbers of a vector, or a single number.
 fn numbers<T: FromStr>(setting: &Setting) -> Option<Vec<T>> {
     match setting {
         Setting::Vector(all) => all.iter().map(number).collect(),

@@ -1,7 +1,7 @@
-//! Graphs: typed values and the ops that make them, in the order of their making.
+//! Graphs: typed values and the nodes that make them, in topological order.
 //!
-//! A graph is generic over its ops, which sit one layer higher: an op may hold a graph (the body of a loop),
-//! and a graph holds ops. What a graph must know of an op is the trait [`Operation`]. Every transformation
+//! A graph is generic over its ops, which are one layer above: an op may hold a graph (the body of a loop),
+//! and a graph holds ops. The trait [`Operation`] is all that a graph knows of an op. Every transformation
 //! (passes, derivatives, batching, lowering) is a function on graphs.
 
 mod builder;
@@ -22,33 +22,32 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use syntax::Parsed;
 
-/// What a graph asks of its ops. Equal ops on equal operands are the same value: static parameters are part
-/// of the op.
+/// The requirements of a graph on its ops. Static parameters are part of the op: equal ops on equal operands
+/// are the same value.
 pub trait Operation: Clone + Eq + Hash + Debug {
     /// The name, as in the graph's text.
     fn name(&self) -> &'static str;
 
-    /// Types of the results for operands of these types: the only place where a result type is decided.
+    /// Types of the results for operands of these types. Result types are decided here and nowhere else.
     ///
     /// # Errors
-    /// Whatever makes the op not applicable: dtypes, shapes, axes.
+    /// Errors for dtypes, shapes and axes that the op cannot be applied to.
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>>;
 
     /// Static parameters in the order of printing, each as R would print it.
     fn attributes(&self) -> Vec<(&'static str, String)>;
 
-    /// Graphs that the op runs, with what they are to it.
+    /// Graphs that the op runs, with their role as name.
     fn regions(&self) -> Vec<(&'static str, &Graph<Self>)> {
         vec![]
     }
 
-    /// The op of a statement in a graph's text: the way back from [`name`](Operation::name),
-    /// [`attributes`](Operation::attributes) and [`regions`](Operation::regions). Whoever calls it checks that
-    /// the op has no other attributes and that its results have the types that are written.
+    /// The op of a statement in a graph's text: the inverse of [`name`](Operation::name),
+    /// [`attributes`](Operation::attributes) and [`regions`](Operation::regions). The caller checks that the
+    /// op has no other attributes and that its results have the types that are written.
     ///
     /// # Errors
-    /// [`ParseError`](syntax::ParseError) if there is no op of that name, or not with these attributes, regions
-    /// and operands.
+    /// [`ParseError`](syntax::ParseError) if no op of that name has these attributes, regions and operands.
     fn parse(form: &Form<Graph<Self>>) -> Parsed<Self>;
 }
 
@@ -108,7 +107,7 @@ impl<O> Graph<O> {
         self.values[value.index()].1
     }
 
-    /// The node whose result a value is, if it is one.
+    /// The node that makes a value, if one does.
     pub fn made_by(&self, value: Value) -> Option<&Node<O>> {
         match self.def(value) {
             Def::Result(node, _) => Some(&self.nodes[node]),

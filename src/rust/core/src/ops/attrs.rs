@@ -1,5 +1,5 @@
-//! Static parameters on their way in, as the user wrote them: axes count from 1, nothing is
-//! checked. And on their way out, as R would print them. Each family turns the former into its payload.
+//! Static parameters of a call, as the user wrote them: axes count from 1, and nothing is checked before a
+//! family decodes them into its payload. The texts of parameters, as R would print them, are made here too.
 
 use super::Region;
 use crate::dtype::DType;
@@ -8,7 +8,7 @@ use crate::shape::{join, Axis, Shape};
 use crate::tensor::Literal;
 use std::borrow::Cow;
 
-/// A static parameter, as it came.
+/// A static parameter, not yet checked.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Attr {
     /// R's `NULL`: left out.
@@ -25,7 +25,7 @@ pub enum Attr {
     List(Vec<Attr>),
     /// A function, as the graph that it was traced to.
     Graph(Region),
-    /// Anything else, by the words that name it.
+    /// Anything else, by its description.
     Other(String),
 }
 
@@ -80,7 +80,7 @@ impl Attrs {
         self.0.iter().find(|(n, _)| n == name).map_or(&Attr::Null, |(_, attr)| attr)
     }
 
-    /// The same parameters, with something else made of each graph among them.
+    /// The parameters with `change` applied to each graph among them.
     ///
     /// # Errors
     /// Those of `change`.
@@ -121,7 +121,7 @@ impl Attrs {
         }
     }
 
-    /// One of some words.
+    /// One of these strings.
     ///
     /// # Errors
     /// [`Error::Arg`] unless it is one of `choices`.

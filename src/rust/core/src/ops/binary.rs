@@ -78,12 +78,12 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
-            /// How its result changes with the operands.
+            /// Its partial derivatives.
             pub fn slope(self) -> Slope2 {
                 match self { $(Binary::$op => $slope),+ }
             }
 
-            /// How long it takes: as a sum, if the row says nothing.
+            /// Its cost: that of a sum, unless the row states it.
             fn cost(self) -> Cost {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
@@ -93,7 +93,7 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
-            /// How it is lowered to StableHLO.
+            /// Its lowering to StableHLO.
             pub fn lowering(self) -> BinaryLower {
                 match self { $(Binary::$op => $lower),+ }
             }
@@ -111,7 +111,7 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
-            /// As for f32, where a 16-bit float is computed on; the result is rounded once.
+            /// The tile of a 16-bit float: computed in f32, and rounded once.
             fn half_tile<H: Element>(self) -> Option<Tile<H>> {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
@@ -239,7 +239,7 @@ binary_ops! {
     pow "pow" {
         accepts: NUMBER,
         slope: Slope::By(|x, y, z| {
-            // Without the logarithm of 0: at 0 the power does not change with its exponent.
+            // No logarithm of 0 is taken: at 0 the power does not depend on its exponent.
             let base = x.compare(Compare::eq, x.of(0.0)).select(x.of(1.0), x);
             let less = match (y - 1.0).known() {
                 Some(n) if n == 0.0.into() => x.of(1.0),
@@ -361,7 +361,7 @@ tiles! { complex_tile: Complex<f32> Complex<f64> }
 tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
 tiles! { bool_tile: Bool }
 
-/// The derivatives of a maximum: all to the larger one, half to each where they are equal.
+/// The derivatives of a maximum: 1 for the larger operand, 1/2 for each where they are equal.
 fn larger<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2] {
     let tie = x.compare(Compare::eq, y).select(x.of(0.5), x.of(0.0));
     [(x, y), (y, x)].map(|(a, b)| Some(a.compare(Compare::gt, b).select(x.of(1.0), tie)))
@@ -423,7 +423,7 @@ impl OpDef for Binary {
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
-        // The square is a product, bit for bit (`kernels::math`), for a tenth of the time.
+        // A square is a product, bit for bit (`kernels::math`), in a tenth of the time.
         if let (Binary::pow, &[x, y]) = (self, operands) {
             let aval = b.graph().aval(x).clone();
             let two = uniform(b.graph(), y).is_some_and(|n| n.dtype() == aval.dtype && n.get::<f64>() == 2.0);
@@ -435,7 +435,7 @@ impl OpDef for Binary {
     }
 }
 
-/// The gradients of the operands that are wanted, by these slopes.
+/// The gradients of the wanted operands, from these partial derivatives.
 fn pull<'m, 'b>(rule: Rule2, at: &Backward<'_, 'm, 'b>) -> Vec<Option<Var<'m, 'b>>> {
     let slopes = rule(at.x(0), at.x(1), at.y());
     slopes

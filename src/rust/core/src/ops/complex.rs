@@ -1,5 +1,5 @@
-//! Complex numbers from their parts, and their parts. What these mean for a real operand, `apply` says in
-//! other ops.
+//! Complex numbers from their parts, and parts of complex numbers. For real operands `apply` expresses them
+//! in other ops.
 
 use super::attrs::Attrs;
 use super::compare::Compare;
@@ -26,8 +26,8 @@ macro_rules! part_ops {
             lower: $lower:expr,
         }
     )+) => {
-        /// A real number that belongs to a complex one. The result has the dtype of the parts, and is
-        /// ambiguous if the operand is.
+        /// A real-valued part of a complex number. The result has the dtype of the parts, and is ambiguous if
+        /// the operand is.
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Part { $($(#[doc = $doc])+ $name),+ }
@@ -51,7 +51,7 @@ macro_rules! part_ops {
                 }),+ }
             }
 
-            /// How it is lowered to StableHLO.
+            /// Its lowering to StableHLO.
             pub fn lowering(self) -> UnaryLower {
                 match self { $(Part::$name => $lower),+ }
             }
@@ -137,7 +137,7 @@ impl OpDef for Part {
         Cost::Division
     }
 
-    /// See [`derive`](super::derive) for what the gradient of a complex number is.
+    /// The gradient of a complex number is defined in [`derive`](super::derive).
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(move |at| {
             let (z, part, g) = (at.x(0), at.y(), at.g());

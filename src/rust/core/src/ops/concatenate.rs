@@ -1,4 +1,4 @@
-//! Values side by side along an axis.
+//! Concatenation along an axis.
 
 use super::attrs::Attrs;
 use super::contract::{Form, Linear, OpDef, Vjp};
@@ -13,7 +13,7 @@ use crate::kernels::tile::{tile, tiles};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, View, ViewMut};
 
-/// Values of one dtype side by side along an axis; their other sizes are equal. Ambiguous if all are.
+/// Values of one dtype joined along an axis; their other sizes are equal. Ambiguous if all are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Concatenate {
     /// The axis along which they are joined.
@@ -23,7 +23,7 @@ pub struct Concatenate {
 static CONCATENATE: Row = written("concatenate", "nv_concatenate", &["..."], ANY);
 
 impl Concatenate {
-    /// The shape of the first operand that has axes; one element if none has.
+    /// The shape of the first operand that has axes; `[1]` if none has.
     fn model(operands: &[&Aval]) -> Shape {
         let mut shapes = operands.iter().map(|x| &x.shape);
         shapes.find(|s| s.rank() > 0).cloned().unwrap_or_else(|| [1].into())
@@ -61,7 +61,7 @@ impl OpDef for Concatenate {
         Ok(Concatenate { axis }.into())
     }
 
-    /// Size 1 along the axis, repeated over the others.
+    /// 0-d operands get size 1 along the axis, and are repeated along the others.
     fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
         let mut slice = Concatenate::model(operands).to_vec();
         slice[self.axis.0] = 1;
@@ -109,8 +109,7 @@ impl OpDef for Concatenate {
             return;
         }
         let strides = out.shape.strides();
-        // Everything up to the joined axis lies in one line: a block per operand and index of the later
-        // ones.
+        // Elements up to the joined axis are contiguous: one run per operand and index along the later axes.
         let below = strides[self.axis.0];
         let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
         let row = below * out.shape[self.axis.0];
@@ -131,7 +130,7 @@ impl OpDef for Concatenate {
         }
     }
 
-    /// The gradients are the parts of the result's.
+    /// The gradients are slices of the result's.
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| {
             let mut first = 0;

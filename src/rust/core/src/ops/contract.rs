@@ -2,8 +2,8 @@
 //!
 //! Each op, or family of ops, implements [`OpDef`] once, in its own file; the list in [`list`](super::list)
 //! makes them members of [`Op`]. Defaults are conservative: an op that says nothing is no view, is not
-//! elementwise, moves data, may be linear in nothing. A rule that is not written says so in a sentence that
-//! reaches the user; a derivative that is zero says that it is.
+//! elementwise, moves data, may be linear in nothing. A rule that is not written is a [`Todo`] with a
+//! sentence that reaches the user; a derivative that is zero is stated as zero.
 
 use super::attrs::Attrs;
 use super::control::Control;
@@ -19,7 +19,7 @@ use crate::graph::{self, Value};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
-/// Everything that is asked of an op. [`Op`] dereferences to the one that it holds.
+/// The contract. [`Op`] dereferences to the implementation of its payload.
 pub trait OpDef {
     // ---- the catalogue
 
@@ -31,7 +31,7 @@ pub trait OpDef {
     where
         Self: Sized;
 
-    /// What becomes of the operands of a call before the op of a row of the family sees them.
+    /// How the operands of a call are promoted before the op of a row of the family sees them.
     fn promotion(_row: &'static Row) -> Promotion
     where
         Self: Sized,
@@ -39,12 +39,12 @@ pub trait OpDef {
         Promotion::Join
     }
 
-    /// The op of a row of the family, with the parameters of a call on operands of these types, which are as
-    /// [`promotion`](OpDef::promotion) leaves them.
+    /// Makes the op of a row of the family from the parameters of a call. The types of the operands are those
+    /// after [`promotion`](OpDef::promotion).
     ///
     /// # Errors
-    /// Parameters that are of another kind than expected or out of range. [`Error::Internal`] for ops that are
-    /// not called by name.
+    /// [`Error::Arg`] and its like for parameters of another kind than expected or out of range.
+    /// [`Error::Internal`] for ops that are not called by name.
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op>
     where
         Self: Sized,
@@ -71,10 +71,10 @@ pub trait OpDef {
 
     // ---- the graph
 
-    /// Types of the results for operands of these types: the only place where a result type is decided.
+    /// Types of the results for operands of these types. Result types are decided here and nowhere else.
     ///
     /// # Errors
-    /// Whatever makes the op not applicable: dtypes, shapes, axes.
+    /// Errors for dtypes, shapes and axes that the op cannot be applied to.
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>>;
 
     /// Static parameters in the order of printing, each as R would print it.
@@ -82,7 +82,8 @@ pub trait OpDef {
         vec![]
     }
 
-    /// The family's op of a statement that names it: the way back from `attributes` and `regions`.
+    /// The op of the family that a statement of a graph's text names: the inverse of `attributes` and
+    /// `regions`.
     ///
     /// # Errors
     /// [`ParseError`](crate::graph::syntax::ParseError) for attributes and regions that are missing or hold
@@ -91,31 +92,31 @@ pub trait OpDef {
     where
         Self: Sized;
 
-    /// Graphs that the op runs, with what they are to it.
+    /// Graphs that the op runs, with their role as name.
     fn regions(&self) -> Vec<(&'static str, &Graph)> {
         vec![]
     }
 
-    /// The op as one that decides which of its graphs run, and how often: transformations and executors know
-    /// each of these.
+    /// The op as a control op, which decides which of its graphs run and how often. Transformations and
+    /// executors handle each of these by itself.
     fn control(&self) -> Option<Control<'_>> {
         None
     }
 
     // ---- execution
 
-    /// Computes the results: the reference meaning of the op, on operands of any layout. Operands and results
-    /// have the types that `infer` accepted and gave, so nothing can fail.
+    /// Computes the results from operands of any layout. This is the meaning of the op, which all executors
+    /// are held to. Operands and results have the types that `infer` accepted and gave, so nothing can fail.
     fn eval(&self, operands: &[View], results: &mut [ViewMut]);
 
-    /// As `eval`, for operands that always have these shapes and layouts: what does not depend on their
-    /// elements is found once. `None` if there is nothing to find.
+    /// `eval` specialised to operands of these shapes and layouts: what does not depend on elements is
+    /// computed once. `None` if nothing can be computed ahead.
     fn prepare(&self, _operands: &[(&Shape, &Layout)]) -> Option<Ready> {
         None
     }
 
-    /// The layout under which the operand's own buffer is the result, if there is one: then nothing need be
-    /// computed.
+    /// The layout in which the operand's own buffer holds the result, if there is one: the result is a view
+    /// then, and nothing is computed.
     fn as_view(&self, _shape: &Shape, _layout: &Layout, _result: &Aval) -> Option<Layout> {
         None
     }
@@ -125,23 +126,23 @@ pub trait OpDef {
         0
     }
 
-    /// Whether each element of the result is made of those of the operands that are in its place, for
-    /// operands of these dtypes. If so, there is a kernel.
+    /// Whether each element of the result is a function of the operands' elements at the same indices, for
+    /// operands of these dtypes. If so, [`kernel`](OpDef::kernel) gives the kernel.
     fn is_elementwise(&self, _from: &[DType]) -> bool {
         false
     }
 
-    /// The kernel of an elementwise op on operands of these dtypes. It is the one that `eval` runs.
+    /// The kernel of an elementwise op on operands of these dtypes, the same that `eval` runs.
     fn kernel(&self, _from: &[DType]) -> Option<Kernel> {
         None
     }
 
-    /// What it is as an instruction of native code, if its kernel can be one at all.
+    /// The op of a chain of native code that has its meaning, if there is one.
     fn instruction(&self) -> Option<native::Op> {
         self.row().native
     }
 
-    /// About how long an element takes.
+    /// The estimated time per element.
     fn cost(&self) -> Cost {
         Cost::Simple
     }
@@ -161,16 +162,16 @@ pub trait OpDef {
         Todo("batching is not there yet; give the operands an axis for the batch")
     }
 
-    /// How it is lowered to StableHLO on operands of these types.
+    /// The lowering to StableHLO on operands of these types.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_>;
 
     // ---- properties, for passes
 
-    /// The results, where they can be had for less: `None` for those that are not `read`. It never looks at
-    /// layouts and never changes a bit.
+    /// Cheaper values that equal the results, if there are any; `None` for results that are not `read`. The
+    /// rule never looks at layouts and never changes a bit.
     ///
     /// # Errors
-    /// Those of [`Builder::node`], which would be a bug.
+    /// Those of [`Builder::node`]; one would be a bug of the rule.
     fn simplify(&self, _b: &mut Builder, _operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         Ok(None)
     }
@@ -180,30 +181,31 @@ pub trait OpDef {
         Linear::In(&[])
     }
 
-    /// Whether all elements of the result are those of the operand, each at least once, or come from the op's
-    /// parameters: made again of its operand it costs nothing, and the operand is not larger.
+    /// Whether all elements of the result are the operand's, each at least once, or come from the op's
+    /// parameters. The result is recomputed from the operand at no cost then, and the operand takes no more
+    /// memory.
     fn moves_only(&self) -> bool {
         false
     }
 
-    /// Whether it costs nothing to repeat, and its result takes memory to keep.
+    /// Whether recomputing the result is cheaper than keeping it in memory.
     fn is_cheap(&self) -> bool {
         false
     }
 
-    /// Whether it reads transposed operands where they lie, as fast as others.
+    /// Whether it reads transposed operands in place as fast as dense ones.
     fn reads_transposed(&self) -> bool {
         false
     }
 
-    /// Whether it does more than compute its results, so that it must run though nobody reads them. What its
-    /// regions do is not asked here, see [`Op::has_effect`].
+    /// Whether it has a side effect, so that it runs even if no result is read. Effects of its regions are
+    /// not included, see [`Op::has_effect`].
     fn effect(&self) -> bool {
         false
     }
 }
 
-/// What becomes of the operands of a call before an op sees them: their dtypes.
+/// The dtypes that operands of a call are converted to before an op sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Promotion {
     /// The join of all their dtypes, and of `f32?` where the row accepts floats alone.
@@ -216,15 +218,15 @@ pub enum Promotion {
     JoinOfParts,
     /// The dtype of this operand, if the rules join the others with it at all.
     Follow(usize),
-    /// Each by itself. The last role is that of all operands after it. With more roles than the row names
-    /// operands, what a function among the parameters uses beside its arguments comes after those.
+    /// Each operand by itself. The last role holds for all further operands. If there are more roles than the
+    /// row names operands, the further operands are what a function among the parameters captures.
     Each(&'static [Role]),
 }
 
-/// What becomes of one operand of a call by itself.
+/// The dtype of one operand of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It keeps the dtype that promotion sees.
+    /// It keeps the dtype that it has in promotion.
     Own,
     /// It keeps the dtype that it is stored in, so that an R number keeps its digits.
     Stored,
@@ -255,7 +257,8 @@ pub(crate) fn common_shape(function: &str, operands: &[&Aval]) -> Result<Option<
 /// Checks the number of operands of a call.
 ///
 /// # Errors
-/// [`Error::Arg`]. R's functions have as many formals: more come only from a list in the place of one.
+/// [`Error::Arg`]. R's functions have as many formals, so another number comes only from a list in place of
+/// an operand.
 pub(crate) fn arity(function: &str, got: usize, expected: usize) -> Result<()> {
     if got == expected {
         return Ok(());
@@ -271,42 +274,41 @@ pub(crate) fn arity(function: &str, got: usize, expected: usize) -> Result<()> {
 /// A statement of a graph's text.
 pub(super) type Form<'a> = graph::Form<'a, Graph>;
 
-/// The op of a row, among those of a family without parameters.
+/// The member of a family without parameters that a row belongs to.
 pub(super) fn member<T: OpDef + Copy + Into<Op>>(family: &[T], row: &Row) -> Result<Op> {
     let op = family.iter().find(|op| op.row().name == row.name);
     op.map(|&op| op.into())
         .ok_or_else(|| Error::Internal { detail: format!("no row is called `{}`", row.name) })
 }
 
-/// The op that a statement names, on so many operands, among those of a family without parameters.
+/// The member of a family without parameters that a statement names, on this number of operands.
 pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form) -> Parsed<T> {
     form.takes(operands)?;
     let op = family.iter().find(|op| op.row().name == form.op);
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
 }
 
-/// What computes an op's results from its operands.
+/// A function that computes an op's results from its operands.
 pub(crate) type Ready = Box<dyn Fn(&[View], &mut [ViewMut])>;
 
-/// Results that can be had for less, where they are read.
+/// Cheaper values for the results that are read; `None` if there are none.
 pub type Simplified = Option<Vec<Option<Value>>>;
 
-/// The one result that can be had for less.
+/// A cheaper value for the only result.
 pub(super) fn simplified(value: Value) -> Result<Simplified> {
     Ok(Some(vec![Some(value)]))
 }
 
-/// A rule that is not written, because of this: a sentence for the user without its full stop.
+/// A rule that is not written, with the reason: a sentence for the user without its full stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Todo(pub &'static str);
 
-/// Operands in which an op is linear, by number: its results for sums of operands are sums of results, and
-/// likewise for multiples.
+/// The operands in which an op is linear, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linear {
-    /// In all operands at once.
+    /// In all operands jointly.
     InAll,
-    /// In these at once, with the others fixed.
+    /// In these jointly, with the others fixed.
     In(&'static [usize]),
     /// In each of these, with all others fixed.
     InEach(&'static [usize]),
@@ -316,18 +318,18 @@ pub enum Linear {
 pub enum Vjp<'a> {
     /// By this rule.
     By(Pull<'a>),
-    /// By this rule; operands that it gives nothing for have none, because of this.
+    /// By this rule; the second field is the reason why some operands have no gradient.
     Partly(Pull<'a>, &'static str),
-    /// By derivatives of the graphs that it runs: see [`OpDef::control`].
+    /// By the derivatives of its regions: see [`OpDef::control`].
     Regions,
-    /// All gradients are 0: results change with the operands by jumps alone, or are taken for constants.
+    /// All gradients are 0: the results are piecewise constant in the operands, or are treated as constants.
     Zero,
-    /// By a rule that is not written, because of this.
+    /// By a rule that is not written; the reason, for the user.
     Todo(&'static str),
 }
 
-/// A rule of reverse mode: gradients of the operands. Those of operands that are not wanted, or not of
-/// numbers that have gradients (indices, conditions), may be `None`.
+/// A rule of reverse mode: it gives the gradients of the operands. `None` is allowed for operands that are
+/// not wanted or have no gradients (indices, conditions).
 pub type Pull<'a> = Box<dyn for<'r, 'm, 'b> Fn(&Backward<'r, 'm, 'b>) -> Vec<Option<Var<'m, 'b>>> + 'a>;
 
 impl<'a> Vjp<'a> {
@@ -344,15 +346,15 @@ impl<'a> Vjp<'a> {
     }
 }
 
-/// What a rule of reverse mode is given: values of the graph that it adds to.
+/// The arguments of a rule of reverse mode: values of the graph that it adds nodes to.
 pub struct Backward<'r, 'm, 'b> {
     /// The operands.
     pub operands: &'r [Var<'m, 'b>],
     /// The results.
     pub results: &'r [Var<'m, 'b>],
-    /// The gradients of the results; `None` is 0, and one at least is there.
+    /// The gradients of the results; `None` is 0, and at least one is given.
     pub gradients: &'r [Option<Var<'m, 'b>>],
-    /// The operands whose gradients are asked for.
+    /// Whether the gradient of each operand is wanted.
     pub wanted: &'r [bool],
 }
 
@@ -373,24 +375,24 @@ impl<'m, 'b> Backward<'_, 'm, 'b> {
     }
 }
 
-/// About how long an element takes.
+/// The time that an element takes, by comparison with known ops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cost {
     /// As long as a sum.
     Simple,
     /// As long as a quotient of floats.
     Division,
-    /// As long as that for floats, as a function for complex numbers.
+    /// As long as a quotient for floats, as an exponential for complex numbers.
     Root,
     /// As long as an exponential.
     Function,
-    /// As long as two of these.
+    /// As long as two exponentials.
     Functions,
     /// As long as the logarithm of the gamma function.
     Special,
-    /// As long as a quotient: of integers and complex numbers one after the other.
+    /// As long as a quotient, which for integers and complex numbers is not vectorised.
     Quotient,
-    /// As long as a remainder, one after the other.
+    /// As long as a remainder, which is not vectorised.
     Remainder,
     /// As long as a sum of many terms.
     Series,
@@ -399,15 +401,15 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// In picoseconds, for operands of these dtypes, on one core with AVX2 (an AMD EPYC, Zen 4).
+    /// The estimate in picoseconds per element, for operands of these dtypes, on one core with AVX2 (an AMD
+    /// EPYC, Zen 4).
     pub(crate) fn picoseconds(self, from: &[DType]) -> usize {
-        // For each byte of an element, where vectors are computed on: they hold half as many doubles as
-        // singles.
+        // Per byte of an element, for what is vectorised: a vector holds half as many doubles as singles.
         const SIMPLE: usize = 15;
         const DIVISION: usize = 50;
         const FUNCTION: usize = 150;
         const SPECIAL: usize = 1_000;
-        // For each element, where they are not.
+        // Per element, for what is not.
         const HALF: usize = 2_000;
         const QUOTIENT: usize = 2_000;
         const REMAINDER: usize = 10_000;
@@ -439,7 +441,7 @@ impl Cost {
 }
 
 impl Op {
-    /// Whether it, or what its regions run, does more than compute results.
+    /// Whether it, or an op in its regions, has a side effect.
     pub fn has_effect(&self) -> bool {
         let has = |(_, region): &(&str, &Graph)| region.nodes().iter().any(|node| node.op.has_effect());
         self.effect() || self.regions().iter().any(has)
@@ -450,7 +452,7 @@ impl Op {
         !self.regions().is_empty()
     }
 
-    /// What computes the results for operands that always have these shapes and layouts.
+    /// A function that computes the results for operands of these shapes and layouts.
     pub(crate) fn prepared(&self, operands: &[(&Shape, &Layout)]) -> Ready {
         self.prepare(operands).unwrap_or_else(|| {
             let op = self.clone();
@@ -458,12 +460,12 @@ impl Op {
         })
     }
 
-    /// About how long its kernel takes for an element, in picoseconds: see [`Cost::picoseconds`].
+    /// The estimated time of its kernel per element: see [`Cost::picoseconds`].
     pub(crate) fn picoseconds(&self, from: &[DType]) -> usize {
         self.cost().picoseconds(from)
     }
 
-    /// What it is as an instruction of native code on operands of these dtypes, if it can be one.
+    /// The op of a chain of native code that has its meaning on operands of these dtypes, if there is one.
     pub(crate) fn native(&self, from: &[DType]) -> Option<native::Op> {
         self.instruction().filter(|&instruction| from.last().is_some_and(|&d| native::has(instruction, d)))
     }

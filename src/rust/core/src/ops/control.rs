@@ -1,7 +1,6 @@
-//! Ops that run graphs of their own: branches and loops. What they use of the graph around them comes in as
-//! operands.
+//! Ops that run regions: branches and loops. Values of the surrounding graph that a region uses are operands.
 //!
-//! The executors run them (`exec::control`): what a region means is what its ops mean.
+//! Executors run them (`exec::control`).
 
 use super::attrs::{logical, vector};
 use super::contract::{Form, OpDef, Vjp};
@@ -22,12 +21,12 @@ pub type Region = Arc<Graph>;
 /// second.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct If {
-    /// What is run if the condition holds, and what else. Their outputs have the same types.
+    /// The region that is run if the condition holds, and the other one. Their outputs have the same types.
     pub branches: [Region; 2],
 }
 
-/// A graph repeated as long as a condition on its state holds. Operands: the state, what else the condition
-/// uses, what else the body uses. Results: the last state.
+/// A graph repeated as long as a condition on its state holds. Operands: the state, what the condition
+/// captures, what the body captures. Results: the last state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct While {
     /// From the state to a 0-d boolean.
@@ -38,35 +37,33 @@ pub struct While {
     pub carried: usize,
 }
 
-/// A graph repeated along the first axis of some values. Operands: the state, values to go along, what
-/// else the body uses. Results: the last state, and what the body gave beside it, stacked along a new first
-/// axis.
+/// A graph repeated along the first axis of some values. Operands: the state, the sliced values, what the
+/// body captures. Results: the last state, and the body's other results, stacked along a new first axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scan {
     /// From state, slices and the rest to the next state and a slice of each stacked result.
     pub body: Region,
     /// Number of values of the state.
     pub carried: usize,
-    /// Number of values that are gone along.
+    /// Number of sliced values.
     pub sliced: usize,
-    /// Number of repetitions: the first size of what is gone along.
+    /// Number of iterations: the first size of the sliced values.
     pub length: usize,
-    /// Whether from the last slice to the first.
+    /// Whether it runs from the last slice to the first.
     pub reverse: bool,
-    /// Whether a derivative computes the body again instead of storing what it needs of it.
+    /// Whether a derivative recomputes the body instead of storing its intermediate values.
     pub checkpoint: bool,
 }
 
-/// A graph with a derivative of the user's. Operands: the arguments, what else the graph uses, what else the
-/// other two use. Results: those of the graph.
+/// A graph with a derivative that the user wrote. Operands: the arguments, what the graph captures, what the
+/// other two capture. Results: those of the graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Custom {
     /// From the arguments to the results.
     pub call: Region,
-    /// From the arguments to the results and what the derivative needs: takes the place of `call` where it is
-    /// derived.
+    /// From the arguments to the results and the residuals; replaces `call` where the op is differentiated.
     pub forward: Region,
-    /// From that and the gradients of the results to the gradients of some arguments.
+    /// From the residuals and the gradients of the results to the gradients of some arguments.
     pub backward: Region,
     /// Number of arguments.
     pub arguments: usize,
@@ -80,25 +77,25 @@ static SCAN: Row = written("scan", "nv_scan", &["init", "xs"], ANY);
 
 static CUSTOM: Row = written("custom_gradient", "custom_gradient", &[], ANY);
 
-/// An op that decides which of its graphs run, and how often.
+/// An op that decides which of its regions run, and how often.
 #[derive(Clone, Copy, Debug)]
 pub enum Control<'a> {
-    /// One of two.
+    /// One of two regions runs.
     If(&'a If),
-    /// As long as a condition holds.
+    /// A region runs as long as a condition holds.
     While(&'a While),
-    /// Along an axis.
+    /// A region runs along an axis.
     Scan(&'a Scan),
-    /// One of three, by what it is asked for.
+    /// `call` runs, or `forward` and `backward` where it is differentiated.
     Custom(&'a Custom),
 }
 
-/// Whether types are the same but for the flag.
+/// Whether dtypes and shapes are the same; ambiguity may differ.
 fn same(a: &Aval, b: &Aval) -> bool {
     a.dtype == b.dtype && a.shape == b.shape
 }
 
-/// Checks that values fit the inputs of a region.
+/// Checks that operands have the types of a region's inputs.
 fn check<'a>(row: &Row, region: &Region, operands: impl ExactSizeIterator<Item = &'a Aval>) -> Result<()> {
     let fits = operands.len() == region.inputs().len()
         && operands.zip(region.inputs()).all(|(x, &input)| same(x, region.aval(input)));
@@ -170,7 +167,7 @@ impl OpDef for If {
     }
 }
 
-/// Types of a state after a loop: known where the body makes it so.
+/// Types of a state after a loop: known where the body's results are.
 fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) -> Result<Vec<Aval>> {
     let next = |(x, y): (&&Aval, &Aval)| {
         if !same(x, y) {
@@ -182,7 +179,7 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
 }
 
 impl Custom {
-    /// The operands of one of the three graphs: the arguments, where it takes them, and what else it uses.
+    /// The operands of one of the three regions: the arguments, if it takes them, and what it captures.
     pub fn operands<T: Copy>(&self, region: &Region, operands: &[T]) -> Vec<T> {
         let counts = [&self.call, &self.forward].map(|r| r.inputs().len() - self.arguments);
         let (arguments, rest) = operands.split_at(self.arguments);
@@ -333,8 +330,8 @@ impl OpDef for Scan {
 
     fn parse(form: &Form) -> Parsed<Scan> {
         let body = form.region("body")?;
-        // A value of the state has as many axes outside of the body as in it, what is gone along has one
-        // more, and so has what is stacked.
+        // A value of the state has as many axes outside of the body as inside; sliced and stacked values have
+        // one more outside.
         let same = |outer: &[&Aval], inner: &[Value], more: usize| {
             let pairs = outer.iter().zip(inner);
             pairs.take_while(|(outer, &v)| outer.shape.rank() == body.aval(v).shape.rank() + more).count()

@@ -1,4 +1,4 @@
-//! Other dtypes: by value ([`Convert`]) and by bits ([`BitcastConvert`]).
+//! Conversions to another dtype, by value ([`Convert`]) and by bits ([`BitcastConvert`]).
 
 use super::attrs::{logical, Attrs};
 use super::complex::Part;
@@ -109,7 +109,7 @@ impl OpDef for Convert {
         if is(b.graph().aval(x)) {
             return simplified(x);
         }
-        // Widening within a kind loses nothing, so the value before it can be converted at once.
+        // Widening within a kind is exact, so the value before it can be converted directly.
         match b.graph().made_by(x).filter(|node| node.op.get::<Convert>().is_some()) {
             Some(node) if widens(b.graph().aval(node.operands[0]), b.graph().aval(x)) => {
                 let from = node.operands[0];
@@ -119,7 +119,7 @@ impl OpDef for Convert {
         }
     }
 
-    /// Integers are cut off, and booleans say whether there is anything.
+    /// Conversions to integers truncate, and those to booleans compare with 0: they are not linear.
     fn linear(&self) -> Linear {
         if self.dtype.part().is_float() {
             Linear::InAll
@@ -130,7 +130,7 @@ impl OpDef for Convert {
 }
 
 fn widens(from: &Aval, to: &Aval) -> bool {
-    // bf16 and f16 are of one width, and neither holds the other.
+    // bf16 and f16 have one width, and neither contains the other.
     from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
 }
 

@@ -1,4 +1,4 @@
-//! Values from nothing: one value everywhere, and counting.
+//! Ops without operands: one value everywhere, and counting.
 
 use super::attrs::{logical, vector, Attrs};
 use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Vjp};
@@ -95,7 +95,7 @@ impl OpDef for Fill {
     }
 }
 
-/// The number that all elements of a value are, if that is in the graph.
+/// The literal that all elements of a value equal, if the graph shows it.
 pub(super) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
     if let Def::Literal(literal) = graph.def(value) {
         return Some(literal);
@@ -215,7 +215,7 @@ impl OpDef for Iota {
 }
 
 impl Iota {
-    /// Whether its dtype has all numbers that it counts through, and as many from 0.
+    /// Whether its dtype has all numbers that it counts through, and as many from 0, exactly.
     pub(crate) fn is_exact(&self) -> bool {
         let most = self.shape[self.axis.0] as i128 + i128::from(self.start).abs();
         // Whole numbers up to 2 to the power of the significand's bits are exact.

@@ -1,8 +1,8 @@
 //! The language of derivative rules: arithmetic on values of a graph under construction.
 //!
-//! A rule is written as the formula that a textbook has, `|x, y| y * 0.5 / x`, and makes nodes; so a
-//! derivative is a graph like any other, and has derivatives itself. Operands of a rule have one dtype and
-//! shape; numbers take on both.
+//! A rule is written as the formula of a textbook, `|x, y| y * 0.5 / x`, and adds nodes. So a derivative is a
+//! graph like any other, and can be differentiated again. Operands of a rule have one dtype and shape;
+//! numbers take on both.
 //!
 //! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i`
 //! times that by `y`, so that holomorphic ops have one rule for real and complex numbers.
@@ -22,15 +22,15 @@ use num_complex::Complex;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// How a result changes with the operands.
+/// The partial derivatives of an elementwise op.
 pub enum Slope<F> {
-    /// By these factors.
+    /// These factors.
     By(F),
-    /// By these factors; where one is missing, because of this.
+    /// These factors; the second field is the reason why one is missing.
     Partly(F, &'static str),
-    /// Not at all, but for jumps.
+    /// Zero: the result is piecewise constant.
     Flat,
-    /// By a rule that is not written, because of this.
+    /// A rule that is not written; the reason, for the user.
     Todo(&'static str),
 }
 
@@ -38,13 +38,13 @@ pub enum Slope<F> {
 pub type Slope1 = Slope<for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>) -> Var<'m, 'b>>;
 /// The derivatives of an elementwise op of two operands.
 pub type Slope2 = Slope<Rule2>;
-/// What gives them, from the operands and the result; `None` is a rule that is not written.
+/// A function that gives both, from the operands and the result; `None` is a rule that is not written.
 pub type Rule2 = for<'m, 'b> fn(Var<'m, 'b>, Var<'m, 'b>, Var<'m, 'b>) -> [Option<Var<'m, 'b>>; 2];
 
 /// A graph that a rule adds to.
 pub struct Math<'b> {
     builder: RefCell<&'b mut Builder>,
-    /// The first error; formulas go on with a stand-in, and whoever made this asks in the end.
+    /// The first error. Formulas go on with a placeholder; [`Math::finish`] returns the error.
     fault: RefCell<Option<Error>>,
 }
 
@@ -59,7 +59,7 @@ impl<'b> Math<'b> {
         Var { math: self, value }
     }
 
-    /// A number everywhere in a value of this type.
+    /// A value of this type that is this number everywhere.
     pub fn fill(&self, number: f64, aval: &Aval) -> Var<'_, 'b> {
         let literal = Literal::new(number).convert(aval.dtype);
         let scalar = self.builder.borrow_mut().literal(literal, aval.ambiguous);
@@ -77,14 +77,14 @@ impl<'b> Math<'b> {
         }))
     }
 
-    /// Applies an op of any number of results. If it does not go, there are none.
+    /// Applies an op of any number of results. There are none if the op fails.
     pub fn apply_all(&self, op: impl Into<Op>, operands: &[Var<'_, 'b>]) -> Vec<Var<'_, 'b>> {
         let values: Vec<Value> = operands.iter().map(|x| x.value).collect();
         let made = self.builder.borrow_mut().node(op, &values);
         made.map_err(|error| self.fail(error)).unwrap_or_default().into_iter().map(|v| self.var(v)).collect()
     }
 
-    /// The nodes of a graph without constants, with these values for its inputs: its outputs.
+    /// Adds the nodes of a graph without constants, with these values for its inputs; returns its outputs.
     ///
     /// # Errors
     /// Those of [`Builder::inline`].
@@ -94,12 +94,12 @@ impl<'b> Math<'b> {
         Ok(made.into_iter().map(|v| self.var(v)).collect())
     }
 
-    /// Notes an error, which [`Math::finish`] tells.
+    /// Records an error, which [`Math::finish`] returns.
     pub(crate) fn fail(&self, error: Error) {
         self.fault.borrow_mut().get_or_insert(error);
     }
 
-    /// An element everywhere in a shape.
+    /// A value of this shape that is this literal everywhere.
     pub(crate) fn constant(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
         let scalar = self.builder.borrow_mut().literal(literal, false);
         self.var(scalar).repeated(shape, &[])
@@ -113,7 +113,7 @@ impl<'b> Math<'b> {
     /// Ends the formulas.
     ///
     /// # Errors
-    /// The first one of any op.
+    /// The first error of any op.
     pub fn finish(self) -> Result<()> {
         self.fault.into_inner().map_or(Ok(()), Err)
     }
@@ -137,7 +137,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.math.aval(self.value)
     }
 
-    /// Any op on it and others.
+    /// The result of an op on it and others.
     pub(crate) fn apply(self, op: impl Into<Op>, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
         let operands: Vec<Value> =
             std::iter::once(self.value).chain(others.iter().map(|x| x.value)).collect();
@@ -155,7 +155,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.math.fill(number, &Aval { shape: Shape::scalar(), ..self.aval() })
     }
 
-    /// A number of its dtype everywhere in a shape.
+    /// A value of its dtype and this shape that is this number everywhere.
     pub fn filled(self, number: f64, shape: &[usize]) -> Var<'m, 'b> {
         match Shape::try_new(shape.to_vec()) {
             Ok(shape) => self.math.fill(number, &Aval { shape, ..self.aval() }),
@@ -166,7 +166,7 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
-    /// What it is added to.
+    /// The graph that it belongs to.
     pub(crate) fn math(self) -> &'m Math<'b> {
         self.math
     }
@@ -182,7 +182,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(BitcastConvert { dtype }, &[])
     }
 
-    /// The same elements in row-major order in another shape.
+    /// The same elements in another shape, both read in row-major order.
     pub(crate) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
         match Shape::try_new(sizes) {
             Ok(shape) if shape == self.aval().shape => self,
@@ -194,7 +194,7 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
-    /// Beside others along an axis.
+    /// Concatenated with others along an axis.
     pub(crate) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
         self.apply(Concatenate { axis }, others)
     }
@@ -238,8 +238,9 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// An elementwise op on it and another one.
     pub fn binary(self, op: Binary, other: Var<'m, 'b>) -> Var<'m, 'b> {
-        // Numbers that are known now, such as an exponent less 1: no pass folds them once they have a shape.
-        // In f64 a sum or product of narrower floats is rounded once more without harm.
+        // Known numbers, such as an exponent less 1, are computed here: no pass does constant folding on
+        // values that have a shape. In f64 a sum or product of narrower floats is rounded once more without
+        // harm.
         if let (true, Some(a), Some(b)) = (self.aval().dtype.is_float(), self.known(), other.known()) {
             let folds: [(Binary, fn(f64, f64) -> f64); 3] =
                 [(Binary::add, |a, b| a + b), (Binary::sub, |a, b| a - b), (Binary::mul, |a, b| a * b)];
@@ -260,12 +261,12 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(op, &[])
     }
 
-    /// Where it, a condition, holds: one value; elsewhere the other.
+    /// `yes` where it, a condition, holds, `no` elsewhere.
     pub fn select(self, yes: Var<'m, 'b>, no: Var<'m, 'b>) -> Var<'m, 'b> {
         self.apply(Ternary::Select, &[yes, no])
     }
 
-    /// In another dtype.
+    /// Converted to another dtype.
     pub fn convert(self, dtype: DType) -> Var<'m, 'b> {
         let aval = self.aval();
         if aval.dtype == dtype {
@@ -275,7 +276,7 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
-    /// Repeated to a shape: its axes are the `axes` of the result.
+    /// Broadcast to a shape: its axes become the `axes` of the result.
     pub fn repeated(self, shape: &Shape, axes: &[Axis]) -> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
@@ -291,7 +292,7 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(Reduction { fold: Fold::Sum, axes, drop: true }, &[])
     }
 
-    /// With elements of a value around it, or without some of its own where the numbers are negative.
+    /// Padded with a value; negative amounts cut off elements.
     pub(super) fn padded(
         self,
         value: f64,
@@ -318,23 +319,23 @@ impl<'m, 'b> Var<'m, 'b> {
         self * self
     }
 
-    /// This, the gradient of a result, times the derivative of the result. Where the gradient is 0 the
-    /// product is 0, whatever the derivative: what was computed in a branch that a select did not take,
-    /// infinite or NaN, has no say.
+    /// The chain rule: this, the gradient of a result, times the derivative of the result. Where the gradient
+    /// is 0 the product is 0, even if the derivative is infinite or NaN, as in a branch that a select did not
+    /// take.
     pub fn chain(self, derivative: Var<'m, 'b>) -> Var<'m, 'b> {
         let one = Complex::from(1.0);
         match derivative.known() {
             Some(z) if z == one => self,
             Some(z) if z == -one => -self,
             _ if self.known() == Some(one) => derivative,
-            // No product of 0 and something infinite.
+            // A finite factor makes no NaN of a zero gradient.
             Some(z) if z.is_finite() => derivative * self,
             _ if self.known().is_some_and(|z| z != Complex::default()) => derivative * self,
             _ => derivative.binary(Binary::mul_no_nan, self),
         }
     }
 
-    /// The number that it is everywhere, if that is known.
+    /// The number that all its elements equal, if it is known.
     pub(crate) fn known(self) -> Option<Complex<f64>> {
         let builder = self.math.builder.borrow();
         let graph = builder.graph();

@@ -17,9 +17,9 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the
-/// named axes of each operand, `i` and `j` the others (StableHLO, `dot_general`). Axes of the
-/// result: batch, then those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (of 16 bits
-/// in f32), parts of long sums in double precision; integers wrap. Never ambiguous.
+/// named axes of each operand, `i` and `j` the others (StableHLO, `dot_general`). Axes of the result: batch,
+/// then those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (those of 16 bits in f32),
+/// partial sums of long sums in f64; integers wrap. Never ambiguous.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
     /// Axes that are summed over, of each operand.
@@ -130,7 +130,7 @@ impl OpDef for DotGeneral {
         }
         attributes += &format!("contracting_dims = {}", pair(&self.contracting));
         if dtype.part().is_float() {
-            // Other machines multiply floats in fewer bits unless told not to.
+            // Other backends multiply floats in fewer bits by default.
             attributes += ", precision = [HIGHEST, HIGHEST]";
         }
         let syntax = if dtype.is_half() {
@@ -202,8 +202,8 @@ impl DotGeneral {
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
     }
 
-    /// The gradient of one side: the other side and the result's gradient, multiplied over the axes of
-    /// the result that come from the other side.
+    /// The gradient of one operand: the other operand times the result's gradient, contracted over the axes
+    /// of the result that come from the other operand.
     fn pull<'m, 'b>(&self, side: usize, operands: [Var<'m, 'b>; 2], g: Var<'m, 'b>) -> Var<'m, 'b> {
         let shapes = operands.map(|x| x.aval().shape);
         let other = 1 - side;
@@ -211,15 +211,15 @@ impl DotGeneral {
         let rests = [0, 1].map(|i| self.rest(i, &shapes[i]));
         let first = |i: usize| if i == 0 { batch } else { batch + rests[0].len() };
         let axes = |start: usize, n: usize| (start..start + n).map(Axis).collect::<Vec<_>>();
-        // The gradient stands where this operand stood, so that the product of two matrices needs no
-        // transposing.
+        // The gradient is on the side of this operand, so that the product of two matrices needs no
+        // transpose.
         let ours = (axes(first(other), rests[other].len()), axes(0, batch), g);
         let theirs = (rests[other].clone(), self.batching[other].clone(), operands[other]);
         let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
         let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
         let made = lhs.2.apply(product, &[rhs.2]);
-        // Its axes: the batch, then this side's own and the contracted ones in the order that they have
-        // in the other; for the second operand, first these.
+        // Its axes: the batch, then this operand's own axes and the contracted ones in the order of the other
+        // operand; for the second operand, the contracted ones first.
         let mut contracted = self.contracting[other].clone();
         contracted.sort();
         let place = |axis: Axis| {
@@ -237,7 +237,7 @@ impl DotGeneral {
         made.transposed(permutation)
     }
 
-    /// What there is to know before the elements are: operands of these shapes and layouts.
+    /// The product for operands of these shapes and layouts, before the elements are known.
     fn product(&self, operands: [(&Shape, &Layout); 2]) -> Product {
         let [lhs, rhs] = operands.map(|(shape, _)| shape);
         let size = |axes: &[Axis], shape: &Shape| axes.iter().map(|a| shape[a.0]).product::<usize>();
@@ -253,17 +253,17 @@ impl DotGeneral {
     }
 }
 
-/// Two matrices that a product reads where they lie.
+/// Two matrices that a product reads in place.
 pub(crate) struct Matrices {
     /// Rows of the first, its columns, and columns of the second.
     pub sizes: [usize; 3],
-    /// Of both, the distances of rows and of columns.
+    /// Strides of rows and of columns, for each matrix.
     pub strides: [[isize; 2]; 2],
 }
 
 impl DotGeneral {
-    /// The product as one of two matrices: if it is one, of single or double precision, that have elements
-    /// and can be read where they lie.
+    /// The product as one of two matrices, if it is one, of f32 or f64, not empty, and both can be read in
+    /// place.
     pub(crate) fn matrices(&self, dtype: DType, operands: [(&Shape, &Layout); 2]) -> Option<Matrices> {
         if !matches!(dtype, DType::F32 | DType::F64) {
             return None;
@@ -278,7 +278,7 @@ impl DotGeneral {
     }
 }
 
-/// A product of batches of matrices, but for their elements.
+/// A product of batches of matrices, without the elements.
 pub(crate) struct Product {
     /// Number of products, rows of the first, columns of the first, columns of the second.
     sizes: [usize; 4],
@@ -296,12 +296,12 @@ impl Product {
     }
 }
 
-/// How an operand is read as matrices, whose rows, columns and batch are some of its axes.
+/// How an operand is read as a batch of matrices: rows, columns and batch are sets of its axes.
 enum Side {
-    /// Where it lies: the distances of rows, columns and matrices.
+    /// In place: the strides of rows, columns and matrices.
     Lines([isize; 3]),
-    /// From a copy, as not each of the three is one line: the order of its axes there, and the rows of
-    /// a matrix and its elements.
+    /// From a copy, as not each of the three has a single stride: the order of the axes in the copy, the rows
+    /// of a matrix, and its elements.
     Copied(Vec<usize>, usize, usize),
 }
 
@@ -340,7 +340,7 @@ impl Side {
     }
 }
 
-/// The distance of the elements along some axes, if it is one for all.
+/// The stride along some axes as one, if they have a single one.
 fn line(shape: &Shape, layout: &Layout, axes: &[Axis]) -> Option<isize> {
     match layout.lines(shape, axes.iter().map(|a| a.0)).as_slice() {
         [] => Some(1),

@@ -1,4 +1,4 @@
-//! Parts of a value at positions that are operands: read and replaced.
+//! Slices at positions that are operands, read and replaced.
 
 use super::attrs::{vector, Attrs};
 use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
@@ -56,7 +56,7 @@ fn index(x: &View) -> i64 {
     dispatch!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
 }
 
-/// A position as a signed number. Unsigned ones beyond these are as far out as the largest.
+/// A position as a signed number. Larger unsigned ones saturate.
 pub(super) fn position<T: Element>(x: T) -> i64 {
     let wrapped: i64 = x.convert();
     if T::DTYPE == DType::UI64 && wrapped < 0 {
@@ -66,7 +66,8 @@ pub(super) fn position<T: Element>(x: T) -> i64 {
     }
 }
 
-/// A window of the operand that starts at positions known when the program runs. It is moved so that it fits.
+/// A window of the operand whose start is computed by the program. A window that does not fit is moved so
+/// that it does (StableHLO, `dynamic_slice`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynamicSlice {
     /// Sizes of the window.
@@ -118,7 +119,7 @@ impl OpDef for DynamicSlice {
         see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
     }
 
-    /// The gradient with zeros around the window.
+    /// The gradient, with zeros around the window.
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| {
             let others: Vec<Var> = std::iter::once(at.g()).chain(at.operands[1..].iter().copied()).collect();
@@ -138,8 +139,8 @@ impl OpDef for DynamicSlice {
     }
 }
 
-/// The operand with a window of it replaced, at positions known when the program runs. It is moved so that it
-/// fits.
+/// The operand with a window replaced, whose start is computed by the program. A window that does not fit is
+/// moved so that it does (StableHLO, `dynamic_update_slice`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynamicUpdateSlice;
 
@@ -204,7 +205,7 @@ impl OpDef for DynamicUpdateSlice {
         });
     }
 
-    /// The gradients are that of the result outside of the window, and inside.
+    /// The operand's gradient is the result's outside of the window, the update's is the result's inside.
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| {
             let (update, starts) = (at.x(1), &at.operands[2..]);

@@ -1,4 +1,4 @@
-//! Windows of a value, stacked.
+//! Gather: windows of a value, stacked.
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
@@ -24,21 +24,21 @@ const GATHER_NAMES: [&str; 5] = [
     "start_index_map",
 ];
 
-/// Windows of the operand, stacked. Those that do not fit are moved so that they do (StableHLO, `gather`).
+/// Windows of the operand, stacked. Windows that do not fit are moved so that they do (StableHLO, `gather`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Gather {
-    /// How they lie.
+    /// The axes of the windows.
     pub windows: Windows,
     /// Sizes of each window.
     pub slice_sizes: Vec<usize>,
-    /// A promise, of use to other compilers.
+    /// A promise of the user, which other compilers use.
     pub indices_are_sorted: bool,
 }
 
 static GATHER: Row = written("gather", "nv_gather", &["operand", "start_indices"], ANY);
 
 impl Gather {
-    /// Elements of one axis, at the positions in a vector.
+    /// The gather of slices along one axis, at the positions in a vector.
     pub fn along(axis: Axis, shape: &Shape) -> Gather {
         let mut slice_sizes = shape.to_vec();
         slice_sizes[axis.0] = 1;
@@ -131,7 +131,7 @@ impl OpDef for Gather {
     }
 
     fn cost(&self) -> Cost {
-        /// About what a read from anywhere takes.
+        /// The estimated time of a read from a random address, in picoseconds.
         const PICK: usize = 1_000;
         Cost::Picoseconds(PICK)
     }
@@ -175,7 +175,7 @@ impl OpDef for Gather {
 }
 
 impl Gather {
-    /// Whether it is single elements of a vector, one for each index, in the order of the indices.
+    /// Whether it reads single elements of a vector, one for each index, in the order of the indices.
     pub(crate) fn is_pick(&self, x: &Shape) -> bool {
         let Windows { window_axes, dropped, batching, index_map, .. } = &self.windows;
         let first = [Axis(0)];
@@ -188,8 +188,8 @@ impl Gather {
             && **index_map == first
     }
 
-    /// Then, its instruction, for a vector of this many elements and this layout, of the first dtype, and
-    /// indices of the second.
+    /// The instruction of such a gather, for a vector of this size and layout; `from` are the dtypes of the
+    /// vector and of the indices.
     pub(crate) fn kernel(&self, size: usize, layout: &Layout, from: &[DType]) -> Kernel {
         let (first, stride, last) = (layout.offset as isize, layout.strides[0], size as i64 - 1);
         dispatch!(from[1], I => by_width!(from[0], T => {

@@ -83,8 +83,8 @@ impl OpDef for Reshape {
         Ok(vec![Aval { shape: self.shape.clone(), ..x.clone() }])
     }
 
-    /// Splits and joins runs of axes that lie in one line in memory; `None` if the result needs a line
-    /// that does not exist.
+    /// Splits and joins runs of axes that have a single stride; `None` if an axis of the result would need
+    /// several strides.
     fn as_view(&self, shape: &Shape, layout: &Layout, result: &Aval) -> Option<Layout> {
         let result = &result.shape;
         if self.order == Order::Row {
@@ -149,12 +149,12 @@ impl OpDef for Reshape {
     }
 }
 
-/// The layout of a column-major reshape that copies nothing, if there is one.
+/// The layout of a column-major reshape without a copy, if there is one.
 fn regroup(shape: &Shape, layout: &Layout, result: &Shape) -> Option<Layout> {
     if result.size() == 0 {
         return Some(Layout::dense(result));
     }
-    // Lines: maximal runs of axes, each `(size, stride of the first)`.
+    // Lines: maximal runs of axes with a single stride, each as `(size, stride)`.
     let mut lines: Vec<(usize, isize)> = Vec::new();
     for (&size, &stride) in shape.iter().zip(&layout.strides).filter(|(&size, _)| size > 1) {
         match lines.last_mut() {
@@ -285,7 +285,7 @@ impl OpDef for Transpose {
     }
 }
 
-/// Whether these are the first axes, one after the other.
+/// Whether these are the axes 0, 1, 2, ... in order.
 fn are_in_order(axes: &[Axis]) -> bool {
     axes.iter().enumerate().all(|(i, a)| a.0 == i)
 }
@@ -299,13 +299,13 @@ impl Transpose {
     }
 }
 
-/// The operand repeated: axis `i` of the operand becomes axis `axes[i]` of the result; sizes of 1
-/// and new axes are repeated (StableHLO, `broadcast_in_dim`).
+/// The operand broadcast: axis `i` of the operand becomes axis `axes[i]` of the result; new axes and axes of
+/// size 1 are repeated (StableHLO, `broadcast_in_dim`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BroadcastInDim {
     /// Shape of the result.
     pub shape: Shape,
-    /// Where the operand's axes go; distinct.
+    /// The axis of the result for each axis of the operand; distinct.
     pub axes: Vec<Axis>,
 }
 
@@ -401,7 +401,7 @@ impl OpDef for BroadcastInDim {
             };
             let repeated: Vec<Axis> = (0..self.shape.rank()).filter(repeats).map(Axis).collect();
             let sum = at.g().summed(repeated.clone());
-            // What is left is in the order of the result, without the unit axes that were repeated.
+            // The remaining axes are in the order of the result, without the unit axes that were repeated.
             let left: Vec<Axis> =
                 (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
             let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();

@@ -18,7 +18,7 @@ pub trait Member: Sized {
     fn of(op: &Op) -> Option<&Self>;
 }
 
-/// From a list of members with their payloads: the enum, what it dereferences to, and the catalogue.
+/// Makes the enum, its `Deref` and the catalogue from a list of members with their payloads.
 macro_rules! ops {
     ($($(#[doc = $doc:literal])+ $name:ident($family:ident::$payload:ident),)+) => {
         $(pub use super::$family::$payload;)+
@@ -27,7 +27,7 @@ macro_rules! ops {
         #[derive(Clone, PartialEq, Eq, Hash, Debug)]
         pub enum Op { $($(#[doc = $doc])+ $name($payload),)+ }
 
-        /// What all ops have is asked of the op as it is asked of its payload.
+        /// An op has the methods of its payload.
         impl Deref for Op {
             type Target = dyn OpDef;
 
@@ -75,7 +75,7 @@ ops! {
     Unary(unary::Unary),
     /// One operand, booleans out.
     Predicate(predicate::Predicate),
-    /// A real number that belongs to a complex one.
+    /// A real-valued part of a complex number.
     Part(complex::Part),
     /// A complex number from two real ones.
     Complex(complex::MakeComplex),
@@ -87,7 +87,7 @@ ops! {
     Ternary(ternary::Ternary),
     /// Many elements into one.
     Reduction(reduce::Reduction),
-    /// Another dtype, same value as far as it goes.
+    /// Another dtype, same value as far as the dtype has it.
     Convert(convert::Convert),
     /// Another dtype, same bits.
     BitcastConvert(convert::BitcastConvert),
@@ -125,7 +125,7 @@ ops! {
     While(control::While),
     /// A graph repeated along an axis.
     Scan(control::Scan),
-    /// A graph with a derivative of the user's.
+    /// A graph with a derivative that the user wrote.
     Custom(control::Custom),
     /// Random bits.
     RngBits(random::RngBits),
@@ -137,11 +137,11 @@ ops! {
 pub struct Entry {
     /// The row.
     pub row: &'static Row,
-    /// What becomes of the operands of a call: [`OpDef::promotion`].
+    /// The promotion of the operands of a call: [`OpDef::promotion`].
     pub promotion: Promotion,
-    /// What makes its op of the parameters of a call: [`OpDef::decode`].
+    /// Makes the op from the parameters of a call: [`OpDef::decode`].
     pub decode: fn(&'static Row, &Attrs, &[&Aval]) -> Result<Op>,
-    /// What makes its op of a statement of a graph's text: [`OpDef::parse`].
+    /// Makes the op from a statement of a graph's text: [`OpDef::parse`].
     pub parse: fn(&Form) -> Parsed<Op>,
 }
 

@@ -1,9 +1,9 @@
-//! How ops are lowered to StableHLO, as data: [`OpDef::lower`](super::OpDef::lower) says which operation an op
-//! becomes, or names the formula of other ops that it becomes. `hlo` writes the one and builds the other.
+//! Lowerings to StableHLO, as data: [`OpDef::lower`](super::OpDef::lower) names the operation that an op
+//! becomes, or the formula of other ops. `hlo` writes operations and builds formulas.
 //!
-//! What an op means is what its kernel does. It becomes an operation only where StableHLO's means the same,
-//! or leaves open what XLA decides as we do (shifts beyond the width, conversions of floats beyond the range
-//! of integers).
+//! The meaning of an op is that of its kernel. It becomes an operation only where StableHLO's has the same
+//! meaning, or leaves open a case that XLA decides as we do (shifts beyond the width, conversions of floats
+//! beyond the range of integers).
 
 use super::{
     BitcastConvert, Convert, Custom, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary, While,
@@ -15,7 +15,7 @@ use crate::tensor::{Aval, Literal};
 
 // ---- rows of elementwise ops ---------------------------------------------------------------------------------------
 
-/// How the row of an elementwise op says it; `F` names formulas of that many operands.
+/// The lowering in the row of an elementwise op; `F` names formulas of as many operands.
 pub enum Lower<F> {
     /// An operation of StableHLO or CHLO, by its name with that of the dialect.
     Op(&'static str),
@@ -24,13 +24,13 @@ pub enum Lower<F> {
     On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.
     Formula(F),
-    /// Nothing yet, because of this.
+    /// None yet; the reason, for the user.
     Todo(&'static str),
 }
 
-/// How an elementwise op of one operand is lowered.
+/// The lowering of an elementwise op of one operand.
 pub type UnaryLower = Lower<UnaryFormula>;
-/// How an elementwise op of two operands is lowered.
+/// The lowering of an elementwise op of two operands.
 pub type BinaryLower = Lower<BinaryFormula>;
 
 /// Formulas of one operand.
@@ -130,12 +130,12 @@ impl<F: Copy> Lower<F> {
 }
 
 impl UnaryLower {
-    /// What it says for an operand of this dtype, which the result has too.
+    /// The lowering for an operand of this dtype, which is the result's too.
     pub(super) fn on<'a>(&self, dtype: DType) -> Lowering<'a> {
         self.choose(dtype, Formula::Unary)
     }
 
-    /// What it says for an operand of this dtype, where the result need not have it.
+    /// The lowering for an operand of this dtype; the result may have another.
     pub(super) fn property<'a>(&self, dtype: DType) -> Lowering<'a> {
         let signed = |op: HloOp<'a>| signature(op.name, "");
         match self.choose(dtype, Formula::Property) {
@@ -147,7 +147,7 @@ impl UnaryLower {
 }
 
 impl BinaryLower {
-    /// What it says for operands of this dtype.
+    /// The lowering for operands of this dtype.
     pub(super) fn on<'a>(&self, dtype: DType) -> Lowering<'a> {
         self.choose(dtype, Formula::Binary)
     }
@@ -155,7 +155,7 @@ impl BinaryLower {
 
 // ---- all ops -------------------------------------------------------------------------------------------------------
 
-/// How an op is lowered on operands of known types.
+/// The lowering of an op on operands of known types.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Lowering<'a> {
     /// To one operation.
@@ -163,16 +163,16 @@ pub enum Lowering<'a> {
     /// To a formula of other ops, in which the op itself, on the dtype that it is lowered for, is this
     /// operation.
     Formula(Formula<'a>, Option<HloOp<'a>>),
-    /// Not at all: the reason, which the user reads, and what to do instead.
+    /// None: the reason and what to do instead, for the user.
     Todo {
-        /// Goes on after "cannot be exported:".
+        /// Continues "cannot be exported:".
         why: &'static str,
         /// A sentence, or nothing.
         hint: &'static str,
     },
 }
 
-/// A formula of other ops. Ops in it are lowered in their turn.
+/// A formula of other ops, which are lowered in turn.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Formula<'a> {
     /// Of one operand, computed in f32 and rounded once if it is a 16-bit float.
@@ -183,7 +183,7 @@ pub enum Formula<'a> {
     Binary(BinaryFormula),
     /// A clamp of booleans.
     ClampBooleans,
-    /// A conversion that compilers do in another way.
+    /// A conversion that compilers define differently.
     Convert(&'a Convert),
     /// Bits of complex numbers and booleans.
     Bitcast(&'a BitcastConvert),
@@ -212,11 +212,11 @@ pub enum Formula<'a> {
 pub struct HloOp<'a> {
     /// Its name with that of the dialect.
     pub name: &'static str,
-    /// How the rest is written.
+    /// The syntax of the rest.
     pub syntax: Syntax<'a>,
 }
 
-/// How an operation is written: `%x` are operands, `t` types.
+/// The syntax of an operation: `%x` are operands, `t` types.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Syntax<'a> {
     /// `op %x, %y : t`, the type of the result.
@@ -241,7 +241,7 @@ pub enum Syntax<'a> {
     Reduce {
         /// The operation that folds two elements.
         by: &'static str,
-        /// What a fold begins with.
+        /// The initial value of the fold.
         init: Literal,
         /// The axes that are folded.
         axes: &'a [Axis],
@@ -254,18 +254,18 @@ pub enum Syntax<'a> {
     While(&'a While),
 }
 
-/// An elementwise operation on operands of one type; with other types there are more to write.
+/// An elementwise operation whose operands and result have one type.
 pub(super) fn elementwise<'a>(name: &'static str) -> HloOp<'a> {
     // CHLO has no short form.
     HloOp { name, syntax: if name.starts_with("chlo.") { Syntax::Arrow } else { Syntax::Result } }
 }
 
-/// An operation whose types are a signature.
+/// An operation whose types are written as a signature.
 pub(super) fn signature<'a>(name: &'static str, attributes: impl Into<String>) -> HloOp<'a> {
     HloOp { name, syntax: Syntax::Signature(attributes.into()) }
 }
 
-/// The operation if it means the same, else a formula.
+/// The operation if it has the same meaning, else a formula.
 pub(super) fn op_if<'a>(same: bool, op: HloOp<'a>, formula: Formula<'a>) -> Lowering<'a> {
     if same {
         Lowering::Op(op)

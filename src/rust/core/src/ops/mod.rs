@@ -1,8 +1,8 @@
 //! The catalogue: every op, defined once. One row per op, one file per family.
 //!
-//! An op is a line of the list in [`list`], which makes it a member of [`Op`], and a file with its payload (the
-//! static parameters), its rows and its implementation of [`OpDef`]: what its results are, what it computes,
-//! its derivatives, what passes and the engine may know of it. What an op means never depends on layout.
+//! An op is a line of the list in [`list`], which makes it a member of [`Op`], and a file with its payload
+//! (the static parameters), its rows and its implementation of [`OpDef`]: its result types, its kernel, its
+//! derivatives, and its properties for passes and the engine. What an op means never depends on layout.
 
 pub mod attrs;
 pub mod binary;
@@ -56,12 +56,12 @@ pub type Graph = graph::Graph<Op>;
 /// A graph of these ops under construction.
 pub type Builder = graph::Builder<Op>;
 
-/// What every op says about itself, whatever its family.
+/// The description of an op, which has the same form in all families.
 #[derive(Debug)]
 pub struct Row {
     /// The op's one name: in graphs, in errors, in tests.
     pub name: &'static str,
-    /// Name of the R function.
+    /// The name of the R function.
     pub function: &'static str,
     /// Whether that function is generated from this row (elementwise ops) or written by hand and checked
     /// against it.
@@ -70,9 +70,9 @@ pub struct Row {
     pub doc: &'static [&'static str],
     /// Names of the operands, which are the first formals of the R function.
     pub operands: &'static [&'static str],
-    /// Dtypes of the operands that it computes on.
+    /// Dtypes that it accepts as operands.
     pub accepts: Class,
-    /// The R generic or operator that it answers to.
+    /// The R generic or operator that the function is a method of.
     pub generic: Option<&'static str>,
     /// Arguments of the example on the help page.
     pub example: &'static str,
@@ -105,7 +105,7 @@ pub(crate) const fn written(
 }
 
 impl Row {
-    /// Checks the number of operands of a call; `...` stands for any number of them.
+    /// Checks the number of operands of a call; `...` stands for any number of operands.
     pub(crate) fn check_operands(&self, got: usize) -> Result<()> {
         match self.operands {
             [named @ .., "..."] => arity(self.function, got.min(named.len()), named.len()),
@@ -113,7 +113,7 @@ impl Row {
         }
     }
 
-    /// The name of operand number `i`; those in the place of `...` are start indices.
+    /// The name of operand number `i`; operands that `...` stands for are start indices.
     pub(crate) fn operand(&self, i: usize) -> Cow<'static, str> {
         match self.operands {
             [named @ .., "..."] if i >= named.len() => format!("start {}", i + 1 - named.len()).into(),
@@ -129,7 +129,7 @@ impl Row {
         Err(self.unsupported(i, aval.dtype, ""))
     }
 
-    /// The error for an operand of another dtype than the op computes on.
+    /// The error for an operand of a dtype that the op does not accept.
     pub(crate) fn unsupported(&self, i: usize, got: DType, hint: &str) -> Error {
         let hint = match (hint, got) {
             ("", d) if d.is_complex() && !self.accepts.contains(DType::F32) => {

@@ -38,7 +38,7 @@ macro_rules! predicate_ops {
                 } }),+ }
             }
 
-            /// How it is lowered to StableHLO.
+            /// Its lowering to StableHLO.
             pub fn lowering(self) -> UnaryLower {
                 match self { $(Predicate::$name => $lower),+ }
             }

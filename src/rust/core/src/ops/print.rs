@@ -1,4 +1,4 @@
-//! Printing while a program runs. The engine knows no console: whoever runs programs says where text goes.
+//! Printing while a program runs. The engine knows no console: the caller sets a [`Printer`].
 
 use super::attrs::Attrs;
 use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
@@ -12,10 +12,10 @@ use crate::tensor::{Aval, View, ViewMut};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The value itself; when it is computed, it is shown.
+/// The identity, which shows the value when it is computed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Print {
-    /// What is shown before the value.
+    /// The text before the value.
     pub label: String,
     /// Whether the value is ambiguous.
     pub ambiguous: bool,
@@ -32,7 +32,7 @@ thread_local! {
     static PRINTER: Cell<Option<Printer>> = const { Cell::new(None) };
 }
 
-/// Says where values go that programs of this thread print. Without it they go nowhere.
+/// Sets the printer of programs on this thread. Without one, nothing is shown.
 pub fn set_printer(printer: Printer) {
     PRINTER.set(Some(printer));
 }

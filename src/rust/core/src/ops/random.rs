@@ -1,4 +1,4 @@
-//! Random bits: a state in, the next state and the bits out.
+//! Random bits, from a state that is an operand; the next state is a result.
 
 use super::attrs::{logical, vector, Attrs};
 use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp};
@@ -14,17 +14,17 @@ use crate::kernels::random::{Algorithm, Draw, ELEMENT};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
-/// Uniform random bits, and the state after them. The state is `ui64[2]`, a key and a counter; elements are
-/// numbered in row-major order.
+/// Uniform random bits and the next state. A state is `ui64[2]`, a key and a counter; elements are numbered
+/// in row-major order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RngBits {
-    /// The cipher that makes bits of the key and the counter.
+    /// The cipher that makes bits from the key and the counter.
     pub algorithm: Algorithm,
     /// Dtype of the bits: an integer.
     pub dtype: DType,
     /// Shape of the bits.
     pub shape: Shape,
-    /// Whether the state after them is a result too, the first.
+    /// Whether the next state is the first result.
     pub with_state: bool,
 }
 
@@ -116,8 +116,8 @@ impl OpDef for RngBits {
         Lowering::Formula(Formula::Random(self), None)
     }
 
-    /// The state after a draw, and the bits, as far as they are read: each by itself, so that the bits can be
-    /// made by those who read them. The state is a key and a counter, which moves on.
+    /// The next state and the bits as nodes of their own, as far as they are read, so that the bits can be
+    /// fused with their readers. The next state is the key and an advanced counter.
     fn simplify(&self, b: &mut Builder, operands: &[Value], read: &[bool]) -> Result<Simplified> {
         if !self.with_state {
             return Ok(None);
@@ -139,12 +139,12 @@ impl OpDef for RngBits {
 }
 
 impl RngBits {
-    /// How many blocks of the stream it uses: by so much the counter of the state after it is further.
+    /// The number of cipher blocks that it uses, by which the counter of the next state is larger.
     fn used(&self) -> u64 {
         self.draw().next([0, 0])[1]
     }
 
-    /// Makes a tile of the bits alone, from all of a state of this layout.
+    /// The kernel that makes a tile of the bits from a whole state of this layout.
     pub(crate) fn kernel(&self, layout: &Layout) -> Kernel {
         let (draw, place) =
             (self.draw(), [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize));
@@ -156,7 +156,7 @@ impl RngBits {
         }
     }
 
-    /// What there is to know before the state is.
+    /// The draw, before the state is known.
     fn draw(&self) -> Draw {
         Draw::new(self.algorithm, &self.shape, self.dtype.bytes())
     }

@@ -1,4 +1,4 @@
-//! Many elements into one, over some or all axes.
+//! Reductions of many elements to one, over some or all axes.
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
@@ -21,11 +21,11 @@ use num_complex::Complex;
 /// A reduction. Ambiguous if the operand is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reduction {
-    /// What is done with the elements.
+    /// The fold of the elements.
     pub fold: Fold,
     /// The axes that are reduced; distinct, may be none.
     pub axes: Vec<Axis>,
-    /// Whether they disappear, or stay with size 1.
+    /// Whether they are dropped, or kept with size 1.
     pub drop: bool,
 }
 
@@ -40,7 +40,7 @@ static ROWS: [Row; 7] = [
 ];
 
 impl Fold {
-    /// The fold of the reduction with that name.
+    /// The fold of the reduction of this name.
     pub fn from_op(name: &str) -> Option<Fold> {
         let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
         ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
@@ -124,7 +124,7 @@ impl OpDef for Reduction {
             Fold::Prod => {
                 Vjp::of_one(|at| self.spread(at.x(0), at.g()).chain(self.product_of_others(at.x(0))))
             }
-            // In equal parts to all that are the largest.
+            // The gradient is shared equally by all elements that equal the extreme.
             Fold::Max | Fold::Min => Vjp::of_one(|at| {
                 let (x, zero) = (at.x(0), at.x(0).of(0.0));
                 let is_it = x.compare(Compare::eq, self.spread(x, at.y())).select(x.of(1.0), zero);
@@ -142,7 +142,7 @@ impl OpDef for Reduction {
         }
     }
 
-    /// StableHLO's keeps no axis, and adds 16-bit floats as they are.
+    /// StableHLO's reduction keeps no axis, and adds 16-bit floats without widening.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let by = match self.fold {
             Fold::Squares => return Lowering::Formula(Formula::Reduce(self), None),
@@ -161,7 +161,7 @@ impl OpDef for Reduction {
     }
 
     fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
-        // The largest of one element; a sum may turn -0 into 0.
+        // The extreme of one element is the element. A sum is not: it may turn -0 into 0.
         if matches!(self.fold, Fold::Max | Fold::Min) && self.axes.is_empty() {
             return simplified(operands[0]);
         }
@@ -178,15 +178,15 @@ impl OpDef for Reduction {
 }
 
 impl Reduction {
-    /// Whether it is computed in f32, and rounded once.
+    /// Whether it is computed in f32 and rounded once.
     pub(crate) fn is_wide(&self, dtype: DType) -> bool {
         dtype.is_half() && matches!(self.fold, Fold::Sum | Fold::Prod | Fold::Squares)
     }
 }
 
 impl Reduction {
-    /// What it gives for no elements of a dtype, or in a form that leaves any others as they are: only -0
-    /// leaves a sum of -0 as it is.
+    /// The identity of the fold. For `empty` the result of no elements; else the neutral element, which for a
+    /// sum of floats is -0.
     pub fn identity(&self, dtype: DType, empty: bool) -> Literal {
         match self.fold {
             Fold::Sum if empty || !dtype.part().is_float() => Literal::new(0i32).convert(dtype),
@@ -202,7 +202,7 @@ impl Reduction {
         }
     }
 
-    /// A value of the result's shape, repeated over the axes that are reduced.
+    /// A value of the result's shape, broadcast along the reduced axes.
     fn spread<'m, 'b>(&self, x: Var<'m, 'b>, of_result: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let kept = |i: &usize| !self.drop || !self.axes.contains(&Axis(*i));
@@ -210,7 +210,7 @@ impl Reduction {
         of_result.repeated(&shape, &kept)
     }
 
-    /// The elements less their mean.
+    /// The deviations of the elements from their mean.
     pub(crate) fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let sum = x.summed(self.axes.clone());
@@ -224,8 +224,9 @@ impl Reduction {
         x.apply(Reduction { fold, ..self.clone() }, &[])
     }
 
-    /// For each element, the product of the others over the axes: of those before it and of those after
-    /// it. Zeros need no care, and derivatives of any order are those of products.
+    /// For each element, the product of the others over the axes: of those before it and those after it. No
+    /// division is involved, so zeros need no special case, and derivatives of any order follow from those of
+    /// products.
     fn product_of_others<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let shape = x.aval().shape;
         let rank = shape.rank();
@@ -255,8 +256,8 @@ impl Reduction {
         others.transposed(back)
     }
 
-    /// The number of elements that make one of the result, if these lie side by side in a dense operand and
-    /// can be folded tile by tile.
+    /// The length of the segments of a dense operand that each give one element of the result; `None` if such
+    /// elements do not lie side by side, or cannot be folded tile by tile.
     pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
         let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
         let segment = shape.iter().take(self.axes.len()).product();
@@ -268,8 +269,8 @@ impl Reduction {
         dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
     }
 
-    /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a
-    /// column: those of the last axes. None for what no accumulators fold element by element.
+    /// The number of results where a dense operand of this shape is reduced over its last axes, so that the
+    /// elements of a result are that far apart. `None` for folds without accumulators.
     pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
         if self.fold == Fold::Squares {
             return None;
@@ -280,12 +281,12 @@ impl Reduction {
         (trailing && rows > 1 && shape.size() > rows).then_some(rows)
     }
 
-    /// What it folds columns of operands of this dtype into.
+    /// The accumulators that columns of this dtype are folded into.
     pub(crate) fn accumulators(&self, dtype: DType) -> Accumulators {
         dispatch!(dtype, T => Accumulators::new::<T>(self.fold))
     }
 
-    /// Makes elements of what its kernel made of the tiles of all `elements` of the operand.
+    /// Makes the results from the partial results of its kernel for all tiles of the operand's `elements`.
     pub(crate) fn finish(&self, dtype: DType, partials: &[u8], elements: usize, out: &mut [u8]) {
         let each = elements * dtype.bytes() / out.len();
         dispatch!(dtype, T => finish::<T>(self.fold, partials, each, out))

@@ -1,4 +1,4 @@
-//! A value with windows of it updated.
+//! Scatter: a value with windows of it updated.
 
 use super::attrs::{logical, Attrs};
 use super::binary::{Binary, Tiles};
@@ -26,17 +26,17 @@ const SCATTER_NAMES: [&str; 5] = [
     "scatter_axes_to_operand_axes",
 ];
 
-/// The input with windows of it updated by a stack of others, in the order of the stack. Those that do not
+/// The input with windows of it updated by a stack of windows, in the order of the stack. Windows that do not
 /// fit are left out (StableHLO, `scatter`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scatter {
-    /// How they lie.
+    /// The axes of the windows.
     pub windows: Windows,
-    /// What is done.
+    /// How an element is updated.
     pub update: Update,
-    /// A promise, of use to other compilers.
+    /// A promise of the user, which other compilers use.
     pub indices_are_sorted: bool,
-    /// Another: that no two windows overlap.
+    /// A promise that no two windows overlap.
     pub unique_indices: bool,
 }
 
@@ -107,7 +107,7 @@ impl OpDef for Scatter {
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
         let update = Update::decode(attrs)?;
-        // What a function uses beside its arguments comes after the others.
+        // Operands that the function captures come last.
         if !matches!(update, Update::By(_)) {
             row.check_operands(operands.len())?;
         }
@@ -168,7 +168,7 @@ impl OpDef for Scatter {
         }
     }
 
-    /// StableHLO leaves out single elements that do not fit, and we, as XLA, windows.
+    /// StableHLO leaves out single elements that do not fit; we leave out windows, as XLA does.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let attributes = format!(
             "indices_are_sorted = {}, scatter_dimension_numbers = #stablehlo.scatter<{}>, unique_indices = {}",
@@ -188,7 +188,7 @@ impl OpDef for Scatter {
             return Lowering::Formula(Formula::ScatterLoop(self), Some(op));
         }
         let sizes = self.sizes(operands[0].shape.rank(), &operands[2].shape);
-        // Without positions there is nothing to look up, which XLA does not expect.
+        // XLA does not accept index vectors without elements.
         let same = are_wide(&operands[1..2])
             && !self.windows.index_map.is_empty()
             && self.windows.index_map.iter().all(|axis| sizes[axis.0] <= 1);
@@ -203,8 +203,8 @@ impl OpDef for Scatter {
     }
 }
 
-/// Whether a graph is elementwise ops and choices between such, without loops or memory: what XLA takes for
-/// each element of a scatter. It ends the process on a loop there.
+/// Whether a graph consists of elementwise ops and branches over such, as XLA requires of the function of a
+/// scatter. XLA aborts the process on a loop there.
 fn is_straight(graph: &Graph) -> bool {
     graph.nodes().iter().all(|node| match node.op.control() {
         Some(Control::If(op)) => op.branches.iter().all(|branch| is_straight(branch)),
@@ -230,7 +230,7 @@ impl Scatter {
         sizes
     }
 
-    /// The graph that it runs for each element, if it is none of the updates with a name.
+    /// The graph that it runs for each element, if the update is not one with a name.
     pub fn region(&self) -> Option<&Region> {
         match &self.update {
             Update::By(region) => Some(region),
@@ -238,7 +238,7 @@ impl Scatter {
         }
     }
 
-    /// Where the elements of an update of this shape go, in a dense input of this shape.
+    /// The positions in a dense input of this shape that elements of an update of this shape are written to.
     pub fn targets(&self, input: &Shape, indices: &View, update: &Shape) -> Targets {
         self.with_starts(input, indices, update, |walk, starts| Targets { walk, table: starts.table() })
     }
@@ -261,8 +261,8 @@ impl Scatter {
         )
     }
 
-    /// Gradients of the operands, by a rule for those of the input and of windows that fit: one that does not
-    /// was not written.
+    /// Gradients of the operands, from a rule for the input and for windows that fit. A window that does not
+    /// fit was not written and has a gradient of 0.
     fn pull<'m, 'b>(&self, at: &Backward<'_, 'm, 'b>, rule: PullWindows) -> Vec<Option<Var<'m, 'b>>> {
         let (x, indices, update) = (at.x(0), at.x(1), at.x(2));
         let (shape, stack) = (x.aval().shape, update.aval().shape);
@@ -286,7 +286,7 @@ impl Scatter {
     }
 }
 
-/// Gradients of the input and of the update, where this was written.
+/// Gradients of the input, and of the update where it was written.
 type PullWindows = for<'m, 'b> fn(&Accesses<'_, 'm, 'b>, &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2];
 
 /// Reads and writes of the windows of a scatter.
@@ -313,7 +313,7 @@ fn pull_replaced<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, '
     let (shape, stack) = (at.x(0).aval().shape, at.x(2).aval().shape);
     let zero = at.x(2).of(0.0);
     let rest = g.apply(scatter.clone(), &[indices, zero]);
-    // Of several elements that were written to one place, one is there: which, their numbers tell.
+    // Of several elements written to one position, one remains; numbers that are scattered alike tell which.
     let iota =
         Iota { axis: Axis(0), dtype: DType::I64, shape: [stack.size()].into(), start: 0, ambiguous: false };
     let number = g.made(iota).reshaped(&stack);
@@ -329,7 +329,7 @@ fn pull_added<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>)
 fn pull_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
     let (x, update, g) = (at.x(0), at.x(2), at.g());
     let factors = windows.put(x.of(1.0), Binary::mul, update);
-    // What multiplies an update: the product of all that is not 0 without itself, if no other is 0.
+    // The factor of an update: the product of all other nonzero factors, if no other factor is 0.
     let is_zero = |v: Var<'m, 'b>| v.compare(Compare::eq, v.of(0.0));
     let without = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v);
     let product = windows.read(windows.put(without(x), Binary::mul, without(update)));
@@ -340,13 +340,13 @@ fn pull_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm,
     [g.chain(factors), windows.read(g).chain(others)]
 }
 
-/// In equal parts to all that are the result.
+/// The gradient is shared equally by all elements that equal the result.
 fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
     let (x, update, y) = (at.x(0), at.x(2), at.y());
     let mark = |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
     let (in_x, in_update) = (mark(x, y), mark(update, windows.read(y)));
     let dtype = x.aval().dtype;
-    // A narrow float does not count far.
+    // A 16-bit float counts too few numbers exactly.
     let wide = if dtype.bits() == 16 { DType::F32 } else { dtype };
     let count = windows.put(in_x.convert(wide), Binary::add, in_update.convert(wide));
     let part = at.g() / count.binary(Binary::max, count.of(1.0)).convert(dtype);

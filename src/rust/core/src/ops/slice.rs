@@ -1,4 +1,4 @@
-//! Parts of a value at positions known while tracing, reversal, padding. Slices and reversals are views.
+//! Slices at positions known while tracing, reversal, padding. Slices and reversals are views.
 
 use super::attrs::{vector, Attr, Attrs};
 use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
@@ -49,7 +49,7 @@ impl OpDef for StaticSlice {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let start: Vec<usize> = self.start.iter().map(|i| i + 1).collect();
-        // The position after the last, from 0, is the last, from 1.
+        // The 0-based position after the last is the 1-based last one.
         vec![
             ("start_indices", vector(&start)),
             ("limit_indices", vector(&self.limit)),
@@ -67,7 +67,7 @@ impl OpDef for StaticSlice {
             Attr::Null => vec![1; operands[0].shape.rank()],
             _ => attrs.whole("strides", 1)?,
         };
-        // The last position, from 1, is the one after it, from 0.
+        // The 1-based last position is the 0-based one after it.
         Ok(StaticSlice { start: start.into_iter().map(|i| i - 1).collect(), limit, stride }.into())
     }
 
@@ -106,7 +106,7 @@ impl OpDef for StaticSlice {
         see(x, &self.view(x.layout, out.shape), out);
     }
 
-    /// The gradient with zeros around it and between.
+    /// The gradient, padded with zeros around and between its elements.
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| {
             let (x, g) = (at.x(0), at.g());
@@ -138,7 +138,7 @@ impl OpDef for StaticSlice {
 impl StaticSlice {
     fn view(&self, layout: &Layout, result: &Shape) -> Layout {
         if result.size() == 0 {
-            // There may be no element where it starts.
+            // An empty result may start beyond the end.
             return Layout::dense(result);
         }
         let strides =
@@ -153,12 +153,12 @@ pub(super) fn shifted(layout: &Layout, index: &[usize]) -> usize {
     (layout.offset as isize + way) as usize
 }
 
-/// Copies what a layout shows of a value.
+/// Copies the elements of a value that a layout selects.
 pub(super) fn see(x: &View, layout: &Layout, out: &mut ViewMut) {
     by_width!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout, ..*x }, out));
 }
 
-/// The operand backwards along some axes.
+/// The operand in reverse order along some axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reverse {
     /// The axes; distinct.
@@ -240,15 +240,15 @@ impl Reverse {
     }
 }
 
-/// The operand with a value around and between its elements; a negative amount cuts elements off (StableHLO,
-/// `pad`).
+/// The operand padded with a value around and between its elements; a negative amount cuts elements off
+/// (StableHLO, `pad`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pad {
-    /// How many come before, along each axis.
+    /// Elements of padding before the operand, along each axis.
     pub low: Vec<i64>,
-    /// How many come after.
+    /// Elements of padding after it.
     pub high: Vec<i64>,
-    /// How many come between two neighbours.
+    /// Elements of padding between neighbours.
     pub interior: Vec<usize>,
 }
 
@@ -327,7 +327,7 @@ impl OpDef for Pad {
             let value = cast::slice::<T>(value.data)[value.layout.offset];
             stop::fill(cast::slice_mut::<T>(out.data), value);
         });
-        // Of each axis the part that is not cut off, and where it begins in the result.
+        // For each axis, the range that is not cut off, and where it begins in the result.
         let (mut kept, mut sizes, mut place) = (Vec::new(), Vec::new(), 0);
         let dense = Layout::dense(out.shape);
         for (i, &size) in x.shape.iter().enumerate() {

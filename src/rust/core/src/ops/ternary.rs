@@ -117,7 +117,7 @@ impl OpDef for Ternary {
                 let (x, g) = (at.x(0), at.g());
                 vec![None, Some(x.select(g, g.of(0.0))), Some(x.select(g.of(0.0), g))]
             }),
-            // A bound has the gradient of the elements that it holds back.
+            // A bound gets the gradient of the elements that it replaces.
             Ternary::Clamp => Vjp::by(|at| {
                 let (y, z, out, g) = (at.x(1), at.x(2), at.y(), at.g());
                 let inside = y.compare(Compare::eq, out).select(g, g.of(0.0));
@@ -150,10 +150,10 @@ impl OpDef for Ternary {
     }
 }
 
-/// What a selection moves.
+/// Element types of a selection.
 trait Bits: Element {
-    /// `y` if `x`, else `z`, by arithmetic: what reads like a choice is compiled to a jump, of which every
-    /// other one is foreseen wrongly.
+    /// `y` if `x`, else `z`, by arithmetic: an `if` is compiled to a branch, which is mispredicted half of
+    /// the time.
     fn pick(x: bool, y: Self, z: Self) -> Self;
 }
 macro_rules! bits {
@@ -184,8 +184,7 @@ fn select<T: Bits>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
     });
 }
 
-// The larger of it and `lo`, then the smaller of that and `hi`, as these ops have it: NaN anywhere gives NaN,
-// -0 is below 0, and `lo > hi` gives `hi`.
+// `min(max(x, lo), hi)` as the ops have it: NaN anywhere gives NaN, -0 is below 0, and `lo > hi` gives `hi`.
 fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
     let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
     let mut raised = [T::default(); TILE];

@@ -72,12 +72,12 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
-            /// How its result changes with the operand, both real; complex numbers too, but for `conj`.
+            /// Its derivative, for real operands; for complex ones too, but not for `conj`.
             pub fn slope(self) -> Slope1 {
                 match self { $(Unary::$name => $slope),+ }
             }
 
-            /// How long it takes: as an exponential, if the row says nothing.
+            /// Its cost: that of an exponential, unless the row states it.
             fn cost(self) -> Cost {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
@@ -87,7 +87,7 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
-            /// How it is lowered to StableHLO.
+            /// Its lowering to StableHLO.
             pub fn lowering(self) -> UnaryLower {
                 match self { $(Unary::$name => $lower),+ }
             }
@@ -102,7 +102,7 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
-            /// As for f32, where a 16-bit float is computed on; the result is rounded once.
+            /// The tile of a 16-bit float: computed in f32, and rounded once.
             fn half_tile<H: Element>(self) -> Option<Tile<H>> {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
@@ -370,7 +370,7 @@ impl OpDef for Unary {
     }
 
     fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
-        // Derivatives have been made by now.
+        // Derivatives are taken before passes run.
         if *self == Unary::stop_gradient {
             return simplified(operands[0]);
         }

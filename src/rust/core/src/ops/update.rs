@@ -1,4 +1,4 @@
-//! What a scatter does with an element and the update that meets it.
+//! How a scatter updates an element.
 
 use super::attrs::{Attr, Attrs};
 use super::binary::Binary;
@@ -11,14 +11,14 @@ use crate::graph::syntax::Parsed;
 use crate::graph::Def;
 use crate::tensor::Aval;
 
-/// What becomes of an element and the update that meets it.
+/// The new element, from the old one and the update.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Update {
     /// The update.
     Replace,
-    /// This op's result.
+    /// The result of this op on both.
     With(Binary),
-    /// What this graph gives of the element, the update and the operands after the scatter's first three.
+    /// The result of this graph on the element, the update and the scatter's operands after the first three.
     By(Region),
 }
 
@@ -37,7 +37,7 @@ impl Update {
         }
     }
 
-    /// The update by a graph: one that has a name if the graph is no more than that.
+    /// The update by a graph, or the one with a name that is the same.
     pub fn from_region(region: Region) -> Update {
         let (&[old, new], &[out]) = (region.inputs(), region.outputs()) else { return Update::By(region) };
         if out == new {
@@ -56,7 +56,7 @@ impl Update {
         }
     }
 
-    /// As a call has it: a name, or a function; the update itself if nothing is given.
+    /// Reads the parameter of a call: a name or a function; [`Update::Replace`] if there is none.
     pub(super) fn decode(attrs: &Attrs) -> Result<Update> {
         let name = "update_computation";
         match attrs.get(name) {
@@ -71,7 +71,7 @@ impl Update {
         }
     }
 
-    /// How it is called in a graph's text.
+    /// Its name in a graph's text.
     pub(super) fn name(&self) -> String {
         match self {
             Update::Replace => format!("{:?}", Update::NAMES[0]),
@@ -80,7 +80,7 @@ impl Update {
         }
     }
 
-    /// As a statement has it.
+    /// Reads the attribute of a statement.
     pub(super) fn parse(form: &Form) -> Parsed<Update> {
         let named = Update::NAMES.map(|name| (name, Some(Update::from_name(name))));
         let choices = [&named[..], &[("update", None)]].concat();
@@ -90,7 +90,7 @@ impl Update {
         }
     }
 
-    /// Checks that it takes elements of a dtype, and `captured` beside them.
+    /// Checks that it accepts elements of a dtype and the `captured` operands.
     pub(super) fn check(&self, row: &Row, x: &Aval, captured: &[&Aval]) -> Result<()> {
         let internal = |what: &str| Err(Error::Internal { detail: format!("{}: {what}", row.name) });
         let region = match self {

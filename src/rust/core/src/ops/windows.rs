@@ -1,7 +1,7 @@
 //! Windows of a value at positions that are an operand, which a gather reads and a scatter writes.
 //!
-//! They are described by StableHLO's dimension numbers. Positions along the axis `index_vector_axis` of the
-//! indices belong together: each such vector says where one window starts.
+//! StableHLO's dimension numbers describe them. Elements along the axis `index_vector_axis` of the indices
+//! form an index vector, the start of one window.
 
 use super::attrs::{vector, Attrs};
 use super::binary::Binary;
@@ -21,22 +21,21 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View};
 use std::ops::Range;
 
-/// How windows lie in a value, and how they are stacked in another.
+/// The axes of windows in a value, and in the value that stacks them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Windows {
-    /// Axes of the stack that are axes of the windows, ascending; its others are those of the
-    /// indices.
+    /// Axes of the stack that are axes of the windows, ascending; the other axes are those of the indices.
     pub window_axes: Vec<Axis>,
-    /// Axes of the value along which windows have size 1, and which are no axes of the stack;
-    /// ascending.
+    /// Axes of the value along which windows have size 1 and which the stack lacks; ascending.
     pub dropped: Vec<Axis>,
-    /// Axes of the value that are walked along with some of the indices; ascending.
+    /// Batch axes of the value; ascending.
     pub batching: Vec<Axis>,
-    /// Those of the indices, in the same order.
+    /// The corresponding batch axes of the indices, in the same order.
     pub index_batching: Vec<Axis>,
-    /// The axis of the value that each element of an index vector is a position of.
+    /// For each element of an index vector, the axis of the value that it is a position along.
     pub index_map: Vec<Axis>,
-    /// The axis of the indices that holds the vectors; one more than there are for vectors of length 1.
+    /// The axis of the indices that holds the vectors; the rank of the indices if vectors have length 1 and
+    /// no axis.
     pub index_vector_axis: Axis,
 }
 
@@ -61,7 +60,7 @@ impl Windows {
     pub(super) fn attributes(&self, names: Names) -> Vec<(&'static str, String)> {
         let axes = [&self.window_axes, &self.dropped, &self.batching, &self.index_batching, &self.index_map];
         let mut out: Vec<_> = names.into_iter().zip(axes.map(|d| vector(d))).collect();
-        // They are seldom used, and an empty vector says nothing.
+        // Batch axes are rare; empty ones are not printed.
         if self.batching.is_empty() {
             out.drain(2..4);
         }
@@ -69,7 +68,7 @@ impl Windows {
         out
     }
 
-    /// As a call has it: axes count from 1.
+    /// Reads the parameters of a call: axes count from 1.
     pub(super) fn decode(attrs: &Attrs, names: Names) -> Result<Windows> {
         let axes = |name| Ok(attrs.whole(name, 1)?.into_iter().map(|n| Axis(n - 1)).collect());
         let index_vector_axis = match attrs.whole("index_vector_axis", 1)?.as_slice() {
@@ -88,7 +87,7 @@ impl Windows {
         })
     }
 
-    /// As a statement has it, whose first two operands are the value and the indices.
+    /// Reads a statement, whose first two operands are the value and the indices.
     pub(super) fn parse(form: &Form, names: [&str; 5]) -> Parsed<Windows> {
         let axes = |name: &str| Ok(form.positions(name)?.into_iter().map(Axis).collect());
         let batching = |name: &str| if form.has(name) { axes(name) } else { Ok(vec![]) };
@@ -107,7 +106,8 @@ impl Windows {
         (0..rank).filter(|&i| !self.dropped.contains(&Axis(i)) && !self.batching.contains(&Axis(i)))
     }
 
-    /// Axes of the indices that do not hold the vectors: those of the stack that are no window's.
+    /// Axes of the indices that do not hold the vectors; these are the axes of the stack that are not the
+    /// windows'.
     pub(crate) fn batches(&self, indices: &Shape) -> Vec<usize> {
         (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_axis).collect()
     }
@@ -160,8 +160,8 @@ impl Windows {
         self.batches(indices).into_iter().map(|i| indices[i]).product()
     }
 
-    /// Where each of some windows starts in a value of this layout. A window of these sizes that does not fit
-    /// is moved if `clamps`, else [`OUTSIDE`].
+    /// The start of each window in a value of this layout. A window of these sizes that does not fit is moved
+    /// if `clamps`, else it is [`OUTSIDE`].
     pub(super) fn starts(
         &self,
         x: &Shape,
@@ -198,7 +198,7 @@ impl Windows {
                 }
             });
         }
-        // Number of a window to its index along a batching axis.
+        // From the number of a window to its index along a batch axis.
         let dense = shape.strides();
         for (axis, j) in self.batching.iter().zip(&self.index_batching) {
             let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
@@ -208,7 +208,7 @@ impl Windows {
         }
     }
 
-    /// A walk over the stack, with steps in a value of this layout.
+    /// A walk over the stack, with strides in a value of this layout.
     pub(super) fn walk(&self, stack: &Shape, layout: &Layout) -> Walk {
         let mut kept = self.kept(layout.strides.len());
         let mut entries = 1;
@@ -237,7 +237,7 @@ fn check_axes(name: &str, axes: &[Axis], rank: usize, sorted: bool) -> Result<()
     Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(axes)))
 }
 
-/// Adds the distances of indices to where windows start; those that do not fit are moved.
+/// Adds `distance` of each index to the starts of windows; windows that do not fit are moved.
 pub(super) fn clamped<T: Element>(
     (slots, indices): (&mut [isize], &[T]),
     last: i64,
@@ -251,24 +251,24 @@ pub(super) fn clamped<T: Element>(
     });
 }
 
-/// As [`clamped`]; those that do not fit are [`OUTSIDE`].
+/// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
 fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
     wide(|| {
         for (slot, &index) in slots.iter_mut().zip(indices) {
             let index = position(index);
             let fits = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
-            // A product is made in any case, so that the loop becomes vectors: it may wrap where it is not
-            // used.
+            // The product is computed for every index, so that the loop is vectorised; it may wrap where it
+            // is not used.
             *slot = if fits { slot.wrapping_add(distance(index as isize)) } else { OUTSIDE };
         }
     });
 }
 
-/// Where windows lie that may start outside of a value.
+/// Starts of windows that may not fit in a value.
 pub(crate) struct Fitted<'m, 'b> {
     /// The starts, moved so that the windows fit.
     pub clamped: Var<'m, 'b>,
-    /// For each window, whether it fits where it was.
+    /// For each window, whether it fits without being moved.
     pub fits: Var<'m, 'b>,
 }
 
