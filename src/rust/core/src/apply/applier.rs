@@ -1,4 +1,5 @@
-//! A graph under construction, and how one op is added to it: its operands are promoted, its parameters decoded.
+//! The application of one op: its operands are promoted, its parameters decoded, and its node is added to a
+//! graph.
 
 use super::conversion::Conversion;
 use crate::dtype::promote::Rules;
@@ -17,13 +18,13 @@ use std::sync::Arc;
 pub struct Operand {
     /// The value.
     pub value: Value,
-    /// Its dtype as promotion sees it. That of an R number is ambiguous and may be narrower than the value,
-    /// which keeps all digits until it meets the dtype that it is promoted to.
+    /// Its dtype in promotion. That of an R number is ambiguous and may be narrower than the value, which
+    /// keeps all digits until it is converted.
     pub ranked: Ranked,
 }
 
 impl Operand {
-    /// A value that promotion sees as it is.
+    /// A value with the dtype that it is stored in.
     pub fn of(builder: &Builder, value: Value) -> Operand {
         Operand { value, ranked: builder.graph().aval(value).ranked() }
     }
@@ -37,17 +38,17 @@ pub struct Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    /// Ops that go into `builder`.
+    /// An applier that adds to `builder`.
     pub fn new(builder: &'a mut Builder, rules: &'static Rules) -> Applier<'a> {
         Applier { builder, rules, log: None }
     }
 
-    /// From here on, notes what is converted.
+    /// The applier, recording conversions from here on.
     pub fn noting(self) -> Applier<'a> {
         Applier { log: Some(Vec::new()), ..self }
     }
 
-    /// What was converted since [`noting`](Applier::noting).
+    /// The conversions since [`noting`](Applier::noting).
     pub fn conversions(self) -> Vec<Conversion> {
         self.log.unwrap_or_default()
     }
@@ -67,7 +68,7 @@ impl<'a> Applier<'a> {
         Operand::of(self.builder, value)
     }
 
-    /// Repeats a value to a shape, its axes aligned with the last ones.
+    /// Broadcasts a value to a shape, its axes aligned with the last ones.
     pub(super) fn broadcast(&mut self, value: Value, to: &Shape) -> Result<Value> {
         let from = &self.aval(value).shape;
         if from == to {
@@ -77,7 +78,7 @@ impl<'a> Applier<'a> {
         self.builder.node1(Op::BroadcastInDim(op), &[value])
     }
 
-    /// Repeats 0-d values to a shape.
+    /// Broadcasts 0-d values to a shape.
     pub(super) fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
         for value in values {
             if self.aval(*value).shape.rank() == 0 {
@@ -92,7 +93,7 @@ impl<'a> Applier<'a> {
         let unknown = || Error::Internal { detail: format!("there is no op called {name}") };
         let entry = find(name).ok_or_else(unknown)?;
         let mut values = self.promoted(entry, operands)?;
-        // A function is simplified, so that one that is no more than an op is seen to be one.
+        // A function is simplified, so that one that equals an op is recognised.
         let attrs = attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))?;
         let (op, to, is_identity) = {
             let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
@@ -117,5 +118,5 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// What is called by name and is no op, or not always one.
+/// A function that is called by name and composes ops.
 pub(super) type Composition = fn(&mut Applier, &[Operand], &Attrs) -> Result<Vec<Value>>;

@@ -1,4 +1,5 @@
-//! Short compositions of ops that are called by name: what is no op, and ops that are others for some operands.
+//! Short compositions of ops that are called by name: functions that are no op, or are another op for some
+//! operands.
 
 use super::applier::{Applier, Composition, Operand};
 use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
@@ -82,7 +83,7 @@ impl Applier<'_> {
         self.builder.node(Op::Binary(Binary::atan2), &[zero, x])
     }
 
-    /// All values repeated to the shape that theirs broadcast to.
+    /// All values broadcast to their common shape.
     fn broadcast_all(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
         let values = self.each(operands)?;
         let shapes = values.iter().map(|&v| self.shape(v));
@@ -94,7 +95,7 @@ impl Applier<'_> {
         values.into_iter().map(|v| self.broadcast(v, &target)).collect()
     }
 
-    /// 0-d values repeated to the shape of the others, which must be one.
+    /// 0-d values broadcast to the shape of the others, which must be equal.
     fn broadcast_scalars(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
         let mut values = self.each(operands)?;
         let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
@@ -112,14 +113,14 @@ impl Applier<'_> {
         self.builder.node(Op::DotGeneral(op), &values)
     }
 
-    /// The sum over the number of elements, in floats.
+    /// The sum divided by the number of elements, in floats.
     fn mean(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        // Over no elements, 0 / 0 is NaN as it should be.
+        // Of no elements, 0 / 0 is NaN as it should be.
         self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
     }
 
-    /// The sum of the squared deviations from the mean over the number of elements less the correction, in
-    /// floats.
+    /// The sum of the squared deviations from the mean, divided by the number of elements less the
+    /// correction, in floats.
     fn var(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let correction = attrs.size("correction")?;
         let got = self.join(operands)?.dtype;
@@ -136,7 +137,7 @@ impl Applier<'_> {
         self.per_element("reduce_squares", FLOAT, operands, attrs, left)
     }
 
-    /// A reduction, divided by what is made of the number of elements.
+    /// A reduction divided by a function of the number of elements.
     fn per_element(
         &mut self,
         name: &str,
@@ -146,7 +147,7 @@ impl Applier<'_> {
         divisor: impl Fn(f64) -> f64,
     ) -> Result<Vec<Value>> {
         let x = self.promote(operands, accepts)?[0];
-        // Neither sum nor number of elements need fit 16 bits: f32 up to the result.
+        // Neither the sum nor the number of elements need fit 16 bits: they are f32 up to the result.
         let own = self.aval(x).ranked();
         let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
         let x = self.cast(x, Ranked { dtype: wide, ..own })?;

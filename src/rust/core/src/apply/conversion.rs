@@ -1,13 +1,13 @@
-//! What promotion did on the user's behalf: one [`Conversion`] for each operand that an op converted, and
-//! what the conversion may cost ([`Loss`]).
+//! Records of promotion: one [`Conversion`] for each operand that an op converted, with what may be lost
+//! ([`Loss`]).
 
 use crate::dtype::{DType, Ranked};
 use crate::tensor::Literal;
 use num_complex::Complex;
 
-/// What a conversion may do to a value, the harmless first.
+/// What a conversion may lose of a value, in order of severity.
 ///
-/// It is judged by the dtypes, or by the value where that is known while tracing: `x + 1L` on an `i8` is
+/// It follows from the dtypes, or from the value if it is known while tracing: `x + 1L` on an `i8` is
 /// lossless, `x + 300L` wraps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Loss {
@@ -19,15 +19,15 @@ pub enum Loss {
     Overflows,
     /// An integer keeps its low bits, or a number only whether it is 0.
     Wraps,
-    /// A negative number becomes another one.
+    /// A negative number becomes another number.
     DropsSign,
 }
 
 impl Loss {
-    /// All, in order.
+    /// All of them, in order.
     pub const ALL: [Loss; 5] = [Loss::Lossless, Loss::Rounds, Loss::Overflows, Loss::Wraps, Loss::DropsSign];
 
-    /// The name that a user chooses it by.
+    /// The name that users choose it by.
     pub fn name(self) -> &'static str {
         match self {
             Loss::Lossless => "lossless",
@@ -38,7 +38,7 @@ impl Loss {
         }
     }
 
-    /// What any value of `from` risks as one of `to`.
+    /// The loss that is possible for some value of `from` as one of `to`.
     ///
     /// # Sources
     /// Digits and ranges of the floats: IEEE 754-2019, table 3.5; bf16 has the exponent of f32 and 8 digits.
@@ -55,8 +55,8 @@ impl Loss {
             (Some((low, high)), Some((least, most))) if low < least || high > most => Loss::Wraps,
             (Some(_), Some(_)) => Loss::Lossless,
             (None, Some(_)) => Loss::Rounds,
-            // A signed integer's magnitude has a digit less than its width, but for the smallest, a power of
-            // two.
+            // The magnitude of a signed integer has a bit less than its width, but for the smallest, a power
+            // of two.
             (Some((low, high)), None) => {
                 let digits = part.bits() as u32 - u32::from(low < 0);
                 match digits <= digits_of(target) {
@@ -72,13 +72,13 @@ impl Loss {
         }
     }
 
-    /// What becomes of this value, which promotion takes for one of `from`, as one of `to`.
+    /// The loss of this value, whose dtype in promotion is `from`, as one of `to`.
     pub fn of_value(value: &Literal, from: DType, to: DType) -> Loss {
         let result = value.convert(to);
         if is_finite(value) && !is_finite(&result) {
             return Loss::Overflows;
         }
-        // An R number has more digits than its type in promotion promises: to lose those is no loss.
+        // An R number has more digits than its type in promotion; to drop those is no loss.
         let value = value.convert(from);
         match Loss::of_types(from, to) {
             Loss::Lossless => Loss::Lossless,
@@ -93,17 +93,17 @@ impl Loss {
 /// One operand that an op converted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conversion {
-    /// All operands that were promoted together, as promotion saw them.
+    /// The types in promotion of all operands that were promoted together.
     pub operands: Vec<Ranked>,
-    /// Position among them of the one that was converted.
+    /// Position of the converted operand among them.
     pub operand: usize,
-    /// The dtype that it is stored in: that of an R array is wider than promotion takes it for.
+    /// The dtype that it is stored in: that of an R array is wider than its type in promotion.
     pub stored: DType,
-    /// What it was converted to.
+    /// The type that it was converted to.
     pub to: Ranked,
-    /// Why, as a phrase.
+    /// The reason, as a phrase.
     pub rule: String,
-    /// What it may have cost.
+    /// What may have been lost.
     pub loss: Loss,
 }
 
@@ -138,7 +138,7 @@ fn whole(x: &Literal) -> i128 {
     }
 }
 
-/// Whether two numbers of different dtypes are the same; NaN is NaN.
+/// Whether two numbers of different dtypes are equal; NaN equals NaN.
 fn is_same(x: &Literal, y: &Literal) -> bool {
     let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
     match [x, y].map(|v| v.dtype().part().is_float()) {

@@ -1,7 +1,7 @@
-//! From a call as the user wrote it to nodes of a graph: the one place where promotion and the broadcasting
-//! of scalars become explicit. After it, every stage sees equal dtypes and equal shapes.
+//! From a call as the user wrote it to nodes of a graph. Promotion and the broadcasting of scalars become
+//! explicit nodes here and nowhere else; all later stages see equal dtypes and shapes.
 //!
-//! Eager calls and traced calls go through here alike; whoever calls decides what graph it is.
+//! Eager and traced calls both take this way; the caller chooses the graph.
 
 mod applier;
 mod compose;
@@ -28,8 +28,9 @@ impl Applier<'_> {
     /// results.
     ///
     /// # Errors
-    /// Unknown dtypes, dtypes that the op does not take or the rules do not bring together, shapes that do
-    /// not fit, parameters out of range: see [`Error`](crate::error::Error). The builder may hold unused nodes then.
+    /// Errors for unknown dtypes, dtypes that the op does not accept or the rules do not join, shapes that do
+    /// not fit, and parameters out of range: see [`Error`](crate::error::Error). The builder may hold unused
+    /// nodes then.
     pub fn apply(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         match composition(name) {
             Some(compose) => compose(self, operands, attrs),

@@ -1,4 +1,4 @@
-//! Positions as the user counts them, from 1, on their way to what StableHLO wants.
+//! Conversion of positions that count from 1, as users write them, to positions that count from 0.
 
 use super::applier::{Applier, Operand};
 use crate::dtype::{DType, Ranked};
@@ -8,8 +8,8 @@ use crate::ops::*;
 use crate::tensor::Literal;
 
 impl Applier<'_> {
-    /// Positions that the user counts from 1, in i32 or i64, counted from 0. What is below 1 becomes -1 and
-    /// never wraps.
+    /// Positions that count from 0, in i32 or i64, from positions that count from 1. Numbers below 1 become
+    /// -1 and never wrap.
     pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str) -> Result<Value> {
         let dtype = x.ranked.dtype;
         if !dtype.is_integer() {
@@ -32,7 +32,7 @@ impl Applier<'_> {
         let wide = dtype.bounds().is_some_and(|(_, high)| high > i128::from(i32::MAX));
         let to = Ranked { dtype: if wide { DType::I64 } else { DType::I32 }, ambiguous: false };
         if dtype == DType::UI64 {
-            // Beyond what i64 holds there is no position either.
+            // No value has a position beyond i64.
             let limit = Literal::new(i64::MAX as u64);
             value = self.with(Binary::min, value, limit)?;
         }
@@ -42,20 +42,20 @@ impl Applier<'_> {
         self.with(Binary::sub, value, one)
     }
 
-    /// An op on each element and one number of their dtype.
+    /// An op on each element and a number of their dtype.
     pub(super) fn with(&mut self, op: Binary, value: Value, number: Literal) -> Result<Value> {
         let number = self.builder.literal(number, false);
         self.with_scalar(op, value, number)
     }
 
-    /// Positions in i64 if one of them is, else in i32.
+    /// Positions in one dtype: i64 if one of them is, else i32.
     pub(super) fn one_width(&mut self, values: Vec<Value>) -> Result<Vec<Value>> {
         let wide = values.iter().any(|&v| self.aval(v).dtype == DType::I64);
         let to = Ranked { dtype: if wide { DType::I64 } else { DType::I32 }, ambiguous: false };
         values.into_iter().map(|v| self.cast(v, to)).collect()
     }
 
-    /// The number that a value is, if it is known while tracing.
+    /// The number that a value holds, if it is known while tracing.
     pub(super) fn known(&self, value: Value) -> Option<i64> {
         match self.builder.graph().def(value) {
             Def::Literal(literal) if literal.dtype().is_integer() => Some(literal.get()),

@@ -1,5 +1,5 @@
-//! Operands on their way to a common dtype. Every implicit conversion is made here, and noted if someone
-//! asks.
+//! Promotion of operands to a common dtype. All implicit conversions are made here, and recorded if asked
+//! for.
 
 use super::applier::{Applier, Operand};
 use super::conversion::{Conversion, Loss};
@@ -10,7 +10,7 @@ use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Op, Promotion, Role, Row};
 use crate::tensor::Literal;
 
-/// The dtype that an R number or logical stands for in promotion; it is stored as f64, i32, i1 or c128.
+/// The type in promotion of an R number or logical, which is stored as f64, i32, i1 or c128.
 pub fn literal_ranked(stored: DType) -> Ranked {
     match stored.kind() {
         Kind::Boolean => Ranked { dtype: DType::I1, ambiguous: false },
@@ -20,12 +20,12 @@ pub fn literal_ranked(stored: DType) -> Ranked {
     }
 }
 
-/// Why booleans become integers.
+/// The reason why booleans become integers.
 const COUNTED: &str = "booleans are counted in i32";
 
 impl Applier<'_> {
-    /// Brings one of the operands to a dtype, if it is not there; the flag counts only if it is not, or for a
-    /// literal, which is what it is promoted to. `rule` says why it is another one.
+    /// Converts one of the operands to a dtype, if it has another. Ambiguity changes only with the dtype, or
+    /// for a literal. `rule` is the reason for the conversion.
     pub(super) fn convert(
         &mut self,
         operands: &[Operand],
@@ -45,7 +45,7 @@ impl Applier<'_> {
             self.cast(operand.value, to)?
         };
         if let Some(log) = &mut self.log {
-            // What the user has is the dtype that R stores an array in; a number is a guess from the start.
+            // An array is shown with the dtype that R stores it in; that of a number is a default anyway.
             let array = self.builder.graph().aval(operand.value).shape.rank() > 0;
             let from = if array { stored } else { operand.ranked.dtype };
             let loss = match literal {
@@ -54,7 +54,7 @@ impl Applier<'_> {
             };
             if operand.ranked.dtype != to.dtype || loss != Loss::Lossless {
                 let operands = operands.iter().map(|x| x.ranked).collect();
-                // Where promotion leaves the type alone, it is R's numbers that are stored wider.
+                // If promotion does not change the type, the conversion narrows R's wider storage.
                 let numbers = if stored.is_complex() { "complex numbers" } else { "doubles" };
                 let stand_for = || format!("R's {numbers} stand for {to}");
                 let rule = if operand.ranked == to { stand_for() } else { rule() };
@@ -64,7 +64,7 @@ impl Applier<'_> {
         Ok(value)
     }
 
-    /// Brings a value to a dtype and a flag.
+    /// Converts a value to a dtype and ambiguity.
     pub(super) fn cast(&mut self, value: Value, to: Ranked) -> Result<Value> {
         if self.aval(value).ranked() == to {
             return Ok(value);
@@ -96,7 +96,8 @@ impl Applier<'_> {
         operands.iter().map(|&x| self.materialise(x)).collect()
     }
 
-    /// What the operands promote to, folded from the first: the order counts in systems that are no lattice.
+    /// The common type of the operands, joined from the first on: the order matters in systems that are no
+    /// lattice.
     ///
     /// # Errors
     /// [`Error::Promotion`] if the rules refuse a pair; [`Error::Arg`] without operands.
@@ -106,7 +107,7 @@ impl Applier<'_> {
         ranked.try_fold(first, |so_far, next| common_dtype(so_far, next, self.rules))
     }
 
-    /// Brings all operands to one dtype.
+    /// Converts all operands to one dtype.
     pub(super) fn convert_all(
         &mut self,
         operands: &[Operand],
@@ -116,11 +117,11 @@ impl Applier<'_> {
         (0..operands.len()).map(|i| self.convert(operands, i, to, &rule)).collect()
     }
 
-    /// The operands of a call as an op wants to see them.
+    /// The operands of a call, promoted as the op states.
     pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Operand]) -> Result<Vec<Value>> {
         let row = entry.row;
         match entry.promotion {
-            // What a function among the parameters uses beside its arguments comes after the named operands.
+            // Operands that a function among the parameters captures come after the named ones.
             Promotion::Each(roles) if roles.len() > row.operands.len() => {
                 row.check_operands(operands.len().min(row.operands.len()))?;
             }
@@ -194,7 +195,7 @@ impl Applier<'_> {
         self.convert_all(operands, common, rule)
     }
 
-    /// An operand whose booleans count as i32, which is no guess even if they are ambiguous.
+    /// An operand, with booleans as i32, which is known even if they are ambiguous.
     fn counted(&mut self, x: Operand) -> Result<Value> {
         if x.ranked.dtype == DType::I1 {
             let to = Ranked { dtype: DType::I32, ambiguous: false };
@@ -203,7 +204,7 @@ impl Applier<'_> {
         self.materialise(x)
     }
 
-    /// A value in the dtype of what it becomes a part of, which must not be below its own.
+    /// A value converted to the dtype of the tensor that it is assigned to, which must not be below its own.
     pub(super) fn assigned(&mut self, value: Operand, x: Value) -> Result<Value> {
         let to = self.aval(x).ranked();
         let target = Ranked { ambiguous: false, ..to };
@@ -215,8 +216,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Brings operands to a common dtype: the join of theirs, and of `f32?` where the op computes on floats
-    /// alone.
+    /// Converts operands to a common dtype: the join of theirs, and of `f32?` if the op accepts floats alone.
     pub(super) fn promote(&mut self, operands: &[Operand], accepts: Class) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         let rules = self.rules;

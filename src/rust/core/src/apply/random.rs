@@ -1,5 +1,4 @@
-//! Random numbers of random bits. What is drawn from a state is fixed by these compositions and by nothing
-//! else.
+//! Random numbers from random bits. These compositions alone determine what is drawn from a state.
 
 use super::applier::{Applier, Composition, Operand};
 use crate::dtype::{DType, Ranked, FLOAT, INTEGER, NUMERIC};
@@ -12,7 +11,8 @@ use crate::ops::*;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
-/// What draws from a state: the next state, then what was drawn. And what makes states.
+/// Functions that draw from a state and return the next state and the numbers, and functions that make
+/// states.
 pub(super) const ALL: &[(&str, Composition)] = &[
     ("rng_state", |a, _, attrs| Ok(vec![a.state_of(attrs.integer("seed")?)?])),
     ("split_state", |a, operands, attrs| a.split(operands, attrs)),
@@ -39,7 +39,7 @@ impl Applier<'_> {
         self.builder.node1(Op::Concatenate(Concatenate { axis: Axis(0) }), &halves)
     }
 
-    /// The first operand as a state; `count` or one operands are expected. What a state is, the op checks.
+    /// The first operand as a state; `count` or one operands are expected. The op checks the state's type.
     fn state(&mut self, function: &str, operands: &[Operand], count: usize) -> Result<Value> {
         arity(function, operands.len(), if operands.len() == 1 { 1 } else { count })?;
         self.materialise(operands[0])
@@ -59,12 +59,12 @@ impl Applier<'_> {
         self.builder.node1(Op::Binary(op), &[x, scalar])
     }
 
-    /// An op of a value and a number, which its dtype holds.
+    /// An op of a value and a number that its dtype holds.
     fn with_number(&mut self, op: Binary, x: Value, number: f64) -> Result<Value> {
         self.with(op, x, Literal::new(number).convert(self.aval(x).dtype))
     }
 
-    /// A parameter of a distribution, in the dtype that is computed in.
+    /// A parameter of a distribution, in the dtype of the computation.
     fn parameter(&mut self, function: &str, name: &str, x: Operand, dtype: DType) -> Result<Value> {
         let shape = self.shape(x.value);
         if shape.rank() > 0 {
@@ -79,25 +79,23 @@ impl Applier<'_> {
         self.cast(x.value, Ranked { dtype, ambiguous: false })
     }
 
-    /// The next state, and multiples of a power of two in [0, 1), each as likely as any other: those that a
-    /// number of `digits` binary digits can be, made of the highest bits. `digits` 52 is for f64, fewer are
-    /// for f32.
+    /// The next state, and uniform numbers in [0, 1) of `digits` binary digits, from the highest of the
+    /// random bits. 52 digits are for f64, fewer for f32.
     fn unit(&mut self, state: Value, digits: u32, shape: &Shape) -> Result<[Value; 2]> {
         let (bits, float) = if digits == 52 { (DType::I64, DType::F64) } else { (DType::I32, DType::F32) };
         let [next, mut x] = self.bits(state, bits, shape)?;
         if digits == 52 {
-            // The highest bit is not used: XLA and JAX shift it out into the exponent, where it makes no
-            // difference.
+            // The highest bit is not used: XLA and JAX shift it out into the exponent.
             x = self.with_number(Binary::shift_left, x, 1.0)?;
         }
         let unused = (bits.bits() as u32 - digits) as f64;
         let whole = self.with_number(Binary::shift_right_logical, x, unused)?;
-        // A signed integer converts faster than an unsigned one, and has no sign any more.
+        // Signed integers convert faster than unsigned ones; these are not negative.
         let whole = self.cast(whole, Ranked { dtype: float, ambiguous: false })?;
         Ok([next, self.with_number(Binary::mul, whole, 0.5f64.powi(digits as i32))?])
     }
 
-    /// As [`Applier::unit`], with half of the smallest step in place of 0.
+    /// As [`Applier::unit`], with half of the smallest positive number in place of 0.
     fn open_unit(&mut self, state: Value, digits: u32, shape: &Shape) -> Result<[Value; 2]> {
         let [next, x] = self.unit(state, digits, shape)?;
         Ok([next, self.with_number(Binary::max, x, 0.5f64.powi(digits as i32 + 1))?])
@@ -108,7 +106,7 @@ impl Applier<'_> {
         let function = "nv_runif";
         let (dtype, shape) = (float(attrs)?, attrs.shape("shape")?);
         let state = self.state(function, operands, 3)?;
-        // As many digits as the dtype holds exactly, so that no number is rounded up to 1.
+        // As many digits as the dtype holds exactly, so that none is rounded up to 1.
         let (digits, computed) = match dtype {
             DType::F64 => (52, dtype),
             DType::F16 => (11, DType::F32),
@@ -128,8 +126,8 @@ impl Applier<'_> {
                 let scaled = self.with_scalar(Binary::mul, u, range)?;
                 let scaled = self.with_scalar(Binary::add, scaled, from)?;
                 let scaled = self.cast(scaled, to)?;
-                // Where the dtype is coarse at the bounds, the sum may be rounded up to the upper one, which
-                // is not of the range: it is the lower one then.
+                // The sum may be rounded up to the upper bound, which is excluded; it is replaced by the
+                // lower one.
                 let [lower, upper] = [lower, upper].map(|bound| self.broadcast(bound, &shape));
                 let inside = self.builder.node1(Op::Compare(Compare::lt), &[scaled, upper?])?;
                 self.builder.node1(Op::Ternary(Ternary::Select), &[inside, scaled, lower?])?
@@ -139,8 +137,8 @@ impl Applier<'_> {
         Ok(vec![next, u])
     }
 
-    /// Normal numbers by the method of Box and Muller, standard or of the mean and the deviation that follow
-    /// the state.
+    /// Normal numbers by the method of Box and Muller, standard or of the mean and the standard deviation
+    /// that follow the state.
     fn normal(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rnorm";
         let (dtype, shape) = (float(attrs)?, attrs.shape("shape")?);
@@ -148,14 +146,14 @@ impl Applier<'_> {
         let (digits, computed) = if dtype == DType::F64 { (52, dtype) } else { (23, DType::F32) };
         let size = shape.size();
         let half = [size.div_ceil(2)].into();
-        // The logarithm of 0 would make an infinite number.
+        // 0 is excluded, since its logarithm is infinite.
         let [middle, u] = self.open_unit(state, digits, &half)?;
         let [next, v] = self.unit(middle, digits, &half)?;
         let log = self.builder.node1(Op::Unary(Unary::log), &[u])?;
         let square = self.with_number(Binary::mul, log, -2.0)?;
         let radius = self.builder.node1(Op::Unary(Unary::sqrt), &[square])?;
         let angle = self.with_number(Binary::mul, v, std::f64::consts::TAU)?;
-        // The last pair may be a half.
+        // Of the last pair only one may be needed.
         let cut = StaticSlice { start: vec![0], limit: vec![size / 2], stride: vec![1] };
         let halves = [(Unary::sin, None), (Unary::cos, (size % 2 == 1).then_some(cut))];
         let [first, second] = halves.map(|(side, cut)| {
@@ -179,8 +177,8 @@ impl Applier<'_> {
         Ok(vec![next, self.cast(z, Ranked { dtype, ambiguous: false })?])
     }
 
-    /// Numbers of successes in `n` trials whose probability follows the state, a uniform number for each
-    /// trial.
+    /// Numbers of successes in `n` trials with the probability that follows the state, from a uniform number
+    /// for each trial.
     fn binomial(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rbinom";
         let (dtype, shape) = (numeric(attrs)?, attrs.shape("shape")?);
@@ -201,8 +199,7 @@ impl Applier<'_> {
         Ok(vec![next, self.cast(sum, Ranked { dtype, ambiguous: false })?])
     }
 
-    /// Whole numbers from 1 to `n`: the remainders of 64 bits. None is more likely than another by more than
-    /// 2^-64.
+    /// Whole numbers from 1 to `n`: remainders of 64 bits, whose probabilities differ by at most 2^-64.
     fn sample_int(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
         let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
         if !INTEGER.contains(dtype) {
@@ -233,7 +230,7 @@ impl Applier<'_> {
     }
 }
 
-/// More states from one split are a mistake: each is a node of the graph.
+/// States of one split, at most: each is a node of the graph.
 const MAX_STATES: i64 = 10_000;
 
 fn float(attrs: &Attrs) -> Result<DType> {

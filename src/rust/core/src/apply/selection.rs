@@ -1,4 +1,4 @@
-//! Which positions of one axis a subscript of R means: numbers, a range, a mask.
+//! The positions of one axis that a subscript of R selects: numbers, a range, a mask.
 //!
 //! Knows no graph: [`subset`](crate::apply::subset) makes nodes of what is selected here.
 
@@ -6,21 +6,21 @@ use crate::error::{Error, Result};
 use crate::ops::attrs::number;
 use crate::shape::Axis;
 
-/// Numbers of R, as they lie in its vectors.
+/// The elements of a vector of R.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers<'a> {
-    /// Integers; the smallest is a missing one.
+    /// Integers; the smallest is `NA`.
     Integers(&'a [i32]),
     /// Doubles.
     Doubles(&'a [f64]),
 }
 
-/// Which positions of an axis are meant; they count from 0.
+/// Positions of an axis, which count from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
-    /// One; the axis disappears.
+    /// One position; the axis is dropped.
     At(usize),
-    /// `size` of them, from `start`, each `stride` after the one before.
+    /// `size` positions from `start` on, `stride` apart.
     Range {
         /// The first.
         start: usize,
@@ -41,7 +41,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// A number; NaN if it is missing.
+    /// A number; NaN for `NA`.
     fn get(self, i: usize) -> f64 {
         match self {
             Numbers::Integers(x) if x[i] == i32::MIN => f64::NAN,
@@ -51,12 +51,13 @@ impl Numbers<'_> {
     }
 }
 
-/// An error for a subscript that is no such thing.
+/// An error about a subscript.
 pub(super) fn wrong<T>(axis: Axis, expected: &str, got: impl Into<String>, hint: &str) -> Result<T> {
     Err(Error::Subscript { axis, expected: expected.into(), got: got.into(), hint: hint.into() })
 }
 
-/// Positions are i32, as sizes are in R; only the elements of a whole tensor may be more.
+/// Checks that positions are i32. Sizes of axes are, as in R; only the number of elements of a whole tensor
+/// may be larger.
 fn check_size(size: usize) -> Result<()> {
     let fits = i32::try_from(size).is_ok();
     if fits {
@@ -66,8 +67,8 @@ fn check_size(size: usize) -> Result<()> {
     }
 }
 
-/// The positions that numbers select: those that they are, or if they are negative all others. One number
-/// selects a position unless `keeps`, then a range of one.
+/// The positions that numbers select: positive numbers these, negative ones all others. A single number drops
+/// its axis unless `keeps`.
 ///
 /// # Errors
 /// [`Error::Subscript`] for missing values, fractions, zeros and mixed signs; [`Error::IndexOutOfBounds`].
@@ -139,9 +140,9 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
     Ok(progression(positions))
 }
 
-/// The positions that numbers are which all are positions, without a look at each by itself.
+/// The positions of numbers that are all valid positive ones, by a vectorised check.
 fn plain(numbers: Numbers, size: usize) -> Option<Vec<i32>> {
-    // Sizes are checked to be of 31 bits.
+    // The size was checked to fit.
     let size = size as i32;
     match numbers {
         Numbers::Integers(x) => {
@@ -156,8 +157,7 @@ fn plain(numbers: Numbers, size: usize) -> Option<Vec<i32>> {
     }
 }
 
-/// The positions from one number to another, as `first:last` is in R. `None` if one of both is no position:
-/// [`select`] has the words for it.
+/// The positions of `first:last`. `None` if one of both is out of bounds; [`select`] makes the error then.
 pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
     let all = 1..=i64::try_from(size).ok().filter(|_| check_size(size).is_ok())?;
     let is_one = all.contains(&first) && all.contains(&last);
@@ -168,7 +168,7 @@ pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
     })
 }
 
-/// The positions where a mask is `TRUE` (1; the smallest integer is a missing value).
+/// The positions where a mask is `TRUE` (1; the smallest integer is `NA`).
 ///
 /// # Errors
 /// [`Error::Subscript`] for missing values, or another length than the size of the axis.
@@ -194,7 +194,7 @@ fn positions_of(kept: impl Iterator<Item = bool>) -> Vec<i32> {
     kept.enumerate().filter(|(_, kept)| *kept).map(|(i, _)| i as i32).collect()
 }
 
-/// A range if the positions are one.
+/// The positions as a range, if they are evenly spaced.
 fn progression(positions: Vec<i32>) -> Selection {
     let size = positions.len();
     let start = positions.first().map_or(0, |&p| p as usize);

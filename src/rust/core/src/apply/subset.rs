@@ -1,4 +1,4 @@
-//! `x[...]` and `x[...] <- value`: subscripts of all kinds, composed of as few ops as will do.
+//! `x[...]` and `x[...] <- value`: subscripts of all kinds, as few ops as possible.
 //!
 //! [`Applier::subset`] and [`Applier::subset_assign`] turn one [`Subscript`] for each axis, often a
 //! [`Selection`](crate::apply::selection::Selection), into nodes. A position that is known while tracing becomes
@@ -29,22 +29,21 @@ pub fn check_count(got: usize, shape: &Shape) -> Result<()> {
     Err(Error::SubscriptCount { got, shape: shape.clone(), hint: hint.into() })
 }
 
-/// Where something starts.
+/// The start of a range.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Start {
     /// At a position known while tracing, within bounds.
     Known(usize),
-    /// At a position that the program is given: a 0-d i32 within bounds.
+    /// At a position that is computed: a 0-d i32 within bounds.
     Given(Value),
 }
 
-/// What is selected along one axis. Positions count from 0 and are within bounds, but for those of
-/// tensors.
+/// The subscript of one axis. Positions count from 0 and are within bounds, but for those of tensors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Subscript {
     /// Everything.
     All,
-    /// One position; the axis disappears.
+    /// One position; the axis is dropped.
     At(Start),
     /// `size` positions from a start on, `stride` apart; a given start has stride 1.
     Range {
@@ -61,20 +60,20 @@ pub enum Subscript {
     Dynamic(Operand),
 }
 
-/// A subscript on the way to nodes.
+/// A subscript, resolved to the kind of node that it needs.
 #[derive(Clone, Copy)]
 enum Pick {
     /// `size` positions with a stride, from one known while tracing.
     Known { start: usize, size: usize, stride: isize },
-    /// `size` positions in a row, from a 0-d integer; whether it is within bounds for sure.
+    /// `size` contiguous positions from a 0-d integer on; `safe` if they are within bounds for sure.
     Window { start: Value, size: usize, safe: bool },
     /// Positions in a 1-d integer.
     Many(Value),
 }
 
 impl Applier<'_> {
-    /// The elements that subscripts select; `drop` says whether axes disappear. With `flat` there is
-    /// one subscript, for all elements in R's order.
+    /// The elements that subscripts select; `drop` says whether axes are dropped. With `flat` there is one
+    /// subscript, for all elements in R's order.
     ///
     /// # Errors
     /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are
@@ -128,8 +127,8 @@ impl Applier<'_> {
             operands.extend(self.one_width(starts)?);
             x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
         }
-        // What leaves least comes first, so that the others have less to read; of equals the last axis,
-        // whose elements are the largest blocks.
+        // The most selective gather comes first, so that the others read less; of equals the one on the last
+        // axis, whose slices are the largest contiguous runs.
         let share = |(i, index): &(usize, Value)| self.shape(*index)[0] as f64 / shape[*i].max(1) as f64;
         let mut many: Vec<_> = many.into_iter().map(|one| (share(&one), one)).collect();
         many.sort_by(|(a, (i, _)), (b, (j, _))| a.total_cmp(b).then(j.cmp(i)));
@@ -150,8 +149,7 @@ impl Applier<'_> {
         Ok(vec![x])
     }
 
-    /// `x` with other values for the elements that subscripts select. `flat` as in
-    /// [`subset`](Applier::subset).
+    /// `x` with the elements replaced that subscripts select. `flat` as in [`subset`](Applier::subset).
     ///
     /// # Errors
     /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
@@ -202,10 +200,10 @@ impl Applier<'_> {
         Ok(vec![self.reshaped(out, shape)?])
     }
 
-    /// One pick for each axis, and whether the axis disappears.
+    /// One pick for each axis, and whether the axis is dropped.
     fn picks(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Pick>, Vec<bool>)> {
         let shape = self.shape(x);
-        // `x[]` is all of anything, of a 0-d tensor too.
+        // `x[]` is all of `x`, even if it is 0-d.
         let given = if *subscripts == [Subscript::All] { &[] } else { subscripts };
         check_count(given.len(), &shape)?;
         let mut picks = Vec::with_capacity(shape.rank());
@@ -224,8 +222,7 @@ impl Applier<'_> {
         Ok((picks, drops))
     }
 
-    /// The pick that a tensor stands for. Reads are moved to the nearest position, so one that is known is
-    /// static.
+    /// The pick of a tensor. Reads out of bounds are moved to the nearest position, so a known one is static.
     fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Pick, bool)> {
         let shape = self.shape(index.value);
         if shape.rank() > 1 {
@@ -255,7 +252,7 @@ impl Applier<'_> {
         })
     }
 
-    /// The first of the numbers that a value counts, as `nv_seq()` does.
+    /// The first number of a value that counts up, as `nv_seq()` does.
     fn counting(&self, value: Value) -> Option<i64> {
         match self.builder.graph().def(value) {
             Def::Result(node, _) => match &self.builder.graph().nodes()[node].op {
@@ -266,7 +263,7 @@ impl Applier<'_> {
         }
     }
 
-    /// How many positions a pick has.
+    /// The number of positions of a pick.
     fn size(&self, pick: &Pick) -> usize {
         match pick {
             Pick::Known { size, .. } | Pick::Window { size, .. } => *size,
@@ -274,12 +271,12 @@ impl Applier<'_> {
         }
     }
 
-    /// Where a pick starts, as a 0-d value.
+    /// The start of a pick, as a 0-d value.
     fn start(&mut self, pick: &Pick) -> Value {
         match *pick {
             Pick::Window { start, .. } => start,
             Pick::Known { start, size, stride } => {
-                // Of a range backwards, whose values are reversed, the lowest.
+                // A descending range starts at its lowest position, as its values are reversed.
                 let lowest = if stride < 0 { start + 1 - size } else { start };
                 let literal =
                     i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
@@ -289,7 +286,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Writes a value of the window's sizes.
+    /// Replaces a window by a value of its sizes.
     fn replace_window(&mut self, x: Value, picks: &[Pick], mut value: Value) -> Result<Value> {
         let backwards = |&i: &usize| matches!(picks[i], Pick::Known { stride: -1, .. });
         let axes: Vec<Axis> = (0..picks.len()).filter(backwards).map(Axis).collect();
@@ -302,8 +299,8 @@ impl Applier<'_> {
         self.builder.node1(Op::DynamicUpdateSlice(DynamicUpdateSlice), &operands)
     }
 
-    /// Windows and indices of a scatter: ranges in a row are pick of each window, several positions make
-    /// several windows, one for each combination.
+    /// Windows and indices of a scatter: contiguous ranges are part of each window, and there is one window
+    /// for each combination of other positions.
     fn scattered(&mut self, picks: &[Pick], drops: &[bool]) -> Result<(Windows, Value)> {
         let mut windows = Windows {
             window_axes: vec![],
@@ -341,8 +338,8 @@ impl Applier<'_> {
         Ok((windows, indices))
     }
 
-    /// Index vectors for all combinations of positions, along a last axis: one element of each vector
-    /// for each of these values, which are 1-d and go along the axis that they come with, or 0-d.
+    /// Index vectors for all combinations of positions, along a new last axis. Each value gives one element
+    /// of each vector; it is 0-d, or 1-d and varies along the axis that is given with it.
     fn combinations(&mut self, values: Vec<(Value, Option<usize>)>, mut sizes: Vec<usize>) -> Result<Value> {
         let axis = Axis(sizes.len());
         sizes.push(1);
@@ -360,9 +357,8 @@ impl Applier<'_> {
         }
     }
 
-    /// Whether one gather at all combinations of positions costs less than one after the other along each
-    /// axis, in this order. To find the place of a combination takes about as long as to move this many
-    /// elements in between.
+    /// Whether one gather at all combinations of positions is cheaper than one gather per axis, in this
+    /// order. Computing the position of a combination takes about as long as moving `ELEMENTS` elements.
     fn picks_at_once(&self, x: Value, many: &[(usize, Value)]) -> bool {
         const ELEMENTS: f64 = 12.0;
         let mut sizes: Vec<f64> = self.aval(x).shape.iter().map(|&n| n as f64).collect();
@@ -377,7 +373,7 @@ impl Applier<'_> {
         many.len() > 1 && ELEMENTS * combinations < between
     }
 
-    /// Elements at all combinations of positions along some axes, which come in order.
+    /// One gather at all combinations of positions along some axes, which are in ascending order.
     fn picked(&mut self, x: Value, many: &[(usize, Value)]) -> Result<Value> {
         let mut slice_sizes = self.shape(x).to_vec();
         many.iter().for_each(|(i, _)| slice_sizes[*i] = 1);
@@ -397,7 +393,7 @@ impl Applier<'_> {
         self.builder.node1(Op::Gather(op), &[x, indices])
     }
 
-    /// Positions a stride apart, as a 1-d value.
+    /// Evenly spaced positions, as a 1-d value.
     fn strided(&mut self, start: usize, size: usize, stride: isize) -> Result<Value> {
         let (dtype, shape) = (crate::dtype::DType::I32, Shape::try_new(vec![size])?);
         let iota = Iota { axis: Axis(0), dtype, shape, start: 0, ambiguous: false };

@@ -18,12 +18,12 @@ fn input_types(graph: &Graph) -> Vec<Aval> {
     graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect()
 }
 
-/// The numbers that are marked.
+/// The indices that are marked.
 fn marked(marks: &[bool]) -> Vec<usize> {
     (0..marks.len()).filter(|&i| marks[i]).collect()
 }
 
-/// The gradients that are there, zeros for the others.
+/// The gradients, with zeros for those that are `None`.
 fn filled(
     b: &mut Builder,
     gradients: &[Option<Value>],
@@ -33,7 +33,8 @@ fn filled(
     which.iter().map(|&i| gradients[i].map_or_else(|| zeros(b, &types[i]), Ok)).collect()
 }
 
-/// Gradients of a branch's operands: again a branch, that computes what was taken anew and derives it.
+/// Gradients of a branch's operands: another branch, which recomputes the region that was taken and
+/// differentiates it.
 pub(super) fn pull_if(
     b: &mut Builder,
     op: &If,
@@ -80,8 +81,7 @@ pub(super) fn pull_if(
     Ok(out)
 }
 
-/// A part of a graph as one of its own: from values that are taken as given to others, with all that prints
-/// if `effects`.
+/// A subgraph from given values to wanted ones, with all nodes that have an effect if `effects`.
 fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Result<Graph> {
     let mut b = Builder::default();
     let mut made: HashMap<Value, Value> = HashMap::new();
@@ -121,24 +121,25 @@ fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Resu
     Ok(b.finish(wanted.iter().map(|v| made[v]).collect()))
 }
 
-/// How a scan is derived: what its body keeps at each step, and the loop that runs back.
+/// The derivative of a scan: the values that its body keeps in each iteration, and the loop that runs
+/// backwards.
 pub(super) struct ScanRule {
-    /// Which values of the state, slices and other operands have gradients.
+    /// The values of the state, slices and other operands that have gradients.
     state: Vec<usize>,
     along: Vec<usize>,
     rest: Vec<usize>,
     /// Outputs beside the state that have gradients.
     stacked: Vec<usize>,
-    /// The loop that runs back. State: gradients of the state, then those of the other operands so far.
-    /// Slices: gradients of the stacked results, what was kept, the slices of the loop itself.
+    /// The loop that runs backwards. State: gradients of the state, then those of the other operands so far.
+    /// Slices: gradients of the stacked results, kept values, slices of the loop itself.
     back: Scan,
-    /// What the loop kept, stacked.
+    /// The values that the loop kept, stacked.
     kept: Vec<Value>,
     carried: usize,
 }
 
 impl ScanRule {
-    /// Puts the loop into `b` so that it keeps what its derivative needs; gives its results and the rule.
+    /// Adds the loop to `b` so that it keeps what its derivative needs; returns its results and the rule.
     pub(super) fn record(
         b: &mut Builder,
         op: &Scan,
@@ -148,7 +149,7 @@ impl ScanRule {
         let body = &op.body;
         let (types, outputs) = (input_types(body), output_types(body));
         let (carried, sliced) = (op.carried, op.sliced);
-        // A state may come to depend on what others begin with; of other operands only some are asked for.
+        // A state may depend on the initial values of others; of the other operands only some are wanted.
         let marks = depends::state(body, wanted, carried);
         let chosen = |from: usize, to: usize| -> Vec<usize> { (from..to).filter(|&i| marks[i]).collect() };
         let (state, along) = (chosen(0, carried), chosen(carried, carried + sliced));
@@ -157,7 +158,7 @@ impl ScanRule {
         let mut stacked = marked(&depends::outputs(body, &marks));
         stacked.retain(|&i| i >= carried);
 
-        // The body and its derivative in one graph. What comes before `mark` belongs to the body.
+        // The body and its derivative in one graph. Values before `mark` belong to the body.
         let mut both = Builder::default();
         let inputs: Vec<Value> = types.iter().map(|aval| both.input(aval.clone())).collect();
         let tape = Tape::record(&mut both, body, &inputs, &wrt)?;
@@ -180,13 +181,13 @@ impl ScanRule {
         let both = both.finish(results.clone());
 
         // Values of the body that its derivative reads. With checkpoints it reads the state alone and
-        // computes the others.
+        // recomputes the others.
         let own = |v: &Value| v.index() < mark;
         let of_state = |v: &Value| inputs[..carried].contains(v);
         let mut kept: Vec<Value> = if op.checkpoint {
             inputs[..carried].to_vec()
         } else {
-            // From the results back: rules may have made nodes that nothing uses.
+            // The walk goes back from the results: rules may have made nodes that nothing uses.
             let (mut read, mut seen, mut kept) =
                 (results.clone(), vec![false; both.values().count()], vec![]);
             while let Some(v) = read.pop() {
@@ -196,8 +197,8 @@ impl ScanRule {
                 match both.def(v) {
                     Def::Result(node, _) => {
                         let node = &both.nodes()[node];
-                        // What is only moved is no more than what it was made of, and costs nothing to make
-                        // again.
+                        // The result of an op that only moves elements is recomputed at no cost, and its
+                        // operand is not larger.
                         if own(&v) && !node.op.moves_only() {
                             kept.push(v)
                         } else {

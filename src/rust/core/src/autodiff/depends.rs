@@ -1,13 +1,12 @@
-//! Which values a gradient flows through.
+//! Activity analysis: the values that a gradient flows through.
 
 use super::is_differentiable;
 use crate::graph::Def;
 use crate::growth::table;
 use crate::ops::{Control, Graph, Op, Region, Vjp};
 
-/// For each value of a graph, whether it changes with one of the inputs that are marked: in floats all the
-/// way, and not by jumps alone. Only such values have gradients; ops without a rule are an obstacle nowhere
-/// else.
+/// For each value of a graph, whether it depends on a marked input by ops with nonzero derivatives on floats.
+/// Only such values have gradients; elsewhere an op without a rule is no error.
 pub(super) fn depends(graph: &Graph, inputs: &[bool]) -> Vec<bool> {
     let mut marks = table(false, graph.values().count());
     for value in graph.values() {
@@ -34,8 +33,8 @@ pub(super) fn outputs(region: &Region, inputs: &[bool]) -> Vec<bool> {
     region.outputs().iter().map(|v| marks[v.index()]).collect()
 }
 
-/// Which values of a state depend on what is marked, in the end: in each repetition the ones may come to
-/// depend on the others. `operands` are those of the body.
+/// Which values of a state depend on what is marked, as a fixed point: in each iteration some may come to
+/// depend on others. `operands` are those of the body.
 pub(super) fn state(body: &Region, operands: &[bool], carried: usize) -> Vec<bool> {
     let mut marks = operands.to_vec();
     loop {

@@ -1,8 +1,9 @@
-//! Reverse-mode derivatives: a program becomes nodes of a graph, and then so do the gradients of its inputs.
+//! Reverse-mode derivatives: the nodes of a program are copied to a graph, and then nodes for the gradients
+//! of its inputs are added.
 //!
-//! The rules are those of the ops ([`OpDef::vjp`](crate::ops::OpDef::vjp)). What they make are nodes like any
-//! other, so that the gradient of a gradient needs nothing more. Only nodes between the inputs that are asked
-//! for and the outputs are looked at: an op without a rule is no obstacle elsewhere.
+//! The rules are those of the ops ([`OpDef::vjp`](crate::ops::OpDef::vjp)). They add nodes like any other, so
+//! that gradients of gradients need nothing more. Only nodes between the wanted inputs and the outputs are
+//! visited: elsewhere an op without a rule is no error.
 
 mod control;
 mod depends;
@@ -20,13 +21,13 @@ use std::collections::HashMap;
 /// A graph whose nodes have been copied into another one.
 pub struct Tape<'g> {
     graph: &'g Graph,
-    /// For each value of the graph, the one that it has become.
+    /// For each value of the graph, its copy.
     values: Vec<Value>,
     /// For each value, whether it has a gradient: see [`depends`].
     depends: Vec<bool>,
     /// By node: loops along an axis, which keep what their derivative needs.
     scans: HashMap<usize, ScanRule>,
-    /// By node: what a function with a derivative of the user's has kept for it.
+    /// By node: the residuals of a function with a derivative that the user wrote.
     residuals: HashMap<usize, Vec<Value>>,
 }
 
@@ -37,7 +38,7 @@ pub fn is_differentiable(dtype: DType) -> bool {
 
 impl<'g> Tape<'g> {
     /// Copies the nodes of a graph without constants into `builder`, with these values in place of its
-    /// inputs; `wrt` are the numbers of the inputs to derive by.
+    /// inputs; `wrt` are the numbers of the inputs to differentiate with respect to.
     ///
     /// # Errors
     /// Those of [`Builder::node`]: none if the values have the types of the inputs. Those of the rules for
@@ -92,7 +93,7 @@ impl<'g> Tape<'g> {
         Ok(Tape { graph, values, depends, scans, residuals })
     }
 
-    /// What the graph's outputs have become.
+    /// The copies of the graph's outputs.
     pub fn outputs(&self) -> Vec<Value> {
         self.graph.outputs().iter().map(|v| self.values[v.index()]).collect()
     }
@@ -168,7 +169,7 @@ impl<'g> Tape<'g> {
 }
 
 impl Tape<'_> {
-    /// Gradients by derivatives of the graphs that an op runs.
+    /// Gradients by the derivatives of an op's regions.
     fn pull_regions(
         &self,
         builder: &mut Builder,
@@ -189,7 +190,7 @@ impl Tape<'_> {
         }
     }
 
-    /// Gradients as the user's function gives them.
+    /// Gradients by the user's function.
     fn pull_custom(
         &self,
         builder: &mut Builder,
@@ -233,7 +234,7 @@ fn no_gradient(op: &Op, why: &str) -> Error {
     Error::NoGradient { op: op.row().function.into(), why: why.into() }
 }
 
-/// The gradient of what has no part in the result.
+/// The gradient of a value that the result does not depend on.
 fn zeros(builder: &mut Builder, aval: &Aval) -> Result<Value> {
     let math = Math::new(builder);
     let zero = math.fill(0.0, aval).value();

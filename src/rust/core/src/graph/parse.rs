@@ -1,5 +1,5 @@
-//! From the text of a graph ([`text`](super::text)) to its syntax tree. Spaces and the ends of lines separate
-//! words and mean nothing else:
+//! The parser from the text of a graph ([`text`](super::text)) to its syntax tree. Spaces and ends of lines
+//! separate words and have no other meaning:
 //!
 //! ```text
 //! program   = "<AnvilGraph>" inputs [constants] body outputs
@@ -20,14 +20,14 @@
 //! ```
 
 use super::syntax::{
-    Attribute, Block, Declaration, Operand, ParseError, Parsed, Position, Setting, Source, Statement,
+    Attribute, Declaration, Definition, Operand, ParseError, Parsed, Position, Setting, Source, Statement,
 };
 use crate::dtype::{DType, Ranked};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
 use std::fmt;
 
-/// A word of the language, or a sign.
+/// A token: a word or a sign.
 #[derive(Clone, PartialEq, Debug)]
 enum Token {
     Word(String),
@@ -49,7 +49,7 @@ impl fmt::Display for Token {
 
 const SIGNS: &str = "()[],:=<>";
 
-/// Tokens with their places; the last is [`Token::End`].
+/// Tokens with their positions; the last is [`Token::End`].
 fn tokens(text: &str) -> Parsed<Vec<(Token, Position)>> {
     let mut tokens = Vec::new();
     let mut position = Position { line: 1, column: 1 };
@@ -85,7 +85,8 @@ fn tokens(text: &str) -> Parsed<Vec<(Token, Position)>> {
     Ok(tokens)
 }
 
-/// The text that a quote begins, written as [`str`]'s `Debug` writes it; and the part of `rest` that it takes.
+/// The string after an opening quote, written as [`str`]'s `Debug` writes it, and the part of `rest` that it
+/// takes.
 fn quoted(rest: &str) -> Option<(String, &str)> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);
@@ -114,7 +115,7 @@ fn quoted(rest: &str) -> Option<(String, &str)> {
 ///
 /// # Errors
 /// [`ParseError`] at the first token that the grammar does not allow.
-pub fn parse(text: &str) -> Parsed<Block> {
+pub fn parse(text: &str) -> Parsed<Definition> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
     let program = parser.program()?;
     match parser.peek() {
@@ -183,7 +184,7 @@ impl Parser {
         }
     }
 
-    /// What stands between two signs, separated by commas.
+    /// A list between two signs, separated by commas.
     fn list<T>(
         &mut self,
         [open, close]: [char; 2],
@@ -205,7 +206,8 @@ impl Parser {
         }
     }
 
-    /// A section's title; whether it is empty, which is said by this word in brackets.
+    /// Reads a section's title; returns whether the section is empty, which the word `empty` in parentheses
+    /// says.
     fn section(&mut self, title: &str, empty: &str) -> Parsed<bool> {
         self.keyword(title)?;
         self.sign(':')?;
@@ -217,11 +219,11 @@ impl Parser {
         Ok(is_empty)
     }
 
-    fn program(&mut self) -> Parsed<Block> {
+    fn program(&mut self) -> Parsed<Definition> {
         self.sign('<')?;
         self.keyword("AnvilGraph")?;
         self.sign('>')?;
-        let mut program = Block::default();
+        let mut program = Definition::default();
         if !self.section("Inputs", "none")? {
             program.inputs = self.values()?;
         }
@@ -311,7 +313,7 @@ impl Parser {
         Ok(names.into_iter().zip(avals).map(declare).collect())
     }
 
-    fn region(&mut self) -> Parsed<(String, Block)> {
+    fn region(&mut self) -> Parsed<(String, Definition)> {
         let name = self.word(false, "the name of a region")?;
         let inputs = self.list(['(', ')'], Parser::value)?;
         self.sign(':')?;
@@ -322,7 +324,7 @@ impl Parser {
         self.at += 1;
         let outputs = self.list(['(', ')'], Parser::operand)?;
         let outputs = outputs.into_iter().map(|operand| (operand, None)).collect();
-        Ok((name, Block { inputs, constants: vec![], body, outputs }))
+        Ok((name, Definition { inputs, constants: vec![], body, outputs }))
     }
 
     fn attribute(&mut self) -> Parsed<Attribute> {

@@ -1,9 +1,9 @@
-//! From the syntax tree of a graph's text to the graph. A text is read as it stands: equal statements stay two
-//! nodes, and each value has the type that is written.
+//! The graph of a syntax tree. A text is read as it stands: equal statements stay two nodes, and each value
+//! has the type that is written.
 
 use super::form::Form;
 use super::parse::parse;
-use super::syntax::{Attribute, Block, Declaration, Operand, ParseError, Parsed, Source, Statement};
+use super::syntax::{Attribute, Declaration, Definition, Operand, ParseError, Parsed, Source, Statement};
 use super::{Def, Graph, Node, Operation, Value};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
@@ -32,23 +32,23 @@ struct Reader<'a, O> {
 }
 
 impl<'a, O: Operation> Reader<'a, O> {
-    /// The graph of a block; `count` statements of the text were read before.
-    fn graph(block: &'a Block, count: &mut u64) -> Parsed<Graph<O>> {
+    /// The graph of a definition; `count` statements of the text were read before.
+    fn graph(definition: &'a Definition, count: &mut u64) -> Parsed<Graph<O>> {
         let graph =
             Graph { values: vec![], nodes: vec![], inputs: vec![], constants: vec![], outputs: vec![] };
         let mut reader = Reader { graph, names: HashMap::new(), literals: HashMap::new() };
-        for (i, input) in block.inputs.iter().enumerate() {
+        for (i, input) in definition.inputs.iter().enumerate() {
             let value = reader.declare(input, Def::Input(i))?;
             reader.graph.inputs.push(value);
         }
-        for (i, constant) in block.constants.iter().enumerate() {
+        for (i, constant) in definition.constants.iter().enumerate() {
             let value = reader.declare(constant, Def::Constant(i))?;
             reader.graph.constants.push(value);
         }
-        for statement in &block.body {
+        for statement in &definition.body {
             reader.statement(statement, count)?;
         }
-        for (operand, aval) in &block.outputs {
+        for (operand, aval) in &definition.outputs {
             let value = reader.operand(operand)?;
             let known = reader.graph.aval(value);
             if let Some(aval) = aval.as_ref().filter(|aval| *aval != known) {
@@ -104,7 +104,7 @@ impl<'a, O: Operation> Reader<'a, O> {
         let regions: Vec<(&str, Arc<Graph<O>>)> = statement
             .regions
             .iter()
-            .map(|(name, block)| Ok((name.as_str(), Arc::new(Reader::graph(block, count)?))))
+            .map(|(name, definition)| Ok((name.as_str(), Arc::new(Reader::graph(definition, count)?))))
             .collect::<Parsed<_>>()?;
         let form = Form {
             op: &statement.op,
@@ -129,7 +129,7 @@ impl<'a, O: Operation> Reader<'a, O> {
     }
 }
 
-/// Checks that an op says of itself what is written: no more attributes and regions, and these types.
+/// Checks that an op has the attributes, regions and types that are written, and no others.
 fn agrees<O: Operation>(form: &Form<Graph<O>>, op: &O) -> Parsed<()> {
     let own: Vec<&str> = op.attributes().into_iter().map(|(name, _)| name).collect();
     let mut others = form.attributes.iter().filter(|attribute| !own.contains(&attribute.name.as_str()));

@@ -1,12 +1,12 @@
 //! The syntax tree of a graph's text: names, types and attributes as they are written, before any op is known.
 //!
-//! `graph/parse.rs` makes it of a text; `graph/read.rs` makes a graph of it.
+//! `graph/parse.rs` makes it from a text; `graph/read.rs` makes a graph from it.
 
 use crate::dtype::Ranked;
 use crate::tensor::{Aval, Literal};
 use std::fmt;
 
-/// A place in a text: line and column, from 1. Columns count characters.
+/// A position in a text: line and column, from 1. Columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// The line.
@@ -15,24 +15,24 @@ pub struct Position {
     pub column: usize,
 }
 
-/// A text that is no graph, at the first place where that shows.
+/// An error in the text of a graph, the first one.
 ///
-/// It is none of the conditions that R sees ([`crate::error::Error`]): no function of R reads a graph.
+/// It is no condition of R ([`crate::error::Error`]): no function of R reads a graph's text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {}, column {}: expected {expected}, found {found}", .position.line, .position.column)]
 pub struct ParseError {
-    /// Where.
+    /// The position of the error.
     pub position: Position,
-    /// What could have stood there.
+    /// What was expected there.
     pub expected: String,
-    /// What stands there.
+    /// What was found there.
     pub found: String,
 }
 
-/// Result of reading a text.
+/// The result of parsing.
 pub type Parsed<T> = Result<T, ParseError>;
 
-/// What an attribute is set to.
+/// The value of an attribute, as it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Setting {
     /// A number, a logical, or a name: `2`, `TRUE`, `f32`.
@@ -62,9 +62,9 @@ impl fmt::Display for Setting {
 pub struct Attribute {
     /// Its name.
     pub name: String,
-    /// What it is set to.
+    /// Its value.
     pub setting: Setting,
-    /// Where that stands.
+    /// Position of the value.
     pub position: Position,
 }
 
@@ -75,23 +75,23 @@ pub struct Declaration {
     pub name: String,
     /// The type.
     pub aval: Aval,
-    /// Where the name stands.
+    /// Position of the name.
     pub position: Position,
 }
 
-/// A value that is used.
+/// A use of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// Which one.
+    /// The value.
     pub source: Source,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
 }
 
-/// Which value is used.
+/// The value that is used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// The one of this name, with `%`.
+    /// The value of this name, with `%`.
     Name(String),
     /// A scalar, ambiguous or not: `1:f32?`.
     Literal(Literal, bool),
@@ -115,19 +115,19 @@ pub struct Statement {
     pub results: Vec<Declaration>,
     /// The op's name.
     pub op: String,
-    /// Where that stands.
+    /// Position of the name.
     pub position: Position,
     /// Its static parameters.
     pub attributes: Vec<Attribute>,
     /// The values that it reads.
     pub operands: Vec<Operand>,
-    /// The graphs that it runs, with what they are to it.
-    pub regions: Vec<(String, Block)>,
+    /// Its regions, with their role as name.
+    pub regions: Vec<(String, Definition)>,
 }
 
-/// Statements with the values that come in and go out: a program, or a region.
+/// The definition of a program or a region: inputs, statements, outputs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Block {
+pub struct Definition {
     /// Arguments.
     pub inputs: Vec<Declaration>,
     /// Captured tensors; a region has none.

@@ -27,7 +27,7 @@ impl<O: Operation> Graph<O> {
 }
 
 impl<O: Operation> Graph<O> {
-    /// One value with its type; a literal, which has its type with it, as it is.
+    /// A value with its type. The text of a literal has the type already.
     fn typed(&self, names: &[String], v: Value) -> String {
         match self.def(v) {
             Def::Literal(_) => names[v.index()].clone(),
@@ -35,8 +35,8 @@ impl<O: Operation> Graph<O> {
         }
     }
 
-    /// The lines of all nodes. Regions are written below their node, as functions are: what they are, their
-    /// inputs, their nodes, what they give. Names in a region are its own.
+    /// The lines of all nodes. Regions are written below their node: role, inputs, nodes, outputs. Names in a
+    /// region are local to it.
     fn lines(&self, names: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         for node in &self.nodes {
