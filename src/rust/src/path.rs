@@ -8,8 +8,8 @@ use crate::value;
 use crate::vector;
 use anvil_core::error::Error;
 
-/// An error about a leaf, with the path of the leaf for its name. `find` looks for the first leaf that is as it is
-/// told; it does so only now, so that paths cost nothing where all is well.
+/// An error about a leaf, with the path of the leaf for its name. `find` looks for the first leaf that is as
+/// it is told; it does so only now, so that paths cost nothing where all is well.
 pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
     match exit {
         Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => {

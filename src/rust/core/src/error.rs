@@ -1,4 +1,4 @@
-//! Everything that can go wrong below the R boundary: one enum, every variant with fields.
+//! Errors of the engine: one enum, every variant with fields.
 //!
 //! The text of a variant is what the user reads: one sentence with what was expected and what came, then
 //! lines that start with `x` (what was found) or `i` (what to do). `class()` and `fields()` become the class
@@ -8,20 +8,20 @@ use crate::dtype::promote::advice;
 use crate::dtype::{DType, Ranked};
 use crate::shape::{Axis, Shape};
 
-/// Result of everything fallible in this crate.
+/// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. `op` is always the function as the user writes it, such as `nv_add`.
+/// An error. `op` is always the function as the user writes it, such as `nv_add`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-// Fields are the holes of the message above them.
+// Fields are the placeholders of the message above them.
 #[allow(missing_docs)]
 pub enum Error {
     // --- arguments ---
-    /// An argument is not what the function takes.
+    /// An argument that the function does not take.
     #[error("`{arg}` must be {expected}, not {got}.{}", hint_line(.hint))]
     Arg { arg: String, expected: String, got: String, hint: String },
-    /// Missing values where the dtype has none, or has only a NaN that they would silently become.
+    /// Missing values for a dtype that has none, or only a NaN, which they would become in silence.
     #[error(
         "`{arg}` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
         plural(*.count), lacks(*.dtype), plural(.positions.len()), list(.positions), instead_of_missing(*.dtype)
@@ -33,7 +33,7 @@ pub enum Error {
         plural(*.count), plural(.positions.len()), list(.positions)
     )]
     Unrepresentable { dtype: DType, count: usize, positions: Vec<usize>, first: String, range: String },
-    /// A count that leaves the range of its integer dtype.
+    /// A sequence that leaves the range of its integer dtype.
     #[error("A sequence from {from} to {to} does not fit {dtype}.\ni {dtype} holds {}; choose another dtype.", .dtype.range())]
     SequenceRange { dtype: DType, from: i128, to: i128 },
 
@@ -47,7 +47,7 @@ pub enum Error {
     /// Operands that had to share a dtype do not.
     #[error("`{op}()` needs operands of one dtype, not {lhs} and {rhs}.")]
     DtypeMismatch { op: String, lhs: DType, rhs: DType },
-    /// Types that the rules of promotion refuse to bring together.
+    /// Types that the rules of promotion do not join.
     #[error("No implicit promotion of {lhs} and {rhs} under the rules \"{rules}\".{}", advice(*.lhs, *.rhs, .rules))]
     Promotion { lhs: Ranked, rhs: Ranked, rules: &'static str },
     /// A conversion that would lose the imaginary part.
@@ -125,15 +125,15 @@ pub enum Error {
     Donated,
 
     // --- derivatives ---
-    /// There is no derivative to be had.
+    /// A derivative that does not exist or is not implemented.
     #[error("No gradient through `{op}()`: {why}.")]
     NoGradient { op: String, why: String },
 
     // --- export ---
-    /// A program that cannot leave as StableHLO.
+    /// A program that cannot be exported to StableHLO.
     #[error("`{op}()` cannot be exported: {why}.{}", hint_line(.hint))]
     Export { op: String, why: String, hint: String },
-    /// An axis that cannot be cut into equal parts for the devices of a mesh.
+    /// An axis that cannot be split equally over the devices of a mesh.
     #[error("Axis {axis} of argument {input} has size {size}, which {devices} devices cannot share equally.\ni Choose an axis whose size is a multiple of {devices}, or pad it with `nv_pad()`.")]
     Mesh { input: usize, axis: Axis, size: usize, devices: usize },
 
@@ -150,8 +150,8 @@ pub enum Error {
 
 macro_rules! classes {
     ($($name:ident $class:literal $when:literal,)+) => {
-        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and what
-        /// R's own code signals.
+        /// Classes of conditions, in the order of the package's help page: what [`Error::class`] gives, and
+        /// what R's own code signals.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Class { $(#[doc = $when] $name),+ }
 
@@ -172,9 +172,9 @@ macro_rules! classes {
     };
 }
 
-// Those without a variant of `Error` are R's alone: only R knows the function that asked for the elements of a
-// tracer (concrete), looks into the environment of a static argument (static), walks lists (structure),
-// dispatches its own generics (unsupported) and opens files (file).
+// Classes without a variant of `Error` are signalled by R code: only R knows the function that asked for the
+// elements of a tracer (concrete), looks into the environment of a static argument (static), walks lists
+// (structure), dispatches its own generics (unsupported) and opens files (file).
 classes! {
     Arg "arg" "an argument is not what the function takes",
     Value "value" "data that a dtype cannot hold: missing, out of range",

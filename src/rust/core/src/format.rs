@@ -1,9 +1,9 @@
 //! Text of a tensor, as `print()` and `format()` show it.
 //!
-//! A tensor prints as matrices over its last two axes: the leading indices name a slice, wide matrices
-//! are cut into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are
+//! A tensor prints as matrices over its last two axes: the leading indices name a slice, wide matrices are
+//! cut into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are
 //! printed are read, except that the notation of a float or complex slice is chosen from all of its values.
-//! Knows shapes and numbers, not where the elements live: the caller hands in a function from position to
+//! The module knows shapes and numbers, not where elements are: the caller passes a function from position to
 //! value.
 //!
 //! # Sources
@@ -43,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-/// The limit that the value of an R option stands for: negative is none.
+/// The limit that the value of an R option stands for; a negative value is no limit.
 ///
 /// # Errors
 /// [`Error::Arg`] for 0, naming `option`.

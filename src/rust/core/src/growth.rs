@@ -1,8 +1,8 @@
-//! Growing with care: vectors, maps and texts that grow with what the user writes. Where memory cannot be had
-//! they panic with [`OutOfMemory`], of which the caller at the border makes an error; those of the standard
-//! library would end the process.
+//! Fallible growth of vectors, maps and texts whose size depends on the user's program. A failed allocation
+//! panics with [`OutOfMemory`], which the R side turns into an error; a failed allocation of the standard
+//! library aborts the process.
 //!
-//! Small ones need no care: what allocates for everything keeps a reserve for them (see
+//! Small allocations use the standard library: the global allocator keeps a reserve for them (see
 //! [`stop`](crate::stop::run_short)).
 
 use std::collections::HashMap;
@@ -11,17 +11,17 @@ use std::hash::{BuildHasher, Hash};
 use std::mem::size_of;
 use std::panic::panic_any;
 
-/// What a panic carries if memory could not be had.
+/// The payload of a panic for a failed allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory {
     /// Bytes that were asked for.
     pub bytes: usize,
 }
 
-/// Makes room for so many more elements; for one, for as many as are there.
+/// Reserves memory for so many more elements; the capacity doubles for a single one.
 ///
 /// # Panics
-/// With [`OutOfMemory`], as all functions here.
+/// With [`OutOfMemory`] if memory cannot be allocated, as all functions here.
 pub fn reserve<T>(out: &mut Vec<T>, more: usize) {
     let made = if more == 1 { out.try_reserve(1) } else { out.try_reserve_exact(more) };
     if made.is_err() {
@@ -43,7 +43,7 @@ pub fn table<T: Clone>(value: T, n: usize) -> Vec<T> {
     out
 }
 
-/// What an iterator gives, whose length is known.
+/// Collects an iterator of known length.
 pub fn collect<T>(from: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();
     reserve(&mut out, from.len());
@@ -51,7 +51,7 @@ pub fn collect<T>(from: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// Makes room for one more entry.
+/// Reserves memory for one more entry.
 pub fn reserve_entry<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>) {
     if map.try_reserve(1).is_err() {
         panic_any(OutOfMemory { bytes: 2 * map.len().saturating_mul(size_of::<(K, V)>()) });
@@ -71,14 +71,14 @@ impl Text {
         self.0.push_str(text);
     }
 
-    /// What something is as text.
+    /// The text of a value.
     pub fn of(x: &impl fmt::Display) -> String {
         let mut out = Text::default();
         fmt::write(&mut out, format_args!("{x}")).expect("appending does not fail");
         out.0
     }
 
-    /// It as it is.
+    /// The string.
     pub fn into_string(self) -> String {
         self.0
     }

@@ -4,9 +4,9 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`error`] | everything that can go wrong |
-//! | [`growth`] | vectors and texts that grow with what the user writes |
-//! | [`stop`] | what takes long is left when asked |
+//! | [`error`] | one enum of errors, with condition classes |
+//! | [`growth`] | vectors and texts whose allocation may fail |
+//! | [`stop`] | cancellation of long work |
 //! | [`dtype`] | element types and the promotion lattice |
 //! | [`shape`] | sizes, axes, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
@@ -15,11 +15,11 @@
 //! | [`boundary`] | R's vectors to the bytes of a tensor, and back |
 //! | [`exec::vm`] | the tile VM: instructions on registers of one tile each |
 //! | [`graph`] | typed values and nodes, generic over ops |
-//! | [`ops`] | the catalogue: every op once |
-//! | [`autodiff`] | gradients: rules of the ops, applied to a program backwards |
+//! | [`ops`] | the catalogue of ops |
+//! | [`autodiff`] | reverse mode: the ops' rules along a program, backwards |
 //! | [`passes`] | graph to graph |
 //! | [`hlo`] | a program as StableHLO text |
-//! | [`exec`] | plans, and the interpreter that runs them |
+//! | [`exec`] | partition, compilation, plans, runs; the reference interpreter |
 //! | [`apply`](mod@apply) | a call as the user wrote it, to nodes: promotion and scalar broadcasting |
 //!
 //! A call goes `apply` -> `graph` -> `passes` -> `exec`; an eager op is the same path on a graph of one op.

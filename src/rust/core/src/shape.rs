@@ -100,12 +100,12 @@ impl fmt::Display for Shape {
     }
 }
 
-/// An axis number, 0-based inside, 1-based in every text: the only place where the two meet.
+/// An axis number: 0-based inside, 1-based in every text. Conversions between both are here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Axis(pub usize);
 
 impl Axis {
-    /// The axis that a user calls `number`.
+    /// The axis with this 1-based number.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`] unless `1 <= number <= shape.rank()`.
@@ -116,7 +116,7 @@ impl Axis {
         }
     }
 
-    /// The number a user knows it by.
+    /// The 1-based number.
     pub fn one_based(self) -> usize {
         self.0 + 1
     }

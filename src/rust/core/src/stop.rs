@@ -1,16 +1,16 @@
-//! Stopping: what takes long says how much it has done, and is left when somebody wants it to end.
+//! Cancellation: long work reports its progress, and is left by unwinding when a watch asks for it.
 //!
-//! Whoever may stop what runs on a thread watches it ([`watched`]): R's thread asks R whether the user
-//! interrupts or a time limit is over. Loops call [`work`] at least once for some ten thousand elements,
-//! which is a subtraction but for every [`EVERY`] elements or so. Then the clock is read, and somebody asked
-//! when the time has come. A yes leaves all that runs by unwinding, as a failed allocation does: nothing
-//! below [`watched`] has to pass on an answer, and what is left half done is dropped. Helpers of the pool ask
-//! nobody; they look at a flag that the thread they work for sets.
+//! A caller that may stop the work of its thread runs it in [`watched`]: R's thread asks R whether the user
+//! interrupts or a time limit is over. Loops call [`work`] at least once per ten thousand elements or so,
+//! which is a subtraction in most cases. Every [`EVERY`] elements the clock is read, and every
+//! [`Watch::period`] the watch is asked. If it says yes, the work is left by unwinding, as after a failed
+//! allocation: functions below [`watched`] need not pass on an answer, and unfinished values are dropped.
+//! Helpers of the pool ask no watch; they read a flag that the thread they work for sets.
 //!
-//! Where memory runs short, what runs is left in the same way, with [`OutOfMemory`]: whoever allocates for
-//! everything tells it here ([`run_short`]), as an allocator must not unwind.
+//! When memory runs short, the work is left in the same way, with [`OutOfMemory`]: the global allocator,
+//! which must not unwind, reports it by [`run_short`].
 //!
-//! Nothing is left where nobody watches, and no bit of a result depends on who does.
+//! Without a watch nothing is left, and no bit of a result depends on watches.
 
 use crate::growth::OutOfMemory;
 use std::cell::Cell;
@@ -18,37 +18,37 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Elements from one look at the clock to the next, of about a nanosecond each; of what takes longer, one
-/// counts as several.
+/// Elements between two readings of the clock, of about a nanosecond each; elements that take longer count
+/// several times.
 pub const EVERY: usize = 1 << 14;
 
-/// Whom to ask, and how often.
+/// A question whether to stop, and how often it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
-    /// Says whether to stop, told how many elements were reported since the last look.
+    /// Whether to stop; the argument is the number of elements reported since the last reading of the clock.
     pub ask: fn(usize) -> bool,
-    /// Elements from one look at the clock to the next.
+    /// Elements between two readings of the clock.
     pub every: usize,
-    /// How long something runs before it is asked, and then from one time to the next.
+    /// Time before the first question, and between two questions.
     pub period: Duration,
 }
 
-/// A watch that is kept.
+/// A watch that is in force.
 #[derive(Clone, Copy)]
 struct Kept {
     watch: Watch,
-    /// When it was last asked, or looked for the first time.
+    /// When it was last asked; before, the first reading of the clock.
     since: Option<Instant>,
 }
 
-/// What a thread knows.
+/// The state of a thread.
 struct Here {
-    /// Elements until the next look.
+    /// Elements until the next reading of the clock.
     left: Cell<usize>,
-    /// Elements that were reported since the last look, but for those that `left` says.
+    /// Elements between the last reading and the next.
     start: Cell<usize>,
     watch: Cell<Option<Kept>>,
-    /// For a helper, what says that it shall stop.
+    /// For a helper, the flag that stops it.
     flag: Cell<Option<&'static AtomicBool>>,
 }
 
@@ -57,14 +57,13 @@ thread_local! {
         const { Here { left: Cell::new(EVERY), start: Cell::new(EVERY), watch: Cell::new(None), flag: Cell::new(None) } };
 }
 
-/// What unwinds when something is stopped.
+/// The payload of the unwinding.
 struct Stopped;
 
-/// Bytes that the system did not have, if that is what whoever looks next shall leave for.
+/// Bytes that the system could not allocate, if the next [`work`] shall be left for it; else 0.
 static SHORT: AtomicUsize = AtomicUsize::new(0);
 
-/// Has what runs left when it looks next: the system has not had so many bytes, and what was kept for that
-/// case is in use.
+/// Has the next [`work`] left: the system could not allocate so many bytes, and the reserve is in use.
 pub fn run_short(bytes: usize) {
     SHORT.store(bytes.max(1), Relaxed);
 }
@@ -74,7 +73,7 @@ pub fn recover() {
     SHORT.store(0, Relaxed);
 }
 
-/// Reports that so many elements are done, or about to be.
+/// Reports that so many elements are computed, or about to be.
 #[inline]
 pub fn work(elements: usize) {
     HERE.with(|here| match here.left.get().checked_sub(elements) {
@@ -87,14 +86,14 @@ pub fn work(elements: usize) {
     });
 }
 
-/// Looks now, for a thread that waits for others.
+/// Checks now, for a thread that waits for others.
 pub(crate) fn check() {
     if HERE.with(|here| look(here, 0)) {
         leave();
     }
 }
 
-/// Leaves what runs, up to [`watched`], which is to be there.
+/// Unwinds to [`watched`], which must be on the stack.
 pub fn leave() -> ! {
     resume_unwind(Box::new(Stopped))
 }
@@ -116,7 +115,7 @@ fn look(here: &Here, elements: usize) -> bool {
     let set = || here.watch.set(Some(Kept { watch, since: Some(Instant::now()) }));
     if watch.period > Duration::ZERO {
         match since {
-            // Short work is over before a clock is worth reading twice.
+            // Most work is done before a second reading of the clock.
             None => {
                 set();
                 return false;
@@ -125,20 +124,20 @@ fn look(here: &Here, elements: usize) -> bool {
             Some(_) => {}
         }
     }
-    // Whoever is asked may run something on this thread, which is not to be stopped by the same question.
+    // The question may run work on this thread, which must not ask it again.
     let stop = unwatched(|| (watch.ask)(done));
     set();
     stop
 }
 
-/// Begins to count.
+/// Starts a new count.
 fn begin(here: &Here, kept: Option<Kept>) {
     let every = kept.map_or(EVERY, |kept| kept.watch.every.max(1));
     here.left.set(every);
     here.start.set(every);
 }
 
-/// Sets the watch until it is dropped; holds what was there before: the watch, and what was counted.
+/// Restores the previous watch and counts when it is dropped.
 struct Restore(Option<Kept>, [usize; 2]);
 
 impl Restore {
@@ -161,7 +160,7 @@ impl Drop for Restore {
     }
 }
 
-/// Runs `body`, which is left when the watch says so: `None` then.
+/// Runs `body` under a watch; `None` if the watch stopped it.
 ///
 /// # Panics
 /// If `body` does.
@@ -176,18 +175,18 @@ pub fn watched<T>(watch: Watch, body: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Runs `body`, which is not left whatever it reports: over frames that must not be unwound.
+/// Runs `body` without a watch, for frames that must not be unwound.
 pub fn unwatched<T>(body: impl FnOnce() -> T) -> T {
     let _restore = Restore::set(None);
     body()
 }
 
-/// Has this thread leave what it does whenever the flag is set: for a helper, which asks nobody.
+/// Has this thread leave its work whenever the flag is set, for a helper.
 pub(crate) fn follow(flag: &'static AtomicBool) {
     HERE.with(|here| here.flag.set(Some(flag)));
 }
 
-/// Copies elements of the same number, in parts between which it may be stopped.
+/// Copies a slice to one of the same length, in pieces between which it may be stopped.
 pub fn copy<T: Copy>(from: &[T], to: &mut [T]) {
     assert!(from.len() == to.len(), "a copy of another length");
     if size_of_val(from) <= COPIED {
@@ -200,7 +199,7 @@ pub fn copy<T: Copy>(from: &[T], to: &mut [T]) {
     }
 }
 
-/// Fills with one element, in parts between which it may be stopped.
+/// Fills a slice with one element, in pieces between which it may be stopped.
 pub fn fill<T: Copy>(out: &mut [T], value: T) {
     for part in out.chunks_mut((COPIED / size_of::<T>().max(1)).max(1)) {
         part.fill(value);
@@ -208,7 +207,7 @@ pub fn fill<T: Copy>(out: &mut [T], value: T) {
     }
 }
 
-/// Bytes that are copied or filled at once: of memory that was never touched, a millisecond's worth.
+/// Bytes that are copied or filled between two checks: about a millisecond for memory that was never touched.
 const COPIED: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a value is at trace time ([`Aval`]), a single constant ([`Literal`]), and a value's place in memory
+//! Values: their types at trace time ([`Aval`]), single known elements ([`Literal`]), and values in memory
 //! ([`Layout`], [`View`]). A layout belongs to a value, never to the meaning of an op.
 
 use crate::dtype::{dispatch, Bool, DType, Element, Ranked};
@@ -83,7 +83,7 @@ impl Literal {
         dispatch!(dtype, T => Literal::new(self.get::<T>()))
     }
 
-    /// The element of a dtype that a text shows, as printing writes it; `None` if it shows none of them.
+    /// Parses an element of a dtype, as printing writes it; `None` if the text is none.
     pub fn parse(dtype: DType, text: &str) -> Option<Literal> {
         let float = |text: &str| text.parse::<f64>().ok();
         Some(match dtype {
@@ -103,7 +103,7 @@ impl Literal {
             _ => {
                 let (low, high) = dtype.bounds()?;
                 let whole: i128 = text.parse().ok().filter(|x| (low..=high).contains(x))?;
-                // Whole numbers wrap, so those above the signed ones come back to what they are.
+                // Conversion wraps, so unsigned numbers above the signed ones are restored.
                 Literal::new(whole as i64).convert(dtype)
             }
         })
@@ -141,7 +141,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// Where the elements of a value lie relative to its buffer. In elements, not bytes.
+/// Positions of a value's elements in its buffer, in elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Distance between neighbours along each axis; 0 repeats one element.
@@ -162,8 +162,7 @@ impl Layout {
         (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
     }
 
-    /// Sizes and strides of some axes, those joined that lie in one line; those of one element are left
-    /// out.
+    /// Sizes and strides of some axes. Axes with a single stride are joined; axes of size 1 are left out.
     pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
         let mut lines: Vec<(usize, isize)> = Vec::new();
         for (size, stride) in axes.map(|i| (shape[i], self.strides[i])).filter(|&(size, _)| size != 1) {
@@ -183,7 +182,7 @@ pub struct View<'a> {
     pub dtype: DType,
     /// Sizes of the axes.
     pub shape: &'a Shape,
-    /// Place of the elements in `data`.
+    /// Positions of the elements in `data`.
     pub layout: &'a Layout,
     /// The buffer, aligned for the dtype.
     pub data: &'a [u8],

@@ -1,5 +1,5 @@
-//! The text of graphs, read: what it says, and what is said of a text that is none. That every graph is read back
-//! as it was printed is held by `common::disagreement`, on each program of the suite.
+//! The text of graphs, read: what it says, and what is said of a text that is none. That every graph is read
+//! back as it was printed is held by `common::disagreement`, on each program of the suite.
 
 use anvil_core::ops::{Graph, Op};
 

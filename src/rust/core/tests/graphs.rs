@@ -1,7 +1,8 @@
 //! Programs as text, with what is expected of them: the files in `tests/testdata/graphs/`.
 //!
-//! A file begins with lines that say what it is about. Then come cases: a line `== ` with what is claimed, lines
-//! of parameters, a program as `print(trace_fn())` writes it, and what is made of it, each after a line `-- `:
+//! A file begins with lines that say what it is about. Then come cases: a line `== ` with what is claimed,
+//! lines of parameters, a program as `print(trace_fn())` writes it, and what is made of it, each after a line
+//! `-- `:
 //!
 //! | `-- steps` | what the plan's steps run |
 //! | `-- plan` | the plan, as `explain_plan()` has it |
@@ -10,13 +11,13 @@
 //! | `-- gradient` | a program of the gradients of its inputs, given those of its outputs, after all passes |
 //! | `-- stablehlo` | the program as StableHLO |
 //!
-//! A line `for n in 1 7 TILE+1` repeats a case with `{n}` in the program replaced, `{n+1}` and `{2*n}` too; several
-//! such lines make all combinations, and `for (m, n) in (1, 2) (3, 4)` replaces two at once. Parameters that give
-//! the same share a paragraph. Whatever is asked for, each program is also held to the reference on random
-//! inputs, and its text is read back.
+//! A line `for n in 1 7 TILE+1` repeats a case with `{n}` in the program replaced, `{n+1}` and `{2*n}` too;
+//! several such lines make all combinations, and `for (m, n) in (1, 2) (3, 4)` replaces two at once.
+//! Parameters that give the same share a paragraph. Whatever is asked for, each program is also held to the
+//! reference on random inputs, and its text is read back.
 //!
-//! `ANVIL_REGENERATE=1 cargo test -p anvil-core --test graphs` writes what is made into the files: look at the
-//! difference.
+//! `ANVIL_REGENERATE=1 cargo test -p anvil-core --test graphs` writes what is made into the files: look at
+//! the difference.
 
 mod common;
 
@@ -142,7 +143,8 @@ fn list(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).collect()
 }
 
-/// The value of a sum of products of numbers, parameters and `TILE`; a difference is taken from all before it.
+/// The value of a sum of products of numbers, parameters and `TILE`; a difference is taken from all before
+/// it.
 fn number(text: &str, row: &[(&str, &str)]) -> usize {
     if let Some((left, right)) = text.rsplit_once(['+', '-']) {
         let (left, right, plus) =

@@ -333,8 +333,8 @@ fn words_that_promise_instead_of_do() {
     check(findings);
 }
 
-/// Where members of `Op` may be named: what has yet to ask the contract instead. Elsewhere an op is asked what
-/// it is.
+/// Where members of `Op` may be named: what has yet to ask the contract instead. Elsewhere an op is asked
+/// what it is.
 const NAMES_OPS: &[(&str, &str)] = &[
     ("hlo/", "which ops formulas are made of"),
     ("exec/", "which ops the engine computes in groups"),

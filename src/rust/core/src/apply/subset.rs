@@ -1,9 +1,9 @@
 //! `x[...]` and `x[...] <- value`: subscripts of all kinds, as few ops as possible.
 //!
 //! [`Applier::subset`] and [`Applier::subset_assign`] turn one [`Subscript`] for each axis, often a
-//! [`Selection`](crate::apply::selection::Selection), into nodes. A position that is known while tracing becomes
-//! a static slice, which costs nothing; an index that the running program computes becomes a dynamic slice;
-//! several positions become a gather or scatter.
+//! [`Selection`](crate::apply::selection::Selection), into nodes. A position that is known while tracing
+//! becomes a static slice, which costs nothing; an index that the running program computes becomes a dynamic
+//! slice; several positions become a gather or scatter.
 
 use super::applier::{Applier, Operand};
 use super::selection::wrong;

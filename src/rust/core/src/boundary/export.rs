@@ -1,4 +1,4 @@
-//! From the bytes of a tensor to R's vectors.
+//! Export of the bytes of a tensor to R's vectors.
 
 use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, Bool, DType, Element, HasDType};
@@ -31,7 +31,7 @@ pub fn natural(dtype: DType) -> Natural {
     }
 }
 
-/// What an R vector could not hold. The counts do not overlap.
+/// Counts of values that an R vector cannot hold, which do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Loss {
     /// Whole numbers that were rounded to the nearest double.
@@ -52,8 +52,8 @@ impl Loss {
 /// Any dtype as doubles. Narrower floats widen exactly, NaN keeps its payload in f64, booleans are 0 and 1.
 /// Only integers of more than 53 bits can be `rounded`. `bytes` may be unaligned.
 ///
-/// Of complex numbers this function and the next ones give the real part, which they do not count as a loss:
-/// the R glue refuses complex tensors before it calls any of them.
+/// This function and the next ones give the real part of complex numbers without counting a loss: the R side
+/// refuses complex tensors before it calls them.
 ///
 /// # Panics
 /// If `bytes` does not hold as many elements as `out`; so do all functions here.
@@ -127,7 +127,7 @@ pub fn export_complex(dtype: DType, bytes: &[u8], out: &mut [Complex<f64>]) -> L
     })
 }
 
-/// An element type on its way out. Of a complex number, everything is asked of the real part.
+/// An element type that is exported. For a complex number all methods are about the real part.
 trait Exported: Element {
     /// Whether it is NaN.
     fn is_missing(self) -> bool;
@@ -142,7 +142,7 @@ macro_rules! integers {
         impl Exported for $type {
             fn is_missing(self) -> bool { false }
             fn whole_part(self) -> Option<i128> { Some(self.into()) }
-            // Up to 32 bits the answer is known when this is compiled.
+            // Up to 32 bits the result is known at compile time.
             fn is_exact(self, y: f64) -> bool { <$type>::BITS <= 32 || y as i128 == i128::from(self) }
         }
     )+};
@@ -160,7 +160,7 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
-// What follows from a wider type: the f32 of a 16-bit float, the real part of a complex number.
+// Types that are exported as another: 16-bit floats as f32, complex numbers as their real part.
 macro_rules! by_way_of {
     ($($type:ty: |$x:ident| $wider:expr;)+) => {$(
         impl Exported for $type {

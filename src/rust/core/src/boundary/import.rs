@@ -1,4 +1,4 @@
-//! From R's vectors to the bytes of a tensor.
+//! Import of R's vectors to the bytes of a tensor.
 
 use super::refused::Refused;
 use super::source::Source;
@@ -48,8 +48,8 @@ pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, ou
     dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
 }
 
-/// Refuses what no value could make right: an imaginary part that would be lost, and the many ways to write
-/// complex numbers as text, which R knows how to read.
+/// Refuses kinds of data whatever their values: complex data for a real dtype, whose imaginary part would be
+/// lost, and text for a complex dtype, which R can parse.
 fn check_kinds(source: &Source, dtype: DType) -> Result<()> {
     let (expected, got, hint) = match source {
         Source::Complexes(_) if !dtype.is_complex() => (
@@ -79,7 +79,7 @@ fn whole<T: Target>(x: i128, na: i128) -> Result<T, Refusal> {
     }
 }
 
-// Not inlined: with all dtypes in one function, compilers take ten times as long for it as for one of each.
+// Not inlined: compilation takes ten times as long with all dtypes in one function.
 #[inline(never)]
 fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &mut [T]) -> Result<()> {
     let na = i128::from(NA_INTEGER);
@@ -104,7 +104,7 @@ fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &
     filled.map_err(|refused| refused.into_error(source, T::DTYPE))
 }
 
-/// Reads every element once, in the order of the data, and puts it where it belongs.
+/// Reads every element once, in the order of the data, and writes it to its position.
 fn fill<T: Element>(
     len: usize,
     shape: &Shape,
@@ -114,7 +114,7 @@ fn fill<T: Element>(
 ) -> Result<(), Refused> {
     let mut refused = Refused::default();
     if len == 1 {
-        // An empty tensor holds nothing, so nothing is asked of the value.
+        // An empty tensor holds no element, so the value is not checked.
         match read(0) {
             Ok(x) => stop::fill(out, x),
             Err(why) if !out.is_empty() => refused.note(0, why),

@@ -1,8 +1,8 @@
-//! Between R's vectors and the bytes of a tensor, without R: plain slices on both sides.
+//! Conversion between R's vectors and the bytes of a tensor, without R: both sides are slices.
 //!
-//! Nothing is lost in silence. A value that the dtype cannot hold is an error on the way in ([`import`]), and
-//! is counted on the way out ([`Loss`]), for the caller to warn of. Tensors are dense and column-major on
-//! both sides, as R's arrays are. Knows nothing of graphs or ops.
+//! Nothing is lost in silence. A value that the dtype cannot hold is an error of [`import`]; a value that R's
+//! vector cannot hold is counted in a [`Loss`], for the caller to warn of. Tensors are dense and column-major
+//! on both sides, as R's arrays are. Knows nothing of graphs or ops.
 
 mod export;
 mod import;

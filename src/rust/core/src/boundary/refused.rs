@@ -1,4 +1,4 @@
-//! The values of a vector that a dtype cannot hold, and the error that tells of them.
+//! Values of a vector that a dtype cannot hold, and the error about them.
 
 use super::source::Source;
 use super::target::Refusal;
@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Positions that an error lists.
 const LISTED: usize = 5;
 
-/// What was refused, for each reason: how often, and the first positions (0-based).
+/// Refused values, for each [`Refusal`]: their number and first positions (0-based).
 #[derive(Default, Debug)]
 pub(super) struct Refused {
     all: [Positions; 3],
@@ -34,8 +34,8 @@ impl Refused {
         }
     }
 
-    /// One error at a time: what is no number at all comes first, then what is missing, then what does not
-    /// fit.
+    /// The error about the most severe refusal: text that is no number, then missing values, then values out
+    /// of range.
     pub(super) fn into_error(self, source: &Source, dtype: DType) -> Error {
         let [missing, unrepresentable, not_numbers] = self.all;
         let listed = |positions: &Positions| positions.first.iter().map(|&i| i + 1).collect::<Vec<_>>();

@@ -15,7 +15,7 @@ pub enum Source<'a> {
     Integers(&'a [i32]),
     /// A logical vector: 0 and 1.
     Logicals(&'a [i32]),
-    /// A vector of class `integer64`: 64-bit integers in the place of doubles.
+    /// A vector of class `integer64`: 64-bit integers, stored as doubles.
     Integer64(&'a [i64]),
     /// A character vector: a function from position (0-based) to string, and the number of strings.
     Strings(&'a dyn Fn(usize) -> Option<&'a str>, usize),

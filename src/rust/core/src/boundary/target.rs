@@ -1,11 +1,11 @@
-//! What an element type takes of a number of R, and how it rounds. One element at a time; vectors are the
-//! business of `import`.
+//! Conversion of one element of R's data to an element type, with its rounding and its refusals. `import`
+//! converts vectors.
 
 use crate::dtype::{Bool, Element};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Why an element has no place in a dtype.
+/// The reason why a dtype cannot hold an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Refusal {
     /// `NA`, or NaN where there is none.
@@ -16,7 +16,7 @@ pub(super) enum Refusal {
     NotANumber,
 }
 
-/// An element type that data can be brought to.
+/// An element type that R's data convert to.
 pub(super) trait Target: Element {
     /// From an integer.
     fn from_whole(x: i128) -> Result<Self, Refusal>;
@@ -37,8 +37,8 @@ macro_rules! integers {
                 if x.is_nan() {
                     return Err(Refusal::Missing);
                 }
-                // `as` truncates and saturates, which shows on the way back; but the largest 64-bit integers
-                // go back to the next power of two, which is out of range itself.
+                // `as` truncates and saturates, which the conversion back shows. The largest 64-bit integers
+                // convert back to the next power of two, which is out of range itself.
                 let y = x as $type;
                 let in_range = <$type>::BITS <= 32 || x < <$type>::MAX as f64;
                 if y as f64 == x && in_range {
@@ -53,7 +53,7 @@ macro_rules! integers {
                 if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) {
                     return Err(Refusal::NotANumber);
                 }
-                // More digits than i128 has are whole all the same, and too large.
+                // A number of more digits than i128 has is whole, and too large.
                 x.parse::<i128>().map_or(Err(Refusal::Unrepresentable), Target::from_whole)
             }
         }
@@ -72,7 +72,7 @@ macro_rules! floats {
                 Ok(x as $type)
             }
 
-            // At once to the type, since a stop at f64 would round twice.
+            // Parsed as the type itself: by way of f64 it would be rounded twice.
             fn from_text(x: &str) -> Result<$type, Refusal> {
                 x.parse().map_err(|_| Refusal::NotANumber)
             }
@@ -135,7 +135,7 @@ impl Target for Bool {
         u8::from_double(x).and_then(|x| Bool::from_whole(x.into()))
     }
 
-    // The words that `as.logical()` knows.
+    // The words that `as.logical()` accepts.
     fn from_text(x: &str) -> Result<Bool, Refusal> {
         match x {
             "TRUE" | "true" | "True" | "T" => Ok(Bool::TRUE),

@@ -229,8 +229,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pairs donated inputs with outputs that may take over their memory. An output that is made while the input is
-    /// still read is made in the arena and copied at the end: it costs a copy, and saves memory.
+    /// Pairs donated inputs with outputs that may take over their memory. An output that is made while the
+    /// input is still read is made in the arena and copied at the end: it costs a copy, and saves memory.
     fn donate(&mut self, donated: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];

@@ -1,7 +1,6 @@
-//! How a number is written: its notation, which all numbers of a slice share, and the text of one.
+//! The text of a number, in a notation that all numbers of a slice share.
 //!
-//! Knows one slice at a time, as a function from position to value; its lines are the business of
-//! [`format`](crate::format).
+//! A slice is a function from position to value here; [`format`](crate::format) makes its lines.
 
 use crate::stop;
 
@@ -19,7 +18,7 @@ pub enum Number {
     Complex(f64, f64),
 }
 
-/// How the floats of one slice are written, or both parts of its complex numbers.
+/// The notation of the floats of one slice, or of both parts of its complex numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Notation {
     /// As integers: all finite values are whole.
@@ -93,7 +92,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// This, or what the tokens need if that is more.
+    /// The larger of this and the width of the tokens.
     pub(super) fn of(self, tokens: &[Token]) -> Width {
         tokens.iter().fold(self, |w, Token(first, second)| Width {
             first: w.first.max(first.len()),
@@ -116,7 +115,7 @@ impl Width {
 }
 
 pub(super) fn token(number: Number, notation: Notation) -> Token {
-    // A text takes about as long as so many elements of other work.
+    // Formatting takes about as long as so many elements of other work.
     stop::work(256);
     match number {
         Number::Int(i) if i.unsigned_abs() < 10u128.pow(PLAIN_DIGITS) => Token(i.to_string(), None),

@@ -1,4 +1,5 @@
-//! The syntax tree of a graph's text: names, types and attributes as they are written, before any op is known.
+//! The syntax tree of a graph's text: names, types and attributes as they are written, before any op is
+//! known.
 //!
 //! `graph/parse.rs` makes it from a text; `graph/read.rs` makes a graph from it.
 

@@ -25,19 +25,19 @@ pub fn type_of(aval: &Aval) -> String {
     out
 }
 
-/// One value everywhere.
+/// A value that is this literal everywhere.
 pub fn splat(value: Literal, aval: &Aval) -> String {
     let text = if aval.shape.size() == 0 { String::new() } else { element(value) };
     format!("dense<{text}> : {}", type_of(aval))
 }
 
-/// A tensor, if it has no more elements than this, or all of them are the same.
+/// A tensor, if it has at most `limit` elements or they are all equal.
 pub fn tensor(x: &View, aval: &Aval, limit: usize) -> Option<String> {
     if aval.shape.size() == 0 {
         return Some(splat(Literal::new(0i32).convert(aval.dtype), aval));
     }
     let first = literal(x, x.layout.offset);
-    let mut places = Places::new(x);
+    let mut places = Positions::new(x);
     if places.all(|at| literal(x, at) == first) {
         return Some(splat(first, aval));
     }
@@ -45,7 +45,7 @@ pub fn tensor(x: &View, aval: &Aval, limit: usize) -> Option<String> {
         return None;
     }
     let mut all: Vec<Literal> = table(first, aval.shape.size());
-    all.iter_mut().zip(Places::new(x)).for_each(|(element, at)| *element = literal(x, at));
+    all.iter_mut().zip(Positions::new(x)).for_each(|(element, at)| *element = literal(x, at));
     let mut text = Text::default();
     text.append("dense<");
     if aval.dtype.part().is_float() && all.len() > LISTED {
@@ -65,7 +65,7 @@ pub fn tensor(x: &View, aval: &Aval, limit: usize) -> Option<String> {
     Some(text.into_string())
 }
 
-/// Bytes of numbers of this width, lowest first, on any machine.
+/// Bytes of numbers of this width in little-endian order, on any machine.
 fn little_endian(bytes: &[u8], width: usize) -> impl Iterator<Item = u8> + '_ {
     bytes.chunks(width).flat_map(|number| {
         let mut number = number.to_vec();
@@ -91,7 +91,7 @@ fn nested(sizes: &[usize], elements: &[Literal], out: &mut Text) {
     out.append("]");
 }
 
-/// The element at a place in memory.
+/// The element at a position in memory.
 fn literal(x: &View, at: usize) -> Literal {
     stop::work(8);
     let size = x.dtype.bytes();
@@ -104,26 +104,26 @@ fn literal(x: &View, at: usize) -> Literal {
     }
 }
 
-/// Places of the elements in memory, in row-major order.
-struct Places<'a> {
+/// Positions of the elements in memory, in row-major order.
+struct Positions<'a> {
     x: &'a View<'a>,
     index: Vec<usize>,
     left: usize,
 }
 
-impl<'a> Places<'a> {
-    fn new(x: &'a View<'a>) -> Places<'a> {
-        Places { x, index: vec![0; x.shape.rank()], left: x.shape.size() }
+impl<'a> Positions<'a> {
+    fn new(x: &'a View<'a>) -> Positions<'a> {
+        Positions { x, index: vec![0; x.shape.rank()], left: x.shape.size() }
     }
 }
 
-impl Iterator for Places<'_> {
+impl Iterator for Positions<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
         self.left = self.left.checked_sub(1)?;
-        let steps = self.index.iter().zip(&self.x.layout.strides);
-        let way: isize = steps.map(|(&i, &stride)| i as isize * stride).sum();
+        let offsets = self.index.iter().zip(&self.x.layout.strides);
+        let offset: isize = offsets.map(|(&i, &stride)| i as isize * stride).sum();
         for (i, &size) in self.index.iter_mut().zip(self.x.shape.iter()).rev() {
             *i += 1;
             if *i < size {
@@ -131,12 +131,11 @@ impl Iterator for Places<'_> {
             }
             *i = 0;
         }
-        Some((self.x.layout.offset as isize + way) as usize)
+        Some((self.x.layout.offset as isize + offset) as usize)
     }
 }
 
-/// One element: booleans and integers as such, floats in decimal if a few digits are the number itself, else
-/// by their bits.
+/// One element: booleans and integers as such, floats in decimal if few digits are exact, else by their bits.
 pub fn element(x: Literal) -> String {
     match x.dtype() {
         DType::I1 => x.get::<Bool>().get().to_string(),

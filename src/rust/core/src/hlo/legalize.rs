@@ -1,4 +1,4 @@
-//! Graph to graph: ops without an operation of StableHLO become their formulas.
+//! Legalization: ops without an operation of StableHLO are replaced by their formulas.
 
 use super::formulas;
 use crate::dtype::DType;
@@ -12,8 +12,8 @@ use crate::passes::optimise;
 use crate::tensor::Aval;
 use std::sync::Arc;
 
-/// A graph of the same inputs, constants and outputs whose ops are all operations of StableHLO; its regions
-/// too.
+/// A graph with the same inputs, constants and outputs, in which all ops, those in regions too, have an
+/// operation of StableHLO.
 ///
 /// # Errors
 /// [`Error::Export`] for an op that has no lowering.
@@ -31,8 +31,8 @@ pub fn legalize(graph: &Graph) -> Result<Graph> {
     optimise(&b.finish(outputs))
 }
 
-/// Adds the nodes of a graph whose inputs and constants have values; gives its outputs. `own` is the op that
-/// the graph is the formula of, with the dtype of its first operand: there it is the operation.
+/// Adds the nodes of a graph whose inputs and constants have values; returns its outputs. `own` is the op
+/// whose formula the graph is, with the dtype of its first operand: that op stays an operation.
 fn walk(
     b: &mut Builder,
     graph: &Graph,
@@ -58,7 +58,7 @@ fn walk(
     graph.outputs().iter().map(|v| known(&new, v)).collect()
 }
 
-/// Adds an op, or its formula, unless it is `own` in that.
+/// Adds an op, or its formula unless `own`.
 fn emit(b: &mut Builder, op: &Op, operands: &[Value], own: bool) -> Result<Vec<Value>> {
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
     match op.lower(&avals) {
@@ -77,7 +77,7 @@ fn emit(b: &mut Builder, op: &Op, operands: &[Value], own: bool) -> Result<Vec<V
     }
 }
 
-/// The constant that a number becomes which is repeated to a shape.
+/// The `Fill` that equals an op which broadcasts a literal.
 fn number_everywhere(b: &Builder, op: &Op, operands: &[Value]) -> Option<Fill> {
     let (to, &x) = (op.get::<BroadcastInDim>()?, operands.first()?);
     let ambiguous = b.graph().aval(x).ambiguous;
@@ -87,7 +87,7 @@ fn number_everywhere(b: &Builder, op: &Op, operands: &[Value]) -> Option<Fill> {
     }
 }
 
-/// The op with regions of operations of StableHLO.
+/// The op with legalized regions.
 fn with_legal_regions(op: &Op) -> Result<Op> {
     Ok(match (op.control(), op.get::<Scatter>()) {
         (Some(Control::If(op)), _) => {
@@ -108,7 +108,7 @@ fn region(region: &Region) -> Result<Region> {
     legalize(region).map(Arc::new)
 }
 
-/// The formula of an op, as a graph, and the values of its inputs. Numbers that are known stay so.
+/// The formula of an op, as a graph, and the values of its inputs. Literals stay literals.
 fn built(
     b: &Builder,
     op: &Op,

@@ -1,11 +1,10 @@
-//! Programs as StableHLO: MLIR text that other compilers read.
+//! Export to StableHLO: MLIR text that other compilers read.
 //!
-//! Ops say what they are lowered to ([`Op::lower`](crate::ops::OpDef::lower)). [`legalize`] replaces those that
-//! have no operation of StableHLO by `formulas` of ops that have one, graph to graph, so that the interpreter
-//! can run what is exported; then the text is a walk over the graph. Promotion
-//! is explicit in every graph, and derivatives, random bits and loops are ops like all others. Layout stays
-//! out of the text: values are in row-major order there, as StableHLO has them, whatever their strides are
-//! here.
+//! Each op states its lowering ([`Op::lower`](crate::ops::OpDef::lower)). The pass [`legalize`] replaces ops
+//! that have no operation of StableHLO by `formulas` of ops that have one, so that the interpreter can run
+//! what is exported; then a walk over the graph writes the text. Promotion is explicit in every graph, and
+//! derivatives, random bits and loops are ops like all others. Layouts do not appear in the text: values are
+//! in row-major order there, whatever their strides are here.
 
 mod constants;
 mod formulas;
@@ -22,23 +21,23 @@ use crate::shape::Axis;
 use crate::tensor::{Aval, View};
 use std::fmt::Write;
 
-/// Devices in a row, among which values are shared out.
+/// A 1-d mesh of devices, which values are sharded over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mesh {
-    /// Name of the row.
+    /// Name of its axis.
     pub name: String,
     /// Number of devices.
     pub devices: usize,
 }
 
-/// How an input lies on a mesh: cut along an axis, one part for each device.
+/// The sharding of an input: it is split along an axis, one shard for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sharding {
-    /// The axis that is cut.
+    /// The axis that is split.
     pub axis: Axis,
 }
 
-/// How a program is written.
+/// Options of the export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Captured tensors of more elements than this become arguments, unless all their elements are the same.
@@ -47,7 +46,7 @@ pub struct Options {
     pub donated: Vec<bool>,
     /// The devices, if there is more than one.
     pub mesh: Option<Mesh>,
-    /// For each input, how it lies on the mesh; `None`, and inputs beyond the end, are whole on every device.
+    /// For each input, its sharding; `None`, and inputs beyond the end, are replicated.
     pub sharding: Vec<Option<Sharding>>,
 }
 
@@ -57,7 +56,7 @@ impl Default for Options {
     }
 }
 
-/// A program that was written.
+/// An exported program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Module {
     /// The text: one module with one public function, `@main`.
@@ -66,12 +65,12 @@ pub struct Module {
     pub arguments: Vec<usize>,
 }
 
-/// Writes a program. `constants` are the captured tensors, in the order of [`Graph::constants`], of any
+/// Exports a program. `constants` are the captured tensors, in the order of [`Graph::constants`], of any
 /// layout.
 ///
 /// The function takes the inputs, then the constants that [`Module::arguments`] names, and returns the
-/// outputs, all row-major. A donated input that has the memory of an output says so (`tf.aliasing_output`);
-/// on a mesh, where it is not known what an output is cut into, it says that it may (`jax.buffer_donor`).
+/// outputs, all row-major. A donated input that aliases an output has the attribute `tf.aliasing_output`; on
+/// a mesh, where the sharding of outputs is not known, it has `jax.buffer_donor`.
 ///
 /// # Errors
 /// [`Error::Export`] for a program that prints; [`Error::Mesh`] if a size is no multiple of the number of
@@ -149,7 +148,7 @@ fn check_mesh(avals: &[&Aval], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What is said of an input in the function's signature, in braces; nothing if there is nothing to say.
+/// The attributes of an input in the function's signature, in braces; empty if there are none.
 fn argument_attributes(rank: usize, input: usize, alias: Option<usize>, options: &Options) -> String {
     let mut attributes = Vec::new();
     match (alias, &options.mesh) {
@@ -168,7 +167,7 @@ fn argument_attributes(rank: usize, input: usize, alias: Option<usize>, options:
     }
 }
 
-/// Where the parts of a value are, in Shardy's terms.
+/// The sharding of a value, in Shardy's dialect.
 fn sharding_attribute(rank: usize, cut: Option<usize>, mesh: &Mesh) -> String {
     let axis =
         |i: usize| if cut == Some(i) { format!("{{{}}}", quoted(&mesh.name)) } else { "{}".to_string() };
@@ -176,7 +175,7 @@ fn sharding_attribute(rank: usize, cut: Option<usize>, mesh: &Mesh) -> String {
     format!("sdy.sharding = #sdy.sharding<@mesh, [{}]>", axes.join(", "))
 }
 
-/// A string of MLIR: other characters than letters, digits and plain signs by their bytes.
+/// A string of MLIR: characters other than letters, digits and plain signs are written by their bytes.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {

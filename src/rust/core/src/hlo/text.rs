@@ -1,4 +1,4 @@
-//! The walk that writes a legalized graph.
+//! The text of a legalized graph.
 
 use super::constants::{splat, tensor, type_of};
 use super::{sharding_attribute, Options};
@@ -11,7 +11,7 @@ use crate::shape::join;
 use crate::stop;
 use crate::tensor::{Aval, View};
 
-/// Writes lines; numbers values as they are named.
+/// A writer of lines, which numbers values as it names them.
 #[derive(Default)]
 pub struct Writer {
     text: Text,
@@ -21,7 +21,7 @@ pub struct Writer {
     states: usize,
 }
 
-/// Names of a graph's values, as far as they have any.
+/// Names of a graph's values, as far as they are named.
 type Names = Vec<Option<String>>;
 
 fn list<T: std::fmt::Display>(numbers: &[T]) -> String {
@@ -43,7 +43,7 @@ impl Writer {
         self.text.append("\n");
     }
 
-    /// The function `@main`, and the numbers of the constants that are arguments of it.
+    /// Writes the function `@main`; returns the numbers of the constants that are arguments of it.
     ///
     /// # Errors
     /// [`Error::Internal`] for an op that is not legal.
@@ -103,7 +103,7 @@ impl Writer {
         Ok((std::mem::take(&mut self.text).into_string(), passed))
     }
 
-    /// Ends a body.
+    /// Writes the terminator of a body.
     fn give(&mut self, op: &str, outputs: &[String], types: &[String]) {
         match outputs {
             [] => self.line(op),
@@ -118,10 +118,10 @@ impl Writer {
         name
     }
 
-    /// The nodes of a graph; gives the names of its outputs.
+    /// Writes the nodes of a graph; returns the names of its outputs.
     fn body(&mut self, graph: &Graph, names: &mut Names) -> Result<Vec<String>> {
         for node in graph.nodes() {
-            // What has no results has no effect either.
+            // A node without results has no effect.
             if !node.results.is_empty() {
                 self.node(graph, node, names)?;
             }
@@ -129,7 +129,7 @@ impl Writer {
         graph.outputs().iter().map(|&v| self.name(graph, v, names)).collect()
     }
 
-    /// The name of a value. A literal gets one where it is first read.
+    /// The name of a value. A literal is named where it is first read.
     fn name(&mut self, graph: &Graph, v: Value, names: &mut Names) -> Result<String> {
         if names[v.index()].is_none() {
             if let Def::Literal(literal) = graph.def(v) {
@@ -141,7 +141,7 @@ impl Writer {
             .ok_or_else(|| Error::Internal { detail: "a value is read before it is made".into() })
     }
 
-    /// Names the results of a node; what stands left of the equals sign.
+    /// Names the results of a node; returns the left side of its line.
     fn results(&mut self, node: &Node<Op>, names: &mut Names) -> String {
         let name = self.value();
         if let [one] = node.results.as_slice() {
@@ -212,7 +212,7 @@ impl Writer {
         format!("%{}", self.values - 1)
     }
 
-    /// A region whose inputs have these names.
+    /// Writes a region whose inputs have these names.
     fn region(&mut self, region: &Graph, inputs: &[String]) -> Result<()> {
         let mut names: Names = vec![None; region.values().count()];
         for (v, name) in region.inputs().iter().zip(inputs) {
@@ -281,7 +281,7 @@ impl Writer {
     ) -> Result<()> {
         let left = self.results(node, names);
         self.line(&format!("{left} = \"stablehlo.scatter\"({}) <{{{attributes}}}> ({{", join(x, ", ")));
-        // From the element that is there, and the one that comes.
+        // The region maps the old element and the update to the new element.
         let scalar = type_of(&Aval::known(dtype, Default::default()));
         let given = [0, 1].map(|i| format!("%s{}", self.states + i));
         self.states += 2;
@@ -297,7 +297,7 @@ impl Writer {
             }
             Update::With(combine) => {
                 let name = self.value();
-                // The formula of the sum of booleans, which is one op.
+                // The sum of booleans is lowered to one op.
                 let combine =
                     if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
                 let by = Op::Binary(combine);

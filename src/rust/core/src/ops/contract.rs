@@ -87,7 +87,8 @@ pub trait OpDef {
     ///
     /// # Errors
     /// [`ParseError`](crate::graph::syntax::ParseError) for attributes and regions that are missing or hold
-    /// something else. That there are no others, and that the types are right, is checked by whoever calls it.
+    /// something else. That there are no others, and that the types are right, is checked by whoever calls
+    /// it.
     fn parse(form: &Form) -> Parsed<Self>
     where
         Self: Sized;

@@ -100,7 +100,7 @@ impl<'b> Math<'b> {
     }
 
     /// A value of this shape that is this literal everywhere.
-    pub(crate) fn constant(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
+    pub(crate) fn literal(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
         let scalar = self.builder.borrow_mut().literal(literal, false);
         self.var(scalar).repeated(shape, &[])
     }
@@ -174,7 +174,7 @@ impl<'m, 'b> Var<'m, 'b> {
     /// A whole number of the same type, modulo `2^bits` for an integer.
     pub(crate) fn integer(self, number: i64) -> Var<'m, 'b> {
         let aval = self.aval();
-        self.math.constant(Literal::new(number).convert(aval.dtype), &aval.shape)
+        self.math.literal(Literal::new(number).convert(aval.dtype), &aval.shape)
     }
 
     /// The same bits in another dtype.

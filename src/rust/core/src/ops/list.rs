@@ -1,5 +1,5 @@
-//! The list of ops: the one place that names them all. Each line is a member of [`Op`] with its payload, which
-//! keeps [the contract](super::OpDef) in the file that is named before it.
+//! The list of ops: the one place that names them all. Each line is a member of [`Op`] with its payload,
+//! which keeps [the contract](super::OpDef) in the file that is named before it.
 
 use super::attrs::Attrs;
 use super::contract::{Form, OpDef, Promotion};

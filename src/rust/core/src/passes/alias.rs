@@ -1,6 +1,5 @@
-//! Which outputs of a program may take over the memory of donated inputs: an analysis of the graph, which
-//! knows nothing of schedules and places. The memory planner chooses among the same candidates by its
-//! schedule.
+//! Alias analysis: which outputs of a program may take over the memory of donated inputs. It depends on the
+//! graph alone; the memory planner chooses among the same candidates by the schedule.
 
 use super::Views;
 use crate::graph::{Def, Value, NODE};
@@ -9,7 +8,7 @@ use crate::ops::Graph;
 use crate::stop;
 
 /// The outputs that may take over the memory of an input: those of its dtype and with as many elements. There
-/// are none if an output is the input or a view of it, since who reads that output reads the input.
+/// are none if an output is the input or a view of it, since its readers read the input.
 pub(crate) fn candidates(graph: &Graph, views: &Views, input: usize) -> Vec<usize> {
     let value = graph.inputs()[input];
     let outputs = graph.outputs();
@@ -26,7 +25,7 @@ pub(crate) fn candidates(graph: &Graph, views: &Views, input: usize) -> Vec<usiz
 
 /// For each output, the donated input whose memory it takes over, if there is one. Inputs choose in the order
 /// in which they are `donated`: the first output that is made by the node that reads the input last, or by a
-/// later one; if there is none, the first that is left, which must be made elsewhere and copied.
+/// later one; if there is none, the first remaining one, which must be computed elsewhere and copied.
 pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usize>> {
     let mut aliases = vec![None; graph.outputs().len()];
     if donated.is_empty() {
@@ -39,7 +38,8 @@ pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usiz
         stop::work(NODE);
         node.operands.iter().for_each(|&v| last_read[views.root(v).index()] = Some(number));
     }
-    // For each output, the node that makes it, if that makes it as it is, and for no output before.
+    // For each output, the node that makes it, if the output is no view and no earlier output is the same
+    // value.
     let mut taken = table(false, graph.values().count());
     let mut made = |&v: &Value| {
         let root = views.root(v);
@@ -71,7 +71,7 @@ mod tests {
     use crate::shape::Axis;
     use crate::tensor::Aval;
 
-    /// The pairs for a program of two inputs of one type, which are both donated, with these outputs.
+    /// The aliases of a program with two donated inputs of one type and these outputs.
     fn pairs(outputs: impl FnOnce(&mut Builder, [Value; 2]) -> Vec<Value>) -> Vec<Option<usize>> {
         let mut b = Builder::default();
         let inputs = [0, 1].map(|_| b.input(Aval::known(DType::F32, [2, 2].into())));
@@ -94,7 +94,7 @@ mod tests {
             pairs(|b, [x, y]| vec![unary(b, Unary::exp, y), unary(b, Unary::exp, x)]),
             [Some(1), Some(0)]
         );
-        // The first input has the choice.
+        // The first input chooses first.
         assert_eq!(pairs(|b, [x, y]| vec![b.node1(Op::Binary(Binary::add), &[x, y]).unwrap()]), [Some(0)]);
         let to_double = Op::Convert(Convert { dtype: DType::F64, ambiguous: false });
         assert_eq!(pairs(|b, [x, _]| vec![b.node1(to_double, &[x]).unwrap()]), [None]);
@@ -122,7 +122,7 @@ mod tests {
             vec![early, late]
         });
         assert_eq!(both, [Some(1), Some(0)]);
-        // If there is no other, one that is made before will do.
+        // An output that is made before is taken if there is no other.
         let only = pairs(|b, inputs| {
             let (early, late) = outputs(b, inputs);
             let sum = Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true });

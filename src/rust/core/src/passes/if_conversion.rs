@@ -1,6 +1,6 @@
-//! If-conversion: branches that take no longer than choosing one does become selections between the results
-//! of both, which are part of the group of what is around them. For the engine alone: elsewhere a program
-//! keeps its branches.
+//! If-conversion: a branch op whose regions take less time than branching itself becomes selections between
+//! the results of both regions, which can be fused with the nodes around them. Only the engine runs this
+//! pass: graphs that are shown or exported keep their branches.
 
 use super::flagged;
 use crate::dtype::DType;
@@ -11,7 +11,7 @@ use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 /// The graph with selections for its short branches; `None` if it has no such branches.
 ///
 /// # Errors
-/// Those of [`Builder::node`], which would be a bug.
+/// Those of [`Builder::node`]; one would be a bug of the pass.
 pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| short(&node.op).is_some()) {
         return Ok(None);
@@ -33,7 +33,7 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
                         let (yes, no) =
                             (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
                         let chosen = select(&mut b, operands[0], yes, no)?;
-                        // What is ambiguous in a branch need not be so here, and the other way round.
+                        // Ambiguity inside of a branch may differ from that of the op's result.
                         flagged(&mut b, chosen, aval.ambiguous)?
                     }
                     None => b.node(node.op.clone(), &operands)?[k],
@@ -45,14 +45,14 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
     Ok(Some(b.finish(outputs)))
 }
 
-/// The op, if it is a branch between two such graphs.
+/// The op, if it is a branch op with two short regions.
 fn short(op: &Op) -> Option<&If> {
     op.get::<If>().filter(|op| op.branches.iter().all(|branch| is_short(branch)))
 }
 
-/// Whether a branch is of elementwise ops on a few elements.
+/// Whether a region consists of elementwise ops on few elements.
 fn is_short(branch: &Graph) -> bool {
-    /// Picoseconds: about what a branch costs before it does anything.
+    /// The estimated overhead of a branch, in picoseconds.
     const CHOICE: usize = 100_000;
     let time = |op: &Op, from: &[DType], size: usize| size.saturating_mul(op.picoseconds(from));
     let select = Op::from(Ternary::Select);

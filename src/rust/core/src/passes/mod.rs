@@ -1,8 +1,8 @@
 //! Passes: functions from graph to graph that change no result.
 //!
-//! One walk does all for now: unused nodes are dropped, nodes on literals are folded, ops say where their
-//! results can be had for less ([`OpDef::simplify`](crate::ops::OpDef::simplify)), branches and loops keep
-//! what they need ([`regions`]), and equal nodes are made once (by the builder).
+//! One walk does dead code elimination, constant folding of nodes on literals, the simplifications of ops
+//! ([`OpDef::simplify`](crate::ops::OpDef::simplify)) and of branches and loops ([`regions`]), and, by way of
+//! the builder, common subexpression elimination.
 
 mod alias;
 mod if_conversion;
@@ -26,10 +26,10 @@ use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 /// Simplifies a graph. Inputs and constants keep their numbers, used or not.
 ///
 /// # Errors
-/// [`crate::error::Error::Internal`] if a rewrite broke the graph, which is a bug.
+/// [`crate::error::Error::Internal`] if a rewrite broke the graph; it would be a bug of the pass.
 pub fn optimise(graph: &Graph) -> Result<Graph> {
     let mut graph = walk(graph)?;
-    // A rewrite may go past a node that nothing else uses; the next walk drops it.
+    // A rewrite may leave a node without readers; the next walk drops it.
     while live_nodes(&graph).contains(&false) {
         graph = walk(&graph)?;
     }
@@ -44,8 +44,8 @@ pub fn optimise(graph: &Graph) -> Result<Graph> {
     Ok(graph)
 }
 
-/// Whether a graph, or one that its ops run, has a function with a derivative of its own, which no executor
-/// knows.
+/// Whether a graph, or a region in it, has a function with a derivative of its own, which executors do not
+/// run.
 fn has_custom(graph: &Graph) -> bool {
     let of =
         |op: &Op| op.get::<Custom>().is_some() || op.regions().iter().any(|(_, region)| has_custom(region));
@@ -63,9 +63,9 @@ fn walk(graph: &Graph) -> Result<Graph> {
     Ok(b.finish(outputs))
 }
 
-/// Makes the live nodes of a graph in another one, with these values for its inputs and constants; gives its
-/// outputs. Functions with derivatives of their own are walked into, and so are those in them: derivatives
-/// have been made by now, and none is left for whoever runs or exports the graph.
+/// Adds the live nodes of a graph to another one, with these values for its inputs and constants; returns its
+/// outputs. Functions with derivatives of their own are inlined, nested ones too: derivatives are taken
+/// before passes run, so executors and the export see none.
 fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Value]) -> Result<Vec<Value>> {
     let live = live_nodes(graph);
     let mut read = table(false, graph.values().count());
@@ -111,7 +111,7 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
     Ok(graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect())
 }
 
-/// The value, ambiguous or not.
+/// The value with this ambiguity.
 fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
     let aval = b.graph().aval(value);
     if aval.ambiguous == ambiguous {
@@ -137,7 +137,7 @@ fn live_nodes(graph: &Graph) -> Vec<bool> {
     live
 }
 
-/// The node's results, if they can be had for less.
+/// Cheaper values for the node's results, if there are any.
 fn rewrite(b: &mut Builder, op: &Op, operands: &[Value], read: &[bool]) -> Result<Simplified> {
     match fold(b, op, operands)? {
         Some(folded) => Ok(Some(vec![Some(folded)])),

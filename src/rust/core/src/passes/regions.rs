@@ -1,6 +1,5 @@
-//! Branches and loops without what they need not run: values that nobody reads are not carried, stacked or
-//! returned, what is the same in each repetition is computed once, before the loop, and numbers known outside
-//! are known inside.
+//! Simplification of branches and loops: values that nothing reads are not carried, stacked or returned;
+//! loop-invariant nodes are hoisted; literals outside are literals inside.
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -9,18 +8,18 @@ use crate::ops::{Builder, Control, Graph, If, Op, Scan, Transpose, While};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Results of an op that does the same as `op` with less; `None` for those that are not `read`, and if it is
-/// no op that has regions.
+/// Results of a simpler op that equals `op`; `None` for those that are not `read`, and if the op has no
+/// regions.
 ///
 /// # Errors
-/// Those of [`Builder::node`], which would be a bug.
+/// Those of [`Builder::node`]; one would be a bug of the pass.
 pub(super) fn simplify(
     b: &mut Builder,
     op: &Op,
     operands: &[Value],
     read: &[bool],
 ) -> Result<Option<Vec<Option<Value>>>> {
-    // What prints is found by its first result.
+    // An op that prints is found by its first result.
     let mut read = read.to_vec();
     read.iter_mut().take(1).for_each(|first| *first |= op.has_effect());
     match op.control() {
@@ -55,24 +54,25 @@ fn prints(region: &Graph) -> bool {
     region.nodes().iter().any(|node| node.op.has_effect())
 }
 
-/// Only one branch runs, so that nothing is computed before.
+/// Only one branch runs, so nothing is hoisted.
 fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Result<Vec<Option<Value>>> {
     let (yes, no) = operands[1..].split_at(op.branches[0].inputs().len());
     let kept: Vec<usize> = (0..read.len()).filter(|&k| read[k]).collect();
     let (mut all, mut regions) = (vec![operands[0]], Vec::new());
     for (region, given) in op.branches.iter().zip([yes, no]) {
-        let part = Part::new(super::optimise(region)?, given.iter().copied().map(Some).collect(), false);
+        let part =
+            KnownRegion::new(super::optimise(region)?, given.iter().copied().map(Some).collect(), false);
         let (region, given) = part.rebuilt(b, &[], &kept)?;
         regions.push(Arc::new(region));
         all.extend(given);
     }
     let branches = <[_; 2]>::try_from(regions).expect("there are two");
     let made = b.node(If { branches }, &all)?;
-    Ok(placed(read.len(), &kept, &made))
+    Ok(renumbered(read.len(), &kept, &made))
 }
 
 /// Results by their old numbers.
-fn placed(count: usize, kept: &[usize], made: &[Value]) -> Vec<Option<Value>> {
+fn renumbered(count: usize, kept: &[usize], made: &[Value]) -> Vec<Option<Value>> {
     let mut out = table(None, count);
     kept.iter().zip(made).for_each(|(&k, &v)| out[k] = Some(v));
     out
@@ -82,16 +82,16 @@ fn placed(count: usize, kept: &[usize], made: &[Value]) -> Vec<Option<Value>> {
 struct Loop<'a> {
     init: &'a [Value],
     along: &'a [Value],
-    /// For each result, whether anybody reads it.
+    /// For each result, whether anything reads it.
     read: &'a [bool],
-    /// Whether the number of repetitions is known.
+    /// Whether the number of iterations is known.
     ends: bool,
     prints: bool,
 }
 
 impl Loop<'_> {
-    /// The last of the regions, which come with what they are given beside state and slices, is the body.
-    /// `make` makes the op, of regions and the numbers of values that are carried and gone along.
+    /// The regions come with their operands beside state and slices; the last one is the body. `make` makes
+    /// the op from regions and the numbers of carried and sliced values.
     fn simplify(
         &self,
         b: &mut Builder,
@@ -100,14 +100,14 @@ impl Loop<'_> {
     ) -> Result<Vec<Option<Value>>> {
         let carried = self.init.len();
         let body = &regions.last().expect("a loop has a body").0;
-        // A state that each repetition leaves as it is, is the first one.
+        // A state that no iteration changes equals its initial value.
         let stays = |j: usize| {
             let (input, output) = (body.inputs()[j], body.outputs()[j]);
             let first = b.graph().aval(self.init[j]);
             input == output && (!first.ambiguous || body.aval(output).ambiguous) && !(self.prints && j == 0)
         };
         let mut stays: Vec<bool> = (0..carried).map(stays).collect();
-        // A loop that would never end must not seem to.
+        // A loop that never ends must stay one.
         if !self.ends && (0..carried).all(|j| stays[j] || !self.read[j]) {
             self.read[..carried].iter().position(|&read| read).into_iter().for_each(|j| stays[j] = false);
         }
@@ -116,12 +116,12 @@ impl Loop<'_> {
             let slices = self.along.iter().map(|_| None);
             let slices = slices.take(region.inputs().len() - carried - given.len());
             let fixed = state.chain(slices).chain(given.iter().copied().map(Some)).collect();
-            Part::new(region, fixed, true)
+            KnownRegion::new(region, fixed, true)
         };
-        let parts: Vec<Part> = regions.into_iter().map(part).collect();
+        let parts: Vec<KnownRegion> = regions.into_iter().map(part).collect();
         let (body, tests) = parts.split_last().expect("a loop has a body");
 
-        // Read outside, or in another repetition.
+        // A state is kept if it is read outside or in another iteration.
         let mut kept: Vec<bool> = (0..carried).map(|j| self.read[j] && !stays[j]).collect();
         let stacked: Vec<usize> = (carried..self.read.len()).filter(|&k| self.read[k]).collect();
         for test in tests {
@@ -165,18 +165,18 @@ impl Loop<'_> {
     }
 }
 
-/// A region, with what is known of its inputs.
-struct Part {
+/// A region, with what is known about its inputs.
+struct KnownRegion {
     graph: Graph,
-    /// For each input, the value outside that it is whenever the region runs.
+    /// For each input, the outside value that it always equals, if there is one.
     fixed: Vec<Option<Value>>,
-    /// For each value, whether it is made of these alone, and may be made outside.
-    constant: Vec<bool>,
+    /// For each value, whether it is loop-invariant and may be hoisted.
+    invariant: Vec<bool>,
 }
 
-/// For each value, whether it is a transpose that only products read: they read the matrix where it lies, so
-/// that another copy of it, made before the loop, would only be more to read.
-fn read_as_they_lie(graph: &Graph) -> Vec<bool> {
+/// For each value, whether it is a transpose that only products read. Products read transposed matrices in
+/// place, so hoisting it would only add a copy.
+fn transposes_of_products(graph: &Graph) -> Vec<bool> {
     let mut is: Vec<bool> = graph.values().map(|_| false).collect();
     for node in graph.nodes().iter().filter(|node| node.op.get::<Transpose>().is_some()) {
         is[node.results[0].index()] = true;
@@ -187,33 +187,33 @@ fn read_as_they_lie(graph: &Graph) -> Vec<bool> {
     is
 }
 
-impl Part {
-    /// `hoists` says whether nodes may be made outside.
-    fn new(graph: Graph, fixed: Vec<Option<Value>>, hoists: bool) -> Part {
-        let mut constant: Vec<bool> = Vec::with_capacity(fixed.len());
+impl KnownRegion {
+    /// `hoists` says whether nodes may be hoisted.
+    fn new(graph: Graph, fixed: Vec<Option<Value>>, hoists: bool) -> KnownRegion {
+        let mut invariant: Vec<bool> = Vec::with_capacity(fixed.len());
         for v in graph.values() {
-            constant.push(match graph.def(v) {
+            invariant.push(match graph.def(v) {
                 Def::Input(i) => fixed[i].is_some(),
                 Def::Literal(_) => true,
                 Def::Constant(_) => false,
                 Def::Result(node, _) => {
                     let node = &graph.nodes()[node];
-                    hoists && !node.op.has_effect() && node.operands.iter().all(|v| constant[v.index()])
+                    hoists && !node.op.has_effect() && node.operands.iter().all(|v| invariant[v.index()])
                 }
             });
         }
-        Part { graph, fixed, constant }
+        KnownRegion { graph, fixed, invariant }
     }
 
-    /// For each input, whether these outputs, or what prints, are made of it.
+    /// For each input, whether these outputs, or ops that print, depend on it.
     fn reads(&self, outputs: &[usize]) -> Vec<bool> {
         let mut wanted: Vec<Value> = outputs.iter().map(|&k| self.graph.outputs()[k]).collect();
         wanted.extend(
             self.graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| &node.operands),
         );
-        let (mut read, mut seen) = (vec![false; self.fixed.len()], vec![false; self.constant.len()]);
+        let (mut read, mut seen) = (vec![false; self.fixed.len()], vec![false; self.invariant.len()]);
         while let Some(v) = wanted.pop() {
-            if self.constant[v.index()] || std::mem::replace(&mut seen[v.index()], true) {
+            if self.invariant[v.index()] || std::mem::replace(&mut seen[v.index()], true) {
                 continue;
             }
             match self.graph.def(v) {
@@ -225,18 +225,19 @@ impl Part {
         read
     }
 
-    /// The region with these of its inputs and outputs. What it needs of the outside beside them becomes
-    /// further inputs, whose values are returned too.
+    /// The region with these of its inputs and outputs. Other outside values that it needs become further
+    /// inputs, whose values are returned too.
     fn rebuilt(&self, b: &mut Builder, inputs: &[usize], outputs: &[usize]) -> Result<(Graph, Vec<Value>)> {
         let graph = &self.graph;
         let outputs: Vec<Value> = outputs.iter().map(|&k| graph.outputs()[k]).collect();
-        // Which values are needed inside, and which outside; readers come after what they read.
-        let count = self.constant.len();
+        // The values needed inside and those needed outside. The walk goes backwards: readers come after what
+        // they read.
+        let count = self.invariant.len();
         let (mut inside, mut outside) = (table(false, count), table(false, count));
         outputs.iter().for_each(|v| inside[v.index()] = true);
-        let turned = read_as_they_lie(graph);
+        let turned = transposes_of_products(graph);
         let made_outside =
-            |op: &Op, v: Value| self.constant[v.index()] && !op.is_cheap() && !turned[v.index()];
+            |op: &Op, v: Value| self.invariant[v.index()] && !op.is_cheap() && !turned[v.index()];
         for node in graph.nodes().iter().rev() {
             let wanted = |of: &[bool]| node.results.iter().any(|v| of[v.index()]);
             if node.op.has_effect() || wanted(&inside) && !made_outside(&node.op, node.results[0]) {
@@ -257,7 +258,7 @@ impl Part {
             let v = graph.inputs()[i];
             new[v.index()] = Some(region.input(graph.aval(v).clone()));
         }
-        // A value from outside: a number as it is, others by way of an input.
+        // A value from outside: a literal as it is, another value as an input.
         let mut enter = |region: &mut Builder, b: &Builder, v: Value, from: Value| {
             let aval = graph.aval(v);
             if let Def::Literal(literal) = b.graph().def(from) {

@@ -1,5 +1,5 @@
-//! Values that are views of others: transposes, broadcasts, slices, many reshapes. They lie in the other's
-//! buffer, with a layout of their own, and cost nothing.
+//! Views: values whose elements are those of another value, in a layout of their own, such as transposes,
+//! broadcasts, slices and many reshapes. They cost no step.
 
 use crate::graph::{Value, NODE};
 use crate::growth::table;
@@ -7,7 +7,7 @@ use crate::ops::Graph;
 use crate::stop;
 use crate::tensor::Layout;
 
-/// Where all values of a graph lie relative to others.
+/// The root and the layout of all values of a graph.
 #[derive(Debug)]
 pub struct Views {
     roots: Vec<Value>,
@@ -43,7 +43,7 @@ impl Views {
         views
     }
 
-    /// The value in whose buffer it lies; itself unless it is a view.
+    /// The value in whose buffer its elements are; the value itself unless it is a view.
     pub fn root(&self, value: Value) -> Value {
         self.roots[value.index()]
     }
@@ -53,17 +53,17 @@ impl Views {
         self.root(value) != value
     }
 
-    /// Whether it is all of its root, in the same order; the root itself is.
+    /// Whether it has all elements of its root in the same order, as the root itself has.
     pub fn is_whole(&self, value: Value) -> bool {
         self.whole[value.index()]
     }
 
-    /// Whether it is one element, once or often.
+    /// Whether all its elements are one element of the root.
     pub fn is_one(&self, value: Value) -> bool {
         self.one[value.index()]
     }
 
-    /// Whether it is all of its root, in order, with each element repeated `segment` times side by side.
+    /// Whether it has all elements of its root in order, each repeated `segment` times side by side.
     pub fn repeats(&self, graph: &Graph, value: Value, segment: usize) -> bool {
         let (Some(layout), shape) = (&self.layouts[value.index()], &graph.aval(value).shape) else {
             return false;
@@ -75,7 +75,7 @@ impl Views {
                 let wanted = if within { 0 } else { root };
                 seen *= size;
                 root *= if within { 1 } else { size as isize };
-                // No axis reaches beyond the segment that begins in it.
+                // An axis that begins within a segment ends within it.
                 stride == wanted && (!within || seen <= segment)
             });
         let whole = self.root(value);

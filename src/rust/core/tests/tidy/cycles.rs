@@ -1,9 +1,9 @@
 //! No two files of the engine import one another, directly or by way of others: each can be read, and moved,
 //! with only those below it.
 //!
-//! What is read are the paths of a file outside of its tests: `use` lines, `crate::`, `super::` and those that
-//! begin with a module that the file declares. What a file only gives on (`pub use`) is looked up where it is
-//! from; declaring a module (`mod`) is no import.
+//! What is read are the paths of a file outside of its tests: `use` lines, `crate::`, `super::` and those
+//! that begin with a module that the file declares. What a file only gives on (`pub use`) is looked up where
+//! it is from; declaring a module (`mod`) is no import.
 
 use super::{check, code, core_sources};
 use std::collections::{BTreeMap, BTreeSet};

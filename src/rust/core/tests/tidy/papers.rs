@@ -1,8 +1,8 @@
 //! What the papers of the house name is there: files, functions, and types with their members.
 //!
-//! A name is what stands between backquotes. A path is one from the root, or within the engine or its tests; a
-//! function ends with `()`; a type begins with a capital letter. Anything else, such as a command, is not looked
-//! at.
+//! A name is what stands between backquotes. A path is one from the root, or within the engine or its tests;
+//! a function ends with `()`; a type begins with a capital letter. Anything else, such as a command, is not
+//! looked at.
 
 use super::{check, root, sources};
 use std::collections::BTreeSet;
@@ -23,7 +23,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The names that a name is made of, if it is that of a type or of a function, and whether it is a function's.
+/// The names that a name is made of, if it is that of a type or of a function, and whether it is a
+/// function's.
 fn segments(name: &str) -> Option<(Vec<&str>, bool)> {
     let (path, function) = name.strip_suffix("()").map_or((name, false), |path| (path, true));
     let segments: Vec<&str> = path.split("::").collect();

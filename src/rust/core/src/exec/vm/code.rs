@@ -53,8 +53,8 @@ pub struct Folding {
     pub width: usize,
     /// Where the elements are, when all instructions were run on their tile.
     pub operand: Slot,
-    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, of each result one for each
-    /// tile, if there are several.
+    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, of each
+    /// result one for each tile, if there are several.
     pub result: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Kernels as instructions have them: a function on slices, with what it reads and writes for a tile.
 //!
-//! This is one of the files that turn pointers into slices: windows of values are lent to kernels, a tile at a
-//! time.
+//! This is one of the files that turn pointers into slices: windows of values are lent to kernels, a tile at
+//! a time.
 
 use super::cut::Cut;
 use crate::dtype::Element;

@@ -1,5 +1,5 @@
-//! Two operations of arithmetic in one pass over a tile: what is between them stays in a processor register. A
-//! tile that is in the first-level cache is loaded and stored about as fast as it is added up, so that a
+//! Two operations of arithmetic in one pass over a tile: what is between them stays in a processor register.
+//! A tile that is in the first-level cache is loaded and stored about as fast as it is added up, so that a
 //! chain of cheap ops takes half as long in pairs.
 //!
 //! The same operations in the same order as one by one: nothing is contracted, the bits are the same.
@@ -35,8 +35,8 @@ pub fn is_paired(dtype: DType) -> bool {
     kernel(dtype, RingOp::Add, Next::Square).is_some()
 }
 
-/// A first operation on the first two operands, and what is done with its result. `None` for dtypes of which there
-/// are no pairs.
+/// A first operation on the first two operands, and what is done with its result. `None` for dtypes of which
+/// there are no pairs.
 pub fn kernel(dtype: DType, first: RingOp, next: Next) -> Option<Kernel> {
     Some(match dtype {
         DType::F32 => with_first::<f32>(first, next),

@@ -1,5 +1,6 @@
-//! Products of a matrix and a vector as instructions of tile programs ([`matvec`](crate::kernels::products::matvec)): the matrix is in
-//! memory, and of the vector or of the result there is a tile.
+//! Products of a matrix and a vector as instructions of tile programs
+//! ([`matvec`](crate::kernels::products::matvec)): the matrix is in memory, and of the vector or of the
+//! result there is a tile.
 
 use super::kernel::{Extent, Kernel, Window};
 use crate::dtype::Float;

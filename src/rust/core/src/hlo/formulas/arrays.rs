@@ -1,5 +1,5 @@
-//! Formulas of reductions, reshapes and counting that differ from StableHLO's: axes kept, column-major
-//! order, numbers that a float does not have.
+//! Formulas of reductions, reshapes and counting where they differ from StableHLO's: kept axes, column-major
+//! order, numbers that a float cannot hold.
 
 use crate::dtype::DType;
 use crate::graph::Operation;
@@ -16,7 +16,8 @@ pub(super) fn reduce<'m, 'b>(op: &Reduction, x: Var<'m, 'b>) -> Var<'m, 'b> {
         return op.again(Fold::Sum, apart.squared()).convert(aval.dtype);
     }
     if op.axes.is_empty() {
-        // A product begins with 1, which makes NaN of what is beside an infinite part.
+        // A product begins with 1, and 1 times a complex number with an infinite part has NaN as its other
+        // part.
         let product = op.fold == Fold::Prod && aval.dtype.is_complex();
         return if product { x.of(1.0) * x } else { x };
     }
@@ -30,12 +31,12 @@ pub(super) fn reduce<'m, 'b>(op: &Reduction, x: Var<'m, 'b>) -> Var<'m, 'b> {
     y.reread(aval.shape.iter().enumerate().map(size).collect())
 }
 
-/// Sizes without those of 1: if they do not change, both orders read the same elements.
+/// Sizes other than 1. If a reshape does not change them, both orders read the same elements.
 fn lines(shape: &Shape) -> Vec<usize> {
     shape.iter().copied().filter(|&size| size != 1).collect()
 }
 
-/// Column-major order is row-major order of the reversed axes, on both sides.
+/// Column-major order is row-major order of the reversed axes, of both operand and result.
 pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let from = x.aval().shape;
     if lines(&from) == lines(&op.shape) {
@@ -46,10 +47,10 @@ pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
     made.transposed(reverse(op.shape.rank()))
 }
 
-/// Counts from 0 and adds the start, in a dtype that has all numbers.
+/// Counts from 0 and adds the start, in a dtype that holds all numbers exactly.
 pub(super) fn iota<'m, 'b>(op: &Iota, math: &'m Math<'b>) -> Var<'m, 'b> {
     if op.shape.size() == 0 {
-        return math.constant(Literal::new(0i64).convert(op.dtype), &op.shape);
+        return math.literal(Literal::new(0i64).convert(op.dtype), &op.shape);
     }
     let from_zero = Iota { start: 0, ambiguous: false, ..op.clone() };
     let fits = Op::Iota(from_zero.clone()).infer(&[]).is_ok();

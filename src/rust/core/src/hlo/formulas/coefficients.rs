@@ -5,7 +5,7 @@
 
 // ---- erfc: up to 0.84375, 1.25, 1 / 0.35 and 28 ----
 
-/// `erf(1)`, to the digits of a float.
+/// `erf(1)`, to the digits of an f32.
 pub const ERF_ONE: f64 = 0.8450629115104675;
 /// See there.
 pub const ERFC_NEAR_OVER: [f64; 5] = [
@@ -91,11 +91,11 @@ pub const ERFC_TAIL_UNDER: [f64; 8] = [
 
 // ---- lgamma ----
 
-/// Where it is smallest.
+/// The position of the minimum of lgamma for positive numbers.
 pub const MINIMUM_AT: f64 = 1.4616321449683622;
-/// What it is there.
+/// The minimum.
 pub const MINIMUM: f64 = -0.12148629053584961;
-/// What that lacks of the true value, negative.
+/// The rounding error of [`MINIMUM`], negated.
 pub const MINIMUM_REST: f64 = -3.638676997039505e-18;
 /// See there.
 pub const LGAMMA_TWO_EVEN: [f64; 6] = [

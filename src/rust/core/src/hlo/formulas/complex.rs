@@ -1,5 +1,5 @@
-//! Formulas of functions of complex numbers, as `kernels::complex` has them: accurate in each quadrant,
-//! and on the side of a cut that the sign of a zero says.
+//! Formulas of functions of complex numbers, as in `kernels::complex`: accurate in each quadrant; the sign of
+//! a zero selects the side of a branch cut.
 
 use super::elementwise::{is_infinite, negative};
 use crate::dtype::DType;
@@ -13,21 +13,21 @@ fn size<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     x.unary(Unary::abs)
 }
 
-/// The size of one number with the sign of another.
+/// The absolute value of one number with the sign of another.
 pub(super) fn signed<'m, 'b>(x: Var<'m, 'b>, like: Var<'m, 'b>) -> Var<'m, 'b> {
     let x = size(x);
     negative(like).select(-x, x)
 }
 
-/// A function with `f(conj(z)) = conj(f(z))`, by its values above the real axis: XLA's expansions take -0 for
-/// 0.
+/// A function with `f(conj(z)) = conj(f(z))`, by its values above the real axis: XLA's expansions ignore the
+/// sign of a zero.
 pub(super) fn above<'m, 'b>(z: Var<'m, 'b>, op: Unary) -> Var<'m, 'b> {
     let [re, im] = parts(z);
     let [fre, fim] = parts(re.complex(size(im)).unary(op));
     fre.complex(negative(im).select(-fim, fim))
 }
 
-/// An odd function with `f(conj(z)) = conj(f(z))`, by its values in the first quadrant, which are there too.
+/// An odd function with `f(conj(z)) = conj(f(z))`, by its values in the first quadrant.
 pub(super) fn first_quadrant<'m, 'b>(z: Var<'m, 'b>, op: Unary) -> Var<'m, 'b> {
     let [re, im] = parts(z);
     let [fre, fim] = parts(size(re).complex(size(im)).unary(op));
@@ -42,7 +42,7 @@ fn is_finite<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     x.predicate(Predicate::is_finite)
 }
 
-/// `e^x` times a number, where `e^x` may overflow and the product not.
+/// `e^x` times a number, where `e^x` may overflow although the product does not.
 fn scaled_exp<'m, 'b>(x: Var<'m, 'b>, by: Var<'m, 'b>) -> Var<'m, 'b> {
     let limit = if x.aval().dtype == DType::F64 { 700.0 } else { 85.0 };
     let root = (x * 0.5).exp();
@@ -63,13 +63,13 @@ pub(super) fn exp<'m, 'b>(z: Var<'m, 'b>) -> Var<'m, 'b> {
     lost.select(size, re).complex(lost.select(none, im))
 }
 
-/// Beyond this the exponential is all there is of a hyperbolic function.
+/// Whether a hyperbolic function equals half of the exponential.
 fn is_far<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let limit = if x.aval().dtype == DType::F64 { 700.0 } else { 85.0 };
     size(x).compare(Compare::gt, x.of(limit))
 }
 
-/// Hyperbolic sine of a complex number by its parts: `(sinh(x) cos(y), cosh(x) sin(y))`.
+/// Parts of the hyperbolic sine of a complex number: `(sinh(x) cos(y), cosh(x) sin(y))`.
 fn sinh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let (cos, sin) = (y.cos(), y.sin());
     let far = is_far(x);
@@ -84,7 +84,7 @@ fn sinh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     [re, flat.select(y, angle.select(im, nan))]
 }
 
-/// Hyperbolic cosine of a complex number by its parts: `(cosh(x) cos(y), sinh(x) sin(y))`.
+/// Parts of the hyperbolic cosine of a complex number: `(cosh(x) cos(y), sinh(x) sin(y))`.
 fn cosh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let (cos, sin) = (y.cos(), y.sin());
     let far = is_far(x);

@@ -1,4 +1,4 @@
-//! Formulas with loops: a scan is a loop with a counter, and formulas may have loops of their own.
+//! Formulas with loops: a scan becomes a loop with a counter.
 
 use crate::dtype::DType;
 use crate::error::Result;
@@ -29,7 +29,7 @@ pub(super) fn types(values: &[Var]) -> Vec<Aval> {
     values.iter().map(|x| x.aval()).collect()
 }
 
-/// The state after a loop: `body` is repeated as long as `condition`, a 0-d boolean, holds.
+/// The state after a loop that repeats `body` as long as `condition`, a 0-d boolean, holds.
 pub(super) fn repeat_while<'m, 'b>(
     math: &'m Math<'b>,
     state: &[Var<'m, 'b>],
@@ -51,7 +51,7 @@ pub(super) fn repeat_while<'m, 'b>(
     }
 }
 
-/// A loop whose state is a counter, the state of the scan, and what is stacked so far.
+/// A loop whose state is a counter, the state of the scan, and the stacked results so far.
 pub(super) fn scan<'m, 'b>(
     op: &Scan,
     operands: &[Var<'m, 'b>],
@@ -61,13 +61,13 @@ pub(super) fn scan<'m, 'b>(
     let mut stacked = Vec::new();
     for &slice in &op.body.outputs()[op.carried..] {
         let aval = op.stacked(op.body.aval(slice))?;
-        stacked.push(math.constant(Literal::new(0i64).convert(aval.dtype), &aval.shape));
+        stacked.push(math.literal(Literal::new(0i64).convert(aval.dtype), &aval.shape));
     }
     if op.length == 0 {
         return Ok([state, &stacked].concat());
     }
     let dtype = if i32::try_from(op.length).is_ok() { DType::I32 } else { DType::I64 };
-    let zero = math.constant(Literal::new(0i64).convert(dtype), &Shape::scalar());
+    let zero = math.literal(Literal::new(0i64).convert(dtype), &Shape::scalar());
     let init = [&[zero], state, &stacked[..]].concat();
     let cond = region(&types(&init), |state, _| {
         Ok(vec![state[0].compare(Compare::lt, state[0].integer(op.length as i64))])

@@ -1,4 +1,4 @@
-//! Formulas of conversions, where StableHLO leaves open what compilers do, or has no such dtypes.
+//! Formulas of conversions that StableHLO leaves undefined, or whose dtypes it does not have.
 
 use crate::dtype::DType;
 use crate::graph::Operation;
@@ -13,9 +13,9 @@ pub(super) fn convert<'m, 'b>(op: &Convert, x: Var<'m, 'b>) -> Var<'m, 'b> {
     odd(exact_double(x)).convert(op.dtype)
 }
 
-/// A double that rounds to 24 bits or fewer as `x` does. An integer of more than 53 bits is cut off at bit
-/// 11, and that bit set if anything was lost, so that the rest is neither a number of 24 bits nor halfway
-/// between two.
+/// An f64 that rounds to 24 bits or fewer as `x` does. An integer of more than 53 bits is truncated at bit
+/// 11, and that bit set if anything was lost (round to odd), so that it is neither a number of 24 bits nor
+/// halfway between two.
 fn exact_double<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let dtype = x.aval().dtype;
     if !dtype.is_integer() || dtype.bits() < 64 {
@@ -33,8 +33,7 @@ fn exact_double<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     small.select(x, sticky).convert(DType::F64)
 }
 
-/// As `odd()` of the dtypes: the f32 next to a double towards zero, made odd if that is not the double
-/// itself.
+/// As `odd()` of the dtypes: the f32 next to an f64 towards zero, made odd if it differs from the f64.
 fn odd<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let nearest = x.convert(DType::F32);
     let back = nearest.convert(DType::F64);
@@ -59,8 +58,7 @@ pub(super) fn bitcast<'m, 'b>(op: &BitcastConvert, x: Var<'m, 'b>) -> Var<'m, 'b
             return x;
         }
     };
-    // The axes that both have, and what one of these holds as parts of one width, then of the
-    // other.
+    // The axes that both have, then those that only one of them has.
     let common = aval.shape.rank().min(result.rank());
     let prefix = &aval.shape[..common];
     let (from, to) = (aval.dtype.part(), op.dtype.part());

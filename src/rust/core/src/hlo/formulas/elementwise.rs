@@ -1,5 +1,5 @@
-//! Formulas of elementwise ops on any numbers: integers, whose edges compilers trap at or leave open, parts
-//! of complex numbers, properties.
+//! Formulas of elementwise ops: edge cases of integers that compilers trap at or leave undefined, parts of
+//! complex numbers, predicates.
 
 use super::control::repeat_while;
 use crate::dtype::DType;
@@ -7,7 +7,7 @@ use crate::kernels::reductions::fold::Fold;
 use crate::ops::{Binary, Compare, Op, Part, Predicate, Reduction, Unary, Var};
 use crate::shape::Axis;
 
-/// The whole part: down above 0, up below it, so that a zero keeps its sign.
+/// The whole part: rounded down above 0 and up below it, so that a zero keeps its sign.
 pub(super) fn trunc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if !x.aval().dtype.is_float() {
         return x;
@@ -24,7 +24,7 @@ pub(super) fn conj<'m, 'b>(z: Var<'m, 'b>) -> Var<'m, 'b> {
     }
 }
 
-/// Whether all elements that there are of a dtype have a property.
+/// A boolean for all elements, where the property depends on the dtype alone.
 fn everywhere<'m, 'b>(x: Var<'m, 'b>, holds: bool) -> Var<'m, 'b> {
     x.of(0.0).compare(if holds { Compare::eq } else { Compare::ne }, x.of(0.0))
 }
@@ -38,13 +38,13 @@ pub(super) fn is_finite<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     everywhere(x, true)
 }
 
-/// Infinite numbers, and complex ones of which a part is.
+/// Infinite numbers, and complex ones with an infinite part.
 pub(super) fn is_infinite<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let infinite = |x: Var<'m, 'b>| x.unary(Unary::abs).compare(Compare::eq, x.of(f64::INFINITY));
     either_part(x, infinite)
 }
 
-/// NaN, which differs from itself, and complex numbers of which a part is.
+/// NaN, which differs from itself, and complex numbers with a NaN part.
 pub(super) fn is_nan<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     either_part(x, |x| x.compare(Compare::ne, x))
 }
@@ -72,8 +72,7 @@ pub(super) fn mul_no_nan<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> 
     zero.binary(Binary::and, product.compare(Compare::ne, product)).select(y, product)
 }
 
-/// The op on two integers with 1 for a divisor of 0, where it is something else: compilers trap if they fold
-/// it.
+/// The op on two integers, with `by_zero` for a divisor of 0: compilers trap when they fold a division by 0.
 fn unless_zero<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>, op: Binary, by_zero: Var<'m, 'b>) -> Var<'m, 'b> {
     if y.known().is_some_and(|z| z.re != 0.0) {
         return x.binary(op, y);
@@ -82,12 +81,12 @@ fn unless_zero<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>, op: Binary, by_zero: Var<
     zero.select(by_zero, x.binary(op, zero.select(y.of(1.0), y)))
 }
 
-/// Quotient of integers; all bits are set in that by 0.
+/// Quotient of integers; all bits are set if the divisor is 0.
 pub(super) fn quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     unless_zero(x, y, Binary::div, x.integer(-1))
 }
 
-/// Remainder of integers; by 0 it is the dividend.
+/// Remainder of integers; the dividend if the divisor is 0.
 pub(super) fn remainder<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     unless_zero(x, y, Binary::remainder, x)
 }
@@ -155,7 +154,7 @@ pub(super) fn floor_quotient<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 
 pub(super) fn integer_power<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let (zero, one) = (x.of(0.0), x.of(1.0));
     let negative = y.compare(Compare::lt, zero);
-    // The exponent counts down to 0; a negative one is none.
+    // The exponent is shifted down to 0; a negative one is replaced by 0.
     let exponent = negative.select(zero, y);
     let powers = repeat_while(
         x.math(),
@@ -177,7 +176,7 @@ pub(super) fn integer_power<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, '
     if x.aval().dtype.bounds().is_some_and(|(low, _)| low == 0) {
         return power;
     }
-    // Whole reciprocals are those of 1 and -1.
+    // Only 1 and -1 have a whole reciprocal.
     let minus = x.of(-1.0);
     let odd = y.binary(Binary::and, one).compare(Compare::eq, one);
     let of_minus = odd.select(minus, one);

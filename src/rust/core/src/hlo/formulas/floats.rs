@@ -1,4 +1,4 @@
-//! Formulas of functions of floats that StableHLO lacks, or whose expansions are less accurate than ours.
+//! Formulas of functions of floats that StableHLO lacks, or whose expansions in XLA are less accurate.
 
 use super::coefficients::*;
 use super::complex::{self, first_quadrant, signed};
@@ -7,7 +7,8 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Part, Unary, Var};
 use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E};
 
-/// `x` as `m * 2^e`, with `m` between the roots of 1/2 and of 2; both as floats. Special values go to `m`.
+/// `x` as `m * 2^e`, with `m` between the square roots of 1/2 and 2; both are floats. Special values become
+/// `m`.
 fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let dtype = x.aval().dtype;
     let (int, digits, up) = match dtype {
@@ -18,7 +19,7 @@ fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let smallest = if dtype == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
     let tiny = x.compare(Compare::lt, x.of(smallest));
     let normal = tiny.select(x * 2f64.powi(up), x);
-    // Bits of the root of 1/2: what is above them is a power of two.
+    // The difference of the bits from those of the square root of 1/2 has the exponent.
     let root = std::f64::consts::FRAC_1_SQRT_2;
     let base = if dtype == DType::F64 { root.to_bits() as i64 } else { i64::from((root as f32).to_bits()) };
     let bits = normal.bitcast(int);
@@ -42,7 +43,7 @@ pub(super) fn softplus<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     x.binary(Binary::max, x.of(0.0)) + (-size(x)).exp().unary(Unary::log1p)
 }
 
-/// Logarithm to base 2: the exponent, and that of the rest. Exact for powers of two.
+/// Logarithm to base 2: the exponent plus the logarithm of the significand. Exact for powers of two.
 pub(super) fn log2<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if x.aval().dtype.is_complex() {
         return scaled_log(x, LOG2_E);
@@ -51,13 +52,13 @@ pub(super) fn log2<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     e + m.log() * LOG2_E
 }
 
-/// Logarithm to base 10: multiples of that of 2 in two parts, so that a product with an exponent is exact.
+/// Logarithm to base 10, with `log10(2)` in two parts, so that its product with an exponent is exact.
 pub(super) fn log10<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     if x.aval().dtype.is_complex() {
         return scaled_log(x, LOG10_E);
     }
     let [m, e] = split_exponent(x);
-    // The high part has few enough digits, the low one the rest.
+    // The high part has few enough digits for exact products, the low part has the rest.
     let high = if x.aval().dtype == DType::F64 {
         f64::from(LOG10_2 as f32)
     } else {
@@ -67,7 +68,7 @@ pub(super) fn log10<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     e * high + (e * low + m.log() * LOG10_E)
 }
 
-/// The natural logarithm of a complex number, in other units.
+/// The logarithm of a complex number, divided by `unit`.
 fn scaled_log<'m, 'b>(z: Var<'m, 'b>, unit: f64) -> Var<'m, 'b> {
     let log = z.log();
     (log.part(Part::real) * unit).complex(log.part(Part::imag) * unit)
@@ -93,19 +94,19 @@ fn size<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     x.unary(Unary::abs)
 }
 
-/// A number that no compiler may take for a constant, and join with another one: it is NaN where `x` is.
+/// A number that a compiler cannot fold, since it is NaN where `x` is.
 fn opaque<'m, 'b>(number: f64, x: Var<'m, 'b>) -> Var<'m, 'b> {
     is_nan(x).select(x, x.of(number))
 }
 
-/// `log(1 + x)` by that of the rounded sum, and what the rounding lost.
+/// `log(1 + x)`, from the logarithm of the rounded sum and a correction for the rounding.
 pub(super) fn log1p<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     let one = opaque(1.0, x);
     let sum = x + one;
     let lost = x - (sum - one);
     let plain = is_nan(sum).binary(Binary::or, sum.compare(Compare::eq, x.of(f64::INFINITY)));
     let plain = plain.binary(Binary::or, sum.compare(Compare::eq, x.of(0.0)));
-    // So small a number is its own, also in sign.
+    // So small a number is its own result, and keeps its sign.
     let tiny = less(size(x), f64::EPSILON / 2.0);
     tiny.select(x, plain.select(sum.log(), sum.log() + lost / sum))
 }
@@ -119,7 +120,7 @@ pub(super) fn atanh<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     signed((a * 2.0 / (1.0 - a)).unary(Unary::log1p) * 0.5, x)
 }
 
-/// Beyond this `e^x` overflows, or soon does.
+/// Whether `e^x` overflows or nearly does.
 fn is_far<'m, 'b>(a: Var<'m, 'b>) -> Var<'m, 'b> {
     a.compare(Compare::gt, a.of(if a.aval().dtype == DType::F64 { 700.0 } else { 85.0 }))
 }
@@ -160,7 +161,7 @@ pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let one = horner(&ERFC_ONE_OVER, s) / horner(&ERFC_ONE_UNDER, s);
         let below = less(x, 0.0);
         let one = below.select(one + ERF_ONE + 1.0, x.of(1.0 - ERF_ONE) - one);
-        // Farther out it is 0 or 2.
+        // Beyond 30 the result is 0 or 2.
         let a = a.binary(Binary::min, a.of(30.0));
         let u = 1.0 / (a * a);
         let ratio = less(a, 1.0 / 0.35).select(
@@ -170,18 +171,19 @@ pub(super) fn erfc<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         // The square of the upper half of the digits is exact.
         let bits = a.bitcast(DType::I64);
         let upper = bits.binary(Binary::and, bits.integer(-(1 << 32))).bitcast(DType::F64);
-        // A product of two exponentials would be made one of the sum, without those digits.
+        // Compilers merge a product of two exponentials to one of the sum, which loses those digits.
         let far = (-upper * upper - 0.5625).exp() / a * ((upper - a) * (upper + a) + ratio).exp();
         let far = below.select(2.0 - far, far);
         less(size(x), 0.84375).select(near, less(size(x), 1.25).select(one, far))
     })
 }
 
-/// A rational start of relative error 3e-7, then one step of Halley's method (third order) on `erf(y) - x`,
-/// or on `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the result hangs on it.
+/// A rational approximation of relative error 3e-7, then one iteration of Halley's method (third order) on
+/// `erf(y) - x`, or on `erfc(y) - (1 - x)` beyond 1/2, where `1 - x` is exact and the problem is well
+/// conditioned in it.
 ///
 /// # Sources
-/// Start: interpolation at Chebyshev nodes, `tests/testdata/special/generate.py coefficients`.
+/// The approximation: interpolation at Chebyshev nodes, `tests/testdata/special/generate.py coefficients`.
 pub(super) fn erf_inv<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     in_double(x, |x| {
         let a = size(x);
@@ -223,7 +225,8 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     in_double(x, |x| {
         let a = size(x);
         let log = a.log();
-        // Below 2 by way of the range around 1 to 2, from below which a logarithm leads there.
+        // Below 2, polynomials around 1, the minimum and 2; smaller arguments are moved up by the recurrence,
+        // which subtracts a logarithm.
         let low = less(a, 0.9);
         let from = |below: f64, above: f64| low.select(less(a, below), less(a, above)).unary(Unary::not);
         let (last, middle) =
@@ -239,7 +242,7 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let y = low.select(a, a - 1.0);
         let one = y * horner(&LGAMMA_ONE_OVER, y) / horner(&LGAMMA_ONE_UNDER, y) - y * 0.5;
         let below_two = base + last.select(two, middle.select(around, one));
-        // From 2 to 8 by that of the fraction past 2.
+        // From 2 to 8, a rational function of the fraction.
         let whole = a.floor();
         let y = a - whole;
         let mut product = a.of(1.0);
@@ -267,7 +270,7 @@ pub(super) fn lgamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// By recurrence to a polynomial on [1, 2], and by the asymptotic series.
+/// Derivative of lgamma, by recurrence to a polynomial on [1, 2], and by the asymptotic series.
 ///
 /// # Sources
 /// DLMF 5.5.2 (recurrence), 5.5.4 (reflection), 5.11.2 (asymptotic series).
@@ -281,7 +284,7 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
         let u = 1.0 / (z * z);
         let series = z.log() - (0.5 / z + u * horner(&DIGAMMA_SERIES, u));
         let small = less(z, 1.0);
-        // Down to between 1 and 2; below 10 that takes no more steps than these.
+        // The recurrence down to [1, 2]; below 10 it takes at most these iterations.
         let mut y = small.select(z, z - 1.0);
         let mut steps = z.of(0.0);
         for _ in 0..8 {
@@ -306,8 +309,8 @@ pub(super) fn digamma<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     })
 }
 
-/// CHLO's op, whose poles and limits are not ours: NaN unless `n` is a whole number, not negative; at 0 and
-/// at negative whole numbers Inf for odd `n`, else NaN; at Inf 0, with the sign that it has on the way.
+/// CHLO's op, with our poles and limits: NaN unless `n` is a whole number, not negative; at 0 and at negative
+/// whole numbers Inf for odd `n`, else NaN; at Inf a zero with the sign of the limit.
 pub(super) fn polygamma<'m, 'b>(n: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let dtype = x.aval().dtype;
     if dtype != DType::F64 {

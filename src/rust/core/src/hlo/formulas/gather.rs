@@ -1,5 +1,5 @@
-//! Formulas of ops whose positions are operands: indices of 32 bits or more, scatters that leave out windows,
-//! and scatters element by element.
+//! Formulas of ops whose positions are operands: wider indices, scatters that leave out windows, scatters as
+//! loops.
 
 use super::control::{region, types};
 use crate::dtype::DType;
@@ -11,7 +11,7 @@ use crate::ops::{
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 
-/// The same positions in `i32` or `i64`. Numbers beyond `i64` are as far out as its largest.
+/// The same positions in `i32` or `i64`. Numbers beyond `i64` saturate.
 pub(super) fn widened<'m, 'b>(indices: &[Var<'m, 'b>]) -> Vec<Var<'m, 'b>> {
     let widen = |x: &Var<'m, 'b>| match x.aval().dtype {
         DType::I32 | DType::I64 => *x,
@@ -26,7 +26,8 @@ pub(super) fn widened<'m, 'b>(indices: &[Var<'m, 'b>]) -> Vec<Var<'m, 'b>> {
     indices.iter().map(widen).collect()
 }
 
-/// With windows that do not fit moved so far that none of their elements does.
+/// A scatter by windows, as one by elements: windows that do not fit are moved so far out that none of their
+/// elements fits.
 pub(super) fn scatter<'m, 'b>(
     op: &Scatter,
     x: Var<'m, 'b>,
@@ -54,7 +55,7 @@ pub(super) fn scatter<'m, 'b>(
     x.apply(Op::Scatter(op.clone()), &[at, update])
 }
 
-/// Where no axis has positions: with a new first axis of size 1, at 0.
+/// A scatter without positions, on an operand with a new first axis of size 1, at position 0.
 fn at_zero<'m, 'b>(op: &Scatter, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: Var<'m, 'b>) -> Var<'m, 'b> {
     let (shape, index_shape) = (x.aval().shape, indices.aval().shape);
     let old = &op.windows;
@@ -77,8 +78,8 @@ fn at_zero<'m, 'b>(op: &Scatter, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: V
     made.reread(shape.to_vec())
 }
 
-/// As a scan along the update, in its order: each element is read, updated and written back, unless its
-/// window lies outside.
+/// A scatter as a scan along the update, in its order: each element is read, updated and written back, unless
+/// its window does not fit.
 pub(super) fn scatter_loop<'m, 'b>(
     op: &Scatter,
     operands: &[Var<'m, 'b>],
@@ -95,8 +96,8 @@ pub(super) fn scatter_loop<'m, 'b>(
     let windows = &op.windows;
     let sizes = op.sizes(shape.rank(), &stack);
     let at = widened(&[indices])[0];
-    // Where each element of the update goes: the numbers of the input's elements, gathered as they would
-    // be.
+    // The target of each element of the update: the numbers of the input's elements, gathered by the same
+    // windows.
     let dtype = if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 };
     let numbers = Iota { axis: Axis(0), dtype, shape: [size].into(), start: 0, ambiguous: false };
     let gather = Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };

@@ -1,7 +1,7 @@
-//! Formulas: what ops are lowered to that have no operation of StableHLO, or none that means the same.
+//! Formulas: the lowerings of ops that have no operation of StableHLO with the same meaning.
 //!
-//! A formula is written in the language of derivative rules ([`Var`]), so that it is a graph of ops like any
-//! other and the interpreter runs it too: tests hold each one to its op. Rows and ops name formulas
+//! A formula is written in the language of derivative rules ([`Var`]). It is a graph of ops like any other,
+//! which the interpreter can run: tests hold each formula to its op. Rows and ops name formulas
 //! ([`Formula`]); nothing else knows this folder.
 
 mod arrays;
@@ -21,8 +21,8 @@ use crate::ops::{Binary, BinaryFormula, Formula, Math, Op, UnaryFormula, Var};
 /// The results of an op by its formula.
 ///
 /// # Errors
-/// [`Error::Internal`] if the formula is one of other operands; those of the ops that it is made of come when
-/// `math` is finished.
+/// [`Error::Internal`] if the formula takes other operands. Errors of the ops that it is made of are returned
+/// by [`Math::finish`].
 pub fn build<'m, 'b>(
     op: &Op,
     formula: Formula,
@@ -34,7 +34,7 @@ pub fn build<'m, 'b>(
         (Formula::Unary(name), &[x]) => one(in_single([x], |[x]| unary(name, x))),
         (Formula::Property(name), &[x]) => one(unary(name, x)),
         (Formula::Binary(name), &[x, y]) => one(in_single([x, y], |[x, y]| binary(name, x, y))),
-        // XLA makes a clamp, which it has not, of a maximum and a minimum.
+        // XLA lacks the clamp of booleans, and would make one from a maximum and a minimum.
         (Formula::ClampBooleans, &[lo, x, hi]) => one(x.binary(Binary::or, lo).binary(Binary::and, hi)),
         (Formula::Convert(op), &[x]) => one(convert::convert(op, x)),
         (Formula::Bitcast(op), &[x]) => one(convert::bitcast(op, x)),

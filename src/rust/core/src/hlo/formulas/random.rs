@@ -1,4 +1,4 @@
-//! Random bits as plain integer ops: the ciphers of `kernels::random` on all blocks at once, with the same
+//! Random bits by integer ops: the ciphers of `kernels::random` on all cipher blocks at once, with the same
 //! bits and the same next state.
 
 use crate::dtype::DType;
@@ -6,14 +6,14 @@ use crate::kernels::random::{sharing, Algorithm, Sharing};
 use crate::ops::{Binary, Compare, Iota, Op, RngBits, Var};
 use crate::shape::{Axis, Shape};
 
-/// Words of 32 bits, one of each block.
+/// Words of 32 bits, one of each cipher block.
 type Word<'m, 'b> = Var<'m, 'b>;
 
 fn xor<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     x.binary(Binary::xor, y)
 }
 
-/// The word shifted round.
+/// The word, rotated.
 fn rotate<'m, 'b>(x: Word<'m, 'b>, by: i64) -> Word<'m, 'b> {
     let left = x.binary(Binary::shift_left, x.integer(by));
     left.binary(Binary::or, x.binary(Binary::shift_right_logical, x.integer(32 - by)))
@@ -81,8 +81,7 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
     let words = match op.algorithm {
         Algorithm::ThreeFry => threefry(halves(key), halves(low)),
         Algorithm::Philox => {
-            // The counter has 128 bits: above those that count it starts with the key, and carries into
-            // it.
+            // The counter has 128 bits: its upper half starts as the key, and the lower half carries into it.
             let carry = low.compare(Compare::lt, counter).select(key.of(1.0), key.of(0.0));
             let ([a, b], [c, d]) = (halves(low), halves(key + carry));
             philox(halves(key), [a, b, c, d])
@@ -93,8 +92,7 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
         4 => words.iter().map(|w| bitcast_to(*w, op.dtype)).collect(),
         _ => words.iter().map(|w| w.convert(op.dtype)).collect(),
     };
-    // The elements of a block lie side by side along the axis that is split, or on the one line that
-    // all are.
+    // Elements of a cipher block are neighbours along the axis that is split, or in row-major order.
     let axis = split.unwrap_or(0);
     let mut with_part = blocks.clone();
     with_part.insert(axis + 1, 1);

@@ -1,7 +1,7 @@
 //! Windows: elements that are read from, or written to, positions that are found while a program runs.
 //!
-//! A dense value is walked in its own order; where the other side of the copy lies follows from the
-//! strides of its axes, in memory or in a table of positions. Runs that are contiguous on both sides are copied as
+//! A dense value is walked in its own order; where the other side of the copy lies follows from the strides
+//! of its axes, in memory or in a table of positions. Runs that are contiguous on both sides are copied as
 //! one.
 
 use super::zeroed;
@@ -28,8 +28,9 @@ pub enum Stride {
 #[derive(Debug)]
 pub struct Walk(Vec<(usize, Stride)>);
 
-/// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start
-/// of the range that is walked. Element `i` of them lies `offset` and `i` strides from the position in the table.
+/// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start of
+/// the range that is walked. Element `i` of them lies `offset` and `i` strides from the position in the
+/// table.
 #[derive(Debug)]
 struct Run {
     at: usize,
@@ -197,8 +198,8 @@ pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut Vie
     });
 }
 
-/// Writes elements `from` to positions of `out`, in their order, so that of two for one position the later counts.
-/// Windows that are [`OUTSIDE`] are left out.
+/// Writes elements `from` to positions of `out`, in their order, so that of two for one position the later
+/// counts. Windows that are [`OUTSIDE`] are left out.
 pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
 }
@@ -225,8 +226,8 @@ pub fn combine<T: Element>(
     });
 }
 
-/// Threads that share a scatter, at most: each looks at all the positions, and does what goes to its part of the
-/// result.
+/// Threads that share a scatter, at most: each looks at all the positions, and does what goes to its part of
+/// the result.
 const PARTS: usize = 4;
 
 fn update<T: Element>(

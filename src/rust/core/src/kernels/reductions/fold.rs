@@ -1,10 +1,10 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32,
 //! those of complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`](crate::kernels::tile::TILE) elements, in order, each in [`LANES`] parts:
-//! element `i` of a tile is folded into part `i % LANES`, and the later half of the parts into the earlier,
-//! until one is left. So a result depends on the values and their order only: not on how they lie in memory,
-//! not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
+//! A fold is made of tiles of [`TILE`](crate::kernels::tile::TILE) elements, in order, each in [`LANES`]
+//! parts: element `i` of a tile is folded into part `i % LANES`, and the later half of the parts into the
+//! earlier, until one is left. So a result depends on the values and their order only: not on how they lie in
+//! memory, not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
 
 use super::deviations;
 use super::loops::{free_loops, halves, loops, Accumulate, Loops};
@@ -187,8 +187,8 @@ fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: 
 
 // ---- the ways to accumulate
 
-/// Defines ways to accumulate: the elements, the accumulator, what it starts as, and how it takes an element and
-/// another accumulator.
+/// Defines ways to accumulate: the elements, the accumulator, what it starts as, and how it takes an element
+/// and another accumulator.
 macro_rules! accumulate {
     ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $add:expr, $join:expr;)+) => {$(
         $(#[$doc])+

@@ -5,8 +5,8 @@
 //! that keeps what is between the ops in registers. The ops are IEEE operations, and integer ones that
 //! wrap, in the order of the ops: nothing is contracted, so that the bits are those of the kernels.
 //!
-//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it. Elsewhere, and where
-//! the system does not allow memory to be run, there is none, and kernels run the ops one by one.
+//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it. Elsewhere, and
+//! where the system does not allow memory to be run, there is none, and kernels run the ops one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
