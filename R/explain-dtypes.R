@@ -196,7 +196,7 @@ audited <- function(expr) {
 }
 
 # Called by Rust when an op has converted something: the user's call, its file and its line, as text.
-promotion_place <- function(x) {
+promotion_site <- function(x) {
   user <- user_frame(2L)
   c(deparse1(user$call), place_of_frame(user$at))
 }

@@ -1,8 +1,7 @@
-//! The audit of promotion: what ops convert on the user's behalf while someone asks, with the place in the
-//! user's code.
+//! The audit of promotion: a record of the conversions that ops make, with the call site in the user's code.
 //!
-//! An audit is open for an [extent](crate::extent); audits nest. While one is open every op notes its
-//! conversions, eager ones too: a constant that a traced function makes is part of what it computes.
+//! An audit is open for an [extent](crate::extent); audits nest. While one is open every op records its
+//! conversions, eager ops too: a constant that a traced function makes is part of its computation.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
@@ -10,10 +9,10 @@ use anvil_core::apply::Conversion;
 use anvil_core::dtype::Ranked;
 use std::cell::RefCell;
 
-/// A conversion, and where in the user's code: the call, the file, the line, as text.
+/// A conversion and its call site in the user's code: the call, the file, the line, as text.
 struct Entry {
     conversion: Conversion,
-    place: [String; 3],
+    site: [String; 3],
 }
 
 #[derive(Default)]
@@ -37,7 +36,7 @@ pub fn is_open() -> bool {
     depth() > 0
 }
 
-/// Opens an audit, as an extent; gives the number of conversions that are not its own.
+/// Opens an audit, as an extent; returns the number of conversions recorded before.
 pub fn open(scope: &Scope) -> Outcome {
     let count = LOG.with_borrow(|log| log.entries.len());
     // SAFETY: inside `protected`; one element is written.
@@ -60,22 +59,22 @@ pub fn close_to(depth: usize) {
     });
 }
 
-/// Notes what one op converted. The place is what the user called, or `place` where that is no call.
-pub fn note(conversions: Vec<Conversion>, place: Option<&str>, scope: &Scope) -> Outcome<()> {
+/// Records the conversions of one op. The call site is the user's call, or `site` if there is no call.
+pub fn note(conversions: Vec<Conversion>, site: Option<&str>, scope: &Scope) -> Outcome<()> {
     if conversions.is_empty() {
         return Ok(());
     }
-    let place = match place {
+    let site = match site {
         Some(text) => [text.into(), String::new(), String::new()],
         None => {
             // SAFETY: inside `protected`; the function is R/explain-dtypes.R's and gives three strings.
-            let x = scope.keep(protected(|| unsafe { anvil_call_r(c"promotion_place".as_ptr(), nil()) })?);
+            let x = scope.keep(protected(|| unsafe { anvil_call_r(c"promotion_site".as_ptr(), nil()) })?);
             // SAFETY: as above.
             [0, 1, 2].map(|i| text(unsafe { STRING_ELT(x, i) }))
         }
     };
     LOG.with_borrow_mut(|log| {
-        let entries = conversions.into_iter().map(|conversion| Entry { conversion, place: place.clone() });
+        let entries = conversions.into_iter().map(|conversion| Entry { conversion, site: site.clone() });
         log.entries.extend(entries);
     });
     Ok(())
@@ -94,7 +93,7 @@ pub fn entries(from: SEXP, scope: &Scope) -> Outcome {
 impl Entry {
     fn fields(&self) -> [String; 10] {
         let Conversion { operands, operand, stored, to, rule, loss } = &self.conversion;
-        let [call, file, line] = self.place.clone();
+        let [call, file, line] = self.site.clone();
         let all: Vec<String> = operands.iter().map(Ranked::to_string).collect();
         [
             call,

@@ -11,10 +11,10 @@ use anvil_core::hlo::{self, Mesh, Options, Sharding};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Layout, View};
 
-/// Writes a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`,
-/// `split` the axis of each input that is cut, 0 for none. Gives `list(text, constants, types of the
-/// inputs, types of the outputs, result)`: the tensors that became arguments, and what the function returned,
-/// for its structure.
+/// Exports a traced function. `donated` is a flag for each input, `mesh` is `list(name, devices)` or `NULL`,
+/// `split` the axis that each input is split along, 0 for none. Returns `list(text, constants, types of the
+/// inputs, types of the outputs, result)`: `constants` are the tensors that became arguments, `result` is the
+/// function's result, for its structure.
 pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants and its result.

@@ -1,4 +1,4 @@
-//! The part of R's C interface that anvil uses, and the few helpers of `entrypoint.c`.
+//! R's C interface, as far as anvil uses it, and the helpers of `entrypoint.c`.
 //!
 //! Everything here must be called on R's main thread. Functions that may allocate or raise an R error can
 //! jump over the caller's frames: call them inside [`crate::guard::protected`], or with no Rust value alive
@@ -102,16 +102,17 @@ extern "C" {
     pub fn Rf_eval(x: SEXP, env: SEXP) -> SEXP;
     pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
 
-    /// The list of all attributes; a null pointer where R does not tell (entrypoint.c).
+    /// The list of all attributes; a null pointer if this version of R does not give it (entrypoint.c).
     pub fn anvil_attributes(x: SEXP) -> SEXP;
 
-    /// The environment of a closure; a null pointer where R does not tell (entrypoint.c).
+    /// The environment of a closure; a null pointer if this version of R does not give it (entrypoint.c).
     pub fn anvil_closure_environment(x: SEXP) -> SEXP;
 
-    /// Number of references that R counts to an object; a large number where R does not tell (entrypoint.c).
+    /// Number of references that R counts to an object; a large number if R does not count them
+    /// (entrypoint.c).
     pub fn anvil_references(x: SEXP) -> c_int;
 
-    /// A vector; `NULL` where R has no memory for it (entrypoint.c). Takes microseconds; may jump for other
+    /// A vector; `NULL` if R cannot allocate it (entrypoint.c). Takes microseconds; may jump for other
     /// reasons.
     pub fn anvil_try_vector(kind: c_int, len: Length) -> SEXP;
 
@@ -167,7 +168,7 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
 /// The elements of an integer or logical vector: of `dim` and the like, which are never long or ALTREP
 /// vectors that could fail. Anything else has none.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {
-    // R's address of an empty vector is no address.
+    // R's address of an empty vector is no valid pointer.
     if !matches!(kind(x), INTSXP | LGLSXP) || len(x) == 0 {
         return &[];
     }
@@ -182,7 +183,7 @@ pub fn element(list: SEXP, i: usize) -> SEXP {
     unsafe { VECTOR_ELT(list, i as Length) }
 }
 
-/// The tags and values of a list of R's older kind, such as arguments or a call; nothing else has any.
+/// The tags and values of a pairlist, such as arguments or a call; none for other objects.
 pub fn pairs(list: SEXP) -> impl Iterator<Item = (SEXP, SEXP)> {
     let mut rest = if matches!(kind(list), LISTSXP | LANGSXP | DOTSXP) { list } else { nil() };
     std::iter::from_fn(move || {
@@ -218,8 +219,8 @@ pub fn text(x: SEXP) -> String {
         }
         (_, Ok(text)) => text.into(),
         (CE_UTF8, Err(_)) => String::from_utf8_lossy(bytes).into_owned(),
-        // The encoding of a locale that is not UTF-8. R translates into memory that it frees at the end of
-        // the call.
+        // The encoding of a locale other than UTF-8. R translates to memory that it frees at the end of the
+        // call.
         // SAFETY: inside `protected`.
         (_, Err(_)) => match crate::guard::protected(|| unsafe { Rf_translateCharUTF8(x) }) {
             // SAFETY: R gives a string of C.

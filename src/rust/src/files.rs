@@ -1,4 +1,4 @@
-//! What is at a path, and how a new file becomes like the one that it replaces: what R has no functions for.
+//! Targets of links and modes of files, which R has no functions for.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// As many links are followed from one path as the systems do.
+/// Links that are followed from one path, at most, as systems do.
 const MOST_LINKS: usize = 40;
 
 /// A path of R, in the encoding of the system.
@@ -45,8 +45,8 @@ unsafe fn r_path(path: &Path) -> SEXP {
     }
 }
 
-/// Where a path leads, links followed, and what is there: `c(path, kind)`, where the kind is "none", "file",
-/// "folder", "other" (a device, a pipe, a socket) or, where that cannot be said, the reason of the system.
+/// The target of a path, links followed: `c(path, kind)`. The kind is "none", "file", "folder", "other" (a
+/// device, a pipe, a socket) or, if it cannot be found out, the system's error.
 pub fn target(x: SEXP, scope: &Scope) -> Outcome {
     let mut at = path(x)?;
     let mut links = 0;
@@ -78,24 +78,24 @@ pub fn target(x: SEXP, scope: &Scope) -> Outcome {
     Ok(scope.keep(out))
 }
 
-/// What the system says, without the number that Rust adds to it.
+/// The system's error message, without the number that Rust adds.
 fn reason(e: &io::Error) -> String {
     let text = e.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect()
 }
 
-/// Gives a file the mode of another, and its owner and group where the process may do that.
+/// Gives a file the mode of another, and its owner and group if the process may do that.
 pub fn like(file: SEXP, other: SEXP) -> Outcome {
     let (file, other) = (path(file)?, path(other)?);
-    // What cannot be had is not worth the loss of what is to be written.
+    // Failures are ignored: they are no reason to lose the new file.
     if let Ok(meta) = fs::metadata(other) {
         #[cfg(unix)]
         {
             use std::os::unix::fs::{chown, MetadataExt};
             let _ = chown(&file, Some(meta.uid()), Some(meta.gid()));
         }
-        // After the owner, whose change takes special bits of the mode away.
+        // The mode is set after the owner, whose change clears special bits of the mode.
         let _ = fs::set_permissions(&file, meta.permissions());
     }
     Ok(nil())

@@ -1,8 +1,8 @@
-//! The border between R and Rust. No Rust panic and no R jump crosses it.
+//! The boundary between R and Rust, which no Rust panic and no R jump crosses.
 //!
-//! Every entry point is `guard(status, |scope| ...)`. It returns an R object and a status; `entrypoint.c`
-//! does what the status says once no Rust frame is left: return the object, signal it as a condition,
-//! continue a jump, or trace.
+//! Every entry point is `guard(status, |scope| ...)`. It returns an R object and a status, by which
+//! `entrypoint.c` acts when no Rust frame is left: it returns the object, signals it as a condition,
+//! continues a jump, or traces.
 
 use crate::ffi::*;
 use crate::reserve;
@@ -19,7 +19,7 @@ use std::time::Duration;
 const OK: c_int = 0;
 /// The object is a condition to signal.
 const CONDITION: c_int = 1;
-/// The object is a token with which R's jump goes on.
+/// The object is the token that continues R's jump.
 const JUMP: c_int = 2;
 /// The object is the argument list of a jitted function that has to be traced first.
 const MISS: c_int = 3;
@@ -28,7 +28,7 @@ const MISS: c_int = 3;
 pub enum Exit {
     /// An error to signal.
     Error(Error),
-    /// R wanted to jump (an interrupt, a failed allocation): the token to go on with.
+    /// A jump of R (an interrupt, a failed allocation): the token that continues it.
     Jump(SEXP),
     /// A jitted function must be traced for these arguments.
     Miss(SEXP),
@@ -40,25 +40,24 @@ impl From<Error> for Exit {
     }
 }
 
-/// Result of everything that talks to R.
+/// The result of functions that call R.
 pub type Outcome<T = SEXP> = Result<T, Exit>;
 
-/// Keeps R objects alive until the entry point returns, as many as there are: R's own stack for them has
-/// 50,000 places, and R jumps when they are taken.
+/// Keeps R objects alive until the entry point returns, in any number: R's own protection stack holds 50,000,
+/// and R jumps when it is full.
 pub struct Scope {
     /// Number of objects that were kept before.
     base: usize,
 }
 
-/// A list of R, preserved, whose first `top` elements are the objects that are kept.
+/// A preserved list of R, whose first `top` elements are the kept objects.
 struct Kept {
     list: Cell<SEXP>,
     top: Cell<usize>,
     size: Cell<usize>,
 }
 
-// SAFETY: only used on R's main thread; every small op comes here, which a thread's own variable would take
-// longer.
+// SAFETY: only used on R's main thread. A thread-local variable would slow every small op.
 unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept { list: Cell::new(std::ptr::null_mut()), top: Cell::new(0), size: Cell::new(0) };
@@ -66,7 +65,7 @@ static KEPT: Kept = Kept { list: Cell::new(std::ptr::null_mut()), top: Cell::new
 /// Elements of a new list.
 const INITIAL_SIZE: usize = 256;
 
-/// The list is given back after a call that needed more elements than this.
+/// Elements of a list that is kept for the next call, at most; a longer one is released.
 const MAX_SIZE_KEPT: usize = 4096;
 
 impl Scope {
@@ -82,7 +81,7 @@ impl Scope {
         x
     }
 
-    /// Lets go of what was kept. R counts references: an element that stays would be one.
+    /// Releases the kept objects. R counts references, and an element that stays would be one.
     fn end(&self) {
         let list = KEPT.list.get();
         for i in self.base..KEPT.top.replace(self.base) {
@@ -98,7 +97,7 @@ impl Scope {
 }
 
 impl Kept {
-    /// Makes room for as many again; `x` is protected meanwhile.
+    /// Doubles the capacity; `x` is protected meanwhile.
     fn grow(&self, x: SEXP) {
         let (old, top, size) = (self.list.get(), self.top.get(), (2 * self.size.get()).max(INITIAL_SIZE));
         // SAFETY: inside `protected`; the lists have that many elements.
@@ -166,8 +165,8 @@ fn from_panic(panic: Box<dyn Any + Send>) -> Error {
     Error::Internal { detail: format!("a panic in Rust: {}", text.unwrap_or_else(|| "no message".into())) }
 }
 
-/// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames are left in the ordinary
-/// way. `calls` must own nothing that needs dropping: it may be left in the middle.
+/// Runs calls of R that may jump. A jump is caught and returned, so that Rust frames return normally. `calls`
+/// must own nothing that needs dropping, since a jump leaves it in the middle.
 pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     struct Data<F, T> {
         calls: Option<F>,
@@ -188,7 +187,7 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     let token = token(depth);
     DEPTH.set(depth + 1);
     let mut out = nil();
-    // Nothing unwinds over R's frames. An entry point that R calls meanwhile watches for itself.
+    // Nothing may unwind over R's frames. An entry point that R calls meanwhile has a watch of its own.
     // SAFETY: `data` and `out` live until the call returns, which it does whether R jumps or not.
     let jumped = stop::unwatched(|| unsafe { anvil_protected(run, (&raw mut data).cast(), token, &mut out) });
     DEPTH.set(depth);
@@ -202,8 +201,8 @@ pub fn protected<T: Copy>(calls: impl FnOnce() -> T) -> Outcome<T> {
     Ok(data.out.expect("the calls ran to their end"))
 }
 
-/// Makes the [`protected`] call that this is part of end in an error, for want of that many bytes: R would
-/// say so without a class.
+/// Makes the surrounding [`protected`] call end in [`Error::OutOfMemory`] for that many bytes: R's own error
+/// has no class.
 pub fn lack(bytes: usize) {
     LACKING.set(bytes.max(1));
 }
@@ -215,7 +214,7 @@ thread_local! {
 }
 
 /// The token for calls at this depth of nesting (a finalizer that R runs may call us again). Tokens are
-/// large, so each is made once; one is free again when the jump that it keeps has gone on.
+/// large, so each is made once and used again after its jump has continued.
 fn token(depth: usize) -> SEXP {
     if let Some(token) = TOKENS.with_borrow(|tokens| tokens.get(depth).copied()) {
         return token;
@@ -230,17 +229,17 @@ fn token(depth: usize) -> SEXP {
     token
 }
 
-/// How long something runs before R is asked whether the user wants to stop, and then from one time to the
-/// next. R looks at time limits every fifth time only.
+/// Time between questions to R whether the user interrupts. R checks time limits at every fifth question
+/// only.
 const PERIOD: Duration = Duration::from_millis(20);
 
 thread_local! {
-    /// Why something is being left: R's jump, or what R said to a program that prints.
+    /// The reason for the unwinding: R's jump, or an error of R's function that prints.
     static REASON: RefCell<Option<Exit>> = const { RefCell::new(None) };
 }
 
-/// Runs what may take long: it is left when the user interrupts, or a time limit is over, which R tells in
-/// the same way. Every entry point runs so; what has to be put right when something is left asks for itself.
+/// Runs long work under a watch, which stops it when the user interrupts or a time limit is over. All entry
+/// points run so; work that must clean up when it is stopped calls this itself.
 pub fn stoppable<T>(body: impl FnOnce() -> T) -> Outcome<T> {
     let watch = Watch { ask: is_interrupted, every: stop::EVERY, period: PERIOD };
     stop::watched(watch, body).ok_or_else(|| {
@@ -249,7 +248,7 @@ pub fn stoppable<T>(body: impl FnOnce() -> T) -> Outcome<T> {
     })
 }
 
-/// Leaves what runs, for this reason.
+/// Leaves the running work, for this reason.
 pub fn leave_for(reason: Exit) -> ! {
     REASON.set(Some(reason));
     stop::leave()
@@ -272,7 +271,7 @@ fn is_interrupted(_done: usize) -> bool {
 /// # Safety
 /// May jump: only inside [`protected`].
 pub unsafe fn r_char(text: &str) -> SEXP {
-    // A longer text than an R string can hold does not occur; it would be cut.
+    // Texts longer than an R string can hold do not occur; they would be cut.
     let len = text.len().min(c_int::MAX as usize) as c_int;
     // SAFETY: by the caller; the bytes are copied.
     unsafe { Rf_mkCharLenCE(text.as_ptr().cast(), len, CE_UTF8) }
@@ -304,7 +303,7 @@ pub fn r_strings(texts: &[String], scope: &Scope) -> Outcome {
     .map(|x| scope.keep(x))
 }
 
-/// A condition as R wants it: `list(message, class, fields)`; R/conditions.R makes the object and signals it.
+/// A condition as `list(message, class, fields)`, from which R/conditions.R makes and signals the object.
 fn condition(error: &Error) -> Outcome {
     let message = error.to_string();
     let class = error.class();

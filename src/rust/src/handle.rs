@@ -1,9 +1,9 @@
 //! Handles: external pointers of R to values of Rust.
 //!
-//! R code can put any external pointer in the place of one of ours: that of another package, under our class;
-//! one of another kind; one that was saved, whose address is gone. So each of ours has a symbol in its tag
-//! slot that says of which kind it is, and no address is read before the symbol has been. Pointers that R
-//! reads back keep the symbol and have no address.
+//! R code can replace one of our external pointers by any other: one of another package under our class, one
+//! of another kind, one that was saved and has no address. So each of ours has a symbol for its kind in the
+//! tag slot, which is checked before the address is read. Pointers that were saved and read back keep the
+//! symbol and have a null address.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -17,11 +17,11 @@ pub trait Held: 'static {
     const TAG: &'static CStr;
 }
 
-/// What comes before each value. It is the same in every build of this library, of which R can load one after
-/// the other in a process, each with handles of its own.
+/// The header before each value. Its layout is the same in all builds of this library, since R can load
+/// several builds one after the other in a process, each with its own handles.
 #[repr(C)]
 struct Head {
-    /// An address in the library that made the value: another build may have another layout for it.
+    /// An address in the library that made the value: the layout of values may differ between builds.
     maker: *const c_void,
     free: unsafe extern "C" fn(*mut Head),
 }
@@ -56,7 +56,7 @@ pub fn has_tag(x: SEXP, tag: &CStr) -> bool {
     }
 }
 
-/// An external pointer with a tag, and nothing that R would have to free.
+/// An external pointer with a tag and without a finalizer.
 ///
 /// # Safety
 /// May jump: only inside [`protected`]. The caller protects `held` and the result.
@@ -79,7 +79,7 @@ pub unsafe fn empty<T: Held>(held: SEXP) -> SEXP {
     }
 }
 
-/// Puts a value into a handle, in the place of what it held.
+/// Replaces the value of a handle.
 ///
 /// # Safety
 /// `x` has the tag of `T` and [`finalise`] as its finalizer, and nobody reads what it held.
@@ -98,7 +98,7 @@ pub unsafe fn fill<T: Held>(x: SEXP, value: T) {
     }
 }
 
-/// Frees what a handle holds. R calls it when nothing refers to the handle.
+/// Frees the value of a handle. R calls it when nothing refers to the handle.
 ///
 /// # Safety
 /// `x` is a handle made here.
@@ -124,8 +124,7 @@ pub fn new<T: Held>(value: T, held: SEXP, scope: &Scope) -> Outcome {
     Ok(x)
 }
 
-/// Puts a value into a handle with the tag of `T` that holds none of this library's: it was made in another
-/// session, or by another build.
+/// Gives a value to a handle with the tag of `T` that was made in another session or by another build.
 pub fn renew<T: Held>(x: SEXP, value: T) -> Outcome<()> {
     // SAFETY: inside `protected`. Finalizers are not saved; one from another build does the same.
     protected(|| unsafe { R_RegisterCFinalizerEx(x, Some(finalise), 0) })?;
@@ -135,7 +134,7 @@ pub fn renew<T: Held>(x: SEXP, value: T) -> Outcome<()> {
 }
 
 /// The value behind a handle; `None` if it is no handle of a `T`, or from another session or build. The
-/// reference is good as long as the handle is alive, in practice for the length of the call that got it.
+/// reference is valid as long as the handle is alive, in practice for the length of the call that got it.
 pub fn get<'a, T: Held>(x: SEXP) -> Option<&'a T> {
     if !has_tag(x, T::TAG) {
         return None;

@@ -1,5 +1,5 @@
-//! Entry points that are not hot: types of values, promotion, the text of graphs; and arguments as they are
-//! read.
+//! Entry points that are not hot: types of values, promotion, texts of graphs. Readers of arguments are here
+//! too.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
@@ -111,7 +111,7 @@ fn ranked_argument(arg: &str, x: SEXP) -> Result<Ranked> {
     }
 }
 
-/// `list(dtype, ambiguous)` of what two ranked types promote to. A type is ambiguous by its name or by its
+/// The promotion of two ranked types, as `list(dtype, ambiguous)`. A type is ambiguous by its name or by its
 /// flag.
 pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope: &Scope) -> Outcome {
     let ranked = |x, [arg, flag]: [&str; 2], value| -> Result<Ranked> {
@@ -136,7 +136,7 @@ pub fn rules_name(rules: SEXP, scope: &Scope) -> Outcome {
     r_string(rules::argument(rules)?.name(), scope)
 }
 
-/// Whether a value of one type may be used as one of another.
+/// Whether a type may be promoted to another.
 pub fn promotable(from: SEXP, to: SEXP, rules: SEXP) -> Outcome {
     let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
     Ok(value::flag(rules::argument(rules)?.promotes(from, to)))
@@ -187,7 +187,7 @@ pub fn depth(scope: &Scope) -> Outcome {
     integer(trace::depth(), scope)
 }
 
-/// The depth of what is in something at a depth: for R code that walks what may be nested.
+/// The depth of the elements of an object at a depth, for recursive R code.
 pub fn deeper(depth: SEXP, arg: SEXP, scope: &Scope) -> Outcome {
     let depth = ints(depth).first().map_or(0, |&n| n.max(0) as usize);
     integer(tree::deeper(depth, &string(arg).unwrap_or_default())?, scope)
@@ -198,21 +198,21 @@ pub fn handles(scope: &Scope) -> Outcome {
     integer(handle::live(), scope)
 }
 
-/// An R value as a tensor in the open trace: what a jitted function gets for an R number when it is called in
-/// a trace, at that place among its arguments.
-pub fn lift(x: SEXP, place: SEXP, scope: &Scope) -> Outcome {
+/// An R number as a tracer of the open trace, for a jitted function that is called in a trace. `path` is the
+/// number's path in the arguments.
+pub fn lift(x: SEXP, path: SEXP, scope: &Scope) -> Outcome {
     let Some((trace, handle)) = trace::innermost() else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
-    let operand = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(place)) {
-        (Exit::Error(e), Some(place)) => Exit::Error(tree::of_argument(e).for_argument(&place)),
+    let operand = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(path)) {
+        (Exit::Error(e), Some(path)) => Exit::Error(tree::of_argument(e).for_argument(&path)),
         (exit, _) => exit,
     })?;
     let (_, shape) = trace::number_argument(x)?;
     trace::tracer(handle, operand, &shape, scope)
 }
 
-/// Fails on purpose, for tests: by a panic, or with an error.
+/// Fails on purpose, for tests: with a panic or an error.
 pub fn fail(what: SEXP) -> Outcome {
     let what = string(what).unwrap_or_default();
     if what == "panic" {

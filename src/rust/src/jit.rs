@@ -1,8 +1,8 @@
 //! Jitted functions: a cache of programs by signature, and the warm call.
 //!
-//! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make the
-//! cache anew after the handle was loaded in another session), `entries` keeps alive what the programs refer
-//! to.
+//! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make a new
+//! cache after the handle was loaded in another session), `entries` keeps the objects alive that programs
+//! refer to.
 
 use crate::audit;
 use crate::ffi::*;
@@ -39,7 +39,7 @@ const NAMES: usize = 5;
 pub struct Traced {
     /// The graph, as it was traced.
     pub graph: Graph,
-    /// For a nested trace: values of the trace around it that the last inputs stand for.
+    /// For a nested trace: values of the outer trace that the last inputs stand for.
     pub outer: Vec<Value>,
     /// The structure of the result.
     pub out: Rc<Out>,
@@ -65,8 +65,8 @@ struct JitFunction {
     /// Rules of promotion of its own.
     rules: Option<&'static Rules>,
     cache: RefCell<Cache>,
-    /// Of the call that is being traced: whether the caller alone refers to each leaf. R's own bookkeeping
-    /// while tracing refers to them too, so this is noted before.
+    /// For the call that is being traced, whether only the caller refers to each leaf. It is recorded before
+    /// tracing, during which R refers to them too.
     own: RefCell<Vec<bool>>,
 }
 
@@ -74,16 +74,16 @@ impl Held for JitFunction {
     const TAG: &'static CStr = c"anvil_jit";
 }
 
-/// Compiled programs, the least recently used of which gives way when there are too many. What a call and a
-/// new entry cost does not depend on how many there are.
+/// A least-recently-used cache of compiled programs. The cost of a call and of a new entry does not depend on
+/// its size.
 #[derive(Default)]
 struct Cache {
     size: usize,
-    /// Slots of the entries with these words; they differ in their statics.
+    /// Slots of the entries with these words, which differ in their static arguments.
     by_words: HashMap<Vec<u64>, Vec<usize>, BuildHasherDefault<Mixer>>,
-    /// Entries, each with the number that it has in the list of what R keeps alive.
+    /// Entries, by their number in the list of objects that R keeps alive.
     slots: Vec<Entry>,
-    /// Slots of the entry that was used last, and of the one that was not used for longest.
+    /// Slots of the most and of the least recently used entry.
     ends: [usize; 2],
     made: u64,
     hits: u64,
@@ -97,15 +97,15 @@ struct Entry {
     /// `list(description, names, statics, constants, out)`: all that the entry refers to.
     held: SEXP,
     hits: u64,
-    /// How many were made before.
+    /// Number of entries made before.
     number: u64,
-    /// Slots of the entries that were used next after it, and last before it; at the ends its own.
+    /// Slots of the neighbours in the order of use; at the ends its own slot.
     beside: [usize; 2],
 }
 
 impl JitFunction {
     fn from_spec(spec: SEXP) -> Outcome<JitFunction> {
-        // R/jit.R makes none that is broken, but a file may hold one.
+        // R/jit.R makes no broken one, but a file may hold one.
         let broken = || Exit::Error(not_jitted("a broken one"));
         if kind(spec) != VECSXP || len(spec) != SPEC {
             return Err(broken());
@@ -157,8 +157,7 @@ impl JitFunction {
         }
     }
 
-    /// The arguments, flattened. What a program depends on of the static ones is that of `snapshot`, a list,
-    /// or of now.
+    /// The flattened arguments. The parts of static arguments are those of `snapshot`, a list, or taken now.
     fn flatten(
         &self,
         arguments: &[(SEXP, SEXP)],
@@ -236,7 +235,7 @@ impl Cache {
         Some(self.slots[slot].program.clone())
     }
 
-    /// The slot of the next entry: a new one, or that of the one that was not used for longest.
+    /// The slot of the next entry: a new one, or that of the least recently used entry.
     fn next_slot(&self) -> usize {
         if self.slots.len() < self.size {
             self.slots.len()
@@ -245,7 +244,7 @@ impl Cache {
         }
     }
 
-    /// Puts an entry into [`next_slot`](Cache::next_slot), in the place of the one that is there.
+    /// Puts an entry into [`next_slot`](Cache::next_slot), replacing the one that is there.
     fn insert(&mut self, entry: Entry) {
         let slot = self.next_slot();
         self.made += 1;
@@ -267,13 +266,13 @@ impl Cache {
         self.put_first(slot);
     }
 
-    /// Takes an entry out of the order of use.
+    /// Removes an entry from the order of use.
     fn take_out(&mut self, slot: usize) {
         let beside = self.slots[slot].beside;
         for side in [0, 1] {
             let (this, other) = (beside[side], beside[1 - side]);
             let last = other == slot;
-            // Beyond an end there is nothing: the neighbour becomes the end.
+            // If it is an end, its neighbour becomes the end.
             if this == slot {
                 self.ends[side] = other;
             } else {
@@ -301,10 +300,10 @@ impl Cache {
     }
 }
 
-/// A list with room for entry number `slot`, in the handle's: it keeps alive what entries refer to.
+/// The handle's list of objects that entries refer to, with space for slot `slot`.
 fn entries(handle: SEXP, cache: &RefCell<Cache>) -> Outcome {
     loop {
-        // Asked again when the list has grown: meanwhile R may have called the function.
+        // The slot is asked again after the list has grown: R may have called the function meanwhile.
         let (slot, is_new) = (cache.borrow().next_slot(), cache.borrow().slots.is_empty());
         // SAFETY: the handle's own list.
         let list = element(unsafe { R_ExternalPtrProtected(handle) }, 1);
@@ -312,7 +311,7 @@ fn entries(handle: SEXP, cache: &RefCell<Cache>) -> Outcome {
         if slot < room && !(is_new && room > 1) {
             return Ok(list);
         }
-        // What was there in another session is not kept.
+        // Entries of another session are dropped.
         let (kept, size) = if is_new { (0, 1) } else { (room, (2 * room).max(slot + 1)) };
         // SAFETY: inside `protected`; the list takes the place of the one that held the entries before.
         protected(|| unsafe {
@@ -337,15 +336,15 @@ pub fn create(spec: SEXP, scope: &Scope) -> Outcome {
     handle::new(function, held, scope)
 }
 
-/// The error for a function that has lost its handle, or whose handle was read from a file and is broken.
+/// The error for a function without its handle, or with a broken one that was read from a file.
 fn not_jitted(got: &str) -> Error {
     Error::arg("f", "a function made by `jit()`", got)
 }
 
-/// The function behind a handle. A handle from another session is given a new, empty cache.
+/// The function behind a handle. A handle from another session gets a new, empty cache.
 ///
 /// # Errors
-/// [`Error::Arg`] if it is no such handle: bodies of functions can be edited.
+/// [`Error::Arg`] if it is no such handle, as in an edited function.
 fn function<'a>(handle: SEXP) -> Outcome<&'a JitFunction> {
     if let Some(found) = handle::get::<JitFunction>(handle) {
         return Ok(found);
@@ -381,7 +380,7 @@ fn names(handle: SEXP) -> SEXP {
 /// The warm call: `.External("anvil_jit_call", handle, arguments...)`.
 ///
 /// # Errors
-/// [`Exit::Miss`] if the function has to be traced, or called as it is because a trace is open.
+/// [`Exit::Miss`] if the function has to be traced, or called directly because a trace is open.
 pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     // The entry point, the handle, the arguments.
     let handle = pairs(args).nth(1).map_or(nil(), |(_, x)| x);
@@ -409,7 +408,7 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     }
 }
 
-/// Ends a trace with what the function returned; gives the handle of the traced function.
+/// Ends a trace with the function's result; returns the handle of the traced function.
 pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
     let rules = rules::current()?;
@@ -471,16 +470,16 @@ pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
     })
 }
 
-/// What a program for these arguments depends on of the static ones, as a list: asked for before the function
-/// is traced, which may change what they hold.
+/// The parts of the static arguments that the signature has, as a list. They are taken before the function is
+/// traced, which may change the objects.
 pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let flat = function.flatten(&function.given(arguments)?, handle, None, scope)?;
     tree::list_of(&flat.statics, scope)
 }
 
-/// Compiles a traced function for these arguments, keeps the program, and runs it. `statics` is what
-/// [`snapshot`] gave.
+/// Compiles a traced function for these arguments, caches the program, and runs it. `statics` is the result
+/// of [`snapshot`].
 pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let given = function.given(arguments)?;

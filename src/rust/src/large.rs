@@ -1,10 +1,10 @@
-//! Large results: vectors of R over blocks of memory that are used again.
+//! Large results: vectors of R over memory blocks of a recycling allocator.
 //!
 //! To R they are ALTREP vectors of anvil's own classes, one for each type, whose elements are always at hand
 //! and may be written like those of any other vector; they are saved and copied as ordinary ones. An external
 //! pointer holds the block and gives it back when R has found that nothing refers to the vector. R does not
-//! see these bytes; so that it collects its garbage, some vectors also hold one that is never touched, whose
-//! bytes R counts for all of them: it takes addresses and no memory.
+//! count these bytes. To make it collect its garbage, some vectors also hold an R vector that is never
+//! touched, whose bytes R counts for all of them: it takes address space and no memory.
 
 use crate::ffi::*;
 use crate::guard::lack;
@@ -15,43 +15,42 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// Bytes from which a result is in a block: those for which the C library may ask the system
-/// (`M_MMAP_THRESHOLD` of mallopt(3)), which hands out pages that were never touched, each at the price of a
-/// thousand additions.
+/// Bytes of a result in a memory block, at least: the size from which the C library may map fresh pages
+/// (`M_MMAP_THRESHOLD` of mallopt(3)), each of which costs as much as a thousand additions.
 const LARGE: usize = 128 << 10;
 
-/// Of a block's bytes, R counts one in so many. A collection takes 1 to 2 ms, and R begins with one every 64
-/// MiB: with all bytes counted, it would take longer than the results of some megabytes in between. The price
-/// is that a few times as much garbage may pile up.
+/// R counts one of so many bytes. A collection takes 1 to 2 ms, and R begins with one every 64 MiB: if all
+/// bytes were counted, collections would take longer than computing results of some megabytes. In return, a
+/// few times as much garbage may accumulate.
 const COUNTED: usize = 2;
 
-/// Bytes of results from one collection to the next after which R is told of more than there are. The larger
-/// its own heap has become, the longer R waits: garbage of several times what it was would pile up, in memory
-/// that was never touched.
+/// Bytes of results since the last collection from which on R is told of more bytes than there are. R waits
+/// longer the larger its heap has become, so garbage of several times that size would accumulate, in fresh
+/// memory.
 const CYCLE: usize = 512 << 20;
 
-/// How many times a byte is counted from then on; but no result as more than `LUMP` bytes for that: R would
-/// make room for what it takes for so large a vector, and collect more than what is young.
+/// How many times a byte is counted from then on. No result counts as more than `LUMP` bytes that way: R
+/// would grow its heap for so large a vector, and collect older generations.
 const URGENT: usize = 4;
 
 /// See [`URGENT`].
 const LUMP: usize = 16 << 20;
 
-/// Bytes that R is told of at one time: to allocate a vector for each result costs more than a small result
-/// does.
+/// Bytes that R is told of at one time: allocating a vector for each result would cost more than a small
+/// result.
 const TOLD: usize = 4 << 20;
 
-/// Bytes from which R is asked for a vector in a way that leaves it to us to say that there is no memory.
-/// Below, want of memory is R's own error, as for any other object of R.
+/// Bytes of a vector from which on a failed allocation is anvil's error. For smaller vectors it is R's own
+/// error, as for any other object.
 const DOUBTFUL: usize = 64 << 20;
 
-/// Bytes of results that R is yet to be told of.
+/// Bytes of results that R has not been told of.
 static UNTOLD: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of results since one last came back.
+/// Bytes of results since one was last freed.
 static SINCE: AtomicUsize = AtomicUsize::new(0);
 
-/// R's type of a class; it is passed by value.
+/// R's type of an ALTREP class, which is passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Class(SEXP);
@@ -92,7 +91,7 @@ type Inspect = unsafe extern "C" fn(
     Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
 ) -> c_int;
 
-/// What a vector is over.
+/// The elements of a vector.
 struct Elements {
     block: Block,
     /// Their number.
@@ -112,11 +111,11 @@ impl Drop for Elements {
 /// The classes of vectors of doubles, integers, complex numbers and bytes.
 static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
 
-/// Makes the classes, once in the life of the library, which is that of the process: see `stay()` in
+/// Makes the classes, once in the life of the process: the library is never unloaded, see `stay()` in
 /// entrypoint.c.
 ///
-/// R takes the methods away from the classes of a library that the user unloads, and vectors that are still
-/// there could no longer be read. These belong to none, like R's own.
+/// R removes the methods of a package's classes when the package is unloaded, after which its vectors could
+/// no longer be read. These classes belong to no package, like R's own.
 ///
 /// # Safety
 /// Called by R when the library is loaded.
@@ -137,7 +136,7 @@ pub unsafe fn initialise() {
     for class in classes {
         // SAFETY: as above.
         unsafe {
-            // R itself keeps the one that was made last under a name: another build may be loaded.
+            // R keeps only the last class made under a name, and another build may be loaded.
             R_PreserveObject(class.0);
             R_set_altrep_Length_method(class, Some(length));
             R_set_altrep_Inspect_method(class, Some(inspect));
@@ -199,7 +198,7 @@ unsafe extern "C" fn inspect(
     1
 }
 
-/// Whether a vector, which is an ALTREP one, is in a block.
+/// Whether an ALTREP vector is one of ours, in a memory block.
 pub fn is_large(x: SEXP) -> bool {
     let class = match kind(x) {
         REALSXP => 0,
@@ -261,7 +260,7 @@ pub unsafe fn ordinary_vector(kind: c_int, len: usize) -> SEXP {
     }
 }
 
-/// Notes that there is no memory; gives a vector without elements, which nobody will read.
+/// Reports the failed allocation; returns a vector without elements, which nothing reads.
 ///
 /// # Safety
 /// As [`new_vector`].
@@ -271,7 +270,7 @@ unsafe fn without_memory(kind: c_int, bytes: usize) -> SEXP {
     unsafe { Rf_allocVector(kind, 0) }
 }
 
-/// A vector over a block; `None` if there is none, also after a collection.
+/// A vector over a memory block; `None` if none can be allocated, even after a collection.
 ///
 /// # Safety
 /// As [`new_vector`].
@@ -281,8 +280,8 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     let counted = urgent.max(bytes / COUNTED);
     let untold = UNTOLD.load(Relaxed).saturating_add(counted);
     let told = if untold >= TOLD { untold } else { 0 };
-    // SAFETY: by the caller. Its elements are never read nor written. Making it may have R collect its
-    // garbage, whose blocks come back with the finalizers, which R would run later.
+    // SAFETY: by the caller. The elements of the counted vector are never read nor written. Allocating it may
+    // start a collection; the finalizers are run at once, so that blocks are freed now.
     let (weight, handle) = unsafe {
         let weight = Rf_protect(match told {
             0 => nil(),

@@ -1,37 +1,38 @@
-//! The R side of anvil: what R calls, and nothing that computes.
+//! The R side of anvil: the entry points that R calls. Nothing here computes on elements.
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `ffi` | the part of R's C interface that is used |
-//! | `guard` | the border: panics, errors, jumps |
-//! | `handle` | external pointers: checked before they are read |
-//! | `value` | tensor records, R numbers, new results |
+//! | `ffi` | R's C interface, as far as it is used |
+//! | `guard` | the boundary: panics, errors, jumps |
+//! | `handle` | external pointers, checked before they are read |
+//! | `value` | tensor records and tracers, read and made |
+//! | `vector` | elements of R's vectors; R numbers |
 //! | `trace` | open traces and their tracers |
-//! | `tree` | nested lists, flattened and put back |
-//! | `program` | a compiled graph called on R values |
-//! | `printing` | what running programs print |
-//! | `op` | the door of the ops: eager or traced |
+//! | `tree` | nested lists, flattened and rebuilt |
+//! | `program` | a compiled graph, called on R values |
+//! | `printing` | printing from running programs |
+//! | `op` | calls of ops, eager or traced |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `jit` | jitted functions and their caches |
-//! | `statics` | static arguments: what of them a program depends on |
+//! | `statics` | static arguments as parts of a signature |
 //! | `export` | traced functions as StableHLO |
-//! | `transform` | derivatives and control flow: nested traces become nodes |
-//! | `tensor` | tensors from R data and back, their text |
-//! | `info` | types, promotion, graphs' text |
-//! | `rules` | the rules of promotion that hold now |
-//! | `audit` | what promotion converted, and where |
-//! | `extent` | what holds while a function of R runs: traces, rules, audits |
-//! | `path` | where in nested lists a value is, for messages |
-//! | `files` | what is at a path, for functions that write |
+//! | `transform` | derivatives and control flow, from nested traces |
+//! | `tensor` | tensors from R data, R data from tensors, their text |
+//! | `info` | types, promotion, texts of graphs |
+//! | `rules` | the rules of promotion in force |
+//! | `audit` | records of what promotion converted, and where |
+//! | `extent` | dynamic extents of R functions: traces, rules, audits |
+//! | `path` | paths of values in nested lists, for messages |
+//! | `files` | files and links, for functions that write |
 //! | `mixer` | the hash of signatures |
 //!
 //! The hot entry points are plain C functions: extendr's conversion of an argument costs more than a small
-//! op. extendr carries what is asked once (the tables) and the registration of all. `entrypoint.c` holds the
-//! C side of each.
+//! op. extendr carries the entry points that are called once (the tables), and the registration of all.
+//! `entrypoint.c` holds the C side of each.
 
-// An `SEXP` is a pointer that Rust never looks behind; extendr declares its target without a C layout.
+// An `SEXP` is an opaque pointer; extendr declares its target without a C layout.
 #![allow(improper_ctypes, improper_ctypes_definitions)]
-// The functions that extendr makes beside ours have no docs.
+// Functions that extendr generates have no docs.
 #![allow(missing_docs)]
 
 mod audit;
@@ -102,7 +103,7 @@ entry! {
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
-    rs_trace_lift(x, place) scope => info::lift(x, place, scope);
+    rs_trace_lift(x, path) scope => info::lift(x, path, scope);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
@@ -165,9 +166,9 @@ fn anvil_promotion_rules() -> Vec<&'static str> {
     promote::names().to_vec()
 }
 
-/// A system of promotion, which exists: all ranked types, what each pair promotes to as a matrix by columns
-/// (`-` for a refusal), and its diagram: the types that it has, with their kinds, and its edges as positions
-/// among them, from 1.
+/// A system of promotion by its name, which is checked: all ranked types, the promotion of each pair as a
+/// matrix by columns (`-` for a refusal), and the diagram: the types that it has, with their kinds, and its
+/// edges as 1-based positions among them.
 #[extendr]
 fn anvil_promotion(name: &str) -> List {
     let rules = promote::by_name(name).expect("R has checked the name");
@@ -225,7 +226,7 @@ struct CallEntry {
 #[no_mangle]
 unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: *const CallEntry) {
     let mut metadata = get_anvil_metadata();
-    // Those that extendr adds to write R code for its functions: nobody calls them, and with bad arguments
+    // Functions that extendr adds to generate R code are left out: nothing calls them, and with bad arguments
     // they abort.
     metadata.functions.retain(|f| f.r_name.starts_with("anvil_"));
     // SAFETY: by the caller; names are string literals of C.

@@ -1,5 +1,5 @@
-//! A fast hash for signatures: words of types and addresses of this process, which nobody can choose to
-//! collide.
+//! A fast hash for signatures. Their words are types and addresses of this process, so collisions cannot be
+//! provoked.
 
 use std::hash::Hasher;
 

@@ -1,9 +1,8 @@
-//! The door of the ops: `.External("anvil_op", name, operands..., attribute = ...)`.
+//! Calls of ops: `.External("anvil_op", name, operands..., attribute = ...)`.
 //!
 //! Untagged arguments are operands, and so are the elements of a list tagged `operands`; other tagged
 //! arguments are static parameters. With a tracer among the operands the op becomes nodes of the current
-//! trace; otherwise it runs at once, as a program of its own that is kept for the next call with the same
-//! types.
+//! trace; otherwise it runs at once, as a program of one op, which is cached for calls with the same types.
 
 use crate::audit;
 use crate::ffi::*;
@@ -32,13 +31,12 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of eager programs that are kept; when there are more, all are dropped and made again as they are
-/// needed.
+/// Eager programs in the cache, at most. When there are more, all are dropped.
 const MAX_PROGRAMS: usize = 4096;
 
 thread_local! {
     static PROGRAMS: RefCell<HashMap<Vec<u64>, Rc<Program>, BuildHasherDefault<Mixer>>> = RefCell::default();
-    /// Strings of R whose addresses are words of programs, each preserved once. There are as many as ops.
+    /// Strings of R whose addresses are words of signatures, each preserved once. There are as many as ops.
     static NAMES: RefCell<HashSet<usize>> = RefCell::default();
 }
 
@@ -84,8 +82,8 @@ impl Call {
         Ok(attrs)
     }
 
-    /// Parameters that are traced functions. What these use of the trace around them comes after the other
-    /// operands.
+    /// Parameters that are traced functions. Values that these capture from the outer trace come after the
+    /// other operands.
     fn graphs(&self) -> impl Iterator<Item = SEXP> + '_ {
         self.attrs.iter().map(|&(_, x)| x).filter(|&x| jit::is_graph(x))
     }
@@ -94,8 +92,8 @@ impl Call {
         Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
-    /// What an eager program depends on: name, rules, parameters, types of the operands. `None` if a
-    /// parameter has no words.
+    /// The signature of an eager program: name, rules, parameters, types of the operands. `None` if a
+    /// parameter has no words, so that the program is not cached.
     fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
         words.push(self.name as u64);
@@ -124,8 +122,8 @@ fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
     Ok(Some(cast::slice::<i32>(bytes.as_slice()).iter().map(number).collect()))
 }
 
-/// The words of a parameter: equal for equal parameters, and for no others. Says whether it is of a kind that
-/// has any.
+/// Adds the words of a parameter, which are equal exactly for equal parameters. Returns whether its kind has
+/// words.
 fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
     words.push((kind(x) as u64) << 56);
     if let Some(numbers) = numbers(x)? {
@@ -195,7 +193,7 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
     let rules = rules::current()?;
-    // A call that is watched is made anew: the kept program does not know what was converted.
+    // An audited call is compiled anew: a cached program does not record conversions.
     let words = if audit::is_open() { None } else { call.words(rules, &leaves)? };
     eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))
 }
@@ -209,7 +207,7 @@ pub fn leaf(x: SEXP) -> Outcome<Leaf> {
     })
 }
 
-/// Has R keep a string for as long as the process lives.
+/// Preserves a string for the life of the process.
 fn preserve(name: SEXP) -> Outcome<()> {
     if NAMES.with_borrow(|names| names.contains(&(name as usize))) {
         return Ok(());
@@ -220,8 +218,8 @@ fn preserve(name: SEXP) -> Outcome<()> {
     Ok(())
 }
 
-/// Runs what `build` makes of leaves, as a program that is kept under `words`, if there are any. Their first
-/// may be the address of `kept`, an object of R.
+/// Runs the program that `build` makes for the leaves, cached by `words` if there are any. The first word may
+/// be the address of `kept`, an object of R.
 pub fn eager(
     leaves: &[Leaf],
     words: Option<Vec<u64>>,
@@ -250,9 +248,8 @@ pub fn eager(
     program.run(leaves, scope)
 }
 
-/// The trace that a call belongs to: that of its tracers, or the innermost one if it has no operands at all,
-/// so that a tensor made while tracing is part of the program, or has a traced function, which is a part of
-/// that trace.
+/// The trace that a call belongs to: that of its tracers; or the innermost one, if the call has no operands,
+/// so that a tensor made while tracing is part of the program, or has a traced function as parameter.
 fn owner(call: &Call) -> Outcome<Option<(Rc<Trace>, SEXP)>> {
     if let Some(found) = trace::trace_of(&call.operands)? {
         return Ok(Some(found));
@@ -293,7 +290,7 @@ fn compile(
     Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
 }
 
-/// What `build` adds to a graph, and what was converted for it if someone asks.
+/// The results of `build` on a graph, and the conversions if an audit is open.
 fn applied(
     builder: &mut Builder,
     rules: &'static Rules,
@@ -307,7 +304,7 @@ fn applied(
     Ok((results, applier.conversions()))
 }
 
-/// Adds what `build` makes of operands to a trace.
+/// Adds the nodes that `build` makes for operands to a trace.
 pub fn traced(
     trace: &Trace,
     handle: SEXP,

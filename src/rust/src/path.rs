@@ -8,8 +8,8 @@ use crate::value;
 use crate::vector;
 use anvil_core::error::Error;
 
-/// An error about a leaf, with the path of the leaf for its name. `find` looks for the first leaf that is as
-/// it is told; it does so only now, so that paths cost nothing where all is well.
+/// An error about a leaf, with the path of the leaf for its name. `find` searches the first leaf with a
+/// property. It runs only in case of an error, so that paths cost nothing otherwise.
 pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
     match exit {
         Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => {
@@ -36,7 +36,7 @@ fn is_bad(x: SEXP) -> bool {
 
 /// The path to the first leaf of `x` that is `bad`, which begins with `name`.
 pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
-    // The lists that lead to where the walk is, with the position in each. No recursion: lists may be deep.
+    // The open lists of the walk, with the position in each. The walk is not recursive: lists may be deep.
     let mut open: Vec<(SEXP, usize)> = Vec::new();
     let mut at = x;
     loop {

@@ -1,4 +1,4 @@
-//! Plans of traced functions, for people: the steps and the memory of one compiled program.
+//! The plan of a traced function, as R's `explain_plan()` and `memory_plan()` show it.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};

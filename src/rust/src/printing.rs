@@ -1,4 +1,4 @@
-//! Values that running programs print: R shows them.
+//! Printing from running programs, by a function of R.
 
 use crate::ffi::*;
 use crate::guard::{leave_for, protected, Outcome};
@@ -6,9 +6,9 @@ use crate::value;
 use anvil_core::ops::print::set_printer;
 use anvil_core::tensor::Aval;
 
-/// Sends what programs print to R.
+/// Makes R's function the printer of programs.
 pub fn initialise() {
-    // An op cannot fail, and must not jump: the program is left if R would not go on.
+    // An op cannot fail and must not jump: if R does, the program is left.
     set_printer(|label, aval, data| show(label, aval, data).unwrap_or_else(|exit| leave_for(exit)));
 }
 

@@ -1,4 +1,4 @@
-//! A compiled program with what it needs from R: captured tensors, structure of the result, donated inputs.
+//! A program: an executable with its captured tensors and the structure of its result, run on R values.
 
 use crate::ffi::*;
 use crate::guard::{protected, stoppable, Outcome, Scope};
@@ -11,7 +11,7 @@ use anvil_core::graph::Def;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Something that can be called on leaves.
+/// A compiled function, which is called on leaves.
 pub struct Program {
     /// The compiled graph.
     pub executable: Executable,
@@ -25,9 +25,8 @@ impl Program {
     /// Runs the program; makes the result.
     ///
     /// # Errors
-    /// A jump if memory cannot be had or the user interrupts, and what the program raises; outputs are
-    /// dropped then. Donated inputs are as before unless the run had begun: from then on they are given away
-    /// on every way out.
+    /// A jump if memory cannot be allocated or the user interrupts, and errors of the program; outputs are
+    /// dropped then. Donated inputs are unchanged if the run had not begun, and donated otherwise.
     pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
         if self.executable.may_share() {
             threads::follow()?;
@@ -61,8 +60,8 @@ impl Program {
         let records = scope.keep(records);
         let result = scope.keep(result);
         for (_, record) in donations.iter().flatten() {
-            // From here on its elements may be others: an error or an interrupt does not bring them back. The
-            // vector itself is that of a result.
+            // From here on its elements may be overwritten, also if an error or an interrupt follows. The
+            // vector becomes that of a result.
             // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
             unsafe { value::donate(record.object) };
         }
@@ -102,7 +101,7 @@ impl Program {
         stoppable(|| self.executable.run(&slices, &constants, outputs))
     }
 
-    /// The number of the input that output `k` is, if it is one.
+    /// The input that output `k` equals, if it is one.
     fn input_of(&self, k: usize) -> Option<usize> {
         let graph = self.executable.graph();
         match graph.def(graph.outputs()[k]) {
@@ -111,7 +110,7 @@ impl Program {
         }
     }
 
-    /// The tensor that output `k` is, if it is an argument as it came.
+    /// The argument that output `k` returns unchanged, if it does.
     fn passed_through(&self, k: usize, leaves: &[Leaf]) -> Option<SEXP> {
         match leaves[self.input_of(k)?] {
             Leaf::Tensor(record, _) => Some(record.object),
@@ -119,8 +118,8 @@ impl Program {
         }
     }
 
-    /// For each output, the donated leaf whose vector it takes over in this call: nothing else may refer to
-    /// it, and it may not be given twice.
+    /// For each output, the donated leaf whose vector it takes over in this call. Nothing else may refer to
+    /// the vector, and it must not be donated twice.
     fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Record)>> {
         let planned = self.executable.donations();
         if planned.iter().all(Option::is_none) {

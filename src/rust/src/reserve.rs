@@ -1,17 +1,16 @@
-//! Memory that is kept for when the system has no more.
+//! A reserve of memory for the case that the system has no more.
 //!
-//! Rust ends the process when an allocation fails that was not asked for with care, and what is made of a
-//! user's program is asked for in a thousand places. So some memory is kept, never touched, which is given
-//! away when the system has no more; what runs is left when it looks next ([`anvil_core::stop`]), with an
-//! error, long before the reserve is used up. Single vectors that may be larger than the reserve are asked
-//! for with care.
+//! Rust aborts the process when an infallible allocation fails, and compilation makes these in a thousand
+//! places. So some memory is reserved, never touched, and released when the system has no more. The running
+//! work is then left with an error at its next check ([`anvil_core::stop`]), long before the reserve is used
+//! up. Single vectors that may be larger than the reserve are allocated fallibly.
 
 use anvil_core::stop;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Bytes that are kept: addresses, until they are given away. Tables of a program of a million nodes are
-/// smaller. Where the system has not as many, fewer will do for a while.
+/// Sizes of the reserve in bytes, the first that the system has. It takes only address space until it is
+/// released. Tables of a program of a million nodes are smaller.
 const SIZES: [usize; 3] = [64 << 20, 16 << 20, 4 << 20];
 
 /// The reserve: its first word is its size.
@@ -21,8 +20,8 @@ fn layout(size: usize) -> Layout {
     Layout::from_size_align(size, 64).expect("a size that is far from the largest")
 }
 
-/// Takes the reserve, unless it is there: the system may have memory again. Every entry point does, before it
-/// allocates.
+/// Allocates the reserve, unless it is there: the system may have memory again. Every entry point does so
+/// before it allocates.
 #[inline]
 pub fn refill() {
     if KEPT.load(Relaxed).is_null() {
@@ -49,7 +48,7 @@ fn take() {
     }
 }
 
-/// Gives the reserve away, if it is there and was larger than what is asked for; returns whether.
+/// Releases the reserve, if it is there and larger than `bytes`; returns whether it did.
 #[cold]
 fn give(bytes: usize) -> bool {
     if bytes >= SIZES[0] {
@@ -71,7 +70,7 @@ fn give(bytes: usize) -> bool {
 /// The system's allocator, with the reserve.
 struct Reserved;
 
-/// Asks the system, and once more when the reserve was given away.
+/// Asks the system, and once more if the reserve was released.
 fn ask(bytes: usize, system: impl Fn() -> *mut u8) -> *mut u8 {
     let first = system();
     if first.is_null() && give(bytes) {

@@ -1,11 +1,11 @@
-//! The rules of promotion that hold now. In this order: those of the innermost function that chose some, be
-//! it for code that it calls (an [extent](crate::extent): `with_promotion_rules()`, a jitted function with
-//! rules of its own) or for the rest of itself (`local_promotion_rules()`); those of R's option
-//! `anvil.promotion_rules`; anvil's.
+//! The rules of promotion in force. In this order: those of the innermost function that chose some, for code
+//! that it calls (an [extent](crate::extent): `with_promotion_rules()`, a jitted function with rules of its
+//! own) or for the rest of itself (`local_promotion_rules()`); those of R's option `anvil.promotion_rules`;
+//! anvil's default.
 //!
-//! Functions are known by the numbers of their frames on R's stack, which grow inwards. Rules for the rest of
-//! a function hold as long as its frame is on the stack, which R is asked whenever they are looked up.
-//! `on.exit()` gives the frame back earlier; but it can be interrupted, and be replaced by the user's own.
+//! A function is identified by the number of its frame on R's stack, which grows inwards. Rules for the rest
+//! of a function hold as long as its frame is on the stack, which is checked whenever they are looked up.
+//! `on.exit()` releases the frame earlier, but it can be interrupted, or replaced by the user's own.
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome};
@@ -28,13 +28,14 @@ struct Choice {
 }
 
 thread_local! {
-    /// Of the extents that are open, outermost first.
+    /// Rules of the open extents, outermost first.
     static EXTENTS: RefCell<Vec<Choice>> = const { RefCell::new(Vec::new()) };
-    /// For the rest of functions, by the numbers of their frames. Those that have ended may be among them.
+    /// Rules for the rest of functions, by the numbers of their frames. Functions that have ended may be
+    /// among them.
     static FRAMES: RefCell<Vec<Choice>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The rules that hold now. May ask R.
+/// The rules in force. May call R.
 ///
 /// # Errors
 /// [`Error::Arg`] if the option names none; an interrupt.
@@ -60,7 +61,7 @@ pub fn current() -> Outcome<&'static Rules> {
     Ok(named(option).map_err(|e| e.for_argument(OPTION))?)
 }
 
-/// Rules from an R value: their name, or `NULL` for those that hold now.
+/// Rules from an R value: their name, or `NULL` for those in force.
 ///
 /// # Errors
 /// [`Error::Arg`] for anything else.
@@ -99,8 +100,8 @@ pub fn close_to(depth: usize) {
     EXTENTS.with_borrow_mut(|all| all.truncate(depth));
 }
 
-/// Chooses rules for the rest of the function whose frame has this number on the stack, in place of those it
-/// had.
+/// Chooses rules for the rest of the function whose frame has this number on the stack, in place of its
+/// former ones.
 ///
 /// # Errors
 /// Those of [`argument`].
@@ -144,7 +145,7 @@ fn forget_from(number: i32) {
     ended.iter().for_each(give_back);
 }
 
-/// Gives a frame back to R, which counts the references to it and to what it holds.
+/// Releases a frame, since R counts references to it and its variables.
 fn give_back(choice: &Choice) {
     // SAFETY: made and preserved by `choose`, and given back once. Neither call allocates or jumps.
     unsafe {

@@ -1,24 +1,24 @@
-//! Static arguments: what of them a program depends on, and whether it is the same in a later call.
+//! Static arguments: the parts of them that belong to a signature, and their comparison in later calls.
 //!
-//! A vector or a list of vectors is all that it depends on, and R never changes one that something else
-//! refers to; nor do the functions of packages change. Of other values R/static.R takes the parts, down to
-//! the variables that functions use: these may have other values in a later call, when the function is the
-//! same object.
+//! A vector or a list of vectors is its own part: R never changes one that something else refers to.
+//! Functions of packages do not change either. R/static.R takes the parts of other values, down to the
+//! variables that functions use: these may differ in a later call although the function is the same object.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::tree;
 use std::os::raw::c_int;
 
-/// Flags of `identical()`: numbers by their bits, missing ones and NaN too, so that `0` is not `-0`; the
-/// references of pointers, not what they hold. Bytecode and source references do not count.
+/// Flags of `identical()`: numbers by their bits, `NA` and NaN too, so that `0` is not `-0`; pointers by
+/// reference. Bytecode and source references are ignored.
 const BY_BITS: c_int = 1 | 2 | 16 | 64;
 
-/// What a program depends on of a static argument: the value itself, or what R/static.R makes of it. `name`
-/// gives the argument's.
+/// The parts of a static argument that belong to the signature: the value itself, or the result of
+/// R/static.R. `name` gives the argument's name.
 ///
 /// # Errors
-/// A jump with a condition of class `anvil_error_static` for what cannot be compared, such as an environment.
+/// A jump with a condition of class `anvil_error_static` for a value that cannot be compared, such as an
+/// environment.
 pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
     if is_bare(x, 0) || kind(x) == CLOSXP && is_of_package(x)? {
         return Ok(x);
@@ -38,13 +38,13 @@ pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
     Ok(scope.keep(parts))
 }
 
-/// Whether what [`parts`] gave of two arguments is the same.
+/// Whether the [`parts`] of two arguments are equal.
 pub fn same(x: SEXP, y: SEXP) -> bool {
     // SAFETY: compares two R values, which are alive; neither is nested deeper than R/static.R walks.
     x == y || unsafe { R_compute_identical(x, y, BY_BITS) } != 0
 }
 
-/// Whether a closure is a function of a package, with no attributes but where its code comes from.
+/// Whether a closure is a function of a package, without attributes other than source references.
 fn is_of_package(x: SEXP) -> Outcome<bool> {
     // SAFETY: `x` is a closure. Asking R about an environment is inside `protected`.
     unsafe {
@@ -58,8 +58,8 @@ fn is_of_package(x: SEXP) -> Outcome<bool> {
     }
 }
 
-/// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. Of
-/// what is nested too deep R/static.R says so.
+/// Whether an object is a vector, or a list of vectors, in which nothing can change, attributes included. For
+/// too deep nesting it is `false`, and R/static.R makes the error.
 fn is_bare(x: SEXP, depth: usize) -> bool {
     let is_list = match kind(x) {
         NILSXP | SYMSXP | BUILTINSXP | SPECIALSXP => return true,
@@ -75,29 +75,30 @@ fn is_bare(x: SEXP, depth: usize) -> bool {
         && (!is_list || (0..len(x)).all(|i| is_bare(element(x, i), depth + 1)))
 }
 
-// Words of the form of a piece of code: what comes at this place.
+// Words of the form of a piece of code: the kind of its next part.
 const LEAF: c_int = -1;
 const OBJECT: c_int = -2;
 const MISSING: c_int = -3;
 const CALL: c_int = -4;
 
-/// What is yet to be seen of a piece of code.
+/// The rest of a walk over a piece of code.
 enum Next {
     Code(SEXP),
-    /// The end of a function: so many of the innermost names are no longer arguments.
+    /// The end of a function, whose arguments, so many names, go out of scope.
     Leave(usize),
 }
 
-/// What there is in a piece of code.
+/// The contents of a piece of code.
 #[derive(Default)]
 struct Code {
-    /// Number of parts of each call, or what else there is.
+    /// For each part, the length of a call, or the kind of another object.
     form: Vec<c_int>,
     /// Symbols, names of arguments and constants, in order.
     leaves: Vec<SEXP>,
-    /// What is neither, such as a function that was put into the code.
+    /// Other objects, such as a function that was put into the code.
     objects: Vec<SEXP>,
-    /// Variables that it reads, and functions that it calls, by name; but for arguments of its own functions.
+    /// Variables that it reads and functions that it calls, by name, except for arguments of its own
+    /// functions.
     variables: Vec<SEXP>,
     functions: Vec<SEXP>,
     own: Vec<SEXP>,
@@ -167,7 +168,7 @@ impl Code {
         }
         // SAFETY: a symbol has a name, which is a string of C.
         match unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(head))) }.to_bytes() {
-            // Its arguments, its body, and a source reference, which does not count.
+            // Its arguments, its body, and a source reference, which is ignored.
             b"function" => {
                 self.leaf(head);
                 let before = self.own.len();
@@ -175,7 +176,7 @@ impl Code {
                 let count = self.own.len() - before;
                 self.next.extend([Next::Leave(count), Next::Code(second), Next::Code(first)]);
             }
-            // What follows is the name of a part.
+            // The second argument is the name of a component.
             b"$" | b"@" if kind(second) == SYMSXP => {
                 self.leaf(head);
                 self.read(head, true);

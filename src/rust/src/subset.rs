@@ -1,8 +1,8 @@
-//! `x[...]` and `x[...] <- value`: what R's subscripts are, on their way to [`anvil_core::apply::subset`].
+//! `x[...]` and `x[...] <- value`: R's subscripts are read for [`anvil_core::apply::subset`].
 //!
-//! R hands over the expressions of its `...` and the frame that holds them: whether a subscript is left out,
-//! and whether it is written `a:b`, is to be seen there only. An eager call gets its positions as an operand,
-//! so that one program serves `x[1, ]`, `x[2, ]` and all others.
+//! R passes the expressions of its `...` and the frame that holds them: only these show whether a subscript
+//! is left out or written as `a:b`. In an eager call positions are operands, so that one program serves `x[1,
+//! ]`, `x[2, ]` and all others.
 
 use crate::audit;
 use crate::ffi::*;
@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 /// A subscript for each of the first axes.
 struct Subscripts {
     chosen: Vec<Chosen>,
-    /// Whether there is one, for all elements in R's order.
+    /// Whether there is a single one, for all elements in R's order.
     flat: bool,
 }
 
@@ -40,7 +40,7 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// Whether it is one position, so that the axis disappears.
+    /// Whether it is one position, so that the axis is dropped.
     fn is_one(&self) -> Outcome<bool> {
         Ok(match self {
             Chosen::Known(selection) => matches!(selection, Selection::At(_)),
@@ -118,7 +118,7 @@ impl Subscripts {
         let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()), flat: false };
         let mut values = Vec::with_capacity(expressions.len());
         for (i, &expression) in expressions.iter().enumerate() {
-            // As in R, a variable that was left out where it was an argument leaves its subscript empty.
+            // As in R, a variable that is a missing argument makes its subscript empty.
             let empty = is_missing(expression) || kind(expression) == SYMSXP && is_left_out(i, frame)?;
             // SAFETY: a constant of R.
             values.push(if empty {
@@ -157,7 +157,7 @@ impl Subscripts {
         Ok(subscripts)
     }
 
-    /// Reads, or with a value writes, what is subscripted.
+    /// Reads the selected elements, or with a value replaces them.
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
             Chosen::Dynamic(x) => Some(*x),
@@ -184,7 +184,7 @@ impl Subscripts {
         })
     }
 
-    /// As part of a program: what is known now is static.
+    /// In a trace: positions that are known are static.
     fn traced(
         &self,
         x: SEXP,
@@ -213,12 +213,12 @@ impl Subscripts {
         traced(trace, handle, false, scope, |applier| self.apply(applier, x, new, &subscripts, drop))
     }
 
-    /// At once: positions are operands of the program, kinds and sizes of subscripts are what it depends on.
+    /// Eagerly: positions are operands of the program; its signature has kinds and sizes of subscripts.
     fn eager(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
         let mut leaves: Vec<Leaf> = [x].into_iter().chain(new).map(leaf).collect::<Outcome<_>>()?;
         let before = leaves.len();
         let rules = rules::current()?;
-        // The address of this text is no other program's first word.
+        // The address of this text is the first word of no other signature.
         static SUBSET: &str = "subset";
         let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
@@ -309,7 +309,7 @@ fn element_name(i: usize) -> std::ffi::CString {
 /// The value of a subscript: element number `i` of the frame's `...`.
 fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome {
     if !matches!(kind(expression), SYMSXP | LANGSXP) {
-        // Constants are their own value, and what do.call() puts in their place is one.
+        // A constant is its own value, and so is a value that do.call() puts in place of an expression.
         return Ok(expression);
     }
     let name = element_name(i);
@@ -317,12 +317,12 @@ fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome 
     protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
 }
 
-/// Whether an expression is one integer: a constant, or the value of `a:b` in the place of the expression.
+/// Whether an expression is an integer vector: a constant, or the value of `a:b` in place of the expression.
 fn is_integer(expression: SEXP) -> bool {
     kind(expression) == INTSXP && len(expression) == 1
 }
 
-/// The expressions of subscripts as the call has them, if it has as many. R before 4.3 evaluates the
+/// The expressions of subscripts from the call itself, if it has as many. R before 4.3 evaluates the
 /// arguments of `[` as soon as some package has S4 methods for it, since tensors have the S4 bit there.
 fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
     // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
@@ -337,7 +337,7 @@ fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec
         return Ok(expressions);
     }
     let mut written = Vec::with_capacity(expressions.len());
-    // Behind the function and the tensor come the subscripts.
+    // The subscripts follow the function and the tensor.
     for (tag, x) in pairs(call).skip(2) {
         // SAFETY: symbols have names.
         let named = |name: &std::ffi::CStr| {
@@ -383,7 +383,7 @@ fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
     )
 }
 
-/// What a value that is not missing selects; `range` says whether it is written as one.
+/// The selection of a value that is not missing; `range` says whether it is written as `a:b`.
 fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     if value::is_tensor(x) || value::is_tracer(x) {
         return Ok(Chosen::Dynamic(x));
@@ -400,7 +400,7 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     Ok(Chosen::Known(match kind(x) {
         LGLSXP => select_mask(cast::slice::<i32>(vector::bytes(x, 4)?.as_slice()), axis, size)?,
         INTSXP => {
-            // `a:b` in R is not in memory until somebody asks for its elements.
+            // R expands `a:b` only when its elements are read.
             let ends = compact_ends(x).filter(|_| rank == 0);
             if let Some(selection) =
                 ends.and_then(|[first, last]| select_range(first.into(), last.into(), size))
@@ -420,13 +420,13 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     }))
 }
 
-/// What R has in the place of a class for `a:b` that is not in memory.
+/// The tag that R gives compact sequences `a:b` in place of a class.
 static COMPACT: OnceLock<usize> = OnceLock::new();
 
 /// Finds out how R marks compact sequences.
 ///
 /// # Errors
-/// A jump if memory cannot be had.
+/// A jump if memory cannot be allocated.
 pub fn initialise() -> Outcome<()> {
     // SAFETY: inside `protected`; what is made is protected while more is. The class of an ALTREP vector is
     // its tag.
@@ -443,13 +443,13 @@ pub fn initialise() -> Outcome<()> {
         }
     })?;
     if class != 0 {
-        // R keeps classes for ever.
+        // R never frees classes.
         let _ = COMPACT.set(class);
     }
     Ok(())
 }
 
-/// First and last element of what R keeps as its first and last element: `a:b` of at least two elements.
+/// First and last element of a compact sequence, `a:b` of at least two elements.
 fn compact_ends(x: SEXP) -> Option<[c_int; 2]> {
     let n = len(x);
     // SAFETY: an integer vector of so many elements, whose class makes them without allocating.

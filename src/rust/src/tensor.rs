@@ -27,7 +27,7 @@ fn is_integer64(x: SEXP) -> bool {
     kind(x) == REALSXP && inherits(x, c"integer64")
 }
 
-/// The dtype of R data for which none is asked.
+/// The default dtype of R data.
 fn default_dtype(x: SEXP) -> Result<DType> {
     match kind(x) {
         _ if is_integer64(x) => Ok(DType::I64),
@@ -123,8 +123,7 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
     }
 }
 
-/// A tensor over the caller's own vector, if that holds the elements as the record does: then nothing is
-/// copied.
+/// A tensor that shares the caller's vector, if that holds the elements as a record does: nothing is copied.
 fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
     let same = kind(data) == vector::storage(aval.dtype)
         && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
@@ -135,7 +134,7 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
     if aval.dtype == DType::I32 && has_missing(data)? {
         return Ok(None);
     }
-    // R/tensor.R takes them off before.
+    // R/tensor.R removes them before.
     if attributed(data) {
         return Ok(None);
     }
@@ -144,7 +143,7 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
     Ok(Some(scope.keep(record)))
 }
 
-/// A tensor around an R vector that holds its elements as the record does, as they come out of a file.
+/// A tensor around an R vector that holds the elements as a record does, as it was read from a file.
 pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
     let aval = Aval::known(dtype_argument(dtype)?, shape_argument(shape)?);
     if kind(data) != vector::storage(aval.dtype) || attributed(data) {
@@ -161,7 +160,7 @@ pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
     Ok(object)
 }
 
-/// Whether a vector has names or axes.
+/// Whether a vector has `names`, `dim` or `dimnames`.
 fn attributed(x: SEXP) -> bool {
     // SAFETY: reads attributes that vectors and arrays have.
     unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().any(|&a| attribute(x, a) != nil())
@@ -172,7 +171,7 @@ fn has_missing(x: SEXP) -> Outcome<bool> {
     Ok(missing(bytes.as_slice()) > 0)
 }
 
-/// How many integers are `NA`.
+/// The number of integers that are `NA`.
 fn missing(bytes: &[u8]) -> usize {
     let parts = cast::slice::<i32>(bytes).chunks(stop::EVERY);
     parts
@@ -182,8 +181,8 @@ fn missing(bytes: &[u8]) -> usize {
 }
 
 /// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot
-/// hold. Data that are the tensor's own vector have no `dim`: R puts it on a wrapper of the vector. Others
-/// have one unless 0-d. `integer64` asks for that class where a dtype is wider than R's integers.
+/// hold. Data that are the tensor's own vector have no `dim`: R code sets it on a wrapper of the vector.
+/// Others have one unless 0-d. With `integer64`, dtypes wider than R's integers become vectors of that class.
 pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     if !value::is_tensor(x) {
         return Err(Error::arg("x", "a tensor", value::describe(x)).into());
@@ -276,8 +275,8 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     Ok(scope.keep(result))
 }
 
-/// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice;
-/// negative is without limit.
+/// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice; a
+/// negative number is no limit.
 pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
     let record = Record::read(x)?;
     if kind(limits) != REALSXP || len(limits) != 3 {

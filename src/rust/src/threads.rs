@@ -1,4 +1,4 @@
-//! The number of threads that R asks for: that of its option `anvil.threads`, read when a program runs.
+//! The number of threads of R's option `anvil.threads`, which is read when a program runs.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_string, Outcome, Scope};
@@ -9,10 +9,10 @@ use anvil_core::kernels::threads::{surroundings, threads, unusable, want};
 /// Name of the option, as messages have it.
 const OPTION: &str = "options(anvil.threads = )";
 
-/// Has the engine use as many threads as the option says.
+/// Passes the option's number of threads to the engine.
 ///
 /// # Errors
-/// [`Error::Arg`](anvil_core::error::Error::Arg) if that is no number of threads.
+/// [`Error::Arg`](anvil_core::error::Error::Arg) if it is no number of threads.
 pub fn follow() -> Result<()> {
     // SAFETY: a symbol; looking an option up allocates nothing.
     let option = unsafe { Rf_GetOption1(value::threads_symbol()) };

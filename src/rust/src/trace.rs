@@ -1,8 +1,7 @@
 //! Traces: graphs under construction, the tracers that stand for their values, and what they capture.
 //!
-//! There is one stack of open traces, and this module owns it. A trace is open for the
-//! [extent](crate::extent) of the function that is traced, so that nothing is left open. Tracers of a trace
-//! that has ended, or of another trace than the innermost, are refused.
+//! This module owns the stack of open traces. A trace is open for the [extent](crate::extent) of the function
+//! that is traced, so that none is left open. Tracers of a trace that has ended are refused.
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
@@ -24,22 +23,21 @@ use std::rc::Rc;
 
 /// A graph under construction.
 pub struct Trace {
-    /// Of the function that is traced, for messages.
+    /// Name of the traced function, for messages.
     name: String,
     builder: RefCell<Builder>,
     open: Cell<bool>,
-    /// Whether it is part of the trace around it, whose values it may use: of a loop's body, of a function to
-    /// derive.
+    /// Whether it is nested: part of the trace around it, whose values it may use, as for a loop's body or a
+    /// function to differentiate.
     nested: bool,
-    /// Captured vectors of R by address; they are kept alive by the handle. A nested trace has none of its
-    /// own.
+    /// Captured vectors of R by address; the handle keeps them alive. A nested trace has none of its own.
     captured: RefCell<HashMap<usize, Value>>,
-    /// Values of the trace around it that it uses, each with the input that stands for it.
+    /// Values of the outer trace that it uses, each with the input that stands for it.
     outer: RefCell<Vec<(Value, Value)>>,
 }
 
 thread_local! {
-    /// Open traces with their handles, which R keeps alive while they are open.
+    /// Open traces and their handles, which R keeps alive while they are open.
     static STACK: RefCell<Vec<(Rc<Trace>, SEXP)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -90,18 +88,18 @@ impl Trace {
         self.builder.borrow_mut()
     }
 
-    /// Whether it is part of the trace around it.
+    /// Whether it is nested.
     pub fn is_nested(&self) -> bool {
         self.nested
     }
 
-    /// The finished graph, and the values of the trace around it that its last inputs stand for.
+    /// The finished graph, and the values of the outer trace that its last inputs stand for.
     pub fn finish(&self, outputs: Vec<Value>) -> (Graph, Vec<Value>) {
         let outer = self.outer.borrow().iter().map(|&(value, _)| value).collect();
         (self.builder.take().finish(outputs), outer)
     }
 
-    /// A value of the trace around this one, as one of this.
+    /// A value of the outer trace, as a value of this one.
     fn lift(&self, around: &Trace, value: Value) -> Value {
         let (def, aval) = {
             let builder = around.builder();
@@ -119,7 +117,7 @@ impl Trace {
     }
 }
 
-/// Brings a value from the trace at a depth of the stack to the innermost one.
+/// Lifts a value of the trace at a depth of the stack to the innermost one.
 fn lift_from(depth: usize, mut value: Value) -> Value {
     let traces: Vec<Rc<Trace>> =
         STACK.with_borrow(|stack| stack[depth..].iter().map(|(t, _)| t.clone()).collect());
@@ -135,7 +133,7 @@ fn lift_from(depth: usize, mut value: Value) -> Value {
 const TRACER: &CStr = c"anvil_tracer";
 
 /// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the
-/// protected slot `list(dtype, shape, ambiguous, trace)`, the type as R reads it.
+/// protected slot is `list(dtype, shape, ambiguous, trace)`.
 pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
     value::check_sizes(shape)?;
     let address = (operand.value.index() + 1) as *mut c_void;
@@ -164,10 +162,10 @@ fn leaked<T>(trace: &str, state: &str) -> Result<T> {
     Err(Error::LeakedTracer { trace: trace.into(), state: state.into() })
 }
 
-/// What a tracer's protected slot holds.
+/// The elements of a tracer's protected slot.
 ///
 /// # Errors
-/// [`Error::LeakedTracer`] if it is of another session: what was read back may be anything.
+/// [`Error::LeakedTracer`] if it is of another session, since what was read back may be anything.
 fn parts(tracer: SEXP) -> Result<[SEXP; 4]> {
     // SAFETY: `tracer` is an external pointer of ours, by its tag. One with an address was made in this
     // session.
@@ -204,8 +202,7 @@ fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
     }
 }
 
-/// What a tracer stands for in its own trace: the value with its type, and the depth of the trace in the
-/// stack.
+/// The value that a tracer stands for in its own trace, its type, and the depth of the trace in the stack.
 pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;
     // SAFETY: an external pointer whose address is a number, see `tracer()`.
@@ -286,8 +283,8 @@ pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
     Ok(record)
 }
 
-/// A tensor met while tracing: a scalar becomes a literal, anything else a constant, once for each vector of
-/// R. Constants belong to the trace that is no part of another.
+/// Captures a tensor: a scalar becomes a literal, another tensor a constant, once for each vector of R.
+/// Constants belong to the outermost trace of nested ones.
 fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
     let aval = record.aval();
     if aval.shape.rank() == 0 {
@@ -338,8 +335,8 @@ pub fn opened(handle: SEXP) -> Outcome<Rc<Trace>> {
         .ok_or_else(|| Exit::Error(Error::Internal { detail: "the trace is not open".into() }))
 }
 
-/// A new input of a trace, as a tracer. An R number keeps its digits: promotion sees an ambiguous value of
-/// the default width, the program gets the double.
+/// A new input of a trace, as a tracer. An R number keeps its digits: its type in promotion is ambiguous and
+/// of the default width, but the program gets the double.
 pub fn input(trace: &Trace, handle: SEXP, aval: Aval, ranked: Ranked, scope: &Scope) -> Outcome {
     let shape = aval.shape.clone();
     let value = trace.builder().input(aval);

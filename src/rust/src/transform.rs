@@ -1,4 +1,4 @@
-//! Transformations of traced functions: a nested trace becomes nodes of the trace around it.
+//! Transformations of traced functions: a nested trace becomes nodes of the outer trace.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -39,7 +39,7 @@ fn tracers(trace: &Trace, handle: SEXP, values: &[Value], out: &Out, scope: &Sco
 }
 
 /// `list(value, gradients)` of a function that was traced in a nested trace. `leaves` are its inputs, as
-/// values of the trace around it; `gradients` those of its outputs as a list, or `NULL` for a 1 for the first
+/// values of the outer trace; `gradients` those of its outputs as a list, or `NULL` for a 1 for the first
 /// output alone.
 pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
@@ -79,14 +79,14 @@ fn region(graph: SEXP) -> Outcome<Region> {
     Ok(Arc::new(jit::traced(graph)?.graph.clone()))
 }
 
-/// Adds a node to the innermost trace; gives its results as a list of tracers.
+/// Adds a node to the innermost trace; returns its results as a list of tracers.
 fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) -> Outcome {
     let results = trace.builder().node(op, operands)?;
     let list = Out::List((0..results.len()).map(Out::Leaf).collect(), nil());
     tracers(trace, handle, &results, &list, scope)
 }
 
-/// A branch; R has checked that both have the same types.
+/// A branch; R has checked that both regions have results of the same types.
 pub fn branch(pred: SEXP, yes: SEXP, no: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = vec![trace::operand(&trace, pred, scope)?.value];
@@ -126,8 +126,8 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
     node(&trace, handle, Op::Scan(op), &operands, scope)
 }
 
-/// A function with a derivative of the user's. `graphs` are those of the function, of the way forward and of
-/// the way back; `targets` the positions, from 1, of the arguments that the last gives gradients of.
+/// A function with a derivative that the user wrote. `graphs` are those of the function, its `forward` and
+/// its `backward`; `targets` are the 1-based positions of the arguments that `backward` gives gradients of.
 pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = values(&trace, arguments, scope)?;

@@ -1,8 +1,8 @@
-//! Nested lists: the arguments of a jitted function flattened to leaves with a signature, and results put
-//! back.
+//! Nested lists: arguments of a jitted function are flattened to leaves with a signature, and results
+//! rebuilt.
 //!
 //! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves
-//! is that of a walk depth first. All that walks nested lists is here, with one limit for their depth.
+//! is that of a walk depth first. All walks of nested lists are here, with one limit for their depth.
 
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
@@ -16,7 +16,7 @@ use anvil_core::error::Error;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
 
-/// Lists are nested at most this deep: whoever walks them calls itself, and stacks end.
+/// Depth of nested lists, at most, since walks are recursive.
 pub const MAX_DEPTH: usize = 256;
 
 /// The depth of the elements of a list at a depth.
@@ -35,7 +35,7 @@ pub fn deeper(depth: usize, arg: &str) -> Result<usize, Error> {
     })
 }
 
-/// Whether an object is a list whose elements are looked at, not a leaf.
+/// Whether an object is an inner node of nested lists, and no leaf.
 pub fn is_node(x: SEXP) -> bool {
     kind(x) == VECSXP && !is_object(x)
 }
@@ -43,14 +43,14 @@ pub fn is_node(x: SEXP) -> bool {
 /// An argument that is data.
 #[derive(Clone, Copy)]
 pub enum Leaf {
-    /// A tensor; the flag says whether the caller's variable alone refers to it.
+    /// A tensor, and whether only the caller's variable refers to it.
     Tensor(Record, bool),
     /// An R number or array, with the dtype that stores it.
     Number(SEXP, DType),
 }
 
 impl Leaf {
-    /// Adds what a program depends on: kind, dtype, flag, shape.
+    /// Adds the leaf's part of the signature: kind, dtype, ambiguity, shape.
     pub fn add_words(&self, words: &mut Vec<u64>) {
         let (kind, dtype, ambiguous, sizes) = match self {
             Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.sizes()),
@@ -64,7 +64,7 @@ impl Leaf {
 /// The arguments of one call, flattened.
 #[derive(Default)]
 pub struct Flat {
-    /// What a cached program depends on, as words: structure, names, types, flags, kinds of statics.
+    /// The signature, as words: structure, names, types, ambiguity, kinds of static arguments.
     pub words: Vec<u64>,
     /// The data, in order.
     pub leaves: Vec<Leaf>,
@@ -109,8 +109,8 @@ impl Flat {
             self.words.extend([STATIC, kind(x) as u64]);
             self.statics.push(x);
         } else {
-            // The caller's variable, the promise of the argument and the argument list refer to it: three,
-            // compiled or not.
+            // The caller's variable, the promise of the argument and the argument list refer to it: three
+            // references, byte-compiled or not.
             // SAFETY: reads the header.
             let own = unsafe { anvil_references(x) } <= 3;
             self.walk(owner, x, own, 0)?;
@@ -163,7 +163,7 @@ fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
     trace::number_argument(x).map_err(of_argument)
 }
 
-/// The error for something that is no operand, about an argument.
+/// An error about an operand, as one about an argument.
 pub fn of_argument(error: Error) -> Error {
     match error {
         Error::Arg { got, hint, .. } => {
@@ -193,7 +193,7 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
         return Err(Error::arg("args", "tensors, abstract tensors or R numbers", "a tracer").into());
     }
     if value::is_tracer(x) {
-        // Of the trace around this one.
+        // A tracer of the outer trace.
         let (operand, aval, _) = trace::own_value(x)?;
         return trace::input(trace, handle, aval, operand.ranked, scope);
     }
@@ -288,7 +288,7 @@ impl Out {
 
 // ---- nested lists as R code sees them ------------------------------------------------------------------------------
 
-/// What a walk of a nested list meets.
+/// A leaf of a nested list.
 enum Met {
     /// Neither list nor `NULL`.
     Leaf(SEXP),
@@ -296,8 +296,7 @@ enum Met {
     Empty(SEXP),
 }
 
-/// Calls `see(what, path)` for all that is in a nested list; the path is a text only if that of `x` is
-/// given.
+/// Calls `see(leaf, path)` for all leaves of a nested list; `path` is `None` unless that of `x` is given.
 fn visit(
     x: SEXP,
     path: Option<&str>,

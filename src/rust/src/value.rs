@@ -141,7 +141,7 @@ pub fn rules_symbol() -> SEXP {
     globals().rules.0
 }
 
-/// The option that says how many threads there shall be.
+/// The option with the number of threads.
 pub fn threads_symbol() -> SEXP {
     globals().threads.0
 }
@@ -156,7 +156,7 @@ pub fn operands_symbol() -> SEXP {
     globals().operands.0
 }
 
-/// Whether the first class of an object is this one, or it inherits from it.
+/// Whether an object has a class; the usual case, that it is the first one, is fast.
 fn has_class(x: SEXP, first: Fixed, name: &CStr) -> bool {
     if !is_object(x) {
         return false;
@@ -219,10 +219,10 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads the type of a tensor, whose data may have been given away.
+    /// Reads the type of a tensor, whose data may have been donated.
     ///
     /// # Errors
-    /// [`Error::Arg`] if somebody changed its parts.
+    /// [`Error::Arg`] if its parts were changed.
     pub fn header(object: SEXP) -> Result<Record> {
         let broken = |what: &str| Err(broken_record(what));
         if kind(object) != VECSXP || len(object) != 4 {
@@ -246,8 +246,8 @@ impl Record {
     /// Reads a record with its data.
     ///
     /// # Errors
-    /// [`Error::Donated`] if its vector was given away; [`Error::Arg`] if somebody changed its parts so that
-    /// they no longer belong together.
+    /// [`Error::Donated`] if its vector was donated; [`Error::Arg`] if its parts were changed so that they no
+    /// longer fit together.
     pub fn read(object: SEXP) -> Result<Record> {
         let record = Record::header(object)?;
         let (dtype, data) = (record.dtype, record.data);
@@ -267,7 +267,7 @@ impl Record {
         ints(self.shape)
     }
 
-    /// Sizes of the axes, as the engine wants them.
+    /// Sizes of the axes, as a shape.
     pub fn shape(&self) -> Shape {
         shape_of(self.sizes())
     }
@@ -285,7 +285,7 @@ impl Record {
         bytes(self.data, align_of(self.dtype))
     }
 
-    /// Whether nothing but the record refers to its vector, which is an ordinary or a large one, aligned for
+    /// Whether only the record refers to its vector, and that is an ordinary or a large vector, aligned for
     /// its elements.
     pub fn is_exclusive(&self) -> bool {
         // SAFETY: reads the header; a vector that is not an ALTREP one, or is one of ours, has its elements
@@ -334,7 +334,7 @@ pub fn flag_of(x: SEXP) -> Option<bool> {
     }
 }
 
-/// Words for an R object that is not what was expected: its class, and length if it is a vector.
+/// A description of an R object for errors: its class, and the length of a vector.
 pub fn describe(x: SEXP) -> String {
     if is_tracer(x) {
         return "a traced value".into();
@@ -444,7 +444,7 @@ pub unsafe fn new_bytes<'a>(record: SEXP) -> &'a mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(pointer(data).cast_mut(), byte_len(data)) }
 }
 
-/// Takes a record's vector away, so that using it again is an error.
+/// Removes a record's vector, so that using the tensor again is an error.
 ///
 /// # Safety
 /// `record` is a tensor record.
@@ -454,7 +454,7 @@ pub unsafe fn donate(record: SEXP) {
     unsafe { SET_VECTOR_ELT(record, DATA as Length, nil()) };
 }
 
-/// Puts an attribute list, class and S4 bit of tracers on a pointer.
+/// Gives a pointer the class and the S4 bit of tracers.
 ///
 /// # Safety
 /// May jump: only inside [`protected`]. The caller protects `x`.

@@ -26,7 +26,7 @@ pub fn shape_of(sizes: &[c_int]) -> Shape {
     Shape::try_new(sizes).expect("a vector of this shape exists")
 }
 
-/// Alignment of elements in memory: the largest that R's vectors have for sure is that of a double.
+/// Alignment of elements in memory, which is at most that of a double: R guarantees no larger one.
 pub fn align_of(dtype: DType) -> usize {
     dtype.bytes().min(8)
 }
@@ -42,8 +42,8 @@ pub fn byte_len(x: SEXP) -> usize {
     len(x) * unit
 }
 
-/// The elements. They may be written if the vector is not an ALTREP one, or is a large one of ours; another,
-/// such as a wrapper, is expanded for reading and not copied.
+/// The elements. They may be written if the vector is not an ALTREP one, or is a large one of ours; another
+/// ALTREP vector, such as a wrapper, is expanded for reading and not copied.
 ///
 /// # Safety
 /// `x` is a logical, integer, double, complex or raw vector; may jump if it is an ALTREP one.
@@ -99,7 +99,7 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
 }
 
 /// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and
-/// its shape. A vector of length 1 without axes is a scalar. `None` for anything else, longer vectors
+/// its shape. A vector of length 1 without `dim` is a scalar. `None` for anything else, longer vectors
 /// included.
 pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     let dtype = match kind(x) {
