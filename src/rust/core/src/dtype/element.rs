@@ -1,5 +1,4 @@
-//! The Rust side of a dtype: traits that element types implement, so that a kernel is written once for all of
-//! them.
+//! Traits of element types, by which a kernel is written once for all dtypes.
 
 use super::DType;
 use half::{bf16, f16};
@@ -26,7 +25,7 @@ impl Bool {
     /// True.
     pub const TRUE: Bool = Bool(1);
 
-    /// As Rust's own.
+    /// As a `bool`.
     pub fn get(self) -> bool {
         self.0 != 0
     }
@@ -170,17 +169,16 @@ number! {
     f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
 }
 
-/// Rounds to an f32 from which a 16-bit float rounds as from the double itself: a result that is not exact
-/// ends in an odd bit, so that it is neither a number of 16 bits nor halfway between two. `half`'s own
-/// conversion of doubles drops their low bits, or goes by the nearest f32 (depending on the processor), and
-/// either makes halfway cases of numbers that are not.
+/// Rounds to odd: an inexact result ends in an odd bit, so that it is neither a 16-bit float nor halfway
+/// between two, and rounds to a 16-bit float as the f64 itself does. The conversion of `half` drops low bits
+/// or rounds to the nearest f32 first (depending on the processor), and both create false halfway cases.
 pub(crate) fn odd(x: f64) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
     if back == x || x.is_nan() {
         return nearest;
     }
-    // Towards zero by one step if the nearest lies beyond; of infinity that is the largest f32.
+    // The next f32 towards zero if the nearest is beyond; for infinity that is the largest f32.
     let truncated = nearest.to_bits() - u32::from(back.abs() > x.abs());
     f32::from_bits(truncated | 1)
 }
@@ -259,7 +257,7 @@ macro_rules! complex {
                 let part = size_of::<$part>();
                 Complex::new(<$part as Element>::from_bytes(bytes), <$part as Element>::from_bytes(&bytes[part..]))
             }
-            // Complex numbers have no order: these are never asked for.
+            // Complex numbers have no order: these are never used.
             const LOWEST: Self = Complex::new(<$part>::NAN, 0.0);
             const HIGHEST: Self = Complex::new(<$part>::NAN, 0.0);
         }
@@ -381,7 +379,7 @@ macro_rules! int {
                 if y < 0 {
                     return match self {
                         1 => 1,
-                        // Only signed types get here, so all bits set is -1.
+                        // Only signed types come here, so all bits set is -1.
                         x if x == !0 => if y & 1 == 0 { 1 } else { x },
                         _ => 0,
                     };
@@ -431,7 +429,7 @@ int! {
 /// A float of any width. Those of 16 bits have no arithmetic: ops compute on them in f32 and round each
 /// result once, and without these methods none can round twice.
 pub trait Real: Element + PartialOrd {
-    /// What sums and products of many are accumulated in.
+    /// The type that sums and products of many are accumulated in.
     type Wide: Float;
     /// Whether the sign bit is set, as for -0.
     fn sign_bit(self) -> bool;

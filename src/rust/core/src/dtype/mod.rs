@@ -12,7 +12,7 @@ pub use element::{Bool, Cpx, Element, Float, HasDType, Int, Real};
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// What an element is, without its width.
+/// The kind of a dtype: what an element is, without its width.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// Logical: one byte, 0 or 1.
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Boolean => "boolean",
@@ -144,7 +144,7 @@ impl DType {
         self.kind() == Kind::Complex
     }
 
-    /// The float of a complex dtype's parts; a dtype of another kind is its own.
+    /// The float of a complex dtype's parts; another dtype itself.
     pub fn part(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -173,7 +173,7 @@ impl DType {
         }
     }
 
-    /// What values an element can have, as text for messages.
+    /// The range of values, as text for messages.
     pub fn range(self) -> String {
         match (self.kind(), self.bounds()) {
             (_, Some((low, high))) => format!("whole numbers from {low} to {high}"),
@@ -189,7 +189,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// A set of kinds that an op accepts, with the words that name it in messages and help pages.
+/// A set of kinds that an op accepts, with its name in messages and help pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
     /// Plural noun, such as "floats".
@@ -236,7 +236,7 @@ classes! {
     BOOLEAN "booleans": Boolean;
 }
 
-/// A dtype as promotion sees it: known, or ambiguous (written with `?`; JAX calls this weak).
+/// The type of a value in promotion: a dtype, known or ambiguous (written with `?`; JAX calls this weak).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ranked {
     /// The dtype, or the default width of an ambiguous one.

@@ -1,4 +1,5 @@
-//! Typed windows on bytes. The only casts in the crate; each is checked for length and alignment.
+//! Casts between slices of bytes and of elements, the only ones in the crate; each checks length and
+//! alignment.
 
 use crate::dtype::Element;
 use std::mem::{align_of, size_of, size_of_val};
@@ -6,8 +7,8 @@ use std::mem::{align_of, size_of, size_of_val};
 /// The elements in `bytes`.
 ///
 /// # Panics
-/// If `bytes` is not aligned for `T` or not a whole number of elements: buffers are made and checked where
-/// they enter.
+/// If `bytes` is not aligned for `T` or not a whole number of elements: buffers are checked where they are
+/// made.
 pub fn slice<T: Element>(bytes: &[u8]) -> &[T] {
     if bytes.is_empty() {
         return &[];
@@ -53,8 +54,8 @@ fn check<T>(pointer: *const u8, bytes: usize) {
     assert!(pointer.align_offset(align_of::<T>()) == 0, "buffer is not aligned");
 }
 
-/// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements
-/// need not be made for each dtype.
+/// Runs an expression with a type name bound to an element type of a dtype's width: code that only moves
+/// elements is compiled once per width.
 macro_rules! by_width {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype.bytes() {

@@ -1,10 +1,9 @@
-//! Kernels: slices in, slices out. The layer that touches memory; knows dtypes and layouts, not ops, programs
-//! or graphs.
+//! Kernels: functions from slices to slices. They know dtypes and layouts, not ops, programs or graphs.
 //!
-//! | room | what it holds |
+//! | module | what it holds |
 //! |---|---|
 //! | [`memory`] | buffers, the block allocator, copies: permuted, indexed, non-temporal |
-//! | [`threads`] | how many there may be, and the pool of them |
+//! | [`threads`] | the number of threads, and the pool |
 //! | [`math`] | elementary and special functions, of slices, of numbers, of complex numbers |
 //! | [`reductions`] | folds |
 //! | [`products`] | products of matrices and vectors |

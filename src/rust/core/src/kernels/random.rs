@@ -1,7 +1,7 @@
-//! Random bits by counter (Salmon, Moraes, Dror and Shaw, 2011): block `i` of a stream is a cipher of
-//! `counter + i`, so that any element can be made without those before it, by any thread. Which block an
-//! element belongs to is as XLA has it on CPU, and is counted in row-major order; elements are made in the
-//! order of memory, so that nothing is transposed.
+//! Counter-based random bits (Salmon, Moraes, Dror and Shaw, 2011): cipher block `i` of a stream is the
+//! cipher of `counter + i`, so that any element can be computed without those before it, by any thread.
+//! Elements are assigned to cipher blocks as in XLA on CPU, in row-major order; they are computed in the
+//! order of memory, so that nothing is transposed. A block is a cipher block in this file.
 
 use super::math::Level;
 use super::threads::pool;
@@ -25,7 +25,7 @@ impl Algorithm {
         }
     }
 
-    /// Elements that a block makes, of this many bytes each. Narrow ones are low bits of 32.
+    /// Elements of a block, of this many bytes each. Narrow ones are low bits of 32.
     fn elements(self, bytes: usize) -> usize {
         self.words() / bytes.div_ceil(4)
     }
@@ -33,7 +33,7 @@ impl Algorithm {
 
 // ---- ciphers -------------------------------------------------------------------------------------------------------
 
-// Each is straight code on one block, so that the loop over blocks becomes one over vector registers.
+// Each is branchless code on one block, so that the loop over blocks is vectorised.
 
 #[inline(always)]
 fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
@@ -81,17 +81,17 @@ fn halves(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
 }
 
-/// Blocks that are made at a time: all of their words stay in the first-level cache.
+/// Blocks of a batch, whose words stay in the first-level cache.
 const BATCH: usize = 256;
 
-/// Words of the widest registers, and blocks that are made at a time for a few elements.
+/// Words of the widest register, and blocks of a batch for few elements.
 const LANES: usize = 16;
 
-/// A word of each block of a batch. Words are kept apart and 32 bits wide until all are made: only so do
-/// vectors of them fill registers.
+/// One word of each block of a batch: a structure of arrays, so that registers are filled with words of 32
+/// bits.
 type Plane<const B: usize> = [u32; B];
 
-/// Replaces the first `n` counters by what the cipher makes of them.
+/// Replaces the first `n` counters by their blocks.
 #[inline(always)]
 fn encrypt_with<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
     let [a, b, c, d] = planes.each_mut().map(|plane| &mut plane[..n]);
@@ -134,7 +134,7 @@ unsafe fn encrypt_avx512<const B: usize>(
 }
 
 fn encrypt<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
-    // Whole registers: what is made in vain costs less than a rest that is made one by one.
+    // Whole registers: unused blocks cost less than a scalar loop for the rest.
     let n = n.next_multiple_of(LANES);
     match Level::current() {
         // SAFETY: the processor has the instructions.
@@ -159,7 +159,7 @@ fn make_blocks<const B: usize>(
     for (i, &block) in blocks.iter().enumerate() {
         let low = counter.wrapping_add(block);
         [a[i], b[i]] = halves(low);
-        // Philox has a counter of 128 bits: above those that count it starts with the key, and carries into
+        // Philox has a counter of 128 bits: its upper half starts as the key, and the lower half carries into
         // it.
         [c[i], d[i]] = halves(key.wrapping_add(u64::from(low < counter)));
     }
@@ -181,17 +181,16 @@ fn make_blocks<const B: usize>(
 
 // ---- which element is of which block -------------------------------------------------------------------------------
 
-/// How the elements of a shape are shared out to blocks.
+/// The assignment of a shape's elements to blocks.
 #[derive(Debug)]
 struct Order {
     /// Sizes of the axes, without those of size 1; at least one.
     sizes: Vec<usize>,
-    /// Distance in blocks between neighbours along each axis, in elements if nothing is split.
+    /// Stride along each axis, in blocks, or in elements if no axis is split.
     strides: Vec<u64>,
-    /// Elements of a block, which lie side by side along the split axis: 2 to this power.
+    /// Elements of a block, which are neighbours along the split axis: 2 to this power.
     shift: u32,
-    /// The axis whose neighbours share a block. `None` if elements do in row-major order, across its
-    /// lines.
+    /// The axis whose neighbours share a block. `None` if elements share blocks in row-major order.
     split: Option<usize>,
 }
 
@@ -207,7 +206,7 @@ impl Order {
             stride *= if split == Some(axis) { sizes[axis].div_ceil(share) } else { sizes[axis] } as u64;
         }
         if split == Some(0) && sizes[0] == share && last > 0 {
-            // A line is a block: the lines along the next axis are one.
+            // A line is a whole number of blocks, so the lines along the next axis are joined.
             sizes.remove(0);
             strides.remove(0);
             sizes[0] *= share;
@@ -216,20 +215,19 @@ impl Order {
     }
 }
 
-/// How the elements of a shape are shared out to blocks, for whoever makes them in row-major order: the
-/// blocks of a draw, numbered in row-major order, and what their elements are.
+/// The assignment of a shape's elements to blocks, for code that computes them in row-major order.
 #[derive(Debug)]
 pub struct Sharing {
-    /// Sizes of the blocks' own axes: those of the elements without sizes of 1, of which one may be
-    /// cut; or all on one line.
+    /// Sizes of the array of blocks: those of the elements without sizes of 1, of which one may be divided;
+    /// or a single one.
     pub blocks: Vec<usize>,
-    /// The axis along which the elements of a block are neighbours; `None` if all lie on one line.
+    /// The axis along which the elements of a block are neighbours; `None` if they are in row-major order.
     pub split: Option<usize>,
-    /// Elements of a block. Of the last along the axis, or on the line, some may be too many.
+    /// Elements of a block. The last block along the axis, or in row-major order, may have too many.
     pub share: usize,
 }
 
-/// How the elements of a shape, of this many bytes each, are shared out.
+/// The assignment of a shape's elements, of this many bytes each.
 pub fn sharing(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Sharing {
     let share = algorithm.elements(bytes);
     let sizes = proper_sizes(shape);
@@ -267,15 +265,15 @@ fn split_axis(algorithm: Algorithm, sizes: &[usize], share: usize) -> Option<usi
     }
 }
 
-/// A walk through elements in the order of memory.
+/// A walk over elements in the order of memory.
 struct Cursor<'a> {
     order: &'a Order,
-    /// Of the next element, along each axis.
+    /// Index of the next element.
     index: Vec<usize>,
 }
 
 impl Cursor<'_> {
-    /// From element number `at` on.
+    /// A walk from element number `at` on.
     fn new(order: &Order, mut at: usize) -> Cursor<'_> {
         let split_off = |&size: &usize| {
             let index = at % size;
@@ -285,8 +283,8 @@ impl Cursor<'_> {
         Cursor { order, index: order.sizes.iter().map(split_off).collect() }
     }
 
-    /// Numbers the blocks of the next elements, at most `most` of them: as many as are left on one line along
-    /// the first axis and whose blocks there is room for.
+    /// Writes the numbers of the blocks of the next elements, at most `most`: those left along the first
+    /// axis, as far as `blocks` holds theirs.
     fn next(&mut self, most: usize, blocks: &mut [u64]) -> Segment {
         let Order { sizes, strides, shift, split } = self.order;
         let (first, share) = (self.index[0], 1 << shift);
@@ -306,15 +304,15 @@ impl Cursor<'_> {
             }
         };
         let segment = if *split == Some(0) {
-            // The line is cut into blocks, each of which is used up.
+            // Blocks are along the first axis, and each is used up.
             let part = first % share;
             let len = most.min(blocks.len() * share - part);
             let used = (part + len).div_ceil(share);
             number(&mut blocks[..used], first >> shift, 0);
             Segment { len, blocks: used, part, stride: 1, turn: 0 }
         } else {
-            // Each element has a block of its own, of which it takes one part: the others are made again
-            // elsewhere, which costs less than keeping them until then.
+            // Each element takes one part of a block of its own. The other parts are recomputed elsewhere,
+            // which is cheaper than keeping them.
             let len = most.min(blocks.len());
             let (shift, part, turn) = match split {
                 Some(_) => (0, part, 0),
@@ -334,23 +332,23 @@ impl Cursor<'_> {
     }
 }
 
-/// Elements that lie side by side in memory, and where they are among those of their blocks.
+/// Contiguous elements, and their positions in blocks.
 #[derive(Debug)]
 struct Segment {
     len: usize,
-    /// Number of their blocks.
+    /// Number of blocks.
     blocks: usize,
-    /// Where the first element is in its block.
+    /// Position of the first element in its block.
     part: usize,
-    /// Distance between neighbours: 1, or from block to block.
+    /// Stride between neighbours: 1, or the size of a block.
     stride: usize,
-    /// By how much the place in the block moves on, from each element to the next.
+    /// Increment of the position in the block, from each element to the next.
     turn: usize,
 }
 
 // ---- elements ------------------------------------------------------------------------------------------------------
 
-/// An unsigned integer, as an element of random bits.
+/// An unsigned integer of random bits.
 pub trait Bits: Copy + Send {
     /// Words that an element takes.
     const WORDS: usize;
@@ -378,14 +376,14 @@ impl Bits for u64 {
     }
 }
 
-/// Elements of a piece of work for one thread.
+/// Elements of a thread's piece.
 const PIECE: usize = 1 << 14;
 
-/// About how long an element takes, in picoseconds: some hundred operations for a block of two, eight at a
-/// time.
+/// The estimated time per element, in picoseconds: about a hundred operations for a block of two elements,
+/// vectorised by eight.
 pub const ELEMENT: usize = 2_000;
 
-/// What draws of one shape have in common, whatever the state.
+/// A draw of a shape, without its state.
 #[derive(Debug)]
 pub struct Draw {
     algorithm: Algorithm,
@@ -401,12 +399,12 @@ impl Draw {
         Draw { algorithm, order: Order::new(algorithm, shape, bytes), used: used as u64 }
     }
 
-    /// The state after a draw: the counter is past the blocks that were used.
+    /// The next state, whose counter is advanced by the used blocks.
     pub fn next(&self, [key, counter]: [u64; 2]) -> [u64; 2] {
         [key, counter.wrapping_add(self.used)]
     }
 
-    /// Makes the elements of a range, a part of the value in the order of memory.
+    /// Computes a range of the elements, in the order of memory.
     pub fn range<T: Bits>(&self, state: [u64; 2], range: Range<usize>, out: &mut [T]) {
         if range.len() <= LANES {
             fill_piece::<T, LANES>(self.algorithm, state, &self.order, range, out);
@@ -415,7 +413,7 @@ impl Draw {
         }
     }
 
-    /// Fills a dense column-major value of the shape with the bits that the state has for it.
+    /// Fills a dense column-major value of the shape.
     pub fn fill<T: Bits>(&self, state: [u64; 2], out: &mut [T]) {
         let work = out.len().saturating_mul(ELEMENT);
         pool::for_each_chunk(out, PIECE, work, |i, piece| {

@@ -1,6 +1,6 @@
-//! Partial orders: as edges write them, their least upper bounds, their diagram, and chains in it.
+//! Partial orders, given by edges: least upper bounds, the Hasse diagram, and chains in it.
 //!
-//! Works on names alone: what a name stands for is the business of whoever asks.
+//! The module works on names alone and does not know their meaning.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ pub(super) struct Lattice {
     names: Vec<String>,
     /// Square matrix: the least upper bound of each pair, as a position in `names`.
     joins: Vec<Option<usize>>,
-    /// The pairs (lower, upper) with nothing between them: the order follows from them, and from no fewer.
+    /// The cover relation: pairs (lower, upper) with nothing between them.
     covers: Vec<(usize, usize)>,
 }
 
 impl Lattice {
     /// The order that `edges` generates over `names`. In `a b < c`, everything on the left of `<` is below
-    /// everything on its right; what follows from other lines need not be written.
+    /// everything on its right; what follows by transitivity need not be written.
     ///
     /// Cost: cubic in the number of names for the order, to the fourth power for the check of the bounds.
     ///
@@ -85,7 +85,8 @@ impl Lattice {
     /// above `from`.
     pub(super) fn path(&self, from: &str, to: &str) -> Option<Vec<&str>> {
         let (start, end) = (self.position(from)?, self.position(to)?);
-        // Breadth first, from the end downwards: what was reached knows the next step up.
+        // Breadth-first search from `to` downwards; each node that is reached gets its successor on the
+        // chain.
         let mut next = vec![None; self.names.len()];
         let mut queue = VecDeque::from([end]);
         while let Some(high) = queue.pop_front() {
@@ -104,8 +105,8 @@ impl Lattice {
     }
 }
 
-/// The diagram of an order: the pairs (lower, upper) with nothing between them, sorted. `below` is a square
-/// matrix: whether each is strictly below each, whatever follows from other pairs included.
+/// The cover relation of an order: the pairs (lower, upper) with nothing between them, sorted. `below` is the
+/// strict order as a square matrix, transitively closed.
 ///
 /// Cost: cubic in its size.
 pub(super) fn covers(below: &[Vec<bool>]) -> Vec<(usize, usize)> {

@@ -1,9 +1,9 @@
 //! Promotion: the dtype that a set of operands is converted to before an op sees them.
 //!
-//! Rules are data: the edges of a partial order over types, or a table where a system is no order. Each
-//! system is worked out and checked once; then a promotion is one load. Invariant of anvil's own rules: every
-//! pair has exactly one least upper bound, so the join is total, commutative and associative, and operands
-//! may be folded in any order. Knows nothing of tensors, ops or literals.
+//! Rules are data: the edges of a partial order over types, or a table if the system is no order. Each system
+//! is computed and checked once; then a promotion is one load. Under anvil's own rules every pair has exactly
+//! one least upper bound, so the join is total, commutative and associative, and operands may be joined in
+//! any order. The module knows nothing of tensors, ops or literals.
 
 mod lattice;
 mod systems;
@@ -20,9 +20,9 @@ use systems::{Ambiguous, Source, System, SYSTEMS};
 pub struct Rules {
     name: &'static str,
     ambiguous: Ambiguous,
-    /// Square matrix over [`node`], the left operand first; `None` where the system refuses the pair.
+    /// Square matrix over [`node`], the left operand first; `None` if the system refuses the pair.
     joins: Vec<Option<Ranked>>,
-    /// The order that the matrix was worked out from; `None` if the system is a table.
+    /// The order that the matrix was computed from; `None` if the system is a table.
     lattice: Option<Lattice>,
 }
 
@@ -87,7 +87,7 @@ impl Rules {
         self.joins[node(lhs) * NODES + node(rhs)]
     }
 
-    /// The type that all operands promote to, folded from the first; `None` if there are none or a pair is
+    /// The type that all operands promote to, joined from the first on; `None` if there are none or a pair is
     /// refused.
     pub fn join_all(&self, operands: impl IntoIterator<Item = Ranked>) -> Option<Ranked> {
         let mut operands = operands.into_iter();
@@ -95,19 +95,18 @@ impl Rules {
         operands.try_fold(first, |so_far, next| self.join(so_far, next))
     }
 
-    /// Whether the system has this dtype: whether there is anything that it promotes with.
+    /// Whether the system has this dtype, that is, promotes it with anything.
     pub fn knows(&self, dtype: DType) -> bool {
         ranked().any(|x| self.join(known(dtype), x).is_some())
     }
 
-    /// Whether a value of type `from` may be used as one of type `to`: whether both, in either order, promote
-    /// to `to`.
+    /// Whether `from` may be promoted to `to`: whether both, in either order, promote to `to`.
     pub fn promotes(&self, from: Ranked, to: Ranked) -> bool {
         let same = |join: Option<Ranked>| join.is_some_and(|join| self.label(join) == self.label(to));
         same(self.join(from, to)) && same(self.join(to, from))
     }
 
-    /// What the system calls a type: `f64?` is `f?` to all but anvil.
+    /// The system's name for a type: `f64?` is `f?` in all but anvil's.
     pub fn label(&self, x: Ranked) -> String {
         let scalar = match (self.ambiguous, x.dtype.kind()) {
             (Ambiguous::OfEachWidth, _) => return x.to_string(),
@@ -121,16 +120,16 @@ impl Rules {
     }
 
     /// The types that the system has, in table order and each under its [label](Rules::label) once: those
-    /// that it promotes with anything. Of the widths of a scalar, the default stands for all.
+    /// that it promotes with anything. The default width of a scalar stands for all.
     pub fn types(&self) -> Vec<Ranked> {
         let is_used = |x| ranked().any(|y| self.join(x, y).or(self.join(y, x)).is_some());
         ranked().filter(|&x| parse(&self.label(x)) == Ok(x) && is_used(x)).collect()
     }
 
     /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) of which the
-    /// lower [promotes](Rules::promotes) to the upper, without those that follow from others. Of a table,
-    /// too: in each, promotion is an order, even where two types have no least upper bound or promote to
-    /// another than that.
+    /// lower [promotes](Rules::promotes) to the upper, without those that follow from others. Tables have a
+    /// diagram too: promotion is an order in each, even if two types have no least upper bound or promote to
+    /// another type.
     pub fn edges(&self) -> Vec<(Ranked, Ranked)> {
         let types = self.types();
         let below: Vec<Vec<bool>> =
@@ -201,7 +200,7 @@ pub fn by_name(name: &str) -> Result<&'static Rules> {
     all().iter().find(|rules| rules.name == name).ok_or_else(|| unknown_rules(&format!("\"{name}\"")))
 }
 
-/// The error for an argument that names no system; `got` says what it is.
+/// The error for an argument that names no system; `got` describes it.
 pub fn unknown_rules(got: &str) -> Error {
     Error::Arg {
         arg: "rules".into(),
@@ -214,7 +213,7 @@ pub fn unknown_rules(got: &str) -> Error {
 /// anvil's own rules. They refuse no pair.
 ///
 /// # Panics
-/// If the data of a system are broken: the first use in any test tells.
+/// If the data of a system are broken, which any test shows.
 pub fn rules() -> &'static Rules {
     &all()[0]
 }
@@ -240,7 +239,7 @@ pub fn common_dtype(lhs: Ranked, rhs: Ranked, rules: &Rules) -> Result<Ranked> {
     rules.join(lhs, rhs).ok_or(Error::Promotion { lhs, rhs, rules: rules.name })
 }
 
-/// Why operands promote to a type, as a phrase: the rules, the types as they call them, and what decided.
+/// The reason for a promotion, as a phrase: the rules, the types by their labels, and what decided.
 ///
 /// # Examples
 /// ```
@@ -298,7 +297,7 @@ pub fn ranked() -> impl Iterator<Item = Ranked> {
     DType::ALL.iter().flat_map(|&dtype| [false, true].map(|ambiguous| Ranked { dtype, ambiguous }))
 }
 
-/// What a user can do about a pair that a system refuses: lines of bullets, each after a line break.
+/// Advice about a pair that a system refuses: bullets, each after a line break.
 pub(crate) fn advice(lhs: Ranked, rhs: Ranked, name: &str) -> String {
     let Ok(rules) = by_name(name) else { return String::new() };
     let mut out = String::new();
@@ -332,7 +331,7 @@ fn known(dtype: DType) -> Ranked {
     Ranked { dtype, ambiguous: false }
 }
 
-/// Every system, worked out once.
+/// Every system, computed once.
 fn all() -> &'static [Rules] {
     static ALL: OnceLock<Vec<Rules>> = OnceLock::new();
     ALL.get_or_init(|| {

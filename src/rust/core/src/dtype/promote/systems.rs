@@ -1,7 +1,6 @@
-//! The systems of promotion, as data: the edges of an order where the system is one, its table where it is
-//! not.
+//! The systems of promotion, as data: the edges of an order, or a table if the system is no order.
 
-/// How a system is written down.
+/// The data of a system.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Edges of an order over the system's types; a pair promotes to its least upper bound.
@@ -11,7 +10,7 @@ pub(super) enum Source {
     Table(&'static str),
 }
 
-/// What a system takes an ambiguous dtype for.
+/// The meaning of an ambiguous dtype in a system.
 #[derive(Clone, Copy)]
 pub(super) enum Ambiguous {
     /// A type of its own for each width: `i8?`, `f64?`.
@@ -20,7 +19,7 @@ pub(super) enum Ambiguous {
     Scalar,
 }
 
-/// A system before it is worked out.
+/// A system, as it is written.
 pub(super) struct System {
     /// The name a user chooses it by.
     pub name: &'static str,
@@ -47,10 +46,9 @@ const fn table(name: &'static str, text: &'static str) -> System {
 /// The order of anvil's ranked types. In `a b < c`, everything on the left of `<` is below everything on its
 /// right; what follows from other lines (`i1? < f64`) need not be written. A dtype is added by adding lines.
 ///
-/// Shape of the whole: booleans below ambiguous integers below known integers below ambiguous floats below
-/// known floats; complex numbers above the floats of their parts. Hence a literal never widens a known
-/// operand of its own kind, any float wins over any integer, and two ambiguous types promote as the known
-/// ones do.
+/// Booleans are below ambiguous integers below known integers below ambiguous floats below known floats;
+/// complex numbers above the floats of their parts. Hence a literal never widens a known operand of its own
+/// kind, any float wins over any integer, and two ambiguous types promote as the known ones do.
 ///
 /// # Sources
 /// Equal to both tables of anvil's type-promotion article (`tests/testdata/promotion`); the idea of a lattice

@@ -161,7 +161,7 @@ impl Kernel {
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
     /// its [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
-        let places: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
+        let offsets: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
         let run = Box::new(move |w: &Window| {
             let x = w.read::<T>(0);
             if w.cut.parts() > 1 {
@@ -174,7 +174,7 @@ impl Kernel {
                 return T::tiles(
                     fold,
                     x,
-                    Rows { first: 0, stride: segment as isize, places: &places[..segment] },
+                    Rows { first: 0, stride: segment as isize, offsets: &offsets[..segment] },
                     out,
                 );
             }

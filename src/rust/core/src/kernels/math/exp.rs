@@ -1,4 +1,4 @@
-//! Exponential functions and what is made of them.
+//! Exponential and hyperbolic functions.
 //!
 //! `e^x = 2^n e^r` with `n` the whole number nearest to `x / log(2)`, and `e^r` by a polynomial. Where a
 //! result is a quotient, its two sides are carried with the parts that their rounding lost. Coefficients:

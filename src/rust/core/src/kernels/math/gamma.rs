@@ -1,8 +1,8 @@
-//! The gamma function's logarithm and that one's derivative. Coefficients: `tests/testdata/math/fit.py`.
+//! The logarithm of the gamma function, and its derivative. Coefficients: `tests/testdata/math/fit.py`.
 //!
 //! Large arguments go by the series of Stirling, smaller ones by the recurrence to where a polynomial is
-//! fitted, negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). In all of it `SHORT` is good
-//! enough for singles, computed as doubles.
+//! fitted, negative ones by reflection (DLMF 5.5.1 to 5.5.4, 5.11.1, 5.11.2). `SHORT` selects fewer terms,
+//! enough for singles that are computed as doubles.
 
 use super::coefficients::PI;
 use super::lanes::{polynomial, Lanes, Singles};

@@ -1,9 +1,8 @@
-//! The few operations that the mathematics is written in, on a vector of lanes; one implementation per
+//! The operations that the mathematics is written in, on a vector of lanes; one implementation per
 //! instruction set.
 //!
-//! Each operation means the same in every implementation, down to the last bit and the payload of a NaN, and
-//! none looks at a neighbouring lane: so a function gives the same bits on every processor and wherever an
-//! element stands.
+//! Each operation gives the same bits in every implementation, payloads of NaN included, and none reads a
+//! neighbouring lane: so a function gives the same bits on every processor and at every position.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 

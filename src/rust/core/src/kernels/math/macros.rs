@@ -1,4 +1,4 @@
-//! What the implementations of lanes share.
+//! Code that the implementations of lanes share.
 
 /// Methods that are one expression of intrinsics.
 macro_rules! methods {

@@ -1,4 +1,4 @@
-//! Lanes in plain Rust, for processors of which nothing else is known.
+//! Lanes in plain Rust, for all other processors.
 
 use super::lanes::{Lanes, Singles};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};

@@ -1,4 +1,4 @@
-//! Scalar arithmetic on floats that the standard library does not have the way the ops need it.
+//! Scalar arithmetic on floats, as the ops define it and the standard library does not.
 
 use crate::dtype::{Float, Real};
 

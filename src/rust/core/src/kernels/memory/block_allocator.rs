@@ -1,35 +1,36 @@
-//! Memory for large results, which is used again.
+//! A recycling allocator of memory blocks for large results.
 //!
-//! Pages that a process has not touched before cost many times what is computed in them, so that memory that
-//! is given back is kept for the next result, of whatever size: blocks are cut from large chunks, each from
-//! the lowest place where it fits, and neighbours that are free are one again. What is kept is within a share
-//! of the machine's memory. Blocks begin at a cache line; the system is asked to back chunks by huge pages.
+//! Fresh pages cost many times the computation in them, so freed blocks are kept for later results of any
+//! size. Blocks are cut from large chunks, first fit by address, and free neighbours are merged. Free memory
+//! is limited to a share of the machine's. Blocks are aligned to cache lines; the system is asked to back
+//! chunks by huge pages.
 
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Where blocks begin.
+/// Alignment of blocks: a cache line.
 const LINE: usize = 64;
 
-/// Where chunks begin: at a huge page.
+/// Alignment of chunks: a huge page.
 const HUGE: usize = 2 << 20;
 
-/// Bytes of a chunk, unless one block needs more. Only what is touched of it takes memory.
+/// Bytes of a chunk, unless one block needs more. Only touched pages take memory.
 const CHUNK: usize = 128 << 20;
 
-/// Of the machine's memory, the part that may be kept in blocks that nobody uses: one in so many.
+/// One of so many bytes of the machine's memory may be in free blocks.
 const SHARE: usize = 8;
 
-/// How long nobody takes a block of a chunk before it is given to the system, when the next block comes back.
+/// Time without a new block after which a chunk's free pages are returned to the system, when the next block
+/// is freed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Memory of a machine that does not say how much it has.
+/// Memory that is assumed if the system does not tell.
 const UNKNOWN: usize = 4 << 30;
 
-/// Bytes that nothing else refers to, not initialised, or with the content of a former use. Given back when
-/// dropped.
+/// A memory block, not initialised or with the content of a former use. Dropping it returns it to the
+/// allocator.
 #[derive(Debug)]
 pub struct Block {
     start: *mut u8,
@@ -41,18 +42,18 @@ pub struct Block {
 unsafe impl Send for Block {}
 
 impl Block {
-    /// A block of at least `len` bytes; `None` if there is no such memory.
+    /// A block of at least `len` bytes; `None` if it cannot be allocated.
     pub fn new(len: usize) -> Option<Block> {
         let size = len.max(1).checked_next_multiple_of(LINE)?;
         with_store(|store| store.take(size).or_else(|| store.take_new(size)))
     }
 
-    /// Where it begins.
+    /// Its address.
     pub fn as_ptr(&self) -> *mut u8 {
         self.start
     }
 
-    /// Number of bytes, at least as many as were asked for.
+    /// Number of bytes, at least as many as requested.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -64,26 +65,24 @@ impl Drop for Block {
     }
 }
 
-/// Asks for huge pages where whole ones lie in these bytes, which were just allocated.
+/// Asks the system for huge pages in these bytes, which were just allocated.
 pub(super) fn advise(start: *mut u8, size: usize) {
     const MADV_HUGEPAGE: i32 = 14;
     // SAFETY: the advice changes no byte.
     unsafe { tell(start, size, MADV_HUGEPAGE) };
 }
 
-/// Gives the huge pages that lie in these bytes to the system, which hands out new ones when they are
-/// touched.
+/// Returns the whole huge pages in these bytes to the system, which maps new ones when they are touched.
 ///
 /// # Safety
-/// Nobody reads the bytes before they are written.
+/// The bytes are not read before they are written.
 unsafe fn give(start: *mut u8, size: usize) {
     const MADV_DONTNEED: i32 = 4;
     // SAFETY: by the caller.
     unsafe { tell(start, size, MADV_DONTNEED) };
 }
 
-/// Tells the system about the huge pages that lie in these bytes. That it does not listen, where there are
-/// none, is no error.
+/// Advises the system about the whole huge pages in these bytes. A failure is ignored.
 ///
 /// # Safety
 /// They are the caller's, and so is what the advice does.
@@ -113,7 +112,8 @@ fn memory() -> usize {
             let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
             line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
         });
-        // Of version 2, and of version 1. One without a limit says `max`, or a number beyond all memory.
+        // Control groups of version 2 and 1. Without a limit the file has `max`, or a number beyond all
+        // memory.
         let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
         let limits = groups.iter().filter_map(|path| read(path)?.trim().parse::<usize>().ok());
         limits.filter(|&n| n > 0).chain(machine).min().unwrap_or(UNKNOWN)
@@ -124,9 +124,9 @@ fn memory() -> usize {
 struct Chunk {
     start: *mut u8,
     size: usize,
-    /// Bytes that are free, by where they begin, counted from the start; no two of them touch.
+    /// Free ranges by their offset, with their size; no two of them are adjacent.
     free: BTreeMap<usize, usize>,
-    /// When a block was last cut from it.
+    /// Time of the last allocation from it.
     used: Instant,
 }
 
@@ -144,7 +144,7 @@ impl Chunk {
         Some(Chunk { start, size, free: BTreeMap::from([(0, size)]), used: Instant::now() })
     }
 
-    /// A block from the lowest place where it fits.
+    /// A block at the lowest address where it fits.
     fn take(&mut self, size: usize) -> Option<Block> {
         let (&at, &len) = self.free.iter().find(|(_, &len)| len >= size)?;
         self.free.remove(&at);
@@ -193,7 +193,7 @@ fn layout(size: usize) -> Option<Layout> {
 #[derive(Default)]
 struct Store {
     chunks: Vec<Chunk>,
-    /// Bytes that came back since free ones were last given to the system.
+    /// Bytes freed since pages were last returned to the system.
     kept: usize,
 }
 
@@ -204,7 +204,7 @@ fn with_store<T>(f: impl FnOnce(&mut Store) -> T) -> T {
 }
 
 impl Store {
-    /// A block from the chunks that are there.
+    /// A block from an existing chunk.
     fn take(&mut self, size: usize) -> Option<Block> {
         let (chunk, block) =
             self.chunks.iter_mut().find_map(|chunk| chunk.take(size).map(|block| (chunk, block)))?;
@@ -213,9 +213,9 @@ impl Store {
         Some(block)
     }
 
-    /// A block from a chunk of its own, or of others to come.
+    /// A block from a new chunk.
     fn take_new(&mut self, size: usize) -> Option<Block> {
-        // The system may promise more than there is.
+        // The system may overcommit.
         if size > memory() {
             return None;
         }
@@ -225,8 +225,7 @@ impl Store {
         self.take(size)
     }
 
-    /// Keeps the bytes of a block; if they are more than `limit` with what is kept, the system gets all that
-    /// are free.
+    /// Frees a block. If more than `limit` bytes are free then, all free pages are returned to the system.
     fn put(&mut self, start: *mut u8, size: usize, limit: usize, now: Instant) {
         let Some(chunk) = self.chunks.iter_mut().find(|chunk| chunk.holds(start)) else { return };
         chunk.put(start, size);

@@ -1,6 +1,6 @@
-//! Windows: elements that are read from, or written to, positions that are found while a program runs.
+//! Indexed copies: windows are read from, or written to, positions that a program computes.
 //!
-//! A dense value is walked in its own order; where the other side of the copy lies follows from the strides
+//! A dense value is walked in its own order; positions on the other side of the copy follow from the strides
 //! of its axes, in memory or in a table of positions. Runs that are contiguous on both sides are copied as
 //! one.
 
@@ -12,15 +12,15 @@ use crate::kernels::{cast, tile};
 use crate::tensor::{View, ViewMut};
 use std::ops::Range;
 
-/// In a table: a window that is left out.
+/// The table's entry for a window that is left out.
 pub const OUTSIDE: isize = isize::MIN;
 
-/// How the other side moves with an axis of the dense value.
+/// The stride on the other side along an axis of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stride {
-    /// By so many elements in memory.
+    /// In elements of memory.
     Memory(isize),
-    /// By so many entries of the table.
+    /// In entries of the table.
     Table(usize),
 }
 
@@ -29,8 +29,7 @@ pub enum Stride {
 pub struct Walk(Vec<(usize, Stride)>);
 
 /// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start of
-/// the range that is walked. Element `i` of them lies `offset` and `i` strides from the position in the
-/// table.
+/// the range that is walked. Element `i` of them is `offset` and `i` strides from the position in the table.
 #[derive(Debug)]
 struct Run {
     at: usize,
@@ -41,7 +40,7 @@ struct Run {
 }
 
 impl Walk {
-    /// A walk over axes of these sizes. Axes that lie in one line are joined.
+    /// A walk over axes of these sizes. Axes with a single stride are joined.
     pub fn new(axes: impl Iterator<Item = (usize, Stride)>) -> Walk {
         let mut joined: Vec<(usize, Stride)> = Vec::new();
         for (size, stride) in axes.filter(|(size, _)| *size != 1) {
@@ -59,7 +58,7 @@ impl Walk {
         Walk(joined)
     }
 
-    /// Whether each element is a window, in the order of the table: no table is made then.
+    /// Whether each element is a window, in the order of the table, so that no table is needed.
     fn is_list(&self) -> bool {
         matches!(self.0.as_slice(), [(_, Stride::Table(1))])
     }
@@ -104,16 +103,16 @@ impl Walk {
     }
 }
 
-/// Where windows start, in the order of a table: as numbers of elements, or [`OUTSIDE`].
+/// Starts of windows, in the order of a table: positions of elements, or [`OUTSIDE`].
 pub struct Starts<'a> {
-    /// How many windows there are.
+    /// Number of windows.
     pub count: usize,
-    /// Finds those of a range.
+    /// Computes the starts of a range.
     pub find: &'a (dyn Fn(Range<usize>, &mut [isize]) + Sync),
 }
 
 impl Starts<'_> {
-    /// All of them.
+    /// The whole table.
     pub fn table(&self) -> Vec<isize> {
         let mut table = zeroed::<isize>(self.count);
         pool::for_each_chunk(&mut table, PIECE, self.count * ELEMENT, |i, piece| {
@@ -124,18 +123,18 @@ impl Starts<'_> {
     }
 }
 
-/// Where the elements of a dense value go in another one.
+/// Targets of the elements of a dense value in another one.
 #[derive(Debug)]
 pub struct Targets {
     /// The axes of the first.
     pub walk: Walk,
-    /// Where windows start in the second; some are [`OUTSIDE`].
+    /// Starts of windows in the second; some are [`OUTSIDE`].
     pub table: Vec<isize>,
 }
 
 impl Targets {
-    /// Visits elements `range` that go somewhere, in order: their number, counted from the start of the
-    /// range, and the number of the element that they meet.
+    /// Visits elements `range` that have a target, in order: their number, counted from the start of the
+    /// range, and the number of the target.
     pub fn each(&self, range: Range<usize>, mut visit: impl FnMut(usize, usize)) {
         self.walk.runs(range, |run| {
             for i in 0..run.len {
@@ -154,7 +153,7 @@ impl Targets {
 /// Elements of a piece of work for a thread.
 const PIECE: usize = 1 << 14;
 
-/// About how long it takes to copy an element from where it is, in picoseconds.
+/// The estimated time of copying an element, in picoseconds.
 const ELEMENT: usize = 1_000;
 
 /// Fills `out` with elements of `data`, whose positions are relative to the start of the buffer.
@@ -198,8 +197,8 @@ pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut Vie
     });
 }
 
-/// Writes elements `from` to positions of `out`, in their order, so that of two for one position the later
-/// counts. Windows that are [`OUTSIDE`] are left out.
+/// Writes elements `from` to positions of `out`, in order, so that the later of two for one position wins.
+/// Windows that are [`OUTSIDE`] are left out.
 pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
 }
@@ -209,7 +208,7 @@ pub fn store_at<T: Element>(walk: &Walk, position: isize, from: &View, out: &mut
     store::<T>(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
 }
 
-/// As [`store`], with `one(old, new)` of what is there and what comes, or `lines(old, new, result)` of many.
+/// As [`store`], with `one(old, new)` as the new element, or `lines(old, new, result)` for contiguous ones.
 pub fn combine<T: Element>(
     walk: &Walk,
     starts: &Starts,
@@ -226,8 +225,8 @@ pub fn combine<T: Element>(
     });
 }
 
-/// Threads that share a scatter, at most: each looks at all the positions, and does what goes to its part of
-/// the result.
+/// Threads that share a scatter, at most: each reads all positions, and updates those in its share of the
+/// result.
 const PARTS: usize = 4;
 
 fn update<T: Element>(
@@ -242,15 +241,15 @@ fn update<T: Element>(
     if walk.is_list() {
         let n = from.shape.size();
         let part = out.len().div_ceil(threads().min(PARTS));
-        // Parts are shared out by positions, so that each position sees its updates in their order.
+        // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
             let (first, mut positions, mut hits, mut scratch) = (i * part, [0; TILE], [0; TILE], Vec::new());
             for range in tile::tiles(n) {
                 let positions = &mut positions[..range.len()];
                 (starts.find)(range.clone(), positions);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
-                // First those that meet this part are found, without a jump: every other one would be
-                // foreseen wrongly. What is outside is so of every part.
+                // Updates of this share are first selected without branches, half of which would be
+                // mispredicted. A window outside is outside of every share.
                 let mut count = 0;
                 for (j, position) in positions.iter_mut().enumerate() {
                     *position = position.wrapping_sub(first as isize);

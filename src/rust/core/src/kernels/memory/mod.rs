@@ -1,5 +1,5 @@
-//! Memory: buffers of one run, by number, lent out a step at a time; callers never see a pointer. Beside it
-//! the block allocator, and kernels that only move elements.
+//! Memory: the buffers of one run, lent by number to a step at a time, so that callers never see a pointer;
+//! the block allocator; kernels that only move elements.
 
 pub mod block_allocator;
 pub mod indexed;
@@ -35,7 +35,7 @@ pub struct Memory<'a> {
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-/// What a memory lists, kept from one run to the next so that none is allocated again.
+/// The lists of a memory, kept from one run to the next to avoid allocations.
 #[derive(Default)]
 pub struct Lists {
     buffers: Vec<Buffer>,
@@ -50,19 +50,19 @@ impl std::fmt::Debug for Lists {
 }
 
 impl<'a> Memory<'a> {
-    /// Makes room for that many buffers.
+    /// A memory with capacity for that many buffers.
     pub fn with_capacity(n: usize) -> Memory<'a> {
         Memory::reusing(Lists { buffers: Vec::with_capacity(n), streams: vec![] })
     }
 
-    /// One without buffers, whose lists are those of another that is gone.
+    /// A memory without buffers, which reuses the lists of another.
     pub fn reusing(mut lists: Lists) -> Memory<'a> {
         lists.buffers.clear();
         lists.streams.clear();
         Memory { lists, borrow: PhantomData }
     }
 
-    /// Its lists, for the next.
+    /// Its lists, for the next memory.
     pub fn into_lists(self) -> Lists {
         self.lists
     }
@@ -86,8 +86,8 @@ impl<'a> Memory<'a> {
     /// number `i` is buffer `names[i]`.
     ///
     /// # Panics
-    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a
-    /// plan that does this is wrong, and its result would be too.
+    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: such
+    /// a plan is wrong.
     pub fn lend<'s>(
         &'s mut self,
         reads: impl Iterator<Item = &'s Span>,
@@ -120,8 +120,8 @@ impl<'a> Memory<'a> {
         (lent, bytes)
     }
 
-    /// As [`lend_all`](Memory::lend_all), as streams that are numbered: first those to read, then those to
-    /// write. Operand `i` may be result `j`, byte for byte, if `in_place(i, j)`.
+    /// As [`lend_all`](Memory::lend_all), as numbered streams: first those to read, then those to write.
+    /// Operand `i` may be result `j`, byte for byte, if `in_place(i, j)`.
     ///
     /// # Panics
     /// As [`lend`](Memory::lend).
@@ -137,8 +137,8 @@ impl<'a> Memory<'a> {
         Streams { streams: Cow::Borrowed(streams), borrow: PhantomData }
     }
 
-    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them
-    /// holds this memory exclusively meanwhile ([`address`](Memory::address)).
+    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. The caller must hold this
+    /// memory exclusively while it makes slices of them ([`address`](Memory::address)).
     pub fn resolve<'s>(
         &self,
         reads: impl ExactSizeIterator<Item = &'s Span>,
@@ -169,8 +169,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were
-    /// added.
+    /// The address of its list of buffers, which identifies the memory and changes when buffers are added.
     pub fn address(&self) -> usize {
         self.lists.buffers.as_ptr() as usize
     }
@@ -194,7 +193,7 @@ impl<'a> Memory<'a> {
         unsafe { std::slice::from_raw_parts_mut(pointer, len) }
     }
 
-    /// Where a span is that is to be written.
+    /// The target of a span that is written.
     fn target(&self, write: &Span, names: &[usize]) -> Target {
         let target = names[write.buffer];
         assert!(self.lists.buffers[target].writable, "buffer {target} is read-only");
@@ -254,7 +253,7 @@ fn find<'s>(
     }
 }
 
-/// What a step reads and writes, found once in a memory.
+/// The operands and results of a step, resolved once in a memory.
 pub struct Bond<'a> {
     streams: Streams<'a>,
     /// The first of the streams, which are read.
@@ -267,7 +266,7 @@ impl<'a> Bond<'a> {
     /// The bytes of the operands, and of the results.
     ///
     /// # Panics
-    /// If `memory` is not the one that it is of, or there are not as many of each.
+    /// If `memory` is another one, or the numbers of operands and results differ.
     pub fn slices<'s, const R: usize, const W: usize>(
         &'s self,
         memory: &'s mut Memory<'a>,
@@ -289,7 +288,7 @@ impl<'a> Bond<'a> {
     }
 }
 
-/// Values in memory that threads read and write, each elements of its own.
+/// Values in memory that threads read and write; each thread writes elements of its own.
 pub struct Streams<'s> {
     streams: Cow<'s, [Stream]>,
     borrow: PhantomData<&'s mut [u8]>,
@@ -300,7 +299,7 @@ pub struct Streams<'s> {
 unsafe impl Sync for Streams<'_> {}
 
 impl Streams<'_> {
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> usize {
         self.streams.len()
     }
@@ -321,7 +320,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Where it starts.
+    /// Its first byte.
     pub fn pointer(&self) -> *mut u8 {
         self.pointer
     }
@@ -336,7 +335,7 @@ impl Stream {
         self.writable
     }
 
-    /// The result that lies where it does.
+    /// The result that shares its bytes.
     pub fn alias(&self) -> Option<usize> {
         self.alias
     }
@@ -345,7 +344,7 @@ impl Stream {
 /// A buffer's number and bytes in it.
 type Target = (usize, Range<usize>);
 
-/// What is written. The usual single span needs no vector.
+/// The spans that are written. The usual single span needs no vector.
 enum Targets {
     One(Target),
     Many(Vec<Target>),
@@ -379,7 +378,7 @@ impl<'s> Lent<'s, '_> {
         unsafe { std::slice::from_raw_parts(pointer.cast_const(), span.range.len()) }
     }
 
-    /// Where a span starts that may be read.
+    /// The first byte of a span that may be read.
     fn readable(&self, span: &Span) -> *mut u8 {
         let buffer = self.names[span.buffer];
         let Buffer { pointer, len, .. } = self.memory.lists.buffers[buffer];
@@ -415,15 +414,15 @@ fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>))
 fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
 }
-/// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3),
-/// `M_MMAP_THRESHOLD`). Advice about less would stay with the heap: every small piece that comes to lie there
-/// would cost a huge page to be cleared.
+/// Bytes from which an allocation has pages of its own, which are returned to the system when it is freed
+/// (mallopt(3), `M_MMAP_THRESHOLD`). Advice about smaller ones would stay with the heap, where every small
+/// allocation could clear a huge page.
 const OWN_PAGES: usize = 32 << 20;
 
 /// A vector of zeros (`FALSE`), for temporary values of a tensor's size.
 ///
 /// # Panics
-/// With [`OutOfMemory`](crate::growth::OutOfMemory) if it cannot be had.
+/// With [`OutOfMemory`](crate::growth::OutOfMemory) if it cannot be allocated.
 pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
     let mut out: Vec<T> = Vec::new();
     reserve(&mut out, n);
@@ -432,7 +431,7 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
         block_allocator::advise(out.as_mut_ptr().cast(), bytes);
     }
     while out.len() < n {
-        // In parts between which it may be stopped: these pages are touched for the first time.
+        // In pieces between which it may be stopped, since fresh pages are slow.
         let part = (OWN_PAGES / std::mem::size_of::<T>().max(1)).min(n - out.len());
         out.resize(out.len() + part, T::default());
         stop::work(if out.len() < n { stop::EVERY } else { 0 });
@@ -448,7 +447,7 @@ impl AlignedBytes {
     /// Zeroed bytes.
     ///
     /// # Panics
-    /// With [`OutOfMemory`](crate::growth::OutOfMemory) if they cannot be had.
+    /// With [`OutOfMemory`](crate::growth::OutOfMemory) if they cannot be allocated.
     pub fn zeroed(len: usize) -> AlignedBytes {
         AlignedBytes(zeroed(len.div_ceil(16)), len)
     }

@@ -1,5 +1,5 @@
-//! Non-temporal stores, for results that nobody will soon read: they go past the caches, memory is not read
-//! first, and what is in the caches stays.
+//! Non-temporal stores, for results that are not read soon: they bypass the caches, memory is not read first,
+//! and the caches keep their content.
 
 /// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
 #[cfg(target_arch = "x86_64")]
@@ -23,7 +23,7 @@ pub(crate) fn stream(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
 }
 
-/// Ends what [`stream`] wrote: it is there before anything that is written later.
+/// A fence: what [`stream`] wrote is visible before anything that is written later.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn streamed() {
     // SAFETY: every processor of the kind has it.

@@ -1,9 +1,9 @@
-//! Copies of values whose neighbours in memory are not neighbours in the result: transposes and the like.
+//! Permuted copies, such as transposes: neighbours in memory are not neighbours in the result.
 //!
-//! Element by element, either reads or writes would touch a line of memory for each. A block of the plane
-//! that both sides share is read along its own lines into a buffer that stays in the first-level cache, and
-//! leaves it along those of the result, in whole lines. The sizes of matrices are often powers of two, for
-//! which the lines of a block would fall on the same places of the cache if they stayed there.
+//! Element by element, either reads or writes would touch a cache line each. So a block of the plane of both
+//! contiguous axes is read along the operand's lines into a buffer in the first-level cache, and written
+//! along those of the result, in whole cache lines. Without the buffer, lines of a block would conflict in
+//! the cache if sizes are powers of two, as they often are.
 
 use crate::dtype::Element;
 use crate::kernels::threads::pool;
@@ -12,16 +12,16 @@ use crate::stop;
 use crate::tensor::View;
 use std::mem::size_of;
 
-/// Elements that are read side by side.
+/// Elements of a run that is read.
 const RUN: usize = 64;
 
-/// Bytes that are written side by side, at most.
+/// Bytes of a run that is written, at most.
 const LINE: usize = 512;
 
 /// Elements of a piece of work for a thread, at least.
 const PIECE: usize = 1 << 16;
 
-/// An axis: its size, and the distances of its elements in the operand and in the result.
+/// An axis: its size, and its strides in the operand and in the result.
 #[derive(Clone, Copy, Debug)]
 struct StridedAxis {
     size: usize,
@@ -29,11 +29,11 @@ struct StridedAxis {
     to: usize,
 }
 
-/// About how long an element takes that moves, in picoseconds.
+/// The estimated time per element, in picoseconds.
 const ELEMENT: usize = 500;
 
-/// Copies a value into a dense one in blocks, if its elements that lie side by side come apart. Returns
-/// whether it did.
+/// Copies a value to a dense one in blocks, if contiguous elements do not stay contiguous. Returns whether it
+/// did.
 pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     let (mut axes, mut to) = (Vec::new(), 1);
     for (size, from) in x.layout.lines(x.shape, 0..x.shape.rank()) {
@@ -45,7 +45,7 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     if axes[0].size * axes[along].size < 64 || out.is_empty() {
         return false;
     }
-    // Pieces are runs of the last axis that is worth cutting: what is below it is whole in each.
+    // Pieces are ranges of the last axis that is worth splitting; lower axes are whole in each.
     let cut = (0..axes.len()).rev().find(|&i| axes[i].to <= PIECE || i == along).unwrap_or(0).max(along);
     let below = axes[cut].to;
     let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(axes[cut].size);
@@ -67,7 +67,7 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     true
 }
 
-/// Elements that are written side by side.
+/// Elements of a run that is written.
 fn width<T>() -> usize {
     (LINE / size_of::<T>()).min(RUN)
 }

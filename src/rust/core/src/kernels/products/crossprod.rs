@@ -1,12 +1,11 @@
-//! Products of matrices whose sums are long and whose results are few, such as `t(X) %*% X` of many
-//! observations.
+//! Products of matrices with long sums and few results, such as `t(X) %*% X` of many observations.
 //!
 //! Both operands are read once, along their columns, in blocks that stay in the second-level cache; an
-//! operand that lies otherwise is copied block by block. A sum is made of blocks of [`BLOCK`] products, each
-//! in `L` parts of which the later half is added to the earlier until one is left; blocks are added in double
-//! precision, in order, first those of a piece, then pieces. What threads share are pieces, so the bits do
-//! not depend on them. The product of a matrix with itself is symmetric: one half is computed, with the bits
-//! that it has in the other.
+//! operand that lies otherwise is copied block by block. A sum is computed in blocks of [`BLOCK`] products,
+//! each in `L` lanes, of which the later half is added to the earlier until one is left; blocks are added in
+//! double precision, in order, first those of a piece, then pieces. Threads take pieces, so the bits do not
+//! depend on them. The product of a matrix with itself is symmetric: one half is computed, with the bits that
+//! it has in the other.
 
 use super::inner_products::products;
 use super::matrix::{Matrix, MULTIPLY_ADD};
@@ -21,7 +20,7 @@ const BLOCK: usize = 256;
 /// Products in a piece of work for a thread.
 const PIECE: usize = 32 * BLOCK;
 
-/// Rows or columns of a result, at most: with more, the kernels of general products are as fast.
+/// Rows or columns of a result, at most: for more, the kernels of general products are as fast.
 pub const MAX_SIDE: usize = 32;
 
 /// `out = lhs * rhs`, column-major, for `lhs [m, k]`, `rhs [k, n]`, none of these 0; `L` elements are a

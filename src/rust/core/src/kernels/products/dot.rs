@@ -1,9 +1,9 @@
-//! Dense products of matrices, which are read where they lie: transposed ones are not copied.
+//! Dense products of matrices, which are read in place: transposed ones are not copied.
 //!
-//! Which way a product goes depends on its sizes alone, so that its bits do not depend on strides: a matrix
-//! and a vector have a kernel of their own ([`super::matvec`]); where sums are long and results few, these
-//! are shared out by parts of the sums, added in double precision ([`super::crossprod`] for few enough); all
-//! others are cut into blocks of the result, which change no sum.
+//! The kernel of a product depends on its sizes alone, so that its bits do not depend on strides: products
+//! with a vector have one ([`super::matvec`]); long sums of few results are split into partial sums, added in
+//! double precision ([`super::crossprod`] for very few results); other products are split into blocks of the
+//! result, which changes no sum.
 //!
 //! Blocks of floats are made by [`super::gemm`] where the processor has FMA, else by `matrixmultiply`, which
 //! ndarray brings. Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit
@@ -47,7 +47,7 @@ pub trait Dot: Element {
         false
     }
 
-    /// The column-major product, if its sums may be made in parts.
+    /// The column-major product by partial sums, if the type allows it.
     fn parts(_lhs: Matrix<Self>, _rhs: Matrix<Self>, _sizes: [usize; 3], _out: &mut [Self]) -> bool {
         false
     }
@@ -81,7 +81,7 @@ fn by_blocks<T: Element + LinalgScalar>(
     out.view().mapv_inplace(|x| x + T::zero());
 }
 
-/// The product by kernels of our own, if the processor has instructions that they are made of.
+/// The product by our own kernels, if the processor has their instructions.
 #[cfg(target_arch = "x86_64")]
 fn by_tiles<T: gemm::Tiled>(
     lhs: Matrix<T>,
@@ -159,7 +159,7 @@ macro_rules! dot_half {
 }
 dot_half! { bf16 f16 }
 
-/// Products of which the order makes no difference.
+/// Products whose order makes no difference.
 fn dot_plain<T: Element>(
     lhs: Matrix<T>,
     rhs: Matrix<T>,
@@ -233,7 +233,7 @@ const DEPTH: usize = 4096;
 /// Elements of a result whose sums are made in parts, at most.
 const MAX_LONG_RESULTS: usize = 1 << 14;
 
-/// Whether sums are so long, and so few, that they are made in parts.
+/// Whether sums are so long, and so few, that they are split into partial sums.
 pub fn is_long([m, k, n]: [usize; 3]) -> bool {
     m * n <= MAX_LONG_RESULTS && k >= 2 * DEPTH
 }
@@ -297,7 +297,7 @@ fn times_vector<T: Dot>(matrix: Matrix<T>, x: Matrix<T>, k: usize, out: &mut [T]
     T::vector(matrix, &(0..k).map(|j| x.get(0, j)).collect::<Vec<T>>(), out)
 }
 
-/// A product whose sums are long: of parts of the operands, added in order.
+/// A product with long sums: partial products, added in order.
 fn in_parts<T: Dot, S: Element + Add<Output = S>>(
     lhs: Matrix<T>,
     rhs: Matrix<T>,

@@ -1,4 +1,4 @@
-//! Matrices that products read and write, and what a product costs.
+//! Matrices that products read and write, and the cost of a product.
 
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
 use std::marker::PhantomData;
@@ -13,9 +13,9 @@ pub const PRODUCTS: usize = 16;
 /// A matrix that is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
-    /// Where its elements are.
+    /// The buffer.
     pub data: &'a [T],
-    /// Place of the first.
+    /// Position of the first element.
     pub first: usize,
     /// Distance of rows, and of columns.
     pub strides: [isize; 2],
@@ -27,7 +27,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         Matrix { data, first: 0, strides: [1, rows as isize] }
     }
 
-    /// Place of an element.
+    /// Position of an element.
     pub fn at(&self, row: usize, column: usize) -> usize {
         let [i, j] = self.strides;
         (self.first as isize + row as isize * i + column as isize * j) as usize
@@ -43,7 +43,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         Matrix { first: self.at(row, column), ..*self }
     }
 
-    /// Its transpose, which lies where it does.
+    /// Its transpose, in place.
     pub fn transposed(&self) -> Self {
         Matrix { strides: [self.strides[1], self.strides[0]], ..*self }
     }

@@ -1,4 +1,5 @@
-//! Products of a matrix and a vector: memory is read once, along its lines, whichever way the matrix lies.
+//! Products of a matrix and a vector: memory is read once, along cache lines, for either layout of the
+//! matrix.
 //!
 //! An element of the result is a sum of products, made of tiles of [`TILE`] of them: each in as many parts as
 //! a cache line has elements, of which the sums are added two by two; sums of tiles are added in double
@@ -148,7 +149,7 @@ struct Down<'a, F, const L: usize> {
 
 /// Rows from which on more columns are read at once: such matrices come from memory. In a cache, columns of
 /// those whose sizes are powers of two would be in each other's places.
-const MANY: usize = 1025;
+const MIN_ROWS_OF_EIGHT: usize = 1025;
 
 impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
     type Made = ();
@@ -161,7 +162,7 @@ impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
             let mut column = part;
             while column < x.len() {
                 column += L * match (x.len() - column).div_ceil(L) {
-                    8.. if rows >= MANY => add::<F, L, 8>(matrix, x, column, sums),
+                    8.. if rows >= MIN_ROWS_OF_EIGHT => add::<F, L, 8>(matrix, x, column, sums),
                     4.. => add::<F, L, 4>(matrix, x, column, sums),
                     _ => add::<F, L, 1>(matrix, x, column, sums),
                 };

@@ -1,9 +1,8 @@
 //! Sums of the squares of deviations from the mean, in one pass over memory.
 //!
-//! Of a tile, deviations are taken from a number near its mean, the mean of its first elements: their sum
-//! corrects what that number is off by, so that nothing need be known of the tile before it is read. The
-//! tiles are brought together in order, each by its mean and its sum of squares. All this is in double
-//! precision.
+//! Deviations of a tile are taken from a shift near its mean, the mean of its first elements; their sum
+//! corrects the error of the shift, so that one pass is enough. Tiles are joined in order, by their means and
+//! sums of squares. All is in double precision.
 //!
 //! The squares about the number exceed those about the mean by `n d^2`, where `d` is what it is off by, and
 //! rounding errors grow by as much. The mean of `k` of `n` elements is off by at most `sqrt(m / k)`, where
@@ -24,7 +23,7 @@ use num_complex::Complex;
 /// memory meanwhile, and a multiple of the parts.
 const BLOCK: usize = 32;
 
-/// What is known of a tile: the sum of squares, and the mean, as the parts of a complex number. So it is a
+/// The moments of a tile: the sum of squares and the mean, as the parts of a complex number. So it is a
 /// [`Partial`], or a real result if there is no other tile.
 type Moments = Complex<f64>;
 
@@ -133,10 +132,10 @@ pub fn tiles<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
 
 /// Folds tiles of so few results that what they are folded into is near.
 fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
-    let (n, len) = (rows.places.len(), out.len());
+    let (n, len) = (rows.offsets.len(), out.len());
     let (count, scale) = first(n);
     let mut shifts = Sums::new(count, len);
-    let begin = Rows { places: &rows.places[..count], ..rows };
+    let begin = Rows { offsets: &rows.offsets[..count], ..rows };
     begin.each(x, len, count, begin.are_together(len), &mut |at, runs| {
         runs.iter().for_each(|x| shifts.add(at.start, x, |sum, &x: &R| *sum += x.convert::<f64>() * scale));
     });
@@ -157,7 +156,7 @@ fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
     let (sums, squares) = (sums.made(len), squares.made(len));
     for (i, out) in out.iter_mut().enumerate() {
         let element = |&place: &isize| x[(rows.first + i as isize * rows.stride + place) as usize].convert();
-        *out = O::made(moments(n, shifts[i], sums[i], squares[i], rows.places.iter().map(element)));
+        *out = O::made(moments(n, shifts[i], sums[i], squares[i], rows.offsets.iter().map(element)));
     }
 }
 
@@ -184,7 +183,7 @@ impl Sums {
     }
 }
 
-/// Sums of deviations and of their squares, of elements in as many places.
+/// Sums of deviations and of their squares, of elements in as many offsets.
 struct Deviations<'a> {
     sums: &'a mut [f64],
     squares: &'a mut [f64],

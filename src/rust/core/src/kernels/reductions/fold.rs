@@ -3,8 +3,8 @@
 //!
 //! A fold is made of tiles of [`TILE`](crate::kernels::tile::TILE) elements, in order, each in [`LANES`]
 //! parts: element `i` of a tile is folded into part `i % LANES`, and the later half of the parts into the
-//! earlier, until one is left. So a result depends on the values and their order only: not on how they lie in
-//! memory, not on who folds which tile. What meets layouts is [`reduce`](super::reduce::reduce()).
+//! earlier, until one is left. So a result depends on the values and their order only, not on strides or
+//! threads. [`reduce`](super::reduce::reduce()) handles layouts.
 
 use super::deviations;
 use super::loops::{free_loops, halves, loops, Accumulate, Loops};
@@ -17,7 +17,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
 
-/// What a reduction does with two elements.
+/// The operation of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fold {
     /// Sum; wraps for integers.
@@ -41,7 +41,7 @@ pub trait Reduce: Element {
     /// Gives the work the way in which the fold accumulates.
     fn accumulation<W: Work<Self>>(fold: Fold, work: W) -> W::Made;
 
-    /// Folds what was made of all tiles of so many elements, in their order.
+    /// Folds the partial results of all tiles of so many elements, in order.
     fn finish(fold: Fold, _len: usize, partials: Each<Partial>) -> Self {
         Self::accumulation(fold, Last(partials))
     }
@@ -62,16 +62,15 @@ pub struct Accumulation<T, A> {
     loops: Loops<T, A>,
     /// Whether the order makes no difference.
     free: bool,
-    /// For folds that are right but for rare results: which results they are right for, and the ones to be
-    /// done for others.
+    /// For loops that are wrong for rare results: the test of a result, and the exact loops.
     exact: Option<(fn(A) -> bool, Loops<T, A>)>,
 }
 
 /// What is done with an accumulation.
 pub trait Work<T> {
-    /// What comes out.
+    /// The result.
     type Made;
-    /// Does it.
+    /// Runs the work.
     fn run<A: Element>(self, how: Accumulation<T, A>) -> Self::Made;
 }
 
@@ -111,13 +110,13 @@ impl Accumulators {
     }
 }
 
-/// Elements that come one of each result at a time.
+/// Accumulation of one element of each result at a time.
 struct Gradual;
 
 impl<T: Element> Work<T> for Gradual {
     type Made = Accumulators;
     fn run<A: Element>(self, how: Accumulation<T, A>) -> Accumulators {
-        // What comes is seen once, so that it cannot be folded again with more care.
+        // Elements are seen once, so the exact loops are used.
         let Loops { start, one, others, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
         Accumulators {
             width: size_of::<A>(),
@@ -138,7 +137,7 @@ impl<T: Element> Work<T> for Gradual {
     }
 }
 
-/// What was made of all tiles.
+/// The partial results of all tiles.
 struct Last<'a>(Each<'a, Partial>);
 
 impl<T: Element> Work<T> for Last<'_> {
@@ -174,7 +173,7 @@ impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
 /// The accumulators of so many results.
 fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: Rows, len: usize) -> Vec<A> {
     let together = rows.are_together(len);
-    let lanes = if free && !together { 1 } else { rows.places.len().min(LANES) };
+    let lanes = if free && !together { 1 } else { rows.offsets.len().min(LANES) };
     let mut acc = vec![loops.start; lanes * len];
     rows.each(x, len, lanes, together, &mut |at, runs| match *runs {
         [a, b, c, d] => (loops.four)(&mut acc[at], [a, b, c, d]),
@@ -447,10 +446,10 @@ mod tests {
             let at = |i: usize, j: usize| i * apart + j * between;
             let mut both = vec![T::default(); 2 * x.len()];
             (0..2).for_each(|i| x.iter().enumerate().for_each(|(j, &x)| both[at(i, j)] = x));
-            let places: Vec<isize> = (0..x.len()).map(|j| (j * between) as isize).collect();
+            let offsets: Vec<isize> = (0..x.len()).map(|j| (j * between) as isize).collect();
             let mut out = [T::default(); 2];
-            T::tiles(fold, &both, Rows { first: 0, stride: apart as isize, places: &places }, &mut out);
-            assert_eq!(out.map(|out| out.to_bytes()), [want; 2], "{fold:?} of {x:?} in other places");
+            T::tiles(fold, &both, Rows { first: 0, stride: apart as isize, offsets: &offsets }, &mut out);
+            assert_eq!(out.map(|out| out.to_bytes()), [want; 2], "{fold:?} of {x:?} in other offsets");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The loops of folds, compiled for the vectors that the processor has. All else of a fold calls them, so
-//! that each is compiled once for a way to accumulate and a type of elements: there are many of both.
+//! The loops of folds, vectorised for the processor. The rest of a fold calls them, so that each is compiled
+//! once for a way to accumulate and a type of elements: there are many of both.
 
 use super::parts::LANES;
 use crate::dtype::Element;
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 pub trait Accumulate<T: Element> {
     /// The type of an accumulator.
     type Acc: Element;
-    /// Leaves any element as it is.
+    /// The neutral element.
     fn start() -> Self::Acc;
     /// Takes an element.
     fn add(acc: Self::Acc, x: T) -> Self::Acc;
@@ -49,13 +49,12 @@ pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 
 /// The loops where it makes none.
 pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
-    // The compiler makes vectors of small integers only where it chooses the order.
+    // The compiler vectorises loops over small integers only if it may choose the order.
     let tile = if size_of::<T>() < 4 { line::<T, S> } else { tile::<T, S, FREE_LANES> };
     Loops { tile, ..loops::<T, S>() }
 }
 
-/// Parts of a tile where it makes no difference: so many that an instruction does not wait for the one
-/// before.
+/// Lanes of a tile where the order makes no difference: enough to hide the latency of an instruction.
 const FREE_LANES: usize = 16;
 
 /// Takes elements into the accumulators of the parts.
@@ -75,7 +74,7 @@ fn take<T: Element, S: Accumulate<T>, const N: usize>(mut parts: [S::Acc; N], x:
     parts
 }
 
-/// What the parts come to.
+/// The fold of the lanes.
 #[inline(always)]
 fn joined<T: Element, S: Accumulate<T>, const N: usize>(mut parts: [S::Acc; N]) -> S::Acc {
     const { assert!(N == 8 || N == 16) };

@@ -1,4 +1,4 @@
-//! Reductions: [`reduce`](reduce::reduce) cuts values into tiles, and a [`fold`] is what is done with each.
+//! Reductions: [`reduce`](reduce::reduce) splits values into tiles, and a [`fold`] folds each.
 
 mod deviations;
 pub mod fold;

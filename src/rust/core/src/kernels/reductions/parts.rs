@@ -1,23 +1,25 @@
-//! What folds are made of: the parts of a tile, what a tile leaves, where the tiles of several results lie.
+//! Building blocks of folds: the lanes of a tile, partial results, and the elements of several results'
+//! tiles.
 
 use crate::dtype::{Element, Float};
 use crate::kernels::tile::gather_run;
 use std::ops::Range;
 
-/// What a fold makes of one tile of elements, as the bytes of an element: of the accumulator's type for sums
-/// and products; for squares of deviations it is their sum and the mean.
+/// The partial result of one tile, as the bytes of an element: of the accumulator's type for sums and
+/// products; for squares of deviations it is their sum and the mean.
 pub type Partial = [u8; PARTIAL];
 
 /// Bytes of a [`Partial`].
 pub const PARTIAL: usize = 16;
 
-/// Parts in which a tile is folded. More would not be faster, as memory is what is waited for.
+/// Lanes in which a tile is folded. More would not be faster, since memory is the limit.
 pub const LANES: usize = 8;
 
 /// Gives pieces of work to the function that it is called with, in order.
 pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
 
-/// Where the tiles of several results lie: element `j` of result `i` at `first + i * stride + places[j]`.
+/// Positions of the tiles of several results: element `j` of result `i` is at `first + i * stride +
+/// offsets[j]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// The first element of the first result.
@@ -25,12 +27,12 @@ pub struct Rows<'a> {
     /// From one result to the next.
     pub stride: isize,
     /// The elements of a tile, from the first of each result.
-    pub places: &'a [isize],
+    pub offsets: &'a [isize],
 }
 
-/// What an accumulator becomes: a partial result, or the result itself.
+/// A type that an accumulator is converted to: a partial result, or the result itself.
 pub trait Made: Sized {
-    /// It.
+    /// The conversion.
     fn made<A: Element>(acc: A) -> Self;
 }
 
@@ -46,15 +48,15 @@ impl<T: Element> Made for T {
     }
 }
 
-/// Results from which a lane is made after the other; of fewer, all are one run where the elements of one
-/// place follow those of the one before.
+/// Results from which on lanes are accumulated one after the other; for fewer, elements of consecutive
+/// offsets form one run, if they are contiguous.
 const LONG: usize = 512;
 
 impl Rows<'_> {
     /// Whether tiles of `len` results are one run of elements, and best taken so.
     pub(super) fn are_together(&self, len: usize) -> bool {
-        let side_by_side = || self.places.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
-        self.stride == 1 && len < LONG && self.places.len() >= LANES && side_by_side()
+        let side_by_side = || self.offsets.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
+        self.stride == 1 && len < LONG && self.offsets.len() >= LANES && side_by_side()
     }
 
     /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are
@@ -67,19 +69,19 @@ impl Rows<'_> {
         together: bool,
         take: &mut dyn FnMut(Range<usize>, &[&[T]]),
     ) {
-        let Rows { first, stride, places } = *self;
-        let at = |j: usize| first + places[j];
+        let Rows { first, stride, offsets } = *self;
+        let at = |j: usize| first + offsets[j];
         if together {
-            let whole = places.len() / LANES;
-            let (all, rest) = (LANES * len, places.len() % LANES * len);
+            let whole = offsets.len() / LANES;
+            let (all, rest) = (LANES * len, offsets.len() % LANES * len);
             runs(x, all, 1, &mut (0..whole).map(|i| at(i * LANES)), &mut |runs| take(0..all, runs));
-            runs(x, rest, 1, &mut (whole * LANES..places.len()).take(1).map(at), &mut |runs| {
+            runs(x, rest, 1, &mut (whole * LANES..offsets.len()).take(1).map(at), &mut |runs| {
                 take(0..rest, runs)
             });
             return;
         }
         for lane in 0..lanes {
-            let starts = &mut (lane..places.len()).step_by(lanes).map(at);
+            let starts = &mut (lane..offsets.len()).step_by(lanes).map(at);
             runs(x, len, stride, starts, &mut |runs| take(lane * len..(lane + 1) * len, runs));
         }
     }

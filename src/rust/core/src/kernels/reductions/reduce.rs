@@ -1,10 +1,9 @@
-//! Reductions of values of any layout: over axes that lie side by side, over those that do not, over
-//! several.
+//! Reductions of values of any layout, over any axes.
 //!
-//! What one result is made of is cut into tiles ([`super::fold`]). Where the elements of a tile lie in one
-//! line, tiles are folded one by one; else those of many results that are neighbours are folded together,
-//! column after column, so that memory is read along its lines, once. Tiles are shared between threads,
-//! whichever result they belong to.
+//! The elements of a result are split into tiles ([`super::fold`]). If the elements of a tile are contiguous,
+//! tiles are folded one by one; else the tiles of many neighbouring results are folded together, column by
+//! column, so that memory is read once, along cache lines. Threads share tiles, whichever result they belong
+//! to.
 
 use super::fold::{Fold, Reduce};
 use super::parts::{Made, Partial, Rows, PARTIAL};
@@ -51,11 +50,11 @@ impl<T: Reduce> Plan<'_, T> {
     /// Folds one tile of some results.
     fn tile<O: Made>(&self, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
         let (shape, layout) = &self.reduced;
-        let mut places = Vec::new();
+        let mut offsets = Vec::new();
         if !self.lines {
-            places.reserve(tile_of.len());
+            offsets.reserve(tile_of.len());
             runs(shape, layout, tile_of.clone(), |_, first, stride, len| {
-                places.extend((0..len as isize).map(|i| first as isize + i * stride));
+                offsets.extend((0..len as isize).map(|i| first as isize + i * stride));
             });
         }
         let mut scratch = Vec::new();
@@ -63,10 +62,10 @@ impl<T: Reduce> Plan<'_, T> {
             let out = &mut out[at..at + len];
             if !self.lines {
                 let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
-                let rows = |i: usize| Rows { first: at(i), stride, places: &places };
+                let rows = |i: usize| Rows { first: at(i), stride, offsets: &offsets };
                 let blocks = out.chunks_mut(TOGETHER).enumerate();
                 return blocks.for_each(|(i, out)| {
-                    stop::work(out.len() * places.len());
+                    stop::work(out.len() * offsets.len());
                     T::tiles(self.fold, self.data, rows(i), out);
                 });
             }
@@ -81,7 +80,7 @@ impl<T: Reduce> Plan<'_, T> {
     }
 }
 
-/// About how long an element takes that is read from memory and folded, in picoseconds.
+/// The estimated time of reading and folding an element, in picoseconds.
 const ELEMENT: usize = 200;
 
 /// Reduces the axes `axes` of `x`; `out` has the others, in order. An empty set of elements gives the

@@ -1,4 +1,4 @@
-//! How many threads there may be, and the pool of them.
+//! The number of threads, and the pool.
 
 pub mod pool;
 
@@ -6,20 +6,20 @@ use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// More threads than this are a mistake: nobody has as many processors, and each takes memory for a stack.
+/// Threads, at most: more are surely a mistake, and each takes memory for a stack.
 pub const MAX_THREADS: usize = 1024;
 
-/// What was asked for in this process; 0 for what the surroundings say.
+/// The requested number of threads; 0 for the default of the surroundings.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// What the surroundings of a process say, read once.
+/// The settings in the environment of a process, read once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Surroundings {
-    /// Threads, if nobody asks for another number.
+    /// Threads, if no other number is requested.
     pub default: usize,
-    /// Threads at most, whatever anybody asks for.
+    /// Threads, at most, whatever is requested.
     pub limit: usize,
-    /// Name and value of the variable that should say how many, but is no such number.
+    /// Name and value of a variable that should be a number of threads and is none.
     pub ignored: Option<String>,
 }
 
@@ -53,8 +53,8 @@ pub fn surroundings() -> &'static Surroundings {
     })
 }
 
-/// Asks for a number of threads in this process, `None` for what the surroundings say. Results do not depend
-/// on it.
+/// Requests a number of threads for this process; `None` is the default of the surroundings. Results do not
+/// depend on it.
 ///
 /// # Errors
 /// [`Error::Arg`] for 0, and for more than [`MAX_THREADS`].
@@ -68,7 +68,7 @@ pub fn want(threads: Option<usize>) -> Result<()> {
     }
 }
 
-/// The error for what is no number of threads.
+/// The error for an invalid number of threads.
 pub fn unusable(got: &str) -> Error {
     Error::Arg {
         arg: "threads".into(),

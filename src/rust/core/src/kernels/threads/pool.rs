@@ -1,18 +1,18 @@
-//! Threads for large kernels: the caller and its helpers take the pieces of a job one after the other.
+//! The thread pool of large kernels: the caller and its helpers take the pieces of a job one after the other.
 //!
-//! A job starts in microseconds. The caller works itself, and at the end waits for helpers that are in the
-//! middle of a piece only, never for one that has not come. A helper without work spins for a
-//! moment, and then sleeps. Work is cut by size, never by the number of threads, and each piece makes
-//! elements that no other makes, so that a result does not depend on that number.
+//! A job starts in microseconds. The caller works too, and at the end waits only for helpers that are working
+//! on a piece, never for one that has not started. A helper without work spins for a moment, and then sleeps.
+//! Work is cut by size, never by the number of threads, and each piece makes elements that no other makes, so
+//! that a result does not depend on that number.
 //!
-//! A piece that is left (see [`stop`]), by a panic too, ends the job: pieces that nobody has taken are
-//! dropped, and helpers leave theirs when they look next.
+//! A piece that is cancelled (see [`stop`]) or panics ends the job: pieces that are not taken are dropped,
+//! and helpers leave theirs at the next check.
 //!
-//! One job is shared at a time. What a second thread of the process starts meanwhile, or a piece of a
-//! job, it does alone.
+//! One job is shared at a time. A job that another thread, or a piece of a job, starts meanwhile runs on its
+//! thread alone.
 //!
-//! The helpers belong to the process that made them. After `fork()` they do not exist in the child, which
-//! makes some of its own and never touches the locks of the parent's.
+//! The helpers belong to the process that spawned them. After `fork()` the child has none; it spawns its own
+//! and never touches the parent's locks.
 
 use super::threads;
 use crate::stop;
@@ -23,23 +23,23 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// About how long something takes that is worth sharing, in picoseconds. This is the one estimate of it: a
-/// job starts in 1 to 5 microseconds, and a helper that slept arrives some 20 later.
+/// Work in picoseconds from which on sharing it pays. This is the only such estimate: a job starts in 1 to 5
+/// microseconds, and a helper that slept arrives some 20 later.
 pub const WORTH_SHARING: usize = 30_000_000;
 
 /// How long a helper spins before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// A helper that gave way, and was away for longer than this, is on a core that others want: it sleeps.
+/// A helper that was descheduled for longer than this when it yielded is on a contended core: it sleeps.
 const AWAY: Duration = Duration::from_micros(5);
 
-/// How long the caller sleeps until it looks whether it shall stop.
+/// Time that the caller sleeps between checks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Looks between two looks at the clock.
+/// Checks of the state between two readings of the clock.
 const LOOKS: usize = 64;
 
-/// What the threads do together.
+/// The shared work of the threads.
 struct Job<'a> {
     piece: &'a (dyn Fn(usize) + Sync),
     count: usize,
@@ -57,11 +57,11 @@ struct Pool {
     /// Whether a job is shared.
     busy: AtomicBool,
     helpers: AtomicUsize,
-    /// Whether the system refused to make a thread.
+    /// Whether the system refused to spawn a thread.
     refused: AtomicBool,
-    /// Helpers that sleep, and have not been called.
+    /// Helpers that sleep and were not woken.
     sleepers: AtomicUsize,
-    /// Helpers that have been called, and have not heard it.
+    /// Helpers that were woken and have not noticed.
     called: Mutex<usize>,
     call: Condvar,
     /// Whether the caller sleeps until the last helper has left.
@@ -78,7 +78,7 @@ const INSIDE: u64 = SEAT - 1;
 
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Nothing panics while it holds a lock of a pool.
+/// No code panics while it holds a lock of a pool.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -148,8 +148,8 @@ impl Pool {
         }
     }
 
-    /// Ends a job: the pieces that nobody has taken are dropped, helpers leave theirs. The caller goes on
-    /// with the first panic.
+    /// Ends a job: pieces that are not taken are dropped, helpers leave theirs. The caller resumes the first
+    /// panic.
     fn end(&self, job: &Job, panic: Box<dyn Any + Send>) {
         lock(&job.panic).get_or_insert(panic);
         self.state.fetch_and(PIECE - 1, AcqRel);
@@ -159,7 +159,7 @@ impl Pool {
     /// Shares the pieces of a job with up to `seats` helpers.
     fn share(&'static self, job: &Job, seats: usize) {
         self.spawn(seats);
-        // Nobody is in a job, of which the state tells the helpers after this.
+        // No helper is in a job now; the state announces this one afterwards.
         self.stop.store(false, Relaxed);
         self.job.store(std::ptr::from_ref(job).cast_mut().cast(), Relaxed);
         self.state.store(job.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
@@ -170,7 +170,7 @@ impl Pool {
         self.wait(job);
     }
 
-    /// Makes helpers until there are as many, or the system has no more. They live on threads of rayon.
+    /// Spawns helpers up to this number, as far as the system allows. They are threads of rayon.
     fn spawn(&'static self, seats: usize) {
         let helpers = self.helpers.load(Relaxed);
         if helpers >= seats || self.refused.load(Relaxed) {
@@ -180,7 +180,7 @@ impl Pool {
         match ThreadPoolBuilder::new().num_threads(seats - helpers).thread_name(name).build() {
             Ok(threads) => {
                 threads.spawn_broadcast(move |_| self.help());
-                // They help as long as the process lives.
+                // They run as long as the process lives.
                 std::mem::forget(threads);
                 self.helpers.store(seats, Relaxed);
             }
@@ -206,7 +206,7 @@ impl Pool {
         }
     }
 
-    /// Waits until no helper is in the job, of which no piece is left.
+    /// Waits until no helper is in the job; all pieces are taken.
     fn wait(&self, job: &Job) {
         let is_over = || self.state.load(SeqCst) & INSIDE == 0;
         let start = Instant::now();
@@ -223,7 +223,7 @@ impl Pool {
         while !is_over() {
             end = self.ended.wait_timeout(end, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
             if !is_over() && lock(&job.panic).is_none() {
-                // Whoever is asked may run something that needs the lock.
+                // The check may run code that needs the lock.
                 drop(end);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(stop::check)) {
                     self.end(job, panic);

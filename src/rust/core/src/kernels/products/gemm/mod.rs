@@ -1,9 +1,8 @@
 //! Products of matrices of floats, on processors with AVX2 or AVX-512.
 //!
-//! The result is cut into tiles that stay in registers ([`tile`]). Operands are read where they lie as long
-//! as they are small and their rows (of the left one) are side by side; else panels of them are copied into
-//! an order in which a tile reads its operands from one end to the other ([`pack`]), in blocks that stay in
-//! the second-level cache.
+//! The result is split into register tiles ([`tile`]). Operands are read in place if they are small and rows
+//! of the left one are contiguous; else panels of them are packed, so that a tile reads its operands
+//! sequentially ([`pack`]), in blocks that stay in the second-level cache.
 //!
 //! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks
 //! of [`DEPTH`], which are added in order. That is what `matrixmultiply` does on processors that have FMA, so
@@ -94,7 +93,7 @@ thread_local! {
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; 64]);
 
-/// Room for so many elements from each of two places on.
+/// Scratch memory for two arrays of so many elements.
 fn room<T>(scratch: &mut Vec<Line>, elements: [usize; 2]) -> [*mut T; 2] {
     let lines = elements.map(|n| (n * size_of::<T>()).div_ceil(size_of::<Line>()));
     if scratch.len() < lines[0] + lines[1] {

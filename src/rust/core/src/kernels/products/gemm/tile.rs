@@ -1,11 +1,11 @@
-//! Tiles of a product that stay in registers: a few vectors of rows times a few columns, for each set of
-//! instructions.
+//! Microkernels of matrix products: tiles that stay in registers, a few vectors of rows times a few columns,
+//! for each set of instructions.
 
 use super::pack::{pack, Packed};
 use crate::kernels::math::Level;
 use std::arch::x86_64::*;
 
-/// A tile of the result and what it is made of. Rows of `a` and of `c` lie side by side.
+/// A register tile of the result, and its operands. Rows of `a` and of `c` are contiguous.
 #[derive(Debug)]
 pub struct Tile<T> {
     /// Products in a sum.
