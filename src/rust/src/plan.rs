@@ -6,8 +6,8 @@ use crate::jit;
 use anvil_core::exec::{describe::Line, Executable, MemoryPlan};
 
 /// The plan of a traced function, compiled once for `explain_plan()` and `memory_plan()`. `donated` is a flag
-/// for each input. Gives `list(places, kinds, ops, numbers, bytes, steps, scratch)`:
-/// * `places`, `kinds` and `ops` (names with a comma between them) of each line;
+/// for each input. Gives `list(paths, kinds, ops, numbers, bytes, steps, scratch)`:
+/// * `paths`, `kinds` and `ops` (names with a comma between them) of each line;
 /// * `numbers`: line after line, elements, elements of a tile, whether a result is made in place, bytes read
 ///   and written, estimated microseconds, pieces for threads;
 /// * `bytes` of inputs, constants, outputs, scratch memory, and of branches and loops;
@@ -23,7 +23,7 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     let lines = executable.lines();
     let column =
         |text: &dyn Fn(&Line) -> String| r_strings(&lines.iter().map(text).collect::<Vec<_>>(), scope);
-    let places = column(&|line| line.place.clone())?;
+    let paths = column(&|line| line.path.clone())?;
     let kinds = column(&|line| line.kind.clone())?;
     let ops = column(&|line| line.ops.join(","))?;
     let numbers: Vec<f64> = lines
@@ -41,7 +41,7 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     // the scope, and each vector is as long as what is copied into it.
     let out = protected(|| unsafe {
         let out = Rf_protect(Rf_allocVector(VECSXP, 7));
-        for (slot, x) in [(0, places), (1, kinds), (2, ops), (5, texts)] {
+        for (slot, x) in [(0, paths), (1, kinds), (2, ops), (5, texts)] {
             SET_VECTOR_ELT(out, slot as Length, x);
         }
         for (slot, from) in [(3, &numbers[..]), (4, &bytes[..]), (6, &alive[..])] {

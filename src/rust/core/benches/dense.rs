@@ -1,4 +1,4 @@
-//! What reductions, copies in another order and products of matrices cost. `cargo bench --bench dense` prints
+//! Benchmarks of reductions, permuted copies and products of matrices. `cargo bench --bench dense` prints
 //! milliseconds per run and how fast the operands are read; a word after `--` chooses the rows whose names
 //! contain it.
 
@@ -25,7 +25,7 @@ fn reduction(fold: Fold, dtype: DType, sizes: &[usize], axes: &[usize]) -> Graph
     b.finish(vec![y])
 }
 
-/// How many are positive.
+/// The number of positive elements.
 fn count(dtype: DType, sizes: &[usize]) -> Graph {
     let mut b = Builder::default();
     let x = input(&mut b, dtype, sizes);

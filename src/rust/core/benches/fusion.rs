@@ -1,6 +1,6 @@
-//! What groups of elementwise nodes cost: chains, reductions and loops at several sizes. `cargo bench --bench
-//! fusion` prints nanoseconds per run, with one thread and with all (`ANVIL_NUM_THREADS` is read when the
-//! first large program runs, so each is a process of its own).
+//! Benchmarks of groups of elementwise nodes: chains, reductions and loops at several sizes. `cargo bench
+//! --bench fusion` prints nanoseconds per run, with one thread and with all (`ANVIL_NUM_THREADS` is read when
+//! the first large program runs, so each is a process of its own).
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What a repetition of a loop costs: counting, scalars, gradient descent on few numbers, logistic
+//! Benchmarks of an iteration of a loop: counting, scalars, gradient descent on few numbers, logistic
 //! regression. `cargo bench --bench loops` prints nanoseconds per repetition, the fastest run and the median.
 
 use anvil_core::dtype::DType;

@@ -1,5 +1,5 @@
-//! What an element of each function costs: 2^20 elements in tiles of 1,024, on one thread, with the level of
-//! instructions in use and with those of the system's library, one element after the other.
+//! Benchmarks of the time per element of each function: 2^20 elements in tiles of 1,024, on one thread, with
+//! the level of instructions in use and with those of the system's library, one element after the other.
 
 use anvil_core::kernels::math::{self, Computed, Kernel1, Kernel2, Level};
 use std::hint::black_box;

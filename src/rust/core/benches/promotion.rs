@@ -1,5 +1,5 @@
-//! What promotion costs while a function is traced: 1,000 additions of mixed dtypes go into a graph, and the
-//! 1,000 promotions among them are timed alone. `make bench` runs this; the target is a share under 1 %.
+//! Benchmark of promotion while a function is traced: 1,000 additions of mixed dtypes go into a graph, and
+//! the 1,000 promotions among them are timed alone. `make bench` runs this; the target is a share under 1 %.
 
 use anvil_core::apply::{Applier, Operand};
 use anvil_core::dtype::promote::rules;

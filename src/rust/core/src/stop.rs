@@ -216,7 +216,7 @@ mod tests {
     use std::cell::RefCell;
 
     thread_local! {
-        /// What was told.
+        /// The numbers that were reported.
         static TOLD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
     }
 

@@ -19,16 +19,17 @@ use std::rc::Rc;
 /// Matrices around the length of a tile, so that they can be transposed.
 const SIZES: [[usize; 2]; 6] = [[0, 3], [1, 1], [3, 341], [32, 32], [5, 205], [17, 181]];
 
-/// How an operand reaches the op.
+/// How an operand is given to the op.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Place {
+enum Arrangement {
     Dense,
     Transposed,
     Broadcast,
     /// Every second column of a larger value, last element first.
     Backwards,
 }
-const PLACES: [Place; 4] = [Place::Dense, Place::Transposed, Place::Broadcast, Place::Backwards];
+const PLACES: [Arrangement; 4] =
+    [Arrangement::Dense, Arrangement::Transposed, Arrangement::Broadcast, Arrangement::Backwards];
 
 /// Elementwise ops, with the number of operands.
 fn ops() -> Vec<(Op, usize)> {
@@ -37,21 +38,21 @@ fn ops() -> Vec<(Op, usize)> {
     ops
 }
 
-/// An operand of this shape that lies as `place` says.
-fn operand(b: &mut Builder, place: Place, dtype: DType, shape: &Shape) -> Value {
-    match place {
-        Place::Dense => b.input(Aval::known(dtype, shape.clone())),
-        Place::Transposed => {
+/// An operand of this shape, arranged in this way.
+fn operand(b: &mut Builder, arrangement: Arrangement, dtype: DType, shape: &Shape) -> Value {
+    match arrangement {
+        Arrangement::Dense => b.input(Aval::known(dtype, shape.clone())),
+        Arrangement::Transposed => {
             let x = b.input(Aval::known(dtype, [shape[1], shape[0]].into()));
             b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[x]).unwrap()
         }
-        Place::Backwards => {
+        Arrangement::Backwards => {
             let x = b.input(Aval::known(dtype, [shape[0] + 1, 2 * shape[1]].into()));
             let (limit, stride) = (vec![shape[0] + 1, 2 * shape[1]], vec![1, 2]);
             let x = b.node1(Op::StaticSlice(StaticSlice { start: vec![1, 0], limit, stride }), &[x]).unwrap();
             b.node1(Op::Reverse(Reverse { axes: vec![Axis(0), Axis(1)] }), &[x]).unwrap()
         }
-        Place::Broadcast => {
+        Arrangement::Broadcast => {
             let x = b.input(Aval::known(dtype, Shape::scalar()));
             b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[x]).unwrap()
         }
@@ -71,23 +72,23 @@ fn elementwise_ops_agree_in_every_layout() {
         for &dtype in DType::ALL {
             for shape in SIZES.map(Shape::from) {
                 for layouts in 0..PLACES.len().pow(arity as u32) {
-                    let places: Vec<Place> = (0..arity)
+                    let arrangements: Vec<Arrangement> = (0..arity)
                         .map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % PLACES.len()])
                         .collect();
                     let mut b = Builder::default();
                     let first = if op == Op::Ternary(Ternary::Select) { DType::I1 } else { dtype };
                     let types = std::iter::once(first).chain(std::iter::repeat(dtype));
-                    let operands: Vec<Value> = places
+                    let operands: Vec<Value> = arrangements
                         .iter()
                         .zip(types)
-                        .map(|(&place, dtype)| operand(&mut b, place, dtype, &shape))
+                        .map(|(&arrangement, dtype)| operand(&mut b, arrangement, dtype, &shape))
                         .collect();
                     let Ok(result) = b.node1(op.clone(), &operands) else { continue };
                     let graph = b.finish(vec![result]);
                     let inputs: Vec<_> =
                         graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
                     if let Some(what) = disagreement(&graph, &inputs, &[], &[0]) {
-                        panic!("{} on {dtype}{shape} {places:?}: {what}", op.name());
+                        panic!("{} on {dtype}{shape} {arrangements:?}: {what}", op.name());
                     }
                     cases += 1;
                     accepted.insert((op.name(), dtype));

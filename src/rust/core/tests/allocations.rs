@@ -1,5 +1,4 @@
-//! How often a warm call allocates: its lists are those of the call before, and what is found once is not
-//! looked for again.
+//! Allocations of warm calls: lists are reused from call to call, and nothing is resolved twice.
 
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};

@@ -1,5 +1,5 @@
-//! Branches and loops beside what random programs cover (`programs.rs`): stopped, run inside themselves,
-//! badly made.
+//! Branches and loops, cases that random programs (`programs.rs`) do not cover: stopped, nested runs,
+//! ill-formed.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Files that are made from the table of ops. A stale file is written anew, and the test fails once to say
-//! so; with `ANVIL_REGENERATE` set it does not fail.
+//! Files that are generated from the table of ops. A stale file is rewritten, and the test fails once; with
+//! `ANVIL_REGENERATE` set it does not fail.
 
 use anvil_core::dtype::DType;
 use anvil_core::error::Class;

@@ -2,8 +2,7 @@
 //! there.
 //!
 //! Integers, booleans, comparisons, conversions and correctly rounded float ops must agree in every bit (NaN
-//! is NaN); functions within the distances that their rows state; what differs on purpose is in
-//! [`DIFFERENCES`].
+//! is NaN); functions within the error bounds of their rows; intended differences are in [`DIFFERENCES`].
 
 mod common;
 
@@ -20,7 +19,7 @@ use common::text::read_back;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What differs from XLA on purpose: why, and whether it explains a case in which we get other bits.
+/// Intended differences from XLA: the reason, and whether it explains a case with other bits.
 const DIFFERENCES: &[(&str, fn(&Case, u64) -> bool)] = &[
     ("XLA on CPU takes subnormal floats for zero; we keep them, as IEEE 754 asks (see float-subnormal.csv).", |case, got| {
         let subnormal = |x: &u64| is_subnormal(case.dtype, *x);
@@ -183,7 +182,7 @@ fn cases() -> Vec<Case> {
     out
 }
 
-/// What our op makes of all cases, which share op and dtypes: one program on vectors.
+/// The results of our op for all cases, which share op and dtypes: one program on vectors.
 fn results(cases: &[&Case]) -> Vec<u64> {
     let (first, shape) = (cases[0], Shape::from([cases.len()]));
     let mut b = Builder::default();

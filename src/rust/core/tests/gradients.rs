@@ -17,7 +17,7 @@ use common::Rng;
 use gradients::{check, gradient, inputs, numbers, op, run, scalar};
 use std::slice;
 
-/// Where an elementwise op is smooth; `None` if it is not an op of floats.
+/// The range where an elementwise op is smooth; `None` if it is not an op of floats.
 fn domains(name: &str) -> Vec<[f64; 2]> {
     match name {
         "sqrt" | "rsqrt" | "cbrt" | "log" | "log2" | "log10" | "lgamma" | "digamma" => vec![[0.3, 3.0]],

@@ -99,7 +99,7 @@ fn a_branch_that_is_not_taken_is_not_run_backwards_either() {
     assert_eq!(run(&gradients, &[vec![4.0]]), [[0.25]]);
 }
 
-/// How a loop is run.
+/// The variants of a loop.
 #[derive(Clone, Copy)]
 struct Way {
     length: usize,

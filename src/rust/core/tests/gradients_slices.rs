@@ -1,5 +1,5 @@
-//! Derivative rules of the ops that read and write parts of a value, against central differences, first and
-//! second order; and a count of the ops that some test derives.
+//! Derivative rules of slicing ops, against central differences, first and second order; and a check that
+//! every op is differentiated in some test.
 
 mod common;
 #[path = "common/gradients.rs"]

@@ -1,5 +1,5 @@
-//! The text of graphs, read: what it says, and what is said of a text that is none. That every graph is read
-//! back as it was printed is held by `common::disagreement`, on each program of the suite.
+//! The parser of the text of graphs: results and errors. `common::disagreement` checks on each program of the
+//! suite that the text is parsed to the same graph.
 
 use anvil_core::ops::{Graph, Op};
 

@@ -1,8 +1,7 @@
-//! Programs as text, with what is expected of them: the files in `tests/testdata/graphs/`.
+//! Programs as text, with expected results: the files in `tests/testdata/graphs/`.
 //!
-//! A file begins with lines that say what it is about. Then come cases: a line `== ` with what is claimed,
-//! lines of parameters, a program as `print(trace_fn())` writes it, and what is made of it, each after a line
-//! `-- `:
+//! A file begins with lines that describe it. Then come cases: a line `== ` with a claim, lines of
+//! parameters, a program as `print(trace_fn())` writes it, and expected results, each after a line `-- `:
 //!
 //! | `-- steps` | what the plan's steps run |
 //! | `-- plan` | the plan, as `explain_plan()` has it |
@@ -13,11 +12,11 @@
 //!
 //! A line `for n in 1 7 TILE+1` repeats a case with `{n}` in the program replaced, `{n+1}` and `{2*n}` too;
 //! several such lines make all combinations, and `for (m, n) in (1, 2) (3, 4)` replaces two at once.
-//! Parameters that give the same share a paragraph. Whatever is asked for, each program is also held to the
-//! reference on random inputs, and its text is read back.
+//! Parameters with the same result share a paragraph. Each program is also held to the reference interpreter
+//! on random inputs, and its text is parsed.
 //!
-//! `ANVIL_REGENERATE=1 cargo test -p anvil-core --test graphs` writes what is made into the files: look at
-//! the difference.
+//! `ANVIL_REGENERATE=1 cargo test -p anvil-core --test graphs` writes the results into the files: read the
+//! difference.
 
 mod common;
 
@@ -69,7 +68,7 @@ struct Case<'a> {
     sections: Vec<(&'a str, &'a str)>,
 }
 
-/// What comes before each line that begins with a mark, and the parts that each of these begins.
+/// The text before the first line that begins with a mark, and the sections that such lines begin.
 fn split<'a>(text: &'a str, mark: &str) -> (&'a str, Vec<&'a str>) {
     let mark = format!("\n{mark}");
     let starts: Vec<usize> = text.match_indices(&mark).map(|(at, _)| at + 1).collect();
@@ -236,7 +235,7 @@ fn difference(old: &str, new: &str) -> String {
 
 // ---- what is made --------------------------------------------------------------------------------------------------
 
-/// What a section says of a program.
+/// The text of a section for a program.
 fn made(title: &str, graph: &Graph) -> String {
     let compile =
         |donated: &[usize]| Executable::compile(graph, donated).unwrap_or_else(|e| panic!("{e}\n{graph}"));
@@ -268,14 +267,14 @@ fn made(title: &str, graph: &Graph) -> String {
     }
 }
 
-/// What each step runs, without sizes and bytes.
+/// The ops of each step, without sizes and bytes.
 fn steps(lines: &[Line]) -> String {
     let what = |line: &Line| match line.kind.as_str() {
         "group" => format!("group: {}", line.ops.join(", ")),
         kind => kind.to_string(),
     };
-    let indent = |line: &Line| "  ".repeat(line.place.matches('.').count());
-    lines.iter().map(|line| format!("{}{}. {}\n", indent(line), line.place, what(line))).collect()
+    let indent = |line: &Line| "  ".repeat(line.path.matches('.').count());
+    lines.iter().map(|line| format!("{}{}. {}\n", indent(line), line.path, what(line))).collect()
 }
 
 /// The gradients of all inputs that have some. More inputs than the program's are those of its outputs.

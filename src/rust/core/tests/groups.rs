@@ -1,5 +1,5 @@
-//! Groups of elementwise nodes in programs that are written by loops, beside those that are read
-//! (`graphs.rs`) and random ones (`programs.rs`).
+//! Groups of elementwise nodes in programs that loops generate; others are in `graphs.rs` and `programs.rs`
+//! (random ones).
 
 mod common;
 

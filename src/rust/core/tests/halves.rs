@@ -1,5 +1,5 @@
-//! 16-bit floats: every op computes in f32 and rounds once, alone and in programs; and conversions that a
-//! pass drops change no bit, for these and for complex numbers.
+//! 16-bit floats: every op computes in f32 and rounds once, alone and in programs. Conversions that a pass
+//! drops change no bit, for these and for complex numbers.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Programs as StableHLO: formulas mean what their ops mean, and the text is what it should be.
+//! Export to StableHLO: formulas have the meaning of their ops, and the text is the expected one.
 
 mod common;
 #[path = "common/exported.rs"]

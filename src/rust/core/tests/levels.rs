@@ -1,5 +1,6 @@
 //! The same bits at every level of the processor's instructions and for any number of threads. Both are
-//! chosen once in a process, so each choice is a process of its own, which prints what its programs gave.
+//! chosen once in a process, so each choice is a process of its own, which prints the results of its
+//! programs.
 
 mod common;
 #[allow(dead_code)]

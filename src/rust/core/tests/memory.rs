@@ -1,4 +1,4 @@
-//! What a program really allocates, next to what its plan says.
+//! Allocations of programs, compared with their memory plans.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Random programs, written as a user would write them: optimised and planned they give the same bits as the
-//! reference gives on the graph that was traced, with and without donated inputs.
+//! Random programs, written as a user would write them: the optimised plan gives the same bits as the
+//! reference interpreter on the traced graph, with and without donated inputs.
 
 mod common;
 mod writer;

@@ -1,5 +1,5 @@
-//! Random bits against those of XLA in `tests/testdata/random/bits.csv`, written by `make.py` there, and what
-//! is made of them.
+//! Random bits against those of XLA in `tests/testdata/random/bits.csv`, written by `make.py` there, and the
+//! numbers made from them.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The contract of ops from outside: the table of ops and rules, and what ops say of themselves.
+//! The contract of ops: the table of ops and rules, and checks of their properties.
 
 mod common;
 #[path = "common/rows.rs"]

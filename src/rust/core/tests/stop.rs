@@ -1,5 +1,5 @@
-//! Everything that may take long reports its work in small parts, and is left soon after it was told to stop.
-//! Work is counted, not timed.
+//! Long work reports its progress often, and is left soon after it was told to stop. Work is counted, not
+//! timed.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -33,7 +33,7 @@ const ASKED: usize = 5;
 /// Elements that may be reported at once: about a hundredth of a second.
 const AT_ONCE: usize = 1 << 23;
 
-/// What goes wrong with something that should be stopped.
+/// Failures of work that should be stopped.
 fn unstopped<T>(body: impl FnOnce() -> T) -> Option<String> {
     let (asked, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (count, largest) = (asked.clone(), most.clone());

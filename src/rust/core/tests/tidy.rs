@@ -1,5 +1,4 @@
-//! Rules about the source tree itself: layers, sizes, headers, where `unsafe` may be, and words that are not
-//! used.
+//! Rules about the source tree: layers, sizes of files, headers, confinement of `unsafe`, banned words.
 
 #[path = "tidy/cycles.rs"]
 mod cycles;
@@ -16,7 +15,7 @@ const LAYERS: &[&str] = &[
     "graph", "ops", "autodiff", "passes", "hlo", "exec", "apply",
 ];
 
-/// What knows a module above it nevertheless: who, whom, why.
+/// Exceptions: modules that know a module above them: who, whom, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("error", "dtype", "messages name dtypes, and dtypes report errors: one of the two has to look up"),
     ("error", "shape", "messages name shapes and axes, and shapes report errors"),
@@ -333,8 +332,7 @@ fn words_that_promise_instead_of_do() {
     check(findings);
 }
 
-/// Where members of `Op` may be named: what has yet to ask the contract instead. Elsewhere an op is asked
-/// what it is.
+/// Folders in which members of `Op` may be named; elsewhere the contract is asked.
 const NAMES_OPS: &[(&str, &str)] = &[
     ("hlo/", "which ops formulas are made of"),
     ("exec/", "which ops the engine computes in groups"),
@@ -449,7 +447,7 @@ const FROM_THE_SYSTEM: &[&str] = &[
     "tan", "tanh",
 ];
 
-/// Where methods of these names are others, by the start of the file's name.
+/// Files in which methods of these names are our own, by the start of the file's name.
 const OTHER_METHODS: &[(&str, &str)] = &[
     (
         "kernels/math/",

@@ -1,4 +1,4 @@
-//! Every op on special values, held to what XLA makes of them: `tests/testdata/xla/values.csv`, which `make
+//! Every op on special values, held to the results of XLA: `tests/testdata/xla/values.csv`, which `make
 //! crosscheck-values` writes. No Python is needed here.
 
 mod common;

@@ -1,4 +1,4 @@
-//! What benchmarks of programs share: inputs, and a clock.
+//! Code that benchmarks of programs share: inputs, and a clock.
 
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;

@@ -1,4 +1,5 @@
-//! The arena of a program: places for values that are free again when they are no longer read.
+//! The arena of a program: an allocator of places for temporary values, which are free again after the last
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ const ALIGN: usize = 64;
 #[derive(Default)]
 pub struct Arena {
     free: BTreeMap<usize, usize>,
-    /// Bytes at most so far.
+    /// Largest number of bytes so far.
     pub size: usize,
 }
 
 impl Arena {
-    /// The start of a place of so many bytes.
+    /// Allocates a place of so many bytes; returns its start.
     pub fn allocate(&mut self, bytes: usize) -> usize {
         let bytes = bytes.next_multiple_of(ALIGN);
         if bytes == 0 {
@@ -27,7 +28,7 @@ impl Arena {
             }
             return start;
         }
-        // Grow at the end, over a free range that touches it.
+        // The arena grows at the end, including a free range there.
         let start = match self.free.last_key_value() {
             Some((&start, &len)) if start + len == self.size => {
                 self.free.remove(&start);

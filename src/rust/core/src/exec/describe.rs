@@ -1,5 +1,5 @@
-//! What a plan does, for people: its steps, what is computed together, how many bytes move, about how long it
-//! takes, and the memory that it needs.
+//! The description of a plan, for `explain_plan()`: its steps, the ops of each, bytes moved, estimated times,
+//! and memory.
 
 use super::compile::Load;
 use super::place::{Place, ARENA};
@@ -13,10 +13,10 @@ use crate::tensor::Aval;
 /// One step of a plan, or a program inside of one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
-    /// Where it is: `2`, or `2.body.1` for the first step of the body of a loop that is step 2.
-    pub place: String,
-    /// What it is: `group`, `copy`, the op's name for one that runs alone, or `program` for the part of a
-    /// branch or loop.
+    /// Its number: `2`, or `2.body.1` for the first step of the body of a loop that is step 2.
+    pub path: String,
+    /// Its kind: `group`, `copy`, the op's name if it runs alone, or `program` for a region of a branch or
+    /// loop.
     pub kind: String,
     /// Names of the ops, in order.
     pub ops: Vec<&'static str>,
@@ -24,16 +24,16 @@ pub struct Line {
     pub elements: usize,
     /// Elements of a tile; 0 for a step that is not a group.
     pub tile: usize,
-    /// Whether a result is made where an operand was.
+    /// Whether a result takes the place of an operand.
     pub in_place: bool,
     /// Bytes read from memory, once for each operand; an element that is repeated is one.
     pub read: usize,
     /// Bytes written to memory.
     pub written: usize,
-    /// Estimated time in picoseconds on one core; of a loop that of one repetition, of a branch that of its
-    /// slower side.
+    /// Estimated time in picoseconds on one core; for a loop that of one iteration, for a branch that of its
+    /// slower region.
     pub picoseconds: usize,
-    /// Number of pieces that threads share, at most; 1 for what stays on one core.
+    /// Number of pieces that threads share, at most; 1 if it runs on one core.
     pub pieces: usize,
 }
 
@@ -49,7 +49,7 @@ impl Executable {
     pub fn describe(&self) -> String {
         let lines = self.lines();
         let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let own = || lines.iter().filter(|line| !line.place.contains('.'));
+        let own = || lines.iter().filter(|line| !line.path.contains('.'));
         let steps = if own().count() == 1 { "1 step".into() } else { format!("{} steps", own().count()) };
         let (read, written) =
             own().fold((0, 0), |(read, written), line| (read + line.read, written + line.written));
@@ -64,7 +64,7 @@ impl Executable {
 }
 
 impl Line {
-    /// What is done, in words.
+    /// The description of the line.
     fn what(&self) -> String {
         if self.kind != "group" {
             return self.kind.clone();
@@ -73,15 +73,15 @@ impl Line {
     }
 }
 
-/// What a step does, in words.
+/// The description of a step.
 pub(super) fn what(step: &Step) -> String {
     line(step, String::new()).what()
 }
 
 impl std::fmt::Display for Line {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let depth = self.place.matches('.').count();
-        write!(f, "{:indent$}{}. {}", "", self.place, self.what(), indent = 2 * depth)?;
+        let depth = self.path.matches('.').count();
+        write!(f, "{:indent$}{}. {}", "", self.path, self.what(), indent = 2 * depth)?;
         if self.kind == "program" {
             return Ok(());
         }
@@ -95,16 +95,16 @@ impl std::fmt::Display for Line {
 
 fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
     for (number, step) in plan.steps.iter().enumerate() {
-        let place = format!("{inside}{}", number + 1);
+        let path = format!("{inside}{}", number + 1);
         let at = lines.len();
-        lines.push(line(step, place.clone()));
+        lines.push(line(step, path.clone()));
         let Action::Control(control) = &step.action else { continue };
         let mut slowest = 0;
         let programs = control.programs();
         for (name, program) in &programs {
-            let inside = format!("{place}.{name}");
+            let inside = format!("{path}.{name}");
             let first = lines.len();
-            let header = Line { place: inside.clone(), kind: "program".into(), ..lines[at].clone() };
+            let header = Line { path: inside.clone(), kind: "program".into(), ..lines[at].clone() };
             lines.push(Line {
                 ops: vec![],
                 elements: 0,
@@ -115,17 +115,17 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
                 ..header
             });
             write(program, &format!("{inside}."), lines);
-            let own = |line: &&Line| line.place.matches('.').count() == inside.matches('.').count() + 1;
+            let own = |line: &&Line| line.path.matches('.').count() == inside.matches('.').count() + 1;
             let sum: usize = lines[first + 1..].iter().filter(own).map(|line| line.picoseconds).sum();
             lines[first].picoseconds = sum;
-            // One side of a branch runs; what is repeated comes last.
+            // One region of a branch runs; the body of a loop is its last region.
             slowest = if lines[at].kind == "if" { sum.max(slowest) } else { sum };
         }
         lines[at].picoseconds += slowest;
     }
 }
 
-fn line(step: &Step, place: String) -> Line {
+fn line(step: &Step, path: String) -> Line {
     let loads: &[Load] = if let Action::Tiles(program) = &step.action { program.loads() } else { &[] };
     let operand = |(i, (aval, place)): (usize, &(Aval, Place))| {
         if loads.get(i) == Some(&Load::Splat) {
@@ -143,7 +143,7 @@ fn line(step: &Step, place: String) -> Line {
     let in_place = step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
     let moved = alone::moved(read + written);
     let one = Line {
-        place,
+        path,
         kind: String::new(),
         ops: vec![],
         elements,
@@ -156,7 +156,7 @@ fn line(step: &Step, place: String) -> Line {
     };
     match &step.action {
         Action::Copy => Line { kind: "copy".into(), ..one },
-        // What it carries is copied once; its programs are added to this.
+        // Carried values are copied once; the times of its regions are added.
         Action::Control(control) => Line { kind: control.name().into(), ..one },
         Action::Apply(op, _) => {
             let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();

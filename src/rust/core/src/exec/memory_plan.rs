@@ -1,4 +1,4 @@
-//! What memory a program takes, known before it runs.
+//! The memory that a program takes, known before it runs.
 
 use super::describe::what;
 use super::place::ARENA;
@@ -8,7 +8,7 @@ use crate::graph::{Def, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Bytes of a program by what they are for. What is there at once, at most, is the sum of all but `steps`.
+/// Bytes of a program by purpose. The peak is the sum of all but `steps`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoryPlan {
     /// Inputs.
@@ -17,23 +17,24 @@ pub struct MemoryPlan {
     pub constants: usize,
     /// Outputs, without those that are inputs as they are, or that take over the memory of donated inputs.
     pub outputs: usize,
-    /// The arena of temporary values, as large as it is when it is fullest.
+    /// The arena of temporary values.
     pub scratch: usize,
-    /// Branches and loops: their own arenas, and the buffers of what they carry.
+    /// Branches and loops: their own arenas, and buffers of carried values.
     pub regions: usize,
-    /// The steps in order: what each does, and the bytes of temporary values that are there while it runs.
+    /// The steps in order: the description of each, and the bytes of temporary values that are alive while it
+    /// runs.
     pub steps: Vec<(String, usize)>,
 }
 
 impl MemoryPlan {
-    /// Bytes that are there at once, at most.
+    /// Bytes in use at one time, at most.
     pub fn peak(&self) -> usize {
         self.inputs + self.constants + self.outputs + self.scratch + self.regions
     }
 }
 
 impl Executable {
-    /// What memory a run takes.
+    /// The memory of a run.
     pub fn memory_plan(&self) -> MemoryPlan {
         let graph = self.graph();
         let bytes = |v: &Value| graph.aval(*v).bytes();
@@ -56,12 +57,12 @@ impl Executable {
     }
 }
 
-/// The steps, and the bytes of the arena that hold something while each runs: what it reads, what it makes,
-/// and what a later one reads.
+/// The steps, and the bytes of the arena that are alive while each runs: operands, results, and values that a
+/// later step reads.
 fn steps(plan: &Plan) -> Vec<(String, usize)> {
     let count = plan.steps.len();
     // For each place that is written, the first and the last step that use it. A place is used again after
-    // its last reader, so each write begins another life.
+    // its last reader, so each write begins another lifetime.
     let mut lives: Vec<(Range<usize>, usize, usize)> = Vec::new();
     let mut current: HashMap<(usize, usize), usize> = HashMap::new();
     for (number, step) in plan.steps.iter().enumerate() {
@@ -81,7 +82,7 @@ fn steps(plan: &Plan) -> Vec<(String, usize)> {
         let there = lives.iter().filter(|(_, first, last)| (*first..=*last).contains(&number));
         let mut ranges: Vec<&Range<usize>> = there.map(|(range, ..)| range).collect();
         ranges.sort_by_key(|range| range.start);
-        // A result may lie where an operand does.
+        // A result may have the place of an operand.
         let (mut bytes, mut end) = (0, 0);
         for range in ranges {
             bytes += range.end.saturating_sub(range.start.max(end));

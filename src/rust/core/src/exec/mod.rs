@@ -1,7 +1,7 @@
-//! Execution. [`reference`] evaluates a graph node by node and is the meaning of it; `schedule` says how each
-//! node can be computed, and `partition` which are computed together; `compile` makes programs of these for
-//! the tile VM ([`vm`]); [`plan`] decides where every value lives, and [`Executable`] runs the plan's steps
-//! without allocating values.
+//! Execution. [`reference`] evaluates a graph node by node and defines its meaning; `schedule` decides how
+//! each node can be computed, and `partition` which nodes are computed together; `compile` makes tile
+//! programs of these for the tile VM ([`vm`]); [`plan`] gives every value a place, and [`Executable`] runs
+//! the plan's steps without allocating values.
 
 mod arena;
 mod compile;

@@ -1,17 +1,18 @@
-//! Which nodes are computed together.
+//! The partition of a graph into units: which nodes are computed together.
 //!
-//! A *unit* is what is done at one time: a node by itself, or a group of elementwise nodes on equally many
-//! elements, which go tile by tile from the inputs of the group to its outputs. What is used in its group
-//! alone is never in memory.
+//! A *unit* is executed as a whole: a single node, or a group of nodes on equally many elements, which are
+//! computed tile by tile from the inputs of the group to its outputs. A value that only its group reads is
+//! never in memory.
 //!
-//! Units stand in an order of execution from the start. A node goes to a unit in which, or before which, all
-//! is made that it reads; so no order can become circular. A second walk, backwards, moves a node to the
-//! group of those who read it if its first place only meant that its result had to be kept.
+//! Units are in execution order from the start. A node joins a unit in which, or before which, all its
+//! operands are computed, so no cycle can arise. A second walk, backwards, moves a node to the group of its
+//! readers if its first unit only forced its result to be kept in memory.
 //!
-//! What can be part of a group, and of which, is said by the schedules of nodes ([`super::schedule`]).
+//! The schedules of nodes ([`super::schedule`]) decide which groups a node can join.
 //!
-//! Every node is computed once. Only what is cheaper to make than to load, one value everywhere and counting,
-//! is made in each group that reads it, and by itself if anything else does.
+//! Every node is computed once, except sources (one value everywhere, counting), which are cheaper to compute
+//! than to load: each group that reads one computes it, and it is a unit of its own if anything else reads
+//! it.
 
 use super::schedule::{plans, Access, NodePlan, Schedule};
 use crate::graph::{Def, Value, NODE};
@@ -23,25 +24,25 @@ use crate::stop;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Values in memory that a group may read. Beyond this many a processor no longer fetches ahead for each.
+/// Values in memory that a group reads, at most: a processor does not prefetch for more.
 const MAX_STREAMS: usize = 16;
 
-/// Nodes of a group.
+/// Nodes of a group, at most.
 const MAX_NODES: usize = 400;
 
-/// Groups that are tried for a node, the last first.
+/// Groups that are tried for a node, the last first, at most.
 const TRIES: usize = 4;
 
-/// How many units back a node may go to join a group of large values: what it makes is in memory from then
-/// on.
+/// Units that a node may move back to join a group of large values, at most: its result is in memory from
+/// then on.
 const NEAR: usize = 4;
 
-/// What is done at one time.
+/// A part of a graph that is executed as a whole.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The nodes, in the order of the graph.
     pub nodes: Vec<usize>,
-    /// How it runs if it is a group; else it is one node.
+    /// How it runs as a group; `None` for a single node.
     pub group: Option<Group>,
 }
 
@@ -50,16 +51,16 @@ pub struct Unit {
 pub struct Group {
     /// Their number.
     pub len: usize,
-    /// How they are cut into tiles, and what is made of these.
+    /// How they are split into tiles, and what is computed from tiles.
     pub schedule: Schedule,
 }
 
-/// The units of a graph, in order, and who reads what.
+/// The units of a graph in execution order, and which values they keep in memory.
 #[derive(Debug)]
 pub struct Units {
     /// The units.
     pub units: Vec<Unit>,
-    /// For each value, the unit that makes it, if it is the result of a node of one.
+    /// For each value, the unit that computes it, if it is the result of a node.
     pub made: Vec<Option<usize>>,
     /// For each root, whether it must be in memory: it is an output, or read outside of the group that makes
     /// it.
@@ -68,7 +69,7 @@ pub struct Units {
     pub plans: Vec<NodePlan>,
 }
 
-/// Cuts a graph into units.
+/// Partitions a graph into units.
 pub fn partition(graph: &Graph, views: &Views) -> Units {
     let plans = plans(graph, views);
     let mut is_output = table(false, graph.values().count());
@@ -105,9 +106,9 @@ fn maker(graph: &Graph, value: Value) -> Option<usize> {
     }
 }
 
-/// Nodes in the order in which they are put into units: as they are in the graph, but that what stands alone
-/// and makes few elements comes as soon as it can, so that it does not part those before from those after it.
-/// What has an effect keeps its place.
+/// Nodes in the order in which they join units: that of the graph, but nodes that stand alone with small
+/// results come as early as possible, so that they do not separate groups. Nodes with an effect keep their
+/// order.
 fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
     let nodes = graph.nodes();
     let early = |number: usize| match plans[number].schedule {
@@ -130,7 +131,7 @@ fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
         (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
     let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
     for number in 0..nodes.len() {
-        // All before it in the graph are done by now, and its operands are among these.
+        // All nodes before it in the graph are done, its operands among them.
         while let Some(next) = ready.pop().map(|Reverse(next)| next).or((!done[number]).then_some(number)) {
             if std::mem::replace(&mut done[next], true) {
                 continue;
@@ -152,7 +153,7 @@ fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
 struct Open {
     nodes: Vec<usize>,
     group: Option<Group>,
-    /// Roots that are read from memory, as far as is known.
+    /// Roots that are read from memory, as far as known.
     reads: Vec<Value>,
 }
 
@@ -175,7 +176,7 @@ impl Partition<'_> {
         maker(self.graph, root)
     }
 
-    /// Whether a group makes this operand itself, from nothing.
+    /// Whether an operand is a source, which each group computes itself.
     fn is_source(&self, operand: Value) -> bool {
         let root = self.views.root(operand);
         let Some(node) = self.maker(root) else { return false };
@@ -186,7 +187,7 @@ impl Partition<'_> {
     /// The first unit in which a node could be that reads this operand on `len` elements.
     fn available(&self, operand: Value, len: usize) -> usize {
         let Some(node) = self.maker(self.views.root(operand)) else { return 0 };
-        // What is made from nothing can be made at any time.
+        // A source can be computed at any time.
         if self.plans[node].schedule == Schedule::Source {
             return 0;
         }
@@ -268,8 +269,8 @@ impl Partition<'_> {
         let first = operands.iter().enumerate().map(available).max().unwrap_or(0);
         let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
         let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
-        // The group that makes an operand, else one that reads the same; small ones are put together to save
-        // steps.
+        // The group that computes an operand is preferred, then one that reads the same values; small groups
+        // are merged to save steps.
         let near = |unit: &usize| {
             let shares =
                 |&v: &Value| self.is_in(v, *unit) || self.open[*unit].reads.contains(&self.views.root(v));
@@ -285,8 +286,8 @@ impl Partition<'_> {
         }
     }
 
-    /// Puts a node into the group that makes the operand that it reads element by element, if what it reads
-    /// all of is in memory before: it is there for the sake of that group alone.
+    /// Adds a node to the group of the operand that it reads element by element, if operands that it reads as
+    /// a whole are in memory before.
     fn put_with_maker(&mut self, node: usize) {
         let (plan, operands) = (&self.plans[node], &self.graph.nodes()[node].operands);
         let of = |whole: bool| {
@@ -305,7 +306,7 @@ impl Partition<'_> {
         }
     }
 
-    /// What a node would read from memory in this unit and no other node of it does.
+    /// Values that a node would read from memory in this unit and no other node of it reads.
     fn new_reads(&self, node: usize, unit: usize) -> Vec<Value> {
         let mut reads: Vec<Value> = Vec::new();
         for (i, &operand) in self.graph.nodes()[node].operands.iter().enumerate() {
@@ -331,7 +332,7 @@ impl Partition<'_> {
             && open.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
     }
 
-    /// Puts a node into a unit of its own, which others may join if it is a group.
+    /// Starts a unit with a node, which others may join if it is a group.
     fn begin(&mut self, node: usize) {
         let (unit, plan) = (self.open.len(), &self.plans[node]);
         let schedule = plan.schedule.begins();
@@ -343,7 +344,7 @@ impl Partition<'_> {
         self.enter(node, unit);
     }
 
-    /// Puts a node into a group that it fits.
+    /// Adds a node to a group that it fits.
     fn join(&mut self, node: usize, unit: usize) {
         let folded = |&v: &Value| self.is_in(v, unit) && self.row(self.views.root(v)).is_some();
         let inside = self.graph.nodes()[node].operands.iter().any(folded);
@@ -423,7 +424,7 @@ impl Partition<'_> {
         let mut kept = self.is_output;
         let grouped: Vec<bool> = open.iter().map(|u| u.group.is_some() && !u.nodes.is_empty()).collect();
         let unit_of = &self.unit_of;
-        // What is made from nothing and must be in memory is made before the first unit that reads it there.
+        // A source that must be in memory is computed before the first unit that reads it there.
         let mut sources: Vec<Vec<usize>> = vec![vec![]; open.len() + 1];
         let mut first_use: HashMap<usize, usize> = HashMap::new();
         for (number, node) in graph.nodes().iter().enumerate() {

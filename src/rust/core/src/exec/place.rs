@@ -1,9 +1,9 @@
-//! Where values are while a program runs.
+//! Places: where values are in memory while a program runs.
 
 use crate::kernels::memory::Span;
 use crate::tensor::Layout;
 
-/// Where a value is, and how its elements lie there.
+/// The place of a value: its bytes, and the layout of its elements.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The bytes, in one of the program's buffers.

@@ -1,18 +1,18 @@
-//! Where every value lives and what is computed when: a graph becomes a list of steps over a few buffers.
+//! The planner: a graph becomes a list of steps, and every value gets a place in one of a few buffers.
 //!
-//! * Elementwise nodes are done in groups ([`super::partition`]), each a step; any other node is a step by
-//!   itself.
-//! * A value that is a view of another (transpose, broadcast, many reshapes) has a layout of its own in the
-//!   other's place and costs no step.
-//! * A value that only its own group reads is nowhere.
-//! * A value that is an output is made in the output's buffer.
-//! * Values that are joined end to end are made where they are to be, and joining them is no step.
+//! * A group of nodes ([`super::partition`]) is a step; any other node is a step by itself.
+//! * A view of another value (transpose, broadcast, many reshapes) has a layout of its own in the other's
+//!   place and costs no step.
+//! * A value that only its own group reads has no place.
+//! * An output is computed in its buffer.
+//! * Contiguous operands of a concatenation are computed in the place of its result, and the concatenation is
+//!   no step.
 //! * All others share one arena; a place is free again after the last step that reads it.
-//! * A node's result is stored in its dtype: nothing stays in f32 between two ops on 16-bit floats, so that
-//!   each op rounds, as it does when it runs alone. (Where rounding changes no bit, as between a negation and
-//!   a sum, f32 could stay; nothing here does so. `tests/halves.rs` holds programs to it.)
-//! * A donated input may be the buffer of an output of its type: of one that is made after the input is last
-//!   read, of one that the group makes that reads it last, element by element in its place, or of one that is
+//! * A node's result is stored in its dtype: 16-bit floats are rounded after each op, as when the op runs
+//!   alone (`tests/halves.rs`). Where rounding changes no bit, as between a negation and a sum, f32 could be
+//!   kept; nothing here does so.
+//! * A donated input may be the buffer of an output of its type: of one that is computed after the last read
+//!   of the input, of one that the last reading group computes element by element in place, or of one that is
 //!   copied there at the end.
 
 use super::arena::Arena;
@@ -35,7 +35,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says
-/// that outputs leave the engine, which those of a branch or a loop's body do not.
+/// that outputs leave the engine, unlike those of a region.
 ///
 /// `control` compiles branches and loops.
 ///
@@ -49,16 +49,15 @@ struct Planner<'a> {
     graph: &'a Graph,
     views: Views,
     units: Units,
-    /// Where roots are.
+    /// The spans of roots.
     places: Vec<Option<Span>>,
     /// For each root, the last unit that reads it or a view of it.
     last_use: Vec<usize>,
-    /// For each root, the output in whose buffer it is made.
+    /// For each root, the output in whose buffer it is computed.
     output_of: Vec<Option<usize>>,
-    /// Roots that are made where an operand of their group is: the operand, byte for byte.
+    /// Roots that are computed in the place of an operand of their group: the operand, byte for byte.
     in_place: HashMap<Value, Value>,
-    /// Roots that are made as part of another, which has no step: the other, and the byte at which they begin
-    /// in it.
+    /// Roots that are computed as part of another root, which has no step: the other, and the offset in it.
     parts: HashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
@@ -106,12 +105,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// For each root, the output in whose buffer it is made; pairs outputs with donated inputs.
+    /// Finds the output in whose buffer each root is computed; pairs outputs with donated inputs.
     fn find_outputs(&mut self, donated: &[usize]) {
         self.place_sources();
         self.find_last_uses();
-        // A value is made in the buffer of the first output that it is; a view of all of it, in its order, is
-        // it too.
+        // A value that is several outputs, or whose whole view is one, is computed in the buffer of the
+        // first.
         for (k, &v) in self.graph.outputs().iter().enumerate().rev() {
             let root = self.views.root(v);
             if matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v) {
@@ -125,8 +124,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Has the operands of a concatenation made where they are to be in its result, if they lie there side by
-    /// side, each is made by a step, and nothing else says where.
+    /// Has the operands of a concatenation computed in the place of its result, if they are contiguous there,
+    /// each is computed by a step, and none has another place.
     fn join(&mut self, unit: usize) {
         let Unit { nodes, group: None } = &self.units.units[unit] else { return };
         let Node { op: Op::Concatenate(op), operands, results, .. } = &self.graph.nodes()[nodes[0]] else {
@@ -153,7 +152,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether a node is done when its operands are made.
+    /// Whether a node needs no step, since its operands are computed in its place.
     fn is_done(&self, node: &Node<Op>) -> bool {
         let part = |v: &Value| {
             self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied()
@@ -178,8 +177,7 @@ impl<'a> Planner<'a> {
             }
             self.release(number, &unit.nodes);
         }
-        // Outputs that were not made in place: views, inputs, constants, literals, and values that are output
-        // twice.
+        // Outputs that are copied: views, inputs, constants, literals, and values that are several outputs.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
             if self.output_of[self.views.root(v).index()] != Some(k) {
                 let aval = self.graph.aval(v).clone();
@@ -195,7 +193,7 @@ impl<'a> Planner<'a> {
         Ok(self.plan)
     }
 
-    /// Inputs, constants and literals are in place from the start.
+    /// Sets the places of inputs, constants and literals.
     fn place_sources(&mut self) {
         for value in self.graph.values() {
             let aval = self.graph.aval(value);
@@ -213,7 +211,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Unit after which a buffer is no longer read. Outputs that are copied at the end keep theirs for ever.
+    /// Finds the unit after which each root is no longer read; roots of outputs that are copied at the end
+    /// stay.
     fn find_last_uses(&mut self) {
         for (number, unit) in self.units.units.iter().enumerate() {
             stop::work(NODE);
@@ -229,8 +228,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pairs donated inputs with outputs that may take over their memory. An output that is made while the
-    /// input is still read is made in the arena and copied at the end: it costs a copy, and saves memory.
+    /// Pairs donated inputs with outputs that may take over their memory. An output that is computed while
+    /// the input is still read is computed in the arena and copied at the end, which saves memory.
     fn donate(&mut self, donated: &[usize]) {
         for &input in donated {
             let value = self.graph.inputs()[input];
@@ -241,7 +240,8 @@ impl<'a> Planner<'a> {
             let free_after = self.last_use[value.index()];
             let outputs = self.graph.outputs();
             let root = |k: usize| self.views.root(outputs[k]);
-            // What a group makes may lie where an input does that it reads; no two results may.
+            // A result of a group may have the place of an input that the group reads; two results may not
+            // share one.
             let taken = |k: usize| self.in_place.contains_key(&root(k));
             let late = |k: usize| !unread && self.units.made[root(k).index()] == Some(free_after);
             let direct = |k: usize| {
@@ -265,8 +265,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether a group that makes `result` reads `operand`, of as many bytes, just where it makes it: element
-    /// by element, each in its place.
+    /// Whether a group that computes `result` reads `operand`, of as many bytes, only element by element at
+    /// the same positions.
     fn meets(&self, result: Value, operand: Value) -> bool {
         let Some(unit) = self.units.made[result.index()].map(|unit| &self.units.units[unit]) else {
             return false;
@@ -280,7 +280,7 @@ impl<'a> Planner<'a> {
             return false;
         }
         unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n])).all(|(node, plan)| {
-            // A reduction of segments of one element has as many results, and other tiles.
+            // A reduction of segments of one element has as many results, but other tiles.
             let (folds, whole) = (plan.folds(), plan.reads_any_whole());
             let in_place = |&v: &Value| self.views.root(v) != operand || (self.views.is_whole(v) && !whole);
             !((folds || whole) && node.results[0] == result) && node.operands.iter().all(in_place)
@@ -361,8 +361,8 @@ impl<'a> Planner<'a> {
         push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
-    /// How a group stores a result. One of the program's that is fresh and larger than the second-level cache
-    /// leaves it before anybody reads it.
+    /// How a group stores a result. A fresh output larger than the second-level cache is stored past the
+    /// caches, since it would leave them before it is read.
     fn stored(&self, root: Value, group: Group) -> Stored {
         const FAR: usize = 2 << 20;
         let aval = self.graph.aval(root);
@@ -391,8 +391,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// A value in the arena that a group reads for the last time, in whose place it may make this one. Small
-    /// ones are in the cache anyway.
+    /// A value in the arena that a group reads for the last time, whose place this result may take. Small
+    /// values are in the cache anyway.
     fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
         const WORTH_IT: usize = 1 << 18;
         let placed = self.output_of[result.index()].is_some() || self.parts.contains_key(&result);
@@ -407,7 +407,7 @@ impl<'a> Planner<'a> {
             let dies = self.last_use[root.index()] == unit
                 && self.output_of[root.index()].is_none()
                 && !self.parts.contains_key(root);
-            // What is a part of it may be read in other places.
+            // Its parts may be read at other positions.
             let joined = self.parts.values().any(|(whole, _)| whole == root);
             in_arena
                 && dies
@@ -419,7 +419,7 @@ impl<'a> Planner<'a> {
         candidates.next()
     }
 
-    /// Copies a view into the arena; notes the bytes that it takes there.
+    /// Copies a view to the arena; records the bytes that it takes there.
     fn make_dense(&mut self, (aval, place): &mut (Aval, Place), copies: &mut Vec<(usize, usize)>) {
         if place.layout.is_dense(&aval.shape)
             && place.layout.offset == 0
@@ -443,7 +443,7 @@ impl<'a> Planner<'a> {
             .flat_map(|node| node.operands.iter().chain(&node.results))
             .map(|&v| self.views.root(v))
             .collect();
-        // With its last part a value may be left that they are parts of.
+        // The last use of a part may be the last use of the value that contains it.
         let mut next = 0;
         while let Some(root) = roots.get(next) {
             roots.extend(self.parts.get(root).map(|(whole, _)| *whole));

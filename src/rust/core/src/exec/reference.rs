@@ -1,5 +1,5 @@
-//! The reference: every value in a dense buffer of its own, every node by its op's `eval`. What all else is
-//! held against.
+//! The reference interpreter: every value in a dense buffer of its own, every node by its op's `eval`. All
+//! other executors are held to it.
 
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;

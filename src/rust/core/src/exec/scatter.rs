@@ -1,9 +1,9 @@
-//! Scatters by a function: its graph is run on the elements and updates of many places at once.
+//! Scatters by a function: its graph is run on many elements and their updates at once.
 //!
-//! Updates that meet different elements do not know of each other, so that a block of them is cut into
-//! rounds: the first update of each place, the second, and so on. Each place sees its updates in their order.
-//! A graph of elementwise ops is compiled for vectors of some lengths, and a round runs on the shortest that
-//! holds it; any other graph is run on one element after the other.
+//! Updates of different elements are independent. So a batch of updates is split into rounds: the first
+//! update of each element, the second, and so on; each element gets its updates in order. A graph of
+//! elementwise ops is compiled for vectors of some lengths, and a round runs on the shortest that holds it;
+//! another graph is run element by element.
 
 use super::run::{Executable, Output};
 use super::step::CompileControl;
@@ -27,9 +27,9 @@ const LENGTHS: [usize; 3] = [16, 128, TILE];
 #[derive(Debug)]
 pub struct Combiner {
     op: Scatter,
-    /// From one element and one update, both 0-d.
+    /// The program of one element and one update, both 0-d.
     one: Executable,
-    /// From as many of each as in [`LENGTHS`]; empty if the graph is not elementwise.
+    /// Programs of as many of each as in [`LENGTHS`]; empty if the graph is not elementwise.
     many: Vec<Executable>,
     buffers: RefCell<[AlignedBytes; 3]>,
 }
@@ -57,7 +57,7 @@ impl Combiner {
         &self.one
     }
 
-    /// Bytes that it holds beside its operands and results.
+    /// Bytes that it allocates beside its operands and results.
     pub fn bytes(&self) -> usize {
         let buffers: usize = self.buffers.borrow().iter().map(AlignedBytes::len).sum();
         buffers + self.one.held_bytes() + self.many.iter().map(Executable::held_bytes).sum::<usize>()
@@ -65,7 +65,7 @@ impl Combiner {
 
     /// Runs it on dense operands.
     pub fn run(&self, operands: &[View], out: &mut ViewMut) {
-        // A scatter inside itself, by way of an interrupt handler of R, gets buffers of its own.
+        // A scatter that runs inside of itself, in an interrupt handler of R, gets buffers of its own.
         let mut own;
         let mut borrowed = self.buffers.try_borrow_mut().ok();
         let buffers = match borrowed.as_deref_mut() {
@@ -86,9 +86,9 @@ impl Combiner {
         let [update, captured @ ..] = &operands[2..] else { return };
         let targets = self.op.targets(out.shape, &operands[1], update.shape);
         let data = cast::slice_mut::<T>(out.data);
-        // How many updates of the block a place has met.
+        // Number of updates of the batch that an element has got.
         let mut met = zeroed::<u16>(data.len());
-        let mut block: Vec<Meeting> = Vec::with_capacity(TILE);
+        let mut batch: Vec<Meeting> = Vec::with_capacity(TILE);
         let mut sorted: Vec<Meeting> = vec![Meeting::default(); TILE];
         let mut scratch = Vec::new();
         for range in tiles(update.shape.size()) {
@@ -96,23 +96,23 @@ impl Combiner {
             let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
                 self.apply(program, length, members, elements, data, captured, buffers)
             };
-            block.clear();
-            targets.each(range, |number, place| {
-                block.push(Meeting { number, place, round: met[place] });
-                met[place] += 1;
+            batch.clear();
+            targets.each(range, |number, position| {
+                batch.push(Meeting { number, position, round: met[position] });
+                met[position] += 1;
             });
-            block.iter().for_each(|meeting| met[meeting.place] = 0);
-            // What prints does so in the order of the update.
+            batch.iter().for_each(|meeting| met[meeting.position] = 0);
+            // A function that prints does so in the order of the updates.
             if self.many.is_empty() {
-                block.chunks(1).for_each(|one| run(&self.one, 1, one));
+                batch.chunks(1).for_each(|one| run(&self.one, 1, one));
                 continue;
             }
             let mut ends = [0u16; TILE + 1];
-            block.iter().for_each(|meeting| ends[meeting.round as usize + 1] += 1);
+            batch.iter().for_each(|meeting| ends[meeting.round as usize + 1] += 1);
             let rounds = ends[1..].iter().take_while(|&&n| n > 0).count();
             (0..rounds).for_each(|i| ends[i + 1] += ends[i]);
             let mut next = ends;
-            for &meeting in &block {
+            for &meeting in &batch {
                 let to = &mut next[meeting.round as usize];
                 sorted[*to as usize] = meeting;
                 *to += 1;
@@ -127,8 +127,7 @@ impl Combiner {
         }
     }
 
-    /// Runs a program of vectors of `length` on at most so many updates, of which no two meet the same
-    /// element.
+    /// Runs a program of vectors of `length` on at most so many updates of different elements.
     fn apply<T: Element>(
         &self,
         program: &Executable,
@@ -139,11 +138,11 @@ impl Combiner {
         captured: &[View],
         [old, new, made]: &mut [AlignedBytes; 3],
     ) {
-        // What is beyond the members is left from another round; it is computed, and not used.
+        // Entries beyond the members are from another round; they are computed and not used.
         let (olds, news) =
             (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
         for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(news)) {
-            (*old, *new) = (data[meeting.place], elements[meeting.number]);
+            (*old, *new) = (data[meeting.position], elements[meeting.number]);
         }
         let bytes = length * size_of::<T>();
         let inputs = [&old.as_slice()[..bytes], &new.as_slice()[..bytes]].into_iter();
@@ -151,19 +150,19 @@ impl Combiner {
         let output = Output::Fresh(&mut made.as_mut_slice()[..bytes]);
         program.run_each(inputs, std::iter::once(output));
         for (meeting, &x) in members.iter().zip(cast::slice::<T>(made.as_slice())) {
-            data[meeting.place] = x;
+            data[meeting.position] = x;
         }
     }
 }
 
-/// An update and the element that it meets.
+/// An update and the element that it updates.
 #[derive(Clone, Copy, Default)]
 struct Meeting {
-    /// Number of the update in its block.
+    /// Number of the update in its batch.
     number: usize,
     /// Number of the element.
-    place: usize,
-    /// How many updates of the block the element has met before.
+    position: usize,
+    /// Number of updates of the batch that the element got before.
     round: u16,
 }
 

@@ -1,4 +1,4 @@
-//! What a plan is made of.
+//! Plans and their steps.
 
 use super::compile::{Ends, Program};
 use super::place::Place;
@@ -9,7 +9,7 @@ use crate::tensor::{Aval, View, ViewMut};
 use std::fmt::Debug;
 use std::rc::Rc;
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Applies an op.
@@ -22,18 +22,18 @@ pub enum Action {
     Control(Rc<dyn Control>),
 }
 
-/// What computes an op's results, with all found that does not depend on elements.
+/// An op, specialised to the shapes and layouts of its operands.
 #[derive(Clone)]
 pub struct Prepared(Rc<Ready>);
 
 impl Prepared {
-    /// For operands in these places.
+    /// Specialises an op to operands in these places.
     pub fn new(op: &Op, operands: &[(Aval, Place)]) -> Prepared {
         let types: Vec<_> = operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
         Prepared(Rc::new(op.prepared(&types)))
     }
 
-    /// Computes them.
+    /// Computes the results.
     pub fn run(&self, operands: &[View], results: &mut [ViewMut]) {
         (self.0)(operands, results)
     }
@@ -45,19 +45,19 @@ impl Debug for Prepared {
     }
 }
 
-/// One computation.
+/// A step of a plan.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// The values it reads.
+    /// The values that it reads.
     pub operands: Vec<(Aval, Place)>,
-    /// The values it makes, and their bytes.
+    /// The values that it computes, and their bytes.
     pub results: Vec<(Aval, Span)>,
 }
 
 impl Step {
-    /// What it reads and makes.
+    /// Its operands and results.
     pub fn ends(&self) -> Ends<'_> {
         Ends { operands: &self.operands, results: &self.results }
     }
@@ -81,17 +81,17 @@ pub trait Control: Debug {
     /// Name of the op.
     fn name(&self) -> &'static str;
 
-    /// The plans of its programs, with what these are to it.
+    /// The plans of its regions, with their role as name.
     fn programs(&self) -> Vec<(&'static str, &Plan)>;
 
-    /// Bytes that it holds beside its operands and results.
+    /// Bytes that it allocates beside its operands and results.
     fn bytes(&self) -> usize;
 
     /// Runs it on dense operands.
     fn run(&self, operands: &[View], results: &mut [ViewMut]);
 }
 
-/// What compiles an op with regions; `None` for other ops.
+/// Compiles an op with regions; `None` for other ops.
 pub type CompileControl = fn(&Op) -> Result<Option<Rc<dyn Control>>>;
 
 /// Bytes of branches and loops.

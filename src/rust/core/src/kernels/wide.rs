@@ -18,7 +18,7 @@ pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// What is inlined here is compiled with AVX2.
+/// Code that is inlined here is compiled with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
@@ -28,7 +28,7 @@ unsafe fn avx2<R>(run: impl FnOnce() -> R) -> R {
 /// A loop as a type, for bodies so long that the compiler leaves a closure where it is, out of the widest
 /// form: `run` is to be `#[inline(always)]`.
 pub trait Loop {
-    /// What it gives.
+    /// Its result.
     type Made;
     /// The loop.
     fn run(self) -> Self::Made;
@@ -45,7 +45,7 @@ pub fn wide_loop<L: Loop>(run: L) -> L::Made {
     run.run()
 }
 
-/// What is inlined here is compiled with AVX2.
+/// Code that is inlined here is compiled with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2_loop<L: Loop>(run: L) -> L::Made {

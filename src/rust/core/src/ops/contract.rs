@@ -87,8 +87,7 @@ pub trait OpDef {
     ///
     /// # Errors
     /// [`ParseError`](crate::graph::syntax::ParseError) for attributes and regions that are missing or hold
-    /// something else. That there are no others, and that the types are right, is checked by whoever calls
-    /// it.
+    /// something else. The caller checks that there are no others and that the types are right.
     fn parse(form: &Form) -> Parsed<Self>
     where
         Self: Sized;
@@ -315,7 +314,7 @@ pub enum Linear {
     InEach(&'static [usize]),
 }
 
-/// How an op takes part in reverse-mode derivatives.
+/// The rule of an op in reverse mode.
 pub enum Vjp<'a> {
     /// By this rule.
     By(Pull<'a>),

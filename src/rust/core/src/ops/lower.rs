@@ -19,7 +19,7 @@ use crate::tensor::{Aval, Literal};
 pub enum Lower<F> {
     /// An operation of StableHLO or CHLO, by its name with that of the dialect.
     Op(&'static str),
-    /// An operation for the dtypes of which this holds, a formula for the others that are accepted. In its
+    /// An operation for dtypes that satisfy the predicate, a formula for the others that are accepted. In its
     /// own formula, on the dtype that it is lowered for, the op is the operation.
     On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.

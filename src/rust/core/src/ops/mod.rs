@@ -79,7 +79,8 @@ pub struct Row {
     /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float
     /// before its rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
     pub ulps: f64,
-    /// What it is in a chain of native code, on the dtypes that chains have it for ([`native::has`]).
+    /// The op of a chain of native code that has its meaning, for the dtypes that chains support
+    /// ([`native::has`]).
     pub native: Option<native::Op>,
 }
 

@@ -1,8 +1,8 @@
-//! Derivatives held against central differences: what the tests of the rules share.
+//! Comparison of derivatives with central differences, for the tests of the rules.
 //!
 //! A function `F` of some tensors becomes the number `s = <w, F(x)>`; its gradient along a direction `v` is
-//! held against `(s(x + hv) - s(x - hv)) / 2h`. Then the same for the number `<u, gradient of s>`, whose
-//! gradient needs the rules of what the rules made.
+//! held against `(s(x + hv) - s(x - hv)) / 2h`. Then the same is done for the number `<u, gradient of s>`,
+//! whose gradient needs the rules of the ops in the first gradient.
 #![allow(dead_code)] // each test file uses a part
 
 use crate::common::text::read_back;

@@ -1,4 +1,4 @@
-//! Inputs of the programs of one op each: special values, each meeting each other.
+//! Inputs of programs of one op: special values in all combinations.
 #![allow(dead_code)] // each test file uses a part
 
 use crate::common::{random_tensor, Rng};

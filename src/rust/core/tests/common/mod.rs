@@ -1,4 +1,4 @@
-//! What the tests of whole programs share: seeded random data, and a program run by both executors.
+//! Code that tests of whole programs share: seeded random data, and runs of a program by both executors.
 #![allow(dead_code)] // each test file uses a part
 
 pub mod large;

@@ -1,4 +1,4 @@
-//! The text of a graph, read back.
+//! The round trip of a graph's text.
 #![allow(dead_code)] // each test file uses a part
 
 use anvil_core::graph::Operation;
@@ -12,7 +12,7 @@ pub fn read_back(graph: Graph) -> Graph {
     }
 }
 
-/// How a graph differs from what its text says, read back.
+/// The difference of a graph from its text, parsed.
 pub fn misread(graph: &Graph) -> Option<String> {
     let text = graph.to_string();
     let read = match Graph::parse(&text) {

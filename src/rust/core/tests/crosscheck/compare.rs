@@ -1,4 +1,4 @@
-//! How far two results of an op may be apart, and how far they are.
+//! The difference of two results of an op, and its bound.
 #![allow(dead_code)] // each test file uses a part
 
 use crate::common::aligned;
@@ -12,7 +12,7 @@ use anvil_core::tensor::Aval;
 /// The bytes of a value, with its type.
 pub type Typed<'a> = (&'a Aval, &'a [u8]);
 
-/// What one node makes of these operands, by the reference.
+/// The results of a node on these operands, by the reference interpreter.
 pub fn evaluate(op: &Op, operands: &[Typed]) -> Vec<(Aval, Vec<u8>)> {
     let mut b = Builder::default();
     let inputs: Vec<_> = operands.iter().map(|(aval, _)| b.input((*aval).clone())).collect();
@@ -23,7 +23,7 @@ pub fn evaluate(op: &Op, operands: &[Typed]) -> Vec<(Aval, Vec<u8>)> {
     graph.outputs().iter().map(|&v| graph.aval(v).clone()).zip(results).collect()
 }
 
-/// How far two results may be apart.
+/// The bound on the difference of two results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
     /// Not at all; NaN is NaN.
@@ -37,8 +37,8 @@ pub enum Bound {
     Open,
 }
 
-/// What XLA's own functions may err by. It states no bounds; the largest error that was measured is that of
-/// `erf` on f32, 6.7 units.
+/// Error bounds of XLA's functions. It states no bounds; the largest error that was measured is that of `erf`
+/// on f32, 6.7 units.
 const XLA: f64 = 7.0;
 /// As [`XLA`], of complex numbers: those have formulas of several functions, of which errors add up.
 const XLA_COMPLEX: f64 = 16.0;
@@ -188,7 +188,8 @@ fn without_open(op: &Op, operands: &[Typed], want: &[u8], got: &[u8]) -> Vec<u8>
     got
 }
 
-/// How two results of a node differ, if by more than they may; `worst` is told the units of those that may.
+/// The difference of two results of a node, if it exceeds the bound; `worst` gets the distances within the
+/// bound.
 pub fn difference(
     op: &Op,
     operands: &[Typed],

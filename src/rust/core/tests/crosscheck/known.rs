@@ -1,5 +1,5 @@
-//! The one list of differences between anvil and XLA that are nobody's mistake: what differs, why, and who
-//! says so. All versions are those of jaxlib 0.10.2, on a CPU.
+//! The list of intended differences between anvil and XLA: what differs, why, and the source. All versions
+//! are those of jaxlib 0.10.2, on a CPU.
 #![allow(dead_code)] // each test file uses a part
 
 use super::compare::{is_subnormal, Typed};
@@ -122,7 +122,7 @@ pub const ELEMENTS: &[Known] = &[
     },
 ];
 
-/// How often each of them was met.
+/// The number of times that each was met.
 static MET: [AtomicUsize; ELEMENTS.len()] = [const { AtomicUsize::new(0) }; ELEMENTS.len()];
 
 /// Whether this difference of an element is known.
@@ -135,7 +135,7 @@ pub fn is_known(op: &Op, pair: &Pair) -> bool {
     found.is_some()
 }
 
-/// What was met, a line for each.
+/// Differences that were met, a line for each.
 pub fn summary() -> String {
     let line = |(known, met): (&Known, &AtomicUsize)| {
         format!("{:>7} elements: {}\n", met.load(Ordering::Relaxed), known.why)

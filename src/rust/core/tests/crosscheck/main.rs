@@ -1,9 +1,8 @@
 //! anvil and XLA on the same programs: `make crosscheck`.
 //!
-//! A random program runs in XLA with all of its values as results. Each node is then held to what the
-//! reference makes of *XLA's* values of its operands, so that errors do not add up and every op is judged by
-//! itself: equal bits where no rounding is left open, and within a stated number of units in the last place
-//! elsewhere.
+//! A random program runs in XLA with all of its values as results. Each node is then compared with the
+//! reference interpreter on *XLA's* values of its operands, so that errors do not accumulate: bits are equal
+//! where rounding is specified, and within a stated number of ulps elsewhere.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -241,7 +240,7 @@ struct Disagreement {
     what: String,
 }
 
-/// What a run tells of an op: how often it was compared, and the largest distance in units.
+/// The result of a run for an op: the number of comparisons, and the largest distance in ulps.
 type Seen = BTreeMap<(String, &'static str), (usize, f64)>;
 
 /// Values of all of the graph's values in XLA.

@@ -1,4 +1,4 @@
-//! The kernels, with what each is held to.
+//! The kernels, each with its reference function.
 
 use crate::precise::{to_double, Precise, TO_EVEN};
 use anvil_core::kernels::math::{self, Kernel1, Kernel2};

@@ -1,5 +1,5 @@
-//! The mathematics held to the error bounds that the rows of the ops state, against values of 128 bits and
-//! more; its special values; and that its bits depend on nothing but the operand.
+//! The mathematics is held to the error bounds of the ops' rows, against values of 128 bits and more; special
+//! values; independence of bits from everything but the operand.
 
 mod cases;
 #[path = "../common/mod.rs"]

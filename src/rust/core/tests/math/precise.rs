@@ -1,4 +1,4 @@
-//! Values of functions with many bits.
+//! Functions in multiple precision.
 
 use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
 
@@ -82,7 +82,7 @@ impl Precise {
         sum.add(&sum, bits, TO_EVEN).div(&root, bits, TO_EVEN)
     }
 
-    /// What the error function lacks of 1, with as many more bits as it has zeros there; from 4 on the
+    /// The complementary error function, with as many more bits as it has zeros there; from 4 on the
     /// continued fraction, DLMF 7.9.1.
     pub fn erfc(&mut self, x: &BigFloat) -> BigFloat {
         if x.is_negative() || x.exponent().is_none_or(|e| e < 3) {

@@ -1,4 +1,4 @@
-//! Values that are no matter of rounding, and bits that depend on nothing but the operand.
+//! Special values, and independence of bits from everything but the operand.
 
 use crate::cases::{CASES, PAIRS};
 use crate::common::Rng;

@@ -1,9 +1,9 @@
-//! No two files of the engine import one another, directly or by way of others: each can be read, and moved,
-//! with only those below it.
+//! No two files of the engine import one another, directly or indirectly: each can be read, and moved, with
+//! only those below it.
 //!
-//! What is read are the paths of a file outside of its tests: `use` lines, `crate::`, `super::` and those
-//! that begin with a module that the file declares. What a file only gives on (`pub use`) is looked up where
-//! it is from; declaring a module (`mod`) is no import.
+//! The imports of a file are its paths outside of tests: `use` lines, `crate::`, `super::` and paths that
+//! begin with a module that the file declares. Re-exports (`pub use`) are followed to their origin; a
+//! declaration of a module (`mod`) is no import.
 
 use super::{check, code, core_sources};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ fn path(text: &str) -> String {
     text[..end].trim_end_matches(':').to_string()
 }
 
-/// Where a word begins that is followed by `::`.
+/// Positions where a word begins that is followed by `::`.
 fn starts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let alone = |at: &usize| {
         let before = text[..*at].chars().next_back();

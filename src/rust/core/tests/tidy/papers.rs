@@ -1,4 +1,4 @@
-//! What the papers of the house name is there: files, functions, and types with their members.
+//! Files, functions, types and members that ARCHITECTURE.md and CONTRIBUTING.md name exist.
 //!
 //! A name is what stands between backquotes. A path is one from the root, or within the engine or its tests;
 //! a function ends with `()`; a type begins with a capital letter. Anything else, such as a command, is not
@@ -14,7 +14,7 @@ const PAPERS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
 /// Folders that paths may begin in.
 const STARTS: &[&str] = &["", "src/rust/core/src/", "src/rust/core/tests/"];
 
-/// What stands between backquotes in a line.
+/// The texts between backquotes in a line.
 fn names(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

@@ -9,7 +9,7 @@ use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::sync::Arc;
 
-/// What functions of two elements are made of: of elementwise ops alone, and of others too.
+/// The ops of functions of two elements: elementwise ones, and others too.
 const COMBINING: Names = &[
     ("add", 2),
     ("sub", 2),

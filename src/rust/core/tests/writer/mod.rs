@@ -1,4 +1,4 @@
-//! Writes random programs, as a user would write them.
+//! A writer of random programs, as a user would write them.
 
 pub mod control;
 

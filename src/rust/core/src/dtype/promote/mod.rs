@@ -126,10 +126,10 @@ impl Rules {
         ranked().filter(|&x| parse(&self.label(x)) == Ok(x) && is_used(x)).collect()
     }
 
-    /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) of which the
-    /// lower [promotes](Rules::promotes) to the upper, without those that follow from others. Tables have a
-    /// diagram too: promotion is an order in each, even if two types have no least upper bound or promote to
-    /// another type.
+    /// The diagram of the system over its [`types`](Rules::types): the pairs (lower, upper) such that the
+    /// lower [promotes](Rules::promotes) to the upper, without those that follow by transitivity. Tables have
+    /// a diagram too: promotion is an order in each, even if two types have no least upper bound or promote
+    /// to another type.
     pub fn edges(&self) -> Vec<(Ranked, Ranked)> {
         let types = self.types();
         let below: Vec<Vec<bool>> =

@@ -4,27 +4,27 @@ use super::draft::{Draft, Item, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
 
-/// Ops of a chain, at most: more would only make its code long.
+/// Ops of a chain, at most: more would only lengthen the code.
 const MAX_OPS: usize = 128;
 
-/// Values that a chain reads, at most; the rest of the streams is for what it makes.
+/// Values that a chain reads, at most; the other streams are for its results.
 const MAX_READS: usize = MAX_STREAMS - 3;
 
-/// Instructions that are to become one, by their numbers, in order; or one that stays what it is.
+/// Instructions that are candidates for a chain, by their numbers, in order; or a single other one.
 struct Link {
     members: Vec<usize>,
-    /// Whether it takes others.
+    /// Whether it accepts others.
     open: bool,
     /// Bytes of an element, unless all are booleans so far.
     width: Option<usize>,
     folded: bool,
-    /// What it reads from outside: elements, and constants.
+    /// Values that it reads from outside, elements and constants.
     reads: Vec<usize>,
     constants: Vec<usize>,
 }
 
-/// Joins chains among the instructions, in an order in which each still comes after what it reads. Gives the
-/// instructions back if there is nothing to be joined, or no native code here.
+/// Joins instructions to chains, in an order in which each comes after those that it reads. Returns the
+/// instructions if there is no native code here.
 pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Draft>> {
     if !native::is_here() {
         return Err(drafts);
@@ -58,12 +58,12 @@ struct Joined {
     chain: Chain,
     reads: Vec<usize>,
     writes: Vec<usize>,
-    /// Instructions that would copy what it makes: it stores it where they would.
+    /// Instructions that would only copy its results: it stores the results in their place.
     copies: Vec<usize>,
 }
 
-/// Puts each instruction into the first chain that takes it after all that it reads is made, or behind all
-/// others.
+/// Adds each instruction to the first chain that accepts it and comes after all that it reads, or to a new
+/// one at the end.
 fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut links: Vec<Link> = vec![];
     let mut made = vec![None; values.len()];
@@ -97,11 +97,11 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
 /// Bytes of the elements of an op; `None` if they are booleans.
 fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
     let dtypes = [&draft.result].into_iter().chain(&draft.operands).map(|&value| values[value].dtype);
-    // A conversion is one of what it makes.
+    // A conversion has the width of its result.
     dtypes.filter(|&dtype| dtype != DType::I1).map(DType::bytes).next()
 }
 
-/// What an instruction is in a chain. Narrower elements are converted as they are read, so not those of
+/// The op of an instruction in a chain. Narrower elements are converted as they are read, which excludes
 /// constants.
 fn native_op(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
     let width = width(draft, values);
@@ -111,7 +111,7 @@ fn native_op(draft: &Draft, values: &[Virtual]) -> Option<native::Op> {
 }
 
 impl Link {
-    /// Whether it takes an instruction, which reads these values from outside of it.
+    /// Whether it accepts an instruction that reads these values from outside.
     fn takes(&self, draft: &Draft, from: &[usize], values: &[Virtual]) -> bool {
         let same = match (self.width, width(draft, values)) {
             (Some(mine), Some(other)) => mine == other,
@@ -130,7 +130,7 @@ impl Link {
             && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
     }
 
-    /// Notes what a member reads that no other makes.
+    /// Records the values that a member reads from outside.
     fn read(&mut self, from: &[usize], values: &[Virtual]) {
         for &value in from {
             let list = if values[value].constant { &mut self.constants } else { &mut self.reads };
@@ -141,7 +141,7 @@ impl Link {
     }
 }
 
-/// The chain of a link; `None` if it is better left as it is.
+/// The chain of a link; `None` if it is no gain.
 fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
     if !link.open {
         return None;
@@ -169,7 +169,7 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
         numbers[draft.result] = result;
         chain.ops.push(native::MicroOp { op: native_op(draft, values)?, operands, result });
     }
-    // What is kept, what others read, and what nobody does.
+    // The readers of each result: other links, members, or none.
     let mut readers = vec![(0, None); values.len()];
     let mut copies = vec![];
     for (at, draft) in drafts.iter().enumerate() {
@@ -178,7 +178,7 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
             let (inside, outside) = &mut readers[value];
             *inside += usize::from(own);
             if !own {
-                // The one that copies it past the caches, if that is the only one.
+                // The only outside reader, if it copies the value past the caches.
                 *outside = Some(if outside.is_none() && draft.past { Some(at) } else { None });
             }
         }

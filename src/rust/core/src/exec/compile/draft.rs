@@ -1,4 +1,4 @@
-//! Instructions before registers are chosen, and the values that they read and make.
+//! Drafts: instructions before register allocation, with virtual values as operands and results.
 
 use crate::dtype::DType;
 use crate::exec::vm::superinstruction::RingOp;
@@ -6,14 +6,14 @@ use crate::exec::vm::{native, Kernel};
 use crate::kernels::reductions::fold::Accumulators;
 use crate::tensor::Literal;
 
-/// Where a value is while the program is compiled.
+/// The location of a value during compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Location {
     /// Among the operands.
     Operand(usize),
     /// Among the results.
     Result(usize),
-    /// In a register that is not yet chosen, or that holds one value for ever.
+    /// In a register that is not yet allocated, or that holds a constant.
     Register,
 }
 
@@ -24,26 +24,26 @@ pub struct Virtual {
     /// The last instruction that reads it; never freed if it is a constant.
     pub last: usize,
     pub constant: bool,
-    /// What it is, if it is known.
+    /// Its literal, if it is known.
     pub literal: Option<Literal>,
 }
 
-/// An instruction before registers are chosen.
+/// An instruction before register allocation.
 pub struct Draft {
     pub make: Make,
     pub operands: Vec<usize>,
     pub result: usize,
-    /// Whether it works on what segments were folded into.
+    /// Whether it works on the folds of segments, with an element for each segment.
     pub folded: bool,
-    /// What it is as one of a pair.
+    /// Its operation in a pair of instructions.
     pub ring: Option<(RingOp, DType)>,
-    /// What it is as one of a chain.
+    /// Its op in a chain of native code.
     pub native: Option<native::Op>,
     /// Whether it copies its operand past the caches.
     pub past: bool,
 }
 
-/// An instruction of which only registers are missing.
+/// An instruction, final but for registers.
 pub struct Item {
     pub make: Make,
     pub reads: Vec<usize>,
@@ -53,11 +53,11 @@ pub struct Item {
     pub past: bool,
 }
 
-/// What it does.
+/// Makes the work of an instruction.
 pub enum Make {
     Kernel(Box<dyn FnOnce() -> Kernel>),
     Native(native::Native),
-    /// It is folded across the tiles of columns.
+    /// A fold across the tiles of columns.
     Fold(Accumulators),
 }
 
@@ -69,12 +69,12 @@ impl From<Draft> for Item {
 }
 
 impl Draft {
-    /// One that runs a kernel.
+    /// A draft that runs a kernel.
     pub fn new(make: impl FnOnce() -> Kernel + 'static, operands: Vec<usize>, result: usize) -> Draft {
         Draft::of(Make::Kernel(Box::new(make)), operands, result)
     }
 
-    /// One that does this.
+    /// A draft that does this work.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
         Draft { make, operands, result, folded: false, ring: None, native: None, past: false }
     }

@@ -1,4 +1,4 @@
-//! From the nodes of a group to its instructions.
+//! Compilation of the nodes of a group to instructions.
 
 use super::draft::{Draft, Item, Location, Make, Virtual};
 use super::program::{Folded, Load, Program};
@@ -17,32 +17,32 @@ use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// A result that is kept.
+/// A result that is stored in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// The value.
     pub root: Value,
-    /// When it is stored where it is to be.
+    /// When it is stored.
     pub when: Stored,
 }
 
 /// When and how a kept result is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stored {
-    /// It is made there.
+    /// It is computed in place.
     Made,
-    /// When its tile is done: its place may be that of an operand.
+    /// After its tile: its place may be that of an operand.
     Late,
-    /// When its tile is done, past the caches.
+    /// After its tile, past the caches.
     Past,
 }
 
-/// A compiled group: the program, and the values that it reads from memory, where they are, in order.
+/// A compiled group: the program, and the values that it reads from memory, with their places, in order.
 #[derive(Debug)]
 pub struct Compiled {
     /// The program.
     pub program: Program,
-    /// What it reads.
+    /// Its operands.
     pub operands: Vec<(Aval, Place)>,
     /// Bytes of partial results, one buffer for each reduction that needs one: these are results of the step
     /// after those that are kept.
@@ -56,19 +56,19 @@ struct Compiler<'a> {
     group: Group,
     nodes: &'a [usize],
     values: Vec<Virtual>,
-    /// What is known of values of the graph, by root, and of operands in other layouts, by value.
+    /// Values of the program for values of the graph, by root, and for operands in other layouts, by value.
     known: HashMap<(Value, bool), usize>,
     /// Roots that are read whole.
     wholes: HashMap<Value, usize>,
     operands: Vec<(Aval, Place)>,
     loads: Vec<Load>,
     before: Vec<Draft>,
-    /// What makes the product that the group begins with.
+    /// The instruction of the product that the group begins with.
     product: Option<Draft>,
     each: Vec<Draft>,
 }
 
-/// Compiles the nodes of a group. `place` says where values are that it reads from memory.
+/// Compiles the nodes of a group. `place` gives the places of values in memory.
 pub fn compile(
     graph: &Graph,
     views: &Views,
@@ -95,7 +95,7 @@ pub fn compile(
     };
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
-    // Segments that are longer than a tile leave parts of results.
+    // Segments longer than a tile give partial results.
     let parts = group.schedule.parts(group.len);
     for &number in nodes {
         let (node, plan) = (&graph.nodes()[number], &plans[number]);
@@ -104,7 +104,7 @@ pub fn compile(
         picoseconds += plan.picoseconds(group.len);
         let mut operands = compiler.read(plan, &node.operands);
         if plan.folds() {
-            // What is folded has whole tiles, no constants.
+            // A fold reads whole tiles, no constants.
             let folded = plan.folded();
             operands[folded] = compiler.spread(operands[folded]);
         }
@@ -191,14 +191,14 @@ impl Compiler<'_> {
         value
     }
 
-    /// The values of the program that are a node's operands.
+    /// The values of the program for a node's operands.
     fn read(&mut self, plan: &NodePlan, operands: &[Value]) -> Vec<usize> {
         let read =
             |(i, &v): (usize, &Value)| if plan.reads_whole(i) { self.whole(v) } else { self.operand(v) };
         operands.iter().enumerate().map(read).collect()
     }
 
-    /// A value of which there are whole tiles.
+    /// A value with whole tiles.
     fn spread(&mut self, value: usize) -> usize {
         let Virtual { dtype, constant, .. } = self.values[value];
         if !constant {
@@ -294,7 +294,7 @@ impl Compiler<'_> {
         value
     }
 
-    /// A value of which each tile reads all, in memory: from the start of its root on.
+    /// A value in memory that each tile reads as a whole: from the start of its root on.
     fn whole(&mut self, v: Value) -> usize {
         let root = self.views.root(v);
         if let Some(&value) = self.wholes.get(&root) {
@@ -321,8 +321,8 @@ impl Compiler<'_> {
         each.iter().flat_map(|item| &item.reads).for_each(|&value| read[value] = true);
         self.before.retain(|draft| read[draft.result]);
         for (at, item) in each.iter().enumerate() {
-            // A result that nobody reads has its register for one instruction.
-            // What is folded across columns is read when all others are done.
+            // A result that nothing reads has its register for one instruction. What is folded across columns
+            // is read when all others are done.
             let end = if let Make::Fold(_) = item.make { each.len() } else { at };
             for &value in item.reads.iter().chain(&item.writes) {
                 self.values[value].last = end.max(self.values[value].last);

@@ -1,9 +1,9 @@
-//! Groups of nodes as programs on tiles: what is loaded, what is computed, what is stored.
+//! Compilation of groups to tile programs: loads, instructions, stores.
 //!
-//! Dense operands are read where they are; others are gathered into a register, a tile at a time; one element
-//! everywhere is filled into a register once. The last reader of a register frees it. Results that are kept
-//! are made where they are to be, unless that place is an operand's: then they are made in a register and
-//! stored when the tile is done.
+//! Dense operands are read in place; others are gathered into a register, a tile at a time; a repeated
+//! element is filled into a register once. The last reader of a register frees it. Results are computed in
+//! their place in memory, unless it is an operand's: then they are computed in a register and stored at the
+//! end of the tile.
 
 mod chains;
 mod draft;

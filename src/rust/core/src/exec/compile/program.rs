@@ -1,4 +1,4 @@
-//! A group that is compiled: a program on tiles, and what is finished after the last of these.
+//! A compiled group: a tile program, and the reductions that are finished after the last tile.
 
 use crate::exec::place::Place;
 use crate::exec::schedule::Finish;
@@ -18,11 +18,11 @@ const MAX_PIECES: usize = 256;
 #[derive(Debug)]
 pub struct Program {
     pub(super) code: Code,
-    /// How each operand is read.
+    /// The load of each operand.
     pub(super) loads: Vec<Load>,
     /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.
     pub(super) late: Vec<bool>,
-    /// What is finished after the last tile.
+    /// Results that are finished after the last tile.
     pub(super) folds: Vec<Folded>,
     /// Estimated time on one core.
     pub(super) picoseconds: usize,
@@ -30,7 +30,7 @@ pub struct Program {
     pub(super) names: Vec<&'static str>,
 }
 
-/// How an operand reaches the registers.
+/// How an operand is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Load {
     /// Its tiles are windows of memory.
@@ -43,17 +43,17 @@ pub enum Load {
     Whole,
 }
 
-/// A result of which tiles make parts.
+/// A result that is finished from partial results of tiles.
 #[derive(Debug)]
 pub(super) struct Folded {
-    /// How they are put together.
+    /// The fold of the partial results.
     pub finish: Box<dyn Finish>,
     /// Numbers of the results with the parts, and with what is made of them.
     pub partials: usize,
     pub result: usize,
 }
 
-/// What a program reads and makes, as its step has them.
+/// Operands and results of a program, from its step.
 #[derive(Clone, Copy)]
 pub struct Ends<'s> {
     /// The values that it reads.
@@ -130,7 +130,7 @@ impl Program {
         self.pieces() > 1
     }
 
-    /// How its operands are read.
+    /// The loads of its operands.
     pub fn loads(&self) -> &[Load] {
         &self.loads
     }

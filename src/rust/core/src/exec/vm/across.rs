@@ -1,9 +1,8 @@
-//! Folds over the last axes of what a tile program makes: elements of one result lie apart, one in each
-//! column.
+//! Folds over the last axes of a tile program's value: the elements of one result are in different columns.
 //!
-//! The columns of some rows are made one after the other, and each is taken into accumulators of its rows;
-//! the value itself is never in memory. Parts and tiles of a result are those of
-//! [`reduce`](crate::kernels::reductions::reduce), so that its bits are too.
+//! For some rows, columns are computed one after the other and added to accumulators; the value itself is
+//! never in memory. Lanes and tiles of a result are those of [`reduce`](crate::kernels::reductions::reduce),
+//! and so are its bits.
 
 use super::binding::Binding;
 use super::code::{Across, Code};
@@ -19,10 +18,10 @@ use std::ops::Range;
 /// accumulators stay in the second-level cache.
 const MAX_ROWS: usize = 4096;
 
-/// Rows that are folded together, at least, where threads would have nothing to do.
+/// Rows that are folded together, at least, even if threads are idle.
 const MIN_ROWS: usize = 256;
 
-/// Runs a program whose folds these are.
+/// Runs a program with these folds.
 ///
 /// # Panics
 /// As [`Code::run`].

@@ -1,4 +1,4 @@
-//! What a program on tiles is made of.
+//! Tile programs and their instructions.
 
 use super::binding::Binding;
 use super::cut::Cut;
@@ -10,33 +10,33 @@ use crate::kernels::tile::TILE;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What an instruction does.
+/// The work of an instruction.
 #[derive(Debug)]
 pub enum Work {
     /// One kernel.
     Kernel {
         /// The kernel.
         kernel: Kernel,
-        /// Where its operands are; what it does not use is [`Slot::Register`]`(0)`.
+        /// Slots of its operands; unused ones are [`Slot::Register`]`(0)`.
         operands: [Slot; 3],
-        /// Where its result goes.
+        /// Slot of its result.
         result: Slot,
     },
-    /// A chain of ops, and where its arguments are.
+    /// A chain of ops, and the slots of its arguments.
     Native(Native, Vec<Slot>),
 }
 
 /// One instruction.
 #[derive(Debug)]
 pub struct Instruction {
-    /// What it does.
+    /// Its work.
     pub work: Work,
-    /// Whether it works on what segments were folded into: on an element for each segment of the tile, which
-    /// is a number of whole ones.
+    /// Whether it works on the folds of segments, with an element for each segment of the tile, which has
+    /// whole segments.
     pub folded: bool,
 }
 
-/// Folds of what a program makes of each column.
+/// Folds across the columns of a program's value.
 #[derive(Debug)]
 pub struct Across {
     /// Elements of a column, one for each result.
@@ -47,13 +47,13 @@ pub struct Across {
 
 /// One fold.
 pub struct Folding {
-    /// How.
+    /// The fold.
     pub accumulators: Accumulators,
     /// Bytes of an element.
     pub width: usize,
-    /// Where the elements are, when all instructions were run on their tile.
+    /// Slot of the elements, after all instructions were run on the tile.
     pub operand: Slot,
-    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, of each
+    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, for each
     /// result one for each tile, if there are several.
     pub result: usize,
 }
@@ -64,7 +64,7 @@ impl Across {
         parts(len, self.rows)
     }
 
-    /// Bytes of a result's element, or of what a tile leaves of it.
+    /// Bytes of a result's element, or of a partial result.
     pub fn unit(&self, fold: &Folding, len: usize) -> usize {
         if self.parts(len) > 1 {
             PARTIAL
@@ -88,18 +88,18 @@ impl fmt::Debug for Folding {
 /// The product that a program begins with.
 #[derive(Debug)]
 pub struct Blocks {
-    /// Makes elements of it: whole columns.
+    /// Computes whole columns of it.
     pub product: Instruction,
     /// Elements of a column.
     pub rows: usize,
 }
 
-/// A program on tiles.
+/// A tile program.
 #[derive(Debug)]
 pub struct Code {
-    /// What is run before the first tile of a piece: what fills constants.
+    /// Instructions that run before the first tile of a piece and fill constants.
     pub before: Vec<Instruction>,
-    /// What is run on each tile.
+    /// Instructions that run on each tile.
     pub each: Vec<Instruction>,
     /// Bytes of the registers.
     pub registers: usize,
@@ -107,13 +107,13 @@ pub struct Code {
     pub constants: usize,
     /// The tiles.
     pub cut: Cut,
-    /// In which order it goes over them.
+    /// The order of tiles.
     pub walk: Walk,
-    /// Where instructions find what they read and write, once it was run.
+    /// The addresses of operands and results, after the first run.
     pub binding: OnceLock<Binding>,
 }
 
-/// How a program goes over its elements.
+/// The order in which a program computes its elements.
 #[derive(Debug)]
 pub enum Walk {
     /// Tile after tile.

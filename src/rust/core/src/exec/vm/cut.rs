@@ -1,9 +1,9 @@
-//! How the elements of a program are cut into tiles.
+//! The split of a program's elements into tiles.
 
 use std::ops::Range;
 
-/// How the elements of a program are cut into tiles. No tile holds parts of two segments, unless it holds all
-/// of both: a reduction folds segments, and its tiles are those that it has when it stands alone.
+/// The split of a program's elements into tiles. No tile has parts of two segments, unless it has all of
+/// both: a reduction folds segments, and its tiles are those that it has when it stands alone.
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// Number of elements.
@@ -35,7 +35,7 @@ impl Cut {
         }
     }
 
-    /// Elements that a constant fills.
+    /// Elements of a register that holds a constant.
     pub fn constant(&self) -> usize {
         self.longest().min(CONSTANT)
     }
@@ -66,8 +66,8 @@ impl Cut {
     }
 }
 
-/// Elements of a register that holds one value for ever: a kernel that reads one takes its tile in parts of
-/// this length, so that constants leave the cache to others.
+/// Elements of a register that holds a constant, at most: a kernel that reads one runs on pieces of a tile of
+/// this length, so that constants take little of the cache.
 pub const CONSTANT: usize = 256;
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
                 );
                 let whole = range.start % segment == 0 && range.end % segment == 0;
                 assert!(whole || (range.start / segment == (range.end - 1) / segment && cut.parts() > 1));
-                // As the reduction by itself has it.
+                // As in the reduction that stands alone.
                 assert!(cut.parts() == 1 || range.start % segment % 8 == 0);
                 next = range.end;
             }

@@ -1,4 +1,4 @@
-//! Kernels as instructions have them: a function on slices, with what it reads and writes for a tile.
+//! Kernels of instructions: functions on slices, with the extents that they read and write for a tile.
 //!
 //! This is one of the files that turn pointers into slices: windows of values are lent to kernels, a tile at
 //! a time.
@@ -17,7 +17,7 @@ use std::fmt;
 use std::mem::size_of;
 use std::ops::Range;
 
-/// Where an operand or a result of an instruction is.
+/// The location of an operand or a result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// Among the constants, from this byte on: one value, [`Cut::constant`] times.
@@ -28,14 +28,14 @@ pub enum Slot {
     Stream(usize),
 }
 
-/// Segments below which each is folded by itself, however short.
+/// Segments that are folded together, at least.
 const MIN_TOGETHER: usize = 4;
 
-/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
-/// begin is more than to gather the elements of all.
+/// Elements of a segment that is folded by itself if there are many, at least: for shorter ones the overhead
+/// of a fold is larger than gathering the elements of all.
 const MIN_ALONE: usize = 24;
 
-/// What an instruction touches of a slot.
+/// The part of a slot that an instruction accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extent {
     /// Nothing: the kernel has fewer operands.
@@ -45,7 +45,7 @@ pub(super) enum Extent {
     /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a
     /// [`Partial`] for each tile.
     Fold(usize),
-    /// So many bytes for each part of a segment.
+    /// So many bytes for each tile of a segment.
     Part(usize),
     /// All of a stream that no instruction writes.
     Whole,
@@ -55,7 +55,7 @@ pub(super) enum Extent {
     Constant(usize),
 }
 
-/// What a kernel does with a tile. A trait of our own: `dyn Fn` compiles each closure once more, as `FnOnce`.
+/// The function of a kernel. A trait of our own: `dyn Fn` would compile each closure twice, as `FnOnce` too.
 pub(super) trait Run: Send + Sync {
     fn run(&self, window: &Window);
 }
@@ -66,8 +66,7 @@ impl<F: Fn(&Window) + Send + Sync> Run for F {
     }
 }
 
-/// What an instruction does with the tiles in its slots. Kernels take as many operands as they need of the
-/// three.
+/// A kernel of up to three operands, with its extents.
 pub struct Kernel {
     pub(super) run: Box<dyn Run>,
     pub(super) reads: [Extent; 3],
@@ -117,8 +116,8 @@ impl Kernel {
         Kernel::of1::<T, T>(|x, out| out.copy_from_slice(x))
     }
 
-    /// Copies the operand past the caches, for results that nobody will soon read there: memory is written
-    /// without being read first, and what is in the caches stays.
+    /// Copies the operand by non-temporal stores, for results that are not read soon: memory is not read
+    /// first, and the caches keep their content.
     pub fn stream<T: Element>() -> Kernel {
         Kernel::of1::<T, T>(|x, out| stream(cast::bytes(x), cast::bytes_mut(out)))
     }
@@ -143,7 +142,7 @@ impl Kernel {
         Kernel { run, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
     }
 
-    /// Counts from `start`, up to `size` numbers, each repeated `stride` times.
+    /// Counts from `start` on, `size` numbers, each repeated `stride` times.
     pub fn iota<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let (mut repeat, mut at) = (w.start % stride, w.start / stride % size);
@@ -159,7 +158,7 @@ impl Kernel {
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
-    /// its [`Partial`], one for each tile. Long segments are folded in the parts that they have as tiles.
+    /// its [`Partial`], one for each tile. Segments longer than a tile are folded tile by tile.
     pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
         let offsets: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
         let run = Box::new(move |w: &Window| {
@@ -195,7 +194,7 @@ impl Kernel {
         }
     }
 
-    /// Repeats what segments were folded into, each for all elements of its segment.
+    /// Repeats the fold of each segment for all elements of the segment.
     pub fn repeat<T: Element>() -> Kernel {
         let run = Box::new(move |w: &Window| {
             let (segment, out) = (w.cut.segment, w.write::<T>());
@@ -206,34 +205,33 @@ impl Kernel {
         Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
-    /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a
-    /// tile of indices.
+    /// Gathers the elements of a value at positions that `find` computes from a tile of indices, into zeros.
     pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
-        /// Places that are found at a time.
-        const PLACES: usize = 256;
+        /// Positions that are computed at a time.
+        const POSITIONS: usize = 256;
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
-            for (out, indices) in w.write::<T>().chunks_mut(PLACES).zip(w.read::<I>(1).chunks(PLACES)) {
-                let places = &mut [0; PLACES][..out.len()];
-                find(places, indices);
-                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
+            for (out, indices) in w.write::<T>().chunks_mut(POSITIONS).zip(w.read::<I>(1).chunks(POSITIONS)) {
+                let positions = &mut [0; POSITIONS][..out.len()];
+                find(positions, indices);
+                out.iter_mut().zip(positions).for_each(|(out, &mut at)| *out = x[at as usize]);
             }
         });
         let tile = Extent::Tile(size_of::<I>());
         Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 
-    /// The tile of a draw, from a state of which key and counter are in these places.
-    pub fn random<T: Bits + Element>(draw: Draw, place: [usize; 2]) -> Kernel {
+    /// The tile of a draw, from a state with key and counter at these positions.
+    pub fn random<T: Bits + Element>(draw: Draw, at: [usize; 2]) -> Kernel {
         let run = Box::new(move |w: &Window| {
-            draw.range(place.map(|at| w.whole::<u64>(0)[at]), w.range(), w.write::<T>())
+            draw.range(at.map(|i| w.whole::<u64>(0)[i]), w.range(), w.write::<T>())
         });
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 }
 
-/// What a kernel sees: where its operands and its result are, and which elements of the program these are.
-/// Kernels read and write just what their [`Extent`]s say.
+/// The arguments of a kernel: its operands and result, and which elements of the program these are. Kernels
+/// access exactly their [`Extent`]s.
 pub struct Window<'w> {
     pub(super) reads: [*const u8; 3],
     pub(super) write: *mut u8,
@@ -244,7 +242,7 @@ pub struct Window<'w> {
 }
 
 impl Window<'_> {
-    /// Which elements they are.
+    /// The range of the elements.
     pub(super) fn range(&self) -> Range<usize> {
         self.start..self.start + self.len
     }
@@ -273,7 +271,7 @@ impl Window<'_> {
         self.folded(self.len)
     }
 
-    /// The elements to make, of which there are `n`. Kernels call this once.
+    /// The `n` elements of the result. Kernels call this once.
     #[allow(clippy::mut_from_ref)]
     pub(super) fn folded<T: Element>(&self, n: usize) -> &mut [T] {
         let pointer = self.write.cast::<T>();

@@ -1,9 +1,9 @@
 //! The tile VM: instructions over registers of one tile each, which stay in the first-level cache.
 //!
-//! An instruction is a kernel on slices, the same that runs when its op stands alone, with the places of its
-//! operands and its result. A place is a register, or a *stream*: a dense value in memory, of which the tile
-//! is a window. One that is not dense is first gathered into a register. Values of which all elements are
-//! equal are filled into a register once.
+//! An instruction is a kernel on slices, the same that runs when its op stands alone, with the *slots* of its
+//! operands and its result. A slot is a register, or a window of a *stream*, which is a dense value in
+//! memory. A value that is not dense is first gathered into a register. A constant is filled into a register
+//! once.
 
 mod across;
 mod binding;

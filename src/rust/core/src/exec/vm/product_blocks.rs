@@ -1,5 +1,5 @@
-//! Products of matrices that a tile program goes on with: the columns of a block of the result are made, then
-//! the tiles that they are made of are computed on, while they are in the cache.
+//! Tile programs that begin with a matrix product: the columns of a block of the product are computed, then
+//! the tiles of these columns, while they are in the cache.
 
 use super::binding::Binding;
 use super::code::{Blocks, Code};
@@ -17,14 +17,13 @@ use std::ops::Range;
 /// often.
 const MIN_COLUMNS: usize = 64;
 
-/// Columns of a block, at most, so that it is in the cache when the tiles are computed on; with more, nothing
-/// is won.
+/// Columns of a block, at most, so that it is in the cache when its tiles are computed; more are no gain.
 const MAX_COLUMNS: usize = 256;
 
 /// Blocks for each thread, so that they end at about the same time.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// A matrix in a stream: the place of its first element, and the distances of rows and of columns.
+/// A matrix in a stream: the position of its first element, and the strides of rows and of columns.
 pub type Lines = (usize, [isize; 2]);
 
 impl Kernel {
@@ -40,12 +39,12 @@ impl Kernel {
     }
 }
 
-/// Whether a product of so many columns has enough of them to be shared by blocks.
+/// Whether a product has enough columns to be shared by blocks.
 pub fn is_wide(columns: usize) -> bool {
     columns >= 2 * BLOCKS_PER_THREAD * MIN_COLUMNS
 }
 
-/// Runs a program that begins with it.
+/// Runs a program that begins with a product.
 ///
 /// # Panics
 /// As [`Code::run`].

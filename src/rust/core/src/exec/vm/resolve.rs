@@ -1,5 +1,5 @@
-//! Instructions with the addresses of what they read and write, checked once: whatever the tile, they touch
-//! what is theirs.
+//! Binding of instructions to addresses, which are checked once: for every tile they stay within their
+//! operands and results.
 
 use super::binding::{expected, Address, Binding, Resolved, CONSTANTS, REGISTERS, STREAMS};
 use super::code::{Code, Instruction, Walk, Work};
@@ -19,8 +19,8 @@ thread_local! {
 }
 
 impl Code {
-    /// Calls `run` with the addresses of the program for these streams: those of the first run, as long as
-    /// values have the sizes that they had, and results lie where they did.
+    /// Calls `run` with the binding of the program for these streams: that of the first run, as long as sizes
+    /// and aliases of values are the same.
     pub(super) fn with_binding<R>(&self, streams: &Streams, run: impl FnOnce(&Binding) -> R) -> R {
         let bound = self.binding.get_or_init(|| bind(self, streams));
         if bound.fits(streams) {
@@ -30,9 +30,8 @@ impl Code {
         }
     }
 
-    /// Gives a piece registers of its own, and constants, which are filled. The piece runs instructions on
-    /// tiles that no other has: registers and constants are borrowed exclusively, and the streams' memory too
-    /// for as long as they live.
+    /// Gives a piece its own registers and filled constants. Pieces run instructions on different tiles:
+    /// registers and constants are borrowed exclusively, and so is the streams' memory.
     pub(super) fn with_room(&self, binding: &Binding, streams: &Streams, piece: impl FnOnce(&Room)) {
         assert!(binding.fits(streams), "a program is bound to other streams");
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
@@ -45,7 +44,7 @@ impl Code {
             // SAFETY: constants are written by this piece alone.
             unsafe { room.before(|_| true) };
             piece(&room);
-            // Other threads are told of the end of the piece after what it wrote past the caches.
+            // Non-temporal stores of the piece are completed before other threads see its end.
             streamed();
         };
         SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
@@ -65,7 +64,7 @@ pub(super) struct Room<'c, 'r> {
 }
 
 impl<'c> Room<'c, '_> {
-    /// Runs some of what is before the first tile.
+    /// Runs some of the instructions before the first tile.
     ///
     /// # Safety
     /// Nothing else reads or writes the constants.
@@ -104,7 +103,7 @@ impl<'c> Room<'c, '_> {
         }
     }
 
-    /// What is called of an instruction for a tile: a kernel once, or for each part.
+    /// The calls of an instruction for a tile: one, or one for each piece of the tile if it reads constants.
     #[inline]
     pub(super) fn calls(
         &self,
@@ -125,21 +124,21 @@ impl<'c> Room<'c, '_> {
                 while at < n {
                     let len = (n - at).min(part);
                     // SAFETY: a room has the bases that its binding is of.
-                    let place = |place: &Address| unsafe { place.at(self.bases, range.start, at, fold) };
-                    let reads = [x, y, z].map(|x| place(x).cast_const());
+                    let locate = |x: &Address| unsafe { x.at(self.bases, range.start, at, fold) };
+                    let reads = [x, y, z].map(|x| locate(x).cast_const());
                     let (start, cut) = (range.start + at, &self.code.cut);
                     call(Call::Kernel(
                         &*kernel.run,
-                        Window { reads, write: place(write), whole, start, len, cut },
+                        Window { reads, write: locate(write), whole, start, len, cut },
                     ));
                     at += len;
                 }
             }
-            (Work::Native(native, _), Resolved::Native(places)) => {
+            (Work::Native(native, _), Resolved::Native(all)) => {
                 let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
-                for (address, place) in addresses.iter_mut().zip(places) {
+                for (address, resolved) in addresses.iter_mut().zip(all) {
                     // SAFETY: as above.
-                    *address = unsafe { place.at(self.bases, range.start, 0, segments.start) };
+                    *address = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
                 }
                 call(Call::Native(native, addresses, range.len()));
             }
@@ -185,10 +184,10 @@ impl Call<'_> {
     }
 }
 
-/// Checks that the instructions of a program touch what is theirs, whatever the tile.
+/// Binds a program and checks that for every tile its instructions stay within their operands and results.
 ///
 /// # Panics
-/// If one reads or writes outside of its stream, or what another writes.
+/// If one accesses bytes outside of its stream, or bytes that another writes.
 fn bind(code: &Code, streams: &Streams) -> Binding {
     let binder = Binder { code, streams };
     let all = |code: &[Instruction]| code.iter().map(|instruction| binder.instruction(instruction)).collect();
@@ -198,10 +197,10 @@ fn bind(code: &Code, streams: &Streams) -> Binding {
         Walk::Blocks(blocks) => product = Some(binder.instruction(&blocks.product)),
         Walk::Across(across) => {
             for fold in &across.folds {
-                // What is folded is read as an instruction reads it.
-                let (operand, _) = binder.place(fold.operand, Extent::Tile(fold.width), false, false);
+                // A fold reads its operand as an instruction does.
+                let (operand, _) = binder.locate(fold.operand, Extent::Tile(fold.width), false, false);
                 let bytes = across.rows * across.parts(code.cut.len) * across.unit(fold, code.cut.len);
-                let (result, _) = binder.place(Slot::Stream(fold.result), Extent::Bytes(bytes), false, true);
+                let (result, _) = binder.locate(Slot::Stream(fold.result), Extent::Bytes(bytes), false, true);
                 folds.push([operand, result]);
             }
         }
@@ -233,27 +232,27 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether bytes have none in common. Streams that lie in one place are the same bytes.
+    /// Whether two ranges are disjoint. Streams that alias are the same bytes.
     fn are_apart(&self, a: Bytes, b: Bytes) -> bool {
-        let place = |Bytes(base, start, _): Bytes| match base.checked_sub(STREAMS) {
+        let position = |Bytes(base, start, _): Bytes| match base.checked_sub(STREAMS) {
             Some(stream) => (STREAMS, self.streams.get(stream).pointer() as usize + start),
             None => (base, start),
         };
-        let ((in_a, from_a), (in_b, from_b)) = (place(a), place(b));
+        let ((in_a, from_a), (in_b, from_b)) = (position(a), position(b));
         in_a != in_b || from_a + a.2 <= from_b || from_b + b.2 <= from_a
     }
 
     fn kernel(&self, kernel: &Kernel, operands: &[Slot; 3], result: Slot, folded: bool) -> Resolved {
-        let (write, written) = self.place(result, kernel.write, folded, true);
+        let (write, written) = self.locate(result, kernel.write, folded, true);
         let mut whole = [0; 2];
         let reads = [0, 1, 2].map(|i| {
-            let (place, bytes) = self.place(operands[i], kernel.reads[i], folded, false);
+            let (address, bytes) = self.locate(operands[i], kernel.reads[i], folded, false);
             assert!(bytes.2 == 0 || self.are_apart(bytes, written), "an instruction writes what it reads");
             if kernel.reads[i] == Extent::Whole {
                 assert!(i < 2, "only the first two operands are read whole");
                 whole[i] = bytes.2;
             }
-            place
+            address
         });
         let is_constant =
             |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
@@ -265,26 +264,26 @@ impl Binder<'_> {
     fn native(&self, native: &Native, slots: &[Slot], folded: bool) -> Resolved {
         let arguments = native.arguments();
         assert!(arguments.len() == slots.len() && slots.len() <= MAX_ARGUMENTS, "code has other arguments");
-        let mut places = Vec::with_capacity(slots.len());
+        let mut all = Vec::with_capacity(slots.len());
         let mut touched: Vec<Bytes> = Vec::with_capacity(slots.len());
-        // What is read comes first.
+        // Arguments that are read come first.
         for (argument, &slot) in arguments.iter().zip(slots) {
             let is_constant = matches!(slot, Slot::Constant(_));
             assert!(
                 is_constant == argument.repeated,
                 "code reads one element of a constant, and a tile of all else"
             );
-            let (place, bytes) = self.place(slot, Extent::Tile(argument.width), folded, argument.written);
+            let (address, bytes) = self.locate(slot, Extent::Tile(argument.width), folded, argument.written);
             let apart = |other: &Bytes| self.are_apart(bytes, *other);
             assert!(!argument.written || touched.iter().all(apart), "an instruction writes what it reads");
-            places.push(place);
+            all.push(address);
             touched.push(bytes);
         }
-        Resolved::Native(places)
+        Resolved::Native(all)
     }
 
-    /// Where a slot is, and all the bytes that an instruction may touch of it.
-    fn place(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Address, Bytes) {
+    /// The address of a slot, and all bytes of it that an instruction may access.
+    fn locate(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Address, Bytes) {
         let cut = &self.code.cut;
         let segments = cut.len / cut.segment;
         let (len, longest) = if folded { (segments, cut.folded()) } else { (cut.len, cut.longest()) };
@@ -300,30 +299,30 @@ impl Binder<'_> {
             (Address::fixed(STREAMS + i, 0), Bytes(STREAMS + i, 0, stream.bytes()))
         };
         match (extent, slot) {
-            // Read by nobody, as it has no elements.
+            // Never read, as it has no elements.
             (Extent::Unused, _) => (Address::fixed(REGISTERS, 0), Bytes(REGISTERS, 0, 0)),
             (Extent::Tile(size), Slot::Constant(at)) if !write => {
                 scratch(CONSTANTS, at, cut.constant() * size)
             }
             (Extent::Constant(size), Slot::Constant(at)) => scratch(CONSTANTS, at, cut.constant() * size),
             (Extent::Tile(size), Slot::Register(at)) => {
-                let (place, bytes) = scratch(REGISTERS, at, longest * size);
-                (Address { by_part: size, ..place }, bytes)
+                let (address, bytes) = scratch(REGISTERS, at, longest * size);
+                (Address { by_part: size, ..address }, bytes)
             }
             (Extent::Tile(size), Slot::Stream(i)) => {
-                let (place, bytes) = stream(i, len * size);
-                (Address { by_tile: size, by_part: size, ..place }, bytes)
+                let (address, bytes) = stream(i, len * size);
+                (Address { by_tile: size, by_part: size, ..address }, bytes)
             }
             (Extent::Fold(size), Slot::Stream(i)) => {
                 let many = cut.parts() > 1;
                 let (count, size) = if many { (cut.tiles(), PARTIAL) } else { (segments, size) };
-                let (place, bytes) = stream(i, count * size);
-                (Address { by_fold: size, ..place }, bytes)
+                let (address, bytes) = stream(i, count * size);
+                (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Part(size), Slot::Stream(i)) => {
                 assert!(cut.parts() == cut.tiles(), "a part of what is no segment");
-                let (place, bytes) = stream(i, cut.parts() * size);
-                (Address { by_fold: size, ..place }, bytes)
+                let (address, bytes) = stream(i, cut.parts() * size);
+                (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Fold(size), Slot::Register(at)) if cut.parts() == 1 => {
                 scratch(REGISTERS, at, cut.folded() * size)

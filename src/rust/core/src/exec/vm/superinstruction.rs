@@ -1,8 +1,8 @@
-//! Two operations of arithmetic in one pass over a tile: what is between them stays in a processor register.
-//! A tile that is in the first-level cache is loaded and stored about as fast as it is added up, so that a
-//! chain of cheap ops takes half as long in pairs.
+//! Superinstructions: two operations of arithmetic in one pass over a tile, with the intermediate value in a
+//! processor register. Loading and storing a tile in the first-level cache takes about as long as adding it,
+//! so pairs halve the time of a chain of cheap ops.
 //!
-//! The same operations in the same order as one by one: nothing is contracted, the bits are the same.
+//! Operations and their order are the same as one by one: nothing is contracted, and the bits are the same.
 
 use super::kernel::Kernel;
 use crate::dtype::{DType, Element};
@@ -19,14 +19,14 @@ pub enum RingOp {
     Mul,
 }
 
-/// What is done with the result of a first operation.
+/// The second operation of a pair, on the result of the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// It is the first operand of a second operation, whose other one is the third of all.
+    /// The result is the first operand; the other is the third of all.
     First(RingOp),
-    /// It is the second operand.
+    /// The result is the second operand.
     Second(RingOp),
-    /// It is multiplied by itself.
+    /// The result is squared.
     Square,
 }
 
@@ -35,8 +35,7 @@ pub fn is_paired(dtype: DType) -> bool {
     kernel(dtype, RingOp::Add, Next::Square).is_some()
 }
 
-/// A first operation on the first two operands, and what is done with its result. `None` for dtypes of which
-/// there are no pairs.
+/// The kernel of a pair: `first` on the first two operands, then `next`. `None` for dtypes without pairs.
 pub fn kernel(dtype: DType, first: RingOp, next: Next) -> Option<Kernel> {
     Some(match dtype {
         DType::F32 => with_first::<f32>(first, next),

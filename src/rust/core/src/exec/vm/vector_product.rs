@@ -1,6 +1,6 @@
 //! Products of a matrix and a vector as instructions of tile programs
-//! ([`matvec`](crate::kernels::products::matvec)): the matrix is in memory, and of the vector or of the
-//! result there is a tile.
+//! ([`matvec`](crate::kernels::products::matvec)): the matrix is in memory; the vector or the result is a
+//! tile at a time.
 
 use super::kernel::{Extent, Kernel, Window};
 use crate::dtype::Float;
@@ -10,9 +10,9 @@ use crate::kernels::tile::TILE;
 use std::mem::size_of;
 
 impl Kernel {
-    /// The products of the rows of a matrix that belong to the tile, of `k` elements each, with a vector that
-    /// lies from element `start` on. `lines` are the place of the first element of the matrix and the
-    /// distances of rows and of columns.
+    /// The products of the rows of a matrix in the tile, of `k` elements each, with a vector that begins at
+    /// element `start`. `lines` are the position of the first element of the matrix and the strides of rows
+    /// and of columns.
     pub fn rows<F: Float>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
@@ -21,9 +21,9 @@ impl Kernel {
         Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<F>()))
     }
 
-    /// What the tile of a vector of `k` elements adds to its products with the `rows` rows of a matrix: for
-    /// each tile so many elements, which [`add_parts`] adds. A tile that is the whole vector makes the
-    /// products.
+    /// The contribution of a tile of a vector of `k` elements to the products with the `rows` rows of a
+    /// matrix: for each tile so many partial sums, which [`add_parts`] adds. A tile that is the whole vector
+    /// gives the products.
     pub fn columns<F: Float>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };

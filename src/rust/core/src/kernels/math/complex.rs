@@ -3,10 +3,10 @@
 //! other systems.
 //!
 //! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that
-//! the sign of zero says, and what has one infinite part is infinite whatever the other is. Nothing overflows
-//! or underflows on the way to a result that does not. Error bounds are relative to the absolute value of the
-//! result (so that a part may lose all its digits next to a much larger one) and held by values from mpmath
-//! in `tests/testdata/special/complex_*.csv`.
+//! the sign of zero says, and a number with an infinite part is infinite even if the other part is NaN. No
+//! intermediate value overflows or underflows if the result does not. Error bounds are relative to the
+//! absolute value of the result (so that a part may lose all its digits next to a much larger one) and held
+//! by values from mpmath in `tests/testdata/special/complex_*.csv`.
 
 use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, LN_2};
@@ -382,7 +382,7 @@ pub fn tan(z: C) -> C {
 
 // ---- their inverses ----
 
-/// What the inverse sine and cosine of a point of the first quadrant are made of.
+/// The parts of the inverse sine and cosine of a point of the first quadrant.
 struct Parts {
     /// The imaginary part of both.
     im: f64,

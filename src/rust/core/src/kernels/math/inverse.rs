@@ -152,7 +152,7 @@ pub(super) fn acos_single<V: Singles>(x: V) -> V {
 
 // ---- hyperbolic
 
-/// Where `x^2` is all there is under the root.
+/// Where `x^2` alone determines the root.
 const LARGE: f64 = 1152921504606846976.0;
 
 /// Inverse hyperbolic sine, `log(1 + x + x^2 / (1 + sqrt(1 + x^2)))`. Less than 2 ulp.

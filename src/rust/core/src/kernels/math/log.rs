@@ -46,7 +46,7 @@ fn smallest<V: Lanes>() -> V {
     V::of_bits(1 << V::FRACTION)
 }
 
-/// What a logarithm is where its argument is no positive number; `y` elsewhere.
+/// The special values of a logarithm, where its argument is not positive or not finite; `y` elsewhere.
 #[inline(always)]
 fn at_edges<V: Lanes>(x: V, y: V) -> V {
     let zero = V::of(0.0);
@@ -190,8 +190,8 @@ fn is_whole<V: Lanes>(x: V) -> V::Mask {
     large.le(size) | ((size + large) - large).same(size)
 }
 
-/// What `x^y` is, where `y` is the power of `|x|`, a number that is neither 0 nor infinite, and `exponent` a
-/// finite one.
+/// The value of `x^y`, where `y` is the power of `|x|`, a number that is neither 0 nor infinite, and
+/// `exponent` a finite one.
 #[inline(always)]
 fn power_at_edges<V: Lanes>(x: V, exponent: V, y: V) -> V {
     let (zero, one, infinity) = (V::of(0.0), V::of(1.0), V::of(f64::INFINITY));

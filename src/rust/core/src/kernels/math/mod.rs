@@ -49,7 +49,7 @@ use std::sync::OnceLock;
 /// A set of instructions that the mathematics is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// What every processor of its kind has.
+    /// The instructions that every processor of its kind has.
     Portable,
     /// 256-bit vectors with fused multiplication and addition.
     #[cfg(target_arch = "x86_64")]

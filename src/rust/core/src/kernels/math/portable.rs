@@ -110,7 +110,7 @@ fn all_bits(is: bool) -> u64 {
 /// Emulation of a FMA and correctly rounded sums.
 #[inline(never)]
 fn emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
-    // Sizes of which no intermediate result overflows or vanishes.
+    // Operands whose intermediate results neither overflow nor underflow.
     let is_safe = |v: f64, least: f64, most: f64| (v.abs() >= least) & (v.abs() <= most) | (v == 0.0);
     let safe =
         |i: usize| is_safe(x[i], 1e-120, 1e120) & is_safe(y[i], 1e-120, 1e120) & is_safe(z[i], 1e-240, 1e240);

@@ -73,8 +73,8 @@ fn columns<'a, F: Float>(
     scratch.chunks_exact(n).collect()
 }
 
-/// Adds the products of a block: of all pairs, or of those of which the second is not before the first (and a
-/// few others).
+/// Adds the products of a block: of all pairs, or with `half` of those whose second is not before the first
+/// (and a few others).
 fn block<F: Float, const L: usize>(x: &[&[F]], y: &[&[F]], half: bool, sums: &mut [f64]) {
     let m = x.len();
     for j in (0..y.len()).step_by(2) {

@@ -26,7 +26,7 @@ use ndarray::{s, LinalgScalar};
 use num_complex::Complex;
 use std::ops::{Add, Range};
 
-/// Where the first `rows` rows and `columns` columns of a matrix are; both are above 0.
+/// The operand of the first `rows` rows and `columns` columns of a matrix; both are above 0.
 ///
 /// # Panics
 /// If an element of these is outside of the data.

@@ -21,7 +21,7 @@ const SHORT: usize = 64;
 const LINES: usize = 4;
 
 /// Results that are made together where the elements of each lie apart: runs of columns that are long enough
-/// to be read at the speed of memory, of which sums stay in the cache.
+/// to be read at the speed of memory, and few enough that their sums stay in the cache.
 const TOGETHER: usize = 2048;
 
 /// Elements of the matrix in a piece of work for a thread.
@@ -127,7 +127,7 @@ fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F])
     }
 }
 
-/// The same sums for rows whose elements lie apart, of which each part is made of columns.
+/// The same sums for rows whose elements are not contiguous: each lane sums columns.
 fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
     let matrix = Matrix { first: matrix.at(first, start), ..matrix };
     if L == 1 {
@@ -147,8 +147,8 @@ struct Down<'a, F, const L: usize> {
     sums: &'a mut [F],
 }
 
-/// Rows from which on more columns are read at once: such matrices come from memory. In a cache, columns of
-/// those whose sizes are powers of two would be in each other's places.
+/// Rows from which on eight columns are read at once: such matrices come from memory. In a cache, columns
+/// would conflict if sizes are powers of two.
 const MIN_ROWS_OF_EIGHT: usize = 1025;
 
 impl<F: Float, const L: usize> Loop for Down<'_, F, L> {

@@ -27,8 +27,8 @@ const BLOCK: usize = 32;
 /// [`Partial`], or a real result if there is no other tile.
 type Moments = Complex<f64>;
 
-/// What a tile's first elements, so many, are multiplied with for their mean. Of a short tile it is the first
-/// one.
+/// The number of a tile's first elements that give the shift, and the factor of their mean. For a short tile
+/// it is the first element.
 fn first(n: usize) -> (usize, f64) {
     if n < LANES {
         (1, 1.0)
@@ -37,7 +37,7 @@ fn first(n: usize) -> (usize, f64) {
     }
 }
 
-/// What `n` elements come to whose deviations from `shift` have this sum and this sum of squares; `all` are
+/// The moments of `n` elements whose deviations from `shift` have this sum and this sum of squares; `all` are
 /// the elements.
 fn moments(n: usize, shift: f64, sum: f64, squares: f64, all: impl Iterator<Item = f64> + Clone) -> Moments {
     let count = n as f64;
@@ -107,7 +107,7 @@ fn take<R: Real>(mut parts: [f64; LANES], x: &[R], term: impl Fn(f64) -> f64) ->
     parts
 }
 
-/// What the parts come to, in the order of [`halve`].
+/// The sum of the lanes, in the order of [`halve`].
 #[inline(always)]
 fn total(mut parts: [f64; LANES]) -> f64 {
     for half in [4, 2, 1] {
@@ -173,7 +173,7 @@ impl Sums {
         wide(|| self.0[from..].iter_mut().zip(x).for_each(|(sum, x)| add(sum, x)));
     }
 
-    /// What the parts come to.
+    /// The sums of the lanes.
     fn made(mut self, len: usize) -> Vec<f64> {
         halve(&mut self.0, len, |sums, others| {
             wide(|| sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other))

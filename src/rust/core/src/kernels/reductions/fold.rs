@@ -57,7 +57,7 @@ pub trait Reduce: Element {
     }
 }
 
-/// How elements of a type are folded.
+/// The loops of a fold on elements of a type.
 pub struct Accumulation<T, A> {
     loops: Loops<T, A>,
     /// Whether the order makes no difference.
@@ -66,7 +66,7 @@ pub struct Accumulation<T, A> {
     exact: Option<(fn(A) -> bool, Loops<T, A>)>,
 }
 
-/// What is done with an accumulation.
+/// Work that uses the loops of a fold.
 pub trait Work<T> {
     /// The result.
     type Made;

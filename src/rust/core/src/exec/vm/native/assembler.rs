@@ -1,6 +1,6 @@
-//! Writes the instructions of x86-64 that native code is made of. Vectors are encoded with the three-byte
-//! prefix of AVX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section 2.3): the
-//! second operand is never the destination's, and memory needs no alignment.
+//! An assembler for the x86-64 instructions of native code. Vector instructions are encoded with the
+//! three-byte prefix of AVX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section
+//! 2.3): the second operand is never the destination's, and memory needs no alignment.
 
 /// An instruction on vectors: its prefix, its table of opcodes, the bit W, the opcode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub const fn vector(prefix: u8, table: u8, opcode: u8) -> Vector {
     Vector { prefix, table, wide: false, opcode }
 }
 
-/// Where the last operand of an instruction is.
+/// The location of the last operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// In a vector register.
@@ -58,7 +58,8 @@ pub struct Assembler {
     code: Vec<u8>,
     /// Literals, each as often as it fills a vector.
     pool: Vec<[u8; LITERAL]>,
-    /// Where the distance to a literal is to be written, the literal, and from where it is counted.
+    /// Relocations of literals: the position of the distance, the literal, and the position that it is
+    /// relative to.
     distances: Vec<(usize, usize, usize)>,
 }
 
@@ -74,7 +75,7 @@ impl Assembler {
         self.bytes(&x.to_le_bytes());
     }
 
-    /// Where the next instruction is.
+    /// Position of the next instruction.
     pub fn here(&self) -> usize {
         self.code.len()
     }
@@ -87,7 +88,7 @@ impl Assembler {
         })
     }
 
-    /// All of it: instructions, then literals.
+    /// The whole code: instructions, then literals.
     pub fn finish(mut self) -> Vec<u8> {
         self.code.resize(self.code.len().next_multiple_of(LITERAL), 0xCC);
         let pool = self.code.len();
@@ -219,7 +220,7 @@ impl Assembler {
         self.word(start as i32 - (self.here() + 4) as i32);
     }
 
-    /// A jump comes here.
+    /// Sets the target of a jump to this position.
     pub fn land(&mut self, Jump(from): Jump) {
         let distance = (self.here() - from) as i32;
         self.code[from - 4..from].copy_from_slice(&distance.to_le_bytes());

@@ -1,9 +1,9 @@
-//! Chains of cheap ops that become native code.
+//! Chains: cheap ops that become one function of native code.
 
 use crate::dtype::DType;
 use crate::tensor::Literal;
 
-/// What an op of a chain does.
+/// The operation of an op in a chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Sum; of booleans the logical or.
@@ -61,16 +61,16 @@ pub enum Op {
     Convert(DType),
 }
 
-/// Where a value of a chain is from.
+/// The origin of a value of a chain.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Origin {
-    /// It is an argument: an element for each of the tile.
+    /// An argument with an element for each of the tile.
     Elements,
-    /// It is an argument: one element for all.
+    /// An argument of one element for all.
     Repeated,
-    /// It is known.
+    /// A literal.
     Literal(Literal),
-    /// An op of the chain makes it.
+    /// The result of an op of the chain.
     Made,
 }
 
@@ -79,18 +79,18 @@ pub enum Origin {
 pub struct Value {
     /// Its dtype: as wide as the chain, or `i1`; or narrower, if it is an argument that is only converted.
     pub dtype: DType,
-    /// Where it is from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// One op on values, by their numbers.
+/// An op of a chain on values, by their numbers.
 #[derive(Clone, Debug)]
 pub struct MicroOp {
     /// The op.
     pub op: Op,
-    /// What it reads.
+    /// Its operands.
     pub operands: Vec<usize>,
-    /// What it makes.
+    /// Its result.
     pub result: usize,
 }
 
@@ -105,7 +105,7 @@ pub struct Chain {
     pub ops: Vec<MicroOp>,
     /// Values that are stored, each made by an op.
     pub outputs: Vec<usize>,
-    /// Those of them that are stored past the caches, where they begin at a whole vector.
+    /// Outputs that are stored past the caches, if they are aligned to vectors.
     pub past: Vec<usize>,
 }
 
@@ -121,7 +121,7 @@ impl Chain {
         self.values.iter().filter(|v| v.origin == Origin::Elements).count() + self.outputs.len()
     }
 
-    /// Arguments, in the order of a call: what is read, in the order of the values, then what is stored.
+    /// Arguments, in the order of a call: values that are read, in their order, then outputs.
     pub fn arguments(&self) -> impl Iterator<Item = Argument> + '_ {
         let read = self.values.iter().filter_map(|v| match v.origin {
             Origin::Elements => Some(Argument { width: v.dtype.bytes(), repeated: false, written: false }),
@@ -134,7 +134,7 @@ impl Chain {
     }
 }
 
-/// What an argument is.
+/// An argument of a chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Argument {
     /// Bytes of an element.

@@ -14,7 +14,7 @@ use crate::dtype::DType;
 /// Registers for vectors.
 pub(super) const REGISTERS: usize = 16;
 
-/// Where a value is in memory.
+/// The location of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Location {
     Nowhere,
@@ -26,7 +26,7 @@ pub(super) enum Location {
     Literal(usize),
 }
 
-/// What is done at one time: a whole vector, or one element, in the first lane.
+/// The lanes of an instruction: a whole vector, or one element, in the first lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lanes {
     All,
@@ -252,7 +252,7 @@ impl Emitter<'_> {
         Source::Element { base, scale: width as u8, offset: (self.ahead * width) as i32 }
     }
 
-    /// Where a value is that is not in a register, if an instruction can read it there.
+    /// The location of a value that is not in a register, if an instruction can read it there.
     pub(super) fn in_memory(&self, v: usize) -> Option<Source> {
         match self.locations[v] {
             Location::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {

@@ -39,7 +39,7 @@ const NEAR: usize = 1 << 16;
 /// A matrix by its first element and the distances of its rows and of its columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<T> {
-    /// Where it starts.
+    /// The first element.
     pub first: *const T,
     /// From one row, and from one column, to the next.
     pub strides: [isize; 2],
@@ -55,7 +55,7 @@ impl<T> Operand<T> {
 /// A matrix that is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<T> {
-    /// Where it starts.
+    /// The first element.
     pub first: *mut T,
     /// From one row, and from one column, to the next.
     pub strides: [usize; 2],

@@ -31,7 +31,7 @@ pub struct Tile<T> {
 /// Elements of the largest tile of all.
 pub const LARGEST: usize = 3 * 16 * 8;
 
-/// A kernel, to be called only where its instructions are there and with tiles of which all elements are.
+/// A kernel, to be called only if the processor has its instructions, with tiles whose elements all exist.
 pub type TileKernel<T> = unsafe fn(&Tile<T>);
 
 /// The kernels of one level for one type, to be called as their types say.
