@@ -297,7 +297,7 @@ impl Writer {
             }
             Update::With(combine) => {
                 let name = self.value();
-                // The sum of booleans is lowered to one op.
+                // The sum of booleans is `or`.
                 let combine =
                     if dtype == DType::I1 && *combine == Binary::add { Binary::or } else { *combine };
                 let by = Op::Binary(combine);

@@ -206,7 +206,7 @@ impl Order {
             stride *= if split == Some(axis) { sizes[axis].div_ceil(share) } else { sizes[axis] } as u64;
         }
         if split == Some(0) && sizes[0] == share && last > 0 {
-            // A line is a whole number of blocks, so the lines along the next axis are joined.
+            // A line along the first axis is one block, so it is joined with the next axis.
             sizes.remove(0);
             strides.remove(0);
             sizes[0] *= share;

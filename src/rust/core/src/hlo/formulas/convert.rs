@@ -58,7 +58,7 @@ pub(super) fn bitcast<'m, 'b>(op: &BitcastConvert, x: Var<'m, 'b>) -> Var<'m, 'b
             return x;
         }
     };
-    // The axes that both have, then those that only one of them has.
+    // The common axes; then the bits as parts of one width, which both sides have.
     let common = aval.shape.rank().min(result.rank());
     let prefix = &aval.shape[..common];
     let (from, to) = (aval.dtype.part(), op.dtype.part());

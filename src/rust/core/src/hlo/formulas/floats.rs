@@ -19,7 +19,7 @@ fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let smallest = if dtype == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
     let tiny = x.compare(Compare::lt, x.of(smallest));
     let normal = tiny.select(x * 2f64.powi(up), x);
-    // The difference of the bits from those of the square root of 1/2 has the exponent.
+    // The exponent is in the difference of the bits from those of the square root of 1/2.
     let root = std::f64::consts::FRAC_1_SQRT_2;
     let base = if dtype == DType::F64 { root.to_bits() as i64 } else { i64::from((root as f32).to_bits()) };
     let bits = normal.bitcast(int);
