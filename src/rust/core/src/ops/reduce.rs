@@ -39,12 +39,10 @@ static ROWS: [Row; 7] = [
     written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT),
 ];
 
-impl Fold {
-    /// The fold of the reduction with that name.
-    pub fn from_op(name: &str) -> Option<Fold> {
-        let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
-        ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
-    }
+/// The fold of the reduction with that name.
+fn fold_of(name: &str) -> Option<Fold> {
+    let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
+    ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
 }
 
 impl OpDef for Reduction {
@@ -97,14 +95,14 @@ impl OpDef for Reduction {
     }
 
     fn promotion(row: &'static Row) -> Promotion {
-        match Fold::from_op(row.name) {
+        match fold_of(row.name) {
             Some(Fold::Sum | Fold::Prod) => Promotion::Each(&[Role::Counted]),
             _ => Promotion::Each(&[Role::Own]),
         }
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
-        let fold = Fold::from_op(row.name).expect("a reduction");
+        let fold = fold_of(row.name).expect("a reduction");
         let shape = &operands[0].shape;
         let axes = attrs.axes("axes", row.function, shape)?;
         let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
@@ -113,7 +111,7 @@ impl OpDef for Reduction {
 
     fn parse(form: &Form) -> Parsed<Reduction> {
         form.takes(1)?;
-        let fold = Fold::from_op(form.op).expect("a reduction");
+        let fold = fold_of(form.op).expect("a reduction");
         let axes = form.axes("axes", form.operands[0].shape.rank())?;
         Ok(Reduction { fold, axes, drop: form.logical("drop")? })
     }

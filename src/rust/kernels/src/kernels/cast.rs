@@ -55,6 +55,7 @@ fn check<T>(pointer: *const u8, bytes: usize) {
 
 /// Runs an expression with a type name bound to an element type of a dtype's width: what only moves elements
 /// need not be made for each dtype.
+#[macro_export]
 macro_rules! by_width {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype.bytes() {
@@ -75,13 +76,13 @@ macro_rules! by_width {
                 $body
             }
             _ => {
-                type $t = num_complex::Complex<f64>;
+                type $t = $crate::dtype::types::C128;
                 $body
             }
         }
     };
 }
-pub(crate) use by_width;
+pub use by_width;
 
 #[cfg(test)]
 mod tests {

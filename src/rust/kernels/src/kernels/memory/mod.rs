@@ -3,7 +3,7 @@
 
 pub mod block_allocator;
 pub mod indexed;
-pub(crate) mod nontemporal;
+pub mod nontemporal;
 pub mod permute;
 
 use crate::growth::reserve;

@@ -186,7 +186,7 @@ pub(crate) fn odd(x: f64) -> f32 {
 }
 
 /// As [`odd`], from an integer, which a double need not hold.
-pub(crate) fn odd_whole(x: i128) -> f32 {
+pub fn odd_whole(x: i128) -> f32 {
     let size = x.unsigned_abs();
     let excess = (u128::BITS - size.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
     let kept = size >> excess;
