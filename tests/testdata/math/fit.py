@@ -1,4 +1,4 @@
-"""The coefficients of src/rust/core/src/kernels/math/coefficients.rs, which this script writes.
+"""The coefficients of src/rust/kernels/src/kernels/math/coefficients.rs, which this script writes.
 
     python3 fit.py
 
@@ -15,7 +15,7 @@ from mpmath import mpf
 
 mpmath.mp.dps = 50
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.join(HERE, "../../../src/rust/core/src/kernels/math/coefficients.rs")
+TARGET = os.path.join(HERE, "../../../src/rust/kernels/src/kernels/math/coefficients.rs")
 
 
 def single(x):

@@ -1,8 +1,8 @@
 //! The engine of anvil: everything that computes, and nothing that knows R.
 //!
-//! It stands on the crate `anvil-kernels`, and gives on its modules: [`error`], [`growth`], [`stop`], [`dtype`],
-//! [`shape`], [`tensor`] and [`kernels`]. Above these, modules from the bottom up; each knows only those before it
-//! (`tests/tidy.rs` checks):
+//! It stands on the crate `anvil-kernels` and gives its modules on: [`error`], [`growth`], [`stop`],
+//! [`dtype`], [`shape`], [`tensor`] and [`kernels`]. Above these, modules from the bottom up; each knows only
+//! those before it (`tests/tidy.rs` checks):
 //!
 //! | module | what it is |
 //! |---|---|

@@ -1,9 +1,8 @@
 //! The ground of anvil's engine: what a value is, and the functions on slices that compute. Knows nothing of
 //! ops, graphs or R.
 //!
-//! A crate of its own, since the compiler takes a crate for its unit of work: a machine of two cores makes the
-//! code of this one while it reads, and makes the code of, `anvil-core`, which stands on it and gives its
-//! modules on as its own.
+//! A crate of its own, since the compiler's unit of work is a crate: one core makes the code of this one while
+//! another reads `anvil-core`, which stands on it, and makes the code of that.
 //!
 //! Modules from the bottom up; each knows only those before it (`tests/tidy.rs` of `anvil-core` checks):
 //!
