@@ -4,7 +4,7 @@
 use super::run::{Executable, Output, Scratch};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
-use crate::dtype::{dispatch, DType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::kernels::cast::by_width;
@@ -319,7 +319,7 @@ fn scan(
         strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
         let layout = Layout { strides, offset: 0 };
         let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
-        dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
+        tile::copy(&view, out);
     }
 }
 

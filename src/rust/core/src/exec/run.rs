@@ -4,7 +4,6 @@ use super::compile::Program;
 use super::place::INPUTS;
 use super::plan::plan;
 use super::step::{regions, Action, CompileControl, Plan, Prepared, Step};
-use crate::dtype::dispatch;
 use crate::error::Result;
 use crate::exec::vm::Bound;
 use crate::kernels::math::Level;
@@ -370,7 +369,7 @@ fn apply(step: &Step, memory: &mut Memory, names: &[usize]) {
         let mut out = ViewMut { dtype: aval.dtype, shape: &aval.shape, data };
         let view = |i| view(step, &lent, i);
         match (&step.action, step.operands.len()) {
-            (Action::Copy, _) => dispatch!(out.dtype, T => tile::copy::<T>(&view(0), &mut out)),
+            (Action::Copy, _) => tile::copy(&view(0), &mut out),
             (Action::Apply(_, op), 1) => op.run(&[view(0)], &mut [out]),
             (Action::Apply(_, op), 2) => op.run(&[view(0), view(1)], &mut [out]),
             (Action::Apply(_, op), 3) => op.run(&[view(0), view(1), view(2)], &mut [out]),

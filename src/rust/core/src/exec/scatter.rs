@@ -79,7 +79,7 @@ impl Combiner {
     }
 
     fn rounds<T: Element>(&self, operands: &[View], out: &mut ViewMut, buffers: &mut [AlignedBytes; 3]) {
-        copy::<T>(&operands[0], out);
+        copy(&operands[0], out);
         if out.data.is_empty() {
             return;
         }

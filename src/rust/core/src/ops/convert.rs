@@ -207,9 +207,7 @@ impl OpDef for BitcastConvert {
         let (from, to) = (x.dtype.bytes(), out.dtype.bytes());
         let mut dense = AlignedBytes::zeroed(x.shape.size() * from);
         let dense = dense.as_mut_slice();
-        dispatch!(x.dtype, T => {
-            tile::copy::<T>(x, &mut ViewMut { dtype: x.dtype, shape: x.shape, data: dense });
-        });
+        tile::copy(x, &mut ViewMut { dtype: x.dtype, shape: x.shape, data: dense });
         let (narrow, wide) = (from.min(to), from.max(to));
         let n = out.data.len() / wide;
         for i in 0..n {

@@ -127,7 +127,7 @@ impl OpDef for Gather {
         };
         let starts = Starts { count: self.windows.count(indices.shape), find: &find };
         let walk = self.windows.walk(out.shape, x.layout);
-        by_width!(x.dtype, T => load::<T>(&walk, &starts, x.data, out));
+        load(&walk, &starts, x.data, out);
     }
 
     fn cost(&self) -> Cost {

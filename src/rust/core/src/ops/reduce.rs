@@ -87,7 +87,7 @@ impl OpDef for Reduction {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
+        reduce(self.fold, x, &self.axes, out)
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -263,7 +263,7 @@ impl Reduction {
 
     /// Its kernel on tiles of operands of this dtype.
     pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
+        Kernel::fold(dtype, self.fold)
     }
 
     /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a
@@ -280,12 +280,12 @@ impl Reduction {
 
     /// What it folds columns of operands of this dtype into.
     pub(crate) fn accumulators(&self, dtype: DType) -> Accumulators {
-        dispatch!(dtype, T => Accumulators::new::<T>(self.fold))
+        Accumulators::new(dtype, self.fold)
     }
 
     /// Makes elements of what its kernel made of the tiles of all `elements` of the operand.
     pub(crate) fn finish(&self, dtype: DType, partials: &[u8], elements: usize, out: &mut [u8]) {
         let each = elements * dtype.bytes() / out.len();
-        dispatch!(dtype, T => finish::<T>(self.fold, partials, each, out))
+        finish(dtype, self.fold, partials, each, out)
     }
 }
