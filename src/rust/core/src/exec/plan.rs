@@ -74,6 +74,8 @@ impl<'a> Planner<'a> {
             arena: 0,
             literals: AlignedBytes::default(),
             donations: vec![None; graph.outputs().len()],
+            registers: 0,
+            at_once: None,
         };
         let views = Views::of(graph);
         let units = partition(graph, &views);
@@ -180,6 +182,7 @@ impl<'a> Planner<'a> {
             }
         }
         self.plan.arena = self.arena.size;
+        self.plan.sum_up();
         Ok(self.plan)
     }
 

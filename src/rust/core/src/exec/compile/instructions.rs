@@ -15,6 +15,7 @@ use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// A result that is kept.
@@ -309,7 +310,7 @@ impl Compiler<'_> {
     }
 
     /// Chooses registers and makes the instructions.
-    fn assemble(mut self, streams: usize) -> Code {
+    fn assemble(mut self, streams: usize) -> Rc<Code> {
         let each = std::mem::take(&mut self.each);
         let each = match chains::join(each, &self.values) {
             Ok(items) => items,
@@ -411,7 +412,8 @@ impl Compiler<'_> {
             (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
             _ => Walk::Tiles,
         };
-        Code { before, each, registers: starts[17], constants, cut, walk, binding: OnceLock::new() }
+        let binding = OnceLock::new();
+        Rc::new(Code { before, each, registers: starts[17], constants, cut, walk, binding })
     }
 }
 
