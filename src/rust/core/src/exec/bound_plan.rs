@@ -17,11 +17,18 @@ use crate::tensor::{View, ViewMut};
 #[derive(Debug, Default)]
 pub(super) struct BoundPlan {
     table: Table,
-    /// How each step is done.
-    steps: Vec<How>,
+    steps: Vec<Placed>,
     /// Where the registers are.
     registers: usize,
     lists: Lists,
+}
+
+/// A step in its memory.
+#[derive(Debug)]
+struct Placed {
+    how: How,
+    /// Whether nobody asks for what it makes.
+    absent: bool,
 }
 
 /// How a step is done.
@@ -68,15 +75,17 @@ impl BoundPlan {
             return;
         }
         if self.steps.len() != plan.steps.len() {
-            self.steps = plan.steps.iter().map(How::of).collect();
+            self.steps = plan.steps.iter().map(|step| Placed { how: How::of(step), absent: false }).collect();
         }
-        for (number, (step, how)) in plan.steps.iter().zip(&mut self.steps).enumerate() {
+        for (number, (step, Placed { how, absent })) in plan.steps.iter().zip(&mut self.steps).enumerate() {
             let reads = step.operands.iter().map(|(_, place)| &place.span);
             let writes = step.results.iter().map(|(_, span)| span);
             let in_place = |i, j| matches!(&step.action, Action::Tiles(program) if program.in_place(i, j));
             self.table.bind(reads, writes, in_place);
-            if let (How::Tiles(bound), Some(streams)) = (how, self.table.streams(number, memory)) {
-                bound.bind(&streams, registers);
+            let mut lent = self.table.lend(memory);
+            *absent = lent.is_absent(number);
+            if let (How::Tiles(bound), false) = (how, *absent) {
+                bound.bind(&mut lent, number, registers);
             }
         }
     }
@@ -86,37 +95,40 @@ impl BoundPlan {
     /// # Panics
     /// If it is bound to other memory or registers.
     pub fn run(&mut self, plan: &Plan, memory: &mut Memory, registers: &mut [u8]) {
+        let mut lent = self.table.lend(memory);
         if let Some(work) = plan.at_once {
             stop::work(work);
         }
-        for (number, (step, how)) in plan.steps.iter().zip(&self.steps).enumerate() {
-            let Some(streams) = self.table.streams(number, memory) else { continue };
+        for (number, (step, Placed { how, absent })) in plan.steps.iter().zip(&self.steps).enumerate() {
+            if *absent {
+                continue;
+            }
             if plan.at_once.is_none() {
                 stop::work(step.work());
             }
             match (how, &step.action) {
                 (How::Tiles(bound), Action::Tiles(program)) => {
-                    bound.run(&streams, registers);
+                    bound.run(&mut lent, registers);
                     for (finish, parts, result) in program.unfinished() {
-                        let streams = self.table.streams(number, memory);
-                        let streams = streams.expect("a step that runs has results");
-                        let (parts, out) = streams.results(parts, result);
+                        let (parts, out) = lent.streams(number).results(parts, result);
                         finish.finish(parts, out);
                     }
                 }
                 (How::Move, _) => {
-                    let (reads, writes) = streams.slices();
+                    let (reads, writes) = lent.streams(number).slices();
                     reads.zip(writes).for_each(|(from, out)| stop::copy(from, out));
                 }
-                _ => self.lists.with(step, streams, |operands, results| match &step.action {
-                    Action::Apply(_, op) => op.run(operands, results),
-                    Action::Control(control) => control.run(operands, results, registers),
-                    Action::Copy => {
-                        let (x, out) = (&operands[0], &mut results[0]);
-                        dispatch!(out.dtype, T => tile::copy::<T>(x, out))
-                    }
-                    Action::Tiles(_) => unreachable!("programs are bound"),
-                }),
+                (_, action) => {
+                    self.lists.with(step, lent.streams(number), |operands, results| match action {
+                        Action::Apply(_, op) => op.run(operands, results),
+                        Action::Control(control) => control.run(operands, results, registers),
+                        Action::Copy => {
+                            let (x, out) = (&operands[0], &mut results[0]);
+                            dispatch!(out.dtype, T => tile::copy::<T>(x, out))
+                        }
+                        Action::Tiles(_) => unreachable!("programs are bound"),
+                    })
+                }
             }
         }
     }

@@ -2,8 +2,8 @@
 //! read while the other is written; nothing is allocated while a loop runs.
 
 use super::bound_plan::BoundPlan;
-use super::run::{Executable, Output};
 use super::place::INPUTS;
+use super::run::{Executable, Output};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
 use crate::dtype::{dispatch, DType};

@@ -182,7 +182,7 @@ impl<'a> Planner<'a> {
             }
         }
         self.plan.arena = self.arena.size;
-        self.plan.sum_up();
+        self.plan.sum_up(!self.leaves);
         Ok(self.plan)
     }
 

@@ -78,13 +78,14 @@ pub struct Plan {
     pub donations: Vec<Option<usize>>,
     /// Bytes of the registers that one of its steps needs, at most, branches and loops included.
     pub registers: usize,
-    /// Elements that all steps make, if they are so few that they are reported once for all.
+    /// Elements that all steps make, if they are so few that they are reported once for all: of what is run
+    /// often.
     pub at_once: Option<usize>,
 }
 
 impl Plan {
-    /// Finds what is said of all steps, when these are there.
-    pub fn sum_up(&mut self) {
+    /// Finds what is said of all steps, when these are there; `often` says whether it is run again and again.
+    pub fn sum_up(&mut self, often: bool) {
         /// Elements, at most, that are reported at once.
         const MAX_AT_ONCE: usize = 1 << 12;
         let registers = |step: &Step| match &step.action {
@@ -96,7 +97,7 @@ impl Plan {
         // Loops ask for themselves.
         let asks = |step: &Step| matches!(step.action, Action::Control(_));
         let work = self.steps.iter().map(Step::work).sum::<usize>().max(1);
-        self.at_once = (work <= MAX_AT_ONCE && !self.steps.iter().any(asks)).then_some(work);
+        self.at_once = (often && work <= MAX_AT_ONCE && !self.steps.iter().any(asks)).then_some(work);
     }
 }
 

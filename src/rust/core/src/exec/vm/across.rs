@@ -35,7 +35,8 @@ pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Str
         let (block, part) = (i % blocks, i / blocks);
         let columns = part * TILE..((part + 1) * TILE).min(code.cut.len / across.rows);
         let rows = block * rows..((block + 1) * rows).min(across.rows);
-        let bytes = across.folds.iter().map(|fold| bytes(fold, &rows, &columns).next_multiple_of(ALIGN)).sum();
+        let bytes =
+            across.folds.iter().map(|fold| bytes(fold, &rows, &columns).next_multiple_of(ALIGN)).sum();
         code.with_room(binding, streams, bytes, |room, accumulators| {
             piece(across, room, accumulators, rows, part, columns);
         });

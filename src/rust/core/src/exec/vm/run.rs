@@ -1,11 +1,11 @@
 //! Runs programs: pieces of their tiles on the threads, or all on this one, as a list of calls.
 
-use super::binding::{Binding, REGISTERS};
+use super::binding::Binding;
 use super::code::{Code, Instruction, Walk, Work};
 use super::kernel::Extent;
 use super::resolve::{Call, Room, Tile};
 use super::{across, product_blocks};
-use crate::kernels::memory::{AlignedBytes, Streams};
+use crate::kernels::memory::{AlignedBytes, Lent, Streams};
 use crate::kernels::threads::{pool, threads};
 use std::fmt;
 use std::rc::Rc;
@@ -60,8 +60,11 @@ pub struct Bound {
     /// What changes from one run to the next of that which is run before the first tile; and the first tile.
     /// The instructions are those of `code`, which lives as long as they do.
     first: Vec<Call<'static>>,
-    /// Of the streams; 0 before it is bound.
+    /// The step that it is, of what is lent in this version; 0 before it is bound.
+    step: usize,
     version: u64,
+    /// Where the registers are.
+    registers: *mut u8,
 }
 
 impl fmt::Debug for Bound {
@@ -80,43 +83,57 @@ impl Bound {
         };
         let (constants, bases, first) = Default::default();
         let (tiles, is_direct) = (code.cut.tiles(), is_one && pieces <= 1);
-        Bound { code, pieces, tiles, is_direct, constants, bases, first, version: 0 }
+        Bound {
+            code,
+            pieces,
+            tiles,
+            is_direct,
+            constants,
+            bases,
+            first,
+            step: 0,
+            version: 0,
+            registers: std::ptr::null_mut(),
+        }
     }
 
-    /// Binds it to values in memory, and to registers.
+    /// Binds it to the values of a step, and to registers.
     ///
     /// # Panics
     /// As [`Code::run`].
-    pub fn bind(&mut self, streams: &Streams, registers: &mut [u8]) {
+    pub fn bind(&mut self, lent: &mut Lent, step: usize, registers: &mut [u8]) {
+        // What is left in the middle is not bound to what is lent.
+        let is_first = self.version == 0;
         if self.is_direct {
             assert!(registers.len() >= self.code.registers, "registers are too few");
-            let is_first = self.version == 0;
+            self.registers = registers.as_mut_ptr();
             self.constants.reserve(self.code.constants);
+            let streams = lent.streams(step);
             self.bases.clear();
-            self.bases.extend([registers.as_mut_ptr(), self.constants.as_mut_slice().as_mut_ptr()]);
+            self.bases.extend([self.registers, self.constants.as_mut_slice().as_mut_ptr()]);
             self.bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
             let Bound { code, bases, first, .. } = self;
-            code.with_binding(streams, |binding| list(&Room { code, binding, bases }, is_first, first));
+            code.with_binding(&streams, |binding| list(&Room { code, binding, bases }, is_first, first));
         }
-        self.version = streams.version();
+        (self.step, self.version) = (step, lent.version());
     }
 
     /// Runs it.
     ///
     /// # Panics
-    /// If it is bound to other streams or registers; else as [`Code::run`].
+    /// If it is bound to other values or registers; else as [`Code::run`].
     #[inline]
-    pub fn run(&self, streams: &Streams, registers: &mut [u8]) {
-        assert!(self.version == streams.version(), "a program is bound to other streams");
+    pub fn run(&self, lent: &mut Lent, registers: &mut [u8]) {
+        assert!(self.version == lent.version(), "a program is bound to other values");
         if !self.is_direct {
-            return self.code.run(streams, self.pieces);
+            return self.code.run(&lent.streams(self.step), self.pieces);
         }
-        assert!(self.bases[REGISTERS] == registers.as_mut_ptr(), "a program is bound to other registers");
-        // SAFETY: streams and registers are borrowed exclusively, and those that all addresses were checked
+        assert!(self.registers == registers.as_mut_ptr(), "a program is bound to other registers");
+        // SAFETY: values and registers are borrowed exclusively, and those that all addresses were checked
         // for; nothing else knows of the constants, as `self` is not shared with other threads.
         unsafe { self.first.iter().for_each(|call| call.run()) };
         if self.tiles > 1 {
-            self.code.with_binding(streams, |binding| {
+            self.code.with_binding(&lent.streams(self.step), |binding| {
                 let room = Room { code: &self.code, binding, bases: &self.bases };
                 // SAFETY: as above.
                 unsafe { room.run(1..self.tiles) };
@@ -129,8 +146,9 @@ impl Bound {
 /// instead if this `is_first`.
 fn list(room: &Room, is_first: bool, calls: &mut Vec<Call<'static>>) {
     let Room { code, binding, .. } = room;
-    let fills = |instruction: &Instruction| {
-        matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused)
+    let fills = |instruction: &Instruction| match &instruction.work {
+        Work::Kernel { kernel, .. } => kernel.reads[0] == Extent::Unused,
+        Work::Native(..) => false,
     };
     if is_first {
         // SAFETY: the caller holds the constants exclusively.

@@ -239,17 +239,39 @@ impl Table {
         counts
     }
 
-    /// What a step reads and writes, as streams that are numbered: first those to read, then those to write.
-    /// `None` if all that it writes is absent.
+    /// What all steps read and write, while the memory is not used otherwise.
     ///
     /// # Panics
     /// If `memory` is not the one that the buffers were last taken from.
     #[inline]
-    pub fn streams<'s>(&'s self, step: usize, memory: &'s mut Memory) -> Option<Streams<'s>> {
+    pub fn lend<'s>(&'s self, memory: &'s mut Memory) -> Lent<'s> {
         assert!(memory.id == self.memory, "a program is bound to other memory");
-        let Bound { first, reads, writes, absent } = self.steps[step];
-        let streams = &self.streams[first..first + reads + writes];
-        (!absent).then_some(Streams { streams, reads, version: self.version, borrow: PhantomData })
+        Lent { table: self, borrow: PhantomData }
+    }
+}
+
+/// What the steps of a program read and write in a memory that is borrowed.
+pub struct Lent<'s> {
+    table: &'s Table,
+    borrow: PhantomData<&'s mut [u8]>,
+}
+
+impl Lent<'_> {
+    /// What is the same as long as buffers lie where they do: no other program of the thread ever has it.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.table.version
+    }
+
+    /// Whether all that a step writes is absent.
+    pub fn is_absent(&self, step: usize) -> bool {
+        self.table.steps[step].absent
+    }
+
+    /// What a step reads and writes, as streams that are numbered: first those to read, then those to write.
+    pub fn streams(&mut self, step: usize) -> Streams<'_> {
+        let Bound { first, reads, writes, .. } = self.table.steps[step];
+        Streams { streams: &self.table.streams[first..first + reads + writes], reads, borrow: PhantomData }
     }
 }
 
@@ -257,7 +279,6 @@ impl Table {
 pub struct Streams<'s> {
     streams: &'s [Stream],
     reads: usize,
-    version: u64,
     borrow: PhantomData<&'s mut [u8]>,
 }
 
@@ -274,12 +295,6 @@ impl<'s> Streams<'s> {
     /// The stream with that number.
     pub fn get(&self, number: usize) -> &Stream {
         &self.streams[number]
-    }
-
-    /// What is the same as long as they lie where they do: no others of the thread ever have it, but for
-    /// those of other steps of the program.
-    pub fn version(&self) -> u64 {
-        self.version
     }
 
     /// The bytes of all operands and of all results.
@@ -463,12 +478,14 @@ mod tests {
         let numbers = [0, 1, 1];
         let (reads, writes) = ([span(0, 1..3), span(1, 0..2)], [span(1, 2..3), span(2, 3..4)]);
         let table = bound(&memory, &numbers, &reads, &writes);
-        let (reads, writes) = table.streams(0, &mut memory).unwrap().slices();
+        let mut lent = table.lend(&mut memory);
+        let (reads, writes) = lent.streams(0).slices();
         assert_eq!(reads.collect::<Vec<_>>(), [&[2u8, 3][..], &[0u8, 0][..]]);
         writes.zip([7, 8]).for_each(|(out, x)| out.copy_from_slice(&[x]));
         assert_eq!(memory.bytes(1), [0, 0, 7, 8]);
         // One result is read to write another.
-        let (from, to) = table.streams(0, &mut memory).unwrap().results(1, 0);
+        let mut lent = table.lend(&mut memory);
+        let (from, to) = lent.streams(0).results(1, 0);
         to.copy_from_slice(from);
         assert_eq!(memory.bytes(1), [0, 0, 8, 8]);
     }
@@ -486,10 +503,10 @@ mod tests {
             if !same {
                 table.bind([span(0, 0..1)].iter(), [span(1, 0..1)].iter(), |_, _| false);
             }
-            let streams = table.streams(0, &mut memory).unwrap();
-            assert_eq!(streams.version() == version, same);
-            version = streams.version();
-            let (reads, writes) = streams.slices();
+            let mut lent = table.lend(&mut memory);
+            assert_eq!(lent.version() == version, same);
+            version = lent.version();
+            let (reads, writes) = lent.streams(0).slices();
             reads.zip(writes).for_each(|(from, out)| out.copy_from_slice(from));
             assert_eq!(memory.bytes(1), read);
         }
@@ -502,14 +519,14 @@ mod tests {
         memory.add_read(&read);
         memory.add_absent();
         let table = bound(&memory, &[0, 1], &[span(0, 0..1)], &[span(1, 0..1)]);
-        assert!(table.streams(0, &mut memory).is_none());
+        assert!(table.lend(&mut memory).is_absent(0));
     }
 
     #[test]
     #[should_panic(expected = "bound to other memory")]
     fn refuses_other_memory() {
         let table = bound(&Memory::reusing(Lists::default()), &[], &[], &[]);
-        table.streams(0, &mut Memory::reusing(Lists::default()));
+        table.lend(&mut Memory::reusing(Lists::default()));
     }
 
     #[test]
