@@ -12,7 +12,7 @@ use crate::graph::Value;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{self, AlignedBytes, Memory};
 use crate::kernels::{cast, tile};
-use crate::ops::{Builder, Graph, Op, Region, Scan, While};
+use crate::ops::{self, Builder, Graph, Op, Region, Scan, Scatter, While};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
@@ -67,15 +67,21 @@ struct Buffers {
 pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
     let program = |region: &Graph| Executable::region(region, compile).map(Box::new);
     let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
-    let compiled = match op {
-        Op::If(op) => Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?])),
-        Op::While(op) => {
+    if let Some((op, region)) = op.get::<Scatter>().and_then(|op| Some((op, op.region()?))) {
+        return Ok(Some(Rc::new(Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)))));
+    }
+    let Some(control) = op.control() else { return Ok(None) };
+    let compiled = match control {
+        ops::Control::If(op) => {
+            Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?]))
+        }
+        ops::Control::While(op) => {
             let (cond, body) = (program(&op.cond)?, program(&tested(op)?)?);
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
             let carried = Carried::new(types, 0, &body);
             Compiled::While(cond, body, carried)
         }
-        Op::Scan(op) => {
+        ops::Control::Scan(op) => {
             let body = program(&op.body)?;
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
@@ -83,11 +89,8 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let carried = Carried::new(types, op.length, &body);
             Compiled::Scan(body, op.clone(), carried)
         }
-        Op::Scatter(op) => match op.region() {
-            Some(region) => Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)),
-            None => return Ok(None),
-        },
-        _ => return Ok(None),
+        // Its graph takes its place before.
+        ops::Control::Custom(_) => return Ok(None),
     };
     Ok(Some(Rc::new(compiled)))
 }

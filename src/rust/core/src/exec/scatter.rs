@@ -7,14 +7,14 @@
 
 use super::run::{Executable, Output};
 use super::step::CompileControl;
-use crate::dtype::Element;
+use crate::dtype::{DType, Element};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{zeroed, AlignedBytes};
 use crate::kernels::tile::{copy, tile, tiles, TILE};
-use crate::ops::{BroadcastInDim, Builder, Graph, Op, Region, Scatter};
+use crate::ops::{BroadcastInDim, Builder, Graph, Region, Scatter};
 use crate::passes::optimise;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
@@ -189,7 +189,7 @@ fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
     let mut b = Builder::default();
     let shape = Shape::from([n]);
     let repeated = |b: &mut Builder, value: Value| {
-        b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[value])
+        b.node1(BroadcastInDim { shape: shape.clone(), axes: vec![] }, &[value])
     };
     if graph.values().any(|v| graph.aval(v).shape.rank() > 0) {
         return Ok(None);
@@ -211,17 +211,11 @@ fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
             Def::Result(node, _) => {
                 let node = &graph.nodes()[node];
                 let operands: Vec<Value> = node.operands.iter().map(|v| wide[v.index()]).collect();
-                match &node.op {
-                    Op::Unary(_)
-                    | Op::Predicate(_)
-                    | Op::Binary(_)
-                    | Op::Compare(_)
-                    | Op::Part(_)
-                    | Op::Complex(_)
-                    | Op::Ternary(_)
-                    | Op::Convert(_)
-                    | Op::BitcastConvert(_) => b.node1(node.op.clone(), &operands)?,
-                    Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) => operands[0],
+                let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
+                match operands.as_slice() {
+                    _ if node.op.is_elementwise(&from) => b.node1(node.op.clone(), &operands)?,
+                    // Of one element.
+                    &[operand] if node.op.moves_only() => operand,
                     _ => return Ok(None),
                 }
             }

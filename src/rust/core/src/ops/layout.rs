@@ -518,6 +518,10 @@ impl OpDef for Concatenate {
         Ok(vec![Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous }])
     }
 
+    fn joined(&self) -> Option<Axis> {
+        Some(self.axis)
+    }
+
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let out = &mut results[0];
         if out.data.is_empty() {
