@@ -4,6 +4,7 @@
 //! without allocating values.
 
 mod arena;
+mod bound_plan;
 mod compile;
 pub mod control;
 pub mod describe;

@@ -103,6 +103,10 @@ impl OpDef for DotGeneral {
         Some(Box::new(move |operands, results| product.eval(&operands[0], &operands[1], &mut results[0])))
     }
 
+    fn contraction(&self) -> Option<&DotGeneral> {
+        Some(self)
+    }
+
     fn scratch(&self, operands: &[&Aval]) -> usize {
         let layouts = [0, 1].map(|i| Layout::dense(&operands[i].shape));
         let product = self.product([0, 1].map(|i| (&operands[i].shape, &layouts[i])));

@@ -9,11 +9,10 @@ use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
-use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::reductions::fold::{Accumulators, Fold};
-use crate::kernels::reductions::reduce::{finish, reduce};
+use crate::kernels::reductions::fold::Fold;
+use crate::kernels::reductions::reduce::reduce;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal, View, ViewMut};
 use num_complex::Complex;
@@ -88,6 +87,10 @@ impl OpDef for Reduction {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         reduce(self.fold, x, &self.axes, out)
+    }
+
+    fn fold(&self) -> Option<(Fold, &[Axis])> {
+        Some((self.fold, &self.axes))
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -251,41 +254,5 @@ impl Reduction {
             back[from.0] = Axis(to);
         }
         others.transposed(back)
-    }
-
-    /// The number of elements that make one of the result, if these lie side by side in a dense operand and
-    /// can be folded tile by tile.
-    pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
-        let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
-        let segment = shape.iter().take(self.axes.len()).product();
-        (leading && segment > 0).then_some(segment)
-    }
-
-    /// Its kernel on tiles of operands of this dtype.
-    pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
-        Kernel::fold(dtype, self.fold)
-    }
-
-    /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a
-    /// column: those of the last dimensions. None for what no accumulators fold element by element.
-    pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
-        if self.fold == Fold::Squares {
-            return None;
-        }
-        let left = shape.rank() - self.axes.len();
-        let trailing = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == left + i);
-        let rows: usize = shape.iter().take(left).product();
-        (trailing && rows > 1 && shape.size() > rows).then_some(rows)
-    }
-
-    /// What it folds columns of operands of this dtype into.
-    pub(crate) fn accumulators(&self, dtype: DType) -> Accumulators {
-        Accumulators::new(dtype, self.fold)
-    }
-
-    /// Makes elements of what its kernel made of the tiles of all `elements` of the operand.
-    pub(crate) fn finish(&self, dtype: DType, partials: &[u8], elements: usize, out: &mut [u8]) {
-        let each = elements * dtype.bytes() / out.len();
-        finish(dtype, self.fold, partials, each, out)
     }
 }

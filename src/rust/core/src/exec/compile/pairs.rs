@@ -3,16 +3,16 @@
 
 use super::draft::{Draft, Location, Make, Virtual};
 use crate::dtype::DType;
+use crate::exec::vm::native;
 use crate::exec::vm::superinstruction::{self, Next, Step};
-use crate::ops::{Binary, Op};
+use crate::ops::Op;
 
 /// An op as a step that may be one of a pair.
 pub fn step(op: &Op, from: &[DType]) -> Option<(Step, DType)> {
-    let Op::Binary(op) = op else { return None };
-    let step = match op {
-        Binary::add => Step::Add,
-        Binary::sub => Step::Sub,
-        Binary::mul => Step::Mul,
+    let step = match op.instruction()? {
+        native::Op::Add => Step::Add,
+        native::Op::Sub => Step::Sub,
+        native::Op::Mul => Step::Mul,
         _ => return None,
     };
     Some((step, from[0])).filter(|(_, dtype)| superinstruction::is_paired(*dtype))

@@ -237,7 +237,7 @@ impl Window<'_> {
         let pointer = self.reads[i].cast::<T>();
         assert!(pointer.is_aligned(), "an operand is not aligned");
         // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in
-        // memory that is borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
+        // memory that is borrowed while it runs, and apart from what it writes (`bind` in `resolve.rs`).
         unsafe { std::slice::from_raw_parts(pointer, n) }
     }
 

@@ -1,5 +1,5 @@
-//! Memory: buffers of one run, by number, lent out a step at a time; callers never see a pointer. Beside it
-//! the block allocator, and kernels that only move elements.
+//! Memory: buffers of one run, by number, and what the steps of a program read and write of them; callers
+//! never see a pointer. Beside it the block allocator, and kernels that only move elements.
 
 pub mod block_allocator;
 pub mod indexed;
@@ -8,7 +8,7 @@ pub mod permute;
 
 use crate::growth::reserve;
 use crate::stop;
-use std::borrow::Cow;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -21,26 +21,41 @@ pub struct Span {
     pub range: Range<usize>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Buffer {
     pointer: *mut u8,
     len: usize,
     writable: bool,
 }
 
-/// Buffers of one run. Each is borrowed for `'a`; a writable one exclusively.
-#[derive(Default)]
+impl Buffer {
+    /// What has no bytes.
+    const ABSENT: Buffer = Buffer { pointer: std::ptr::null_mut(), len: 0, writable: false };
+}
+
+/// A number that this thread has not had before.
+fn unique() -> u64 {
+    thread_local! {
+        static LAST: Cell<u64> = const { Cell::new(0) };
+    }
+    LAST.with(|last| {
+        last.set(last.get() + 1);
+        last.get()
+    })
+}
+
+/// Buffers of one run. Each is borrowed for `'a`; a writable one exclusively. It stays on its thread.
 pub struct Memory<'a> {
     lists: Lists,
+    /// No other memory of the thread has the same.
+    id: u64,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-/// What a memory lists, kept from one run to the next so that none is allocated again.
+/// What a memory lists, kept from one run to the next so that it is not allocated again.
 #[derive(Default)]
 pub struct Lists {
     buffers: Vec<Buffer>,
-    /// Those of the last [`Memory::streams`].
-    streams: Vec<Stream>,
 }
 
 impl std::fmt::Debug for Lists {
@@ -50,16 +65,10 @@ impl std::fmt::Debug for Lists {
 }
 
 impl<'a> Memory<'a> {
-    /// Makes room for that many buffers.
-    pub fn with_capacity(n: usize) -> Memory<'a> {
-        Memory::reusing(Lists { buffers: Vec::with_capacity(n), streams: vec![] })
-    }
-
     /// One without buffers, whose lists are those of another that is gone.
     pub fn reusing(mut lists: Lists) -> Memory<'a> {
         lists.buffers.clear();
-        lists.streams.clear();
-        Memory { lists, borrow: PhantomData }
+        Memory { lists, id: unique(), borrow: PhantomData }
     }
 
     /// Its lists, for the next.
@@ -69,115 +78,39 @@ impl<'a> Memory<'a> {
 
     /// Adds a buffer that is only read; returns its number.
     pub fn add_read(&mut self, bytes: &'a [u8]) -> usize {
-        self.add(bytes.as_ptr().cast_mut(), bytes.len(), false)
+        self.add(Buffer { pointer: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false })
     }
 
     /// Adds a buffer that may be read and written; returns its number.
     pub fn add_write(&mut self, bytes: &'a mut [u8]) -> usize {
-        self.add(bytes.as_mut_ptr(), bytes.len(), true)
+        self.add(Buffer { pointer: bytes.as_mut_ptr(), len: bytes.len(), writable: true })
     }
 
-    fn add(&mut self, pointer: *mut u8, len: usize, writable: bool) -> usize {
-        self.lists.buffers.push(Buffer { pointer, len, writable });
+    /// Adds a buffer that is not there: steps that write it alone are not run. Returns its number.
+    pub fn add_absent(&mut self) -> usize {
+        self.add(Buffer::ABSENT)
+    }
+
+    fn add(&mut self, buffer: Buffer) -> usize {
+        self.lists.buffers.push(buffer);
         self.lists.buffers.len() - 1
     }
 
-    /// Lends a span for writing, and others for reading. Buffers have the numbers that a program gives them:
-    /// number `i` is buffer `names[i]`.
-    ///
-    /// # Panics
-    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a
-    /// plan that does this is wrong, and its result would be too.
-    pub fn lend<'s>(
-        &'s mut self,
-        reads: impl Iterator<Item = &'s Span>,
-        write: &Span,
-        names: &'s [usize],
-    ) -> (Lent<'s, 'a>, &'s mut [u8]) {
-        let target = self.target(write, names);
-        let lent = self.lent(reads, Targets::One(target), names);
-        let bytes = lent.writable(lent.targets.as_slice().first().expect("there is one"));
-        (lent, bytes)
+    /// How many buffers there are: the number of the next.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.lists.buffers.len()
     }
 
-    /// As [`lend`](Memory::lend), for several spans to write, of which no two overlap.
-    ///
-    /// # Panics
-    /// As [`lend`](Memory::lend).
-    pub fn lend_all<'s>(
-        &'s mut self,
-        reads: impl Iterator<Item = &'s Span>,
-        writes: &[&Span],
-        names: &'s [usize],
-    ) -> (Lent<'s, 'a>, Vec<&'s mut [u8]>) {
-        let targets: Vec<Target> = writes.iter().map(|write| self.target(write, names)).collect();
-        for (i, (buffer, range)) in targets.iter().enumerate() {
-            let apart = |(other, bytes): &Target| other != buffer || disjoint(bytes, range);
-            assert!(targets[..i].iter().all(apart), "a step writes the same bytes twice");
-        }
-        let lent = self.lent(reads, Targets::Many(targets), names);
-        let bytes = lent.targets.as_slice().iter().map(|target| lent.writable(target)).collect();
-        (lent, bytes)
-    }
-
-    /// As [`lend_all`](Memory::lend_all), as streams that are numbered: first those to read, then those to
-    /// write. Operand `i` may be result `j`, byte for byte, if `in_place(i, j)`.
-    ///
-    /// # Panics
-    /// As [`lend`](Memory::lend).
-    pub fn streams<'s>(
-        &'s mut self,
-        reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-        names: &[usize],
-        in_place: impl Fn(usize, usize) -> bool,
-    ) -> Streams<'s> {
-        let Lists { buffers, streams } = &mut self.lists;
-        find(buffers, reads, writes, names, in_place, streams);
-        Streams { streams: Cow::Borrowed(streams), borrow: PhantomData }
-    }
-
-    /// As [`streams`](Memory::streams), for as long as the buffers are borrowed. Whoever makes slices of them
-    /// holds this memory exclusively meanwhile ([`address`](Memory::address)).
-    pub fn resolve<'s>(
-        &self,
-        reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-        names: &[usize],
-        in_place: impl Fn(usize, usize) -> bool,
-    ) -> Streams<'a> {
-        let mut streams = Vec::new();
-        find(&self.lists.buffers, reads, writes, names, in_place, &mut streams);
-        Streams { streams: Cow::Owned(streams), borrow: PhantomData }
-    }
-
-    /// Binds a step to the buffers, so that its spans are found and checked once.
-    ///
-    /// # Panics
-    /// As [`lend`](Memory::lend).
-    pub fn bond<'s>(
-        &self,
-        reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-        names: &[usize],
-    ) -> Bond<'a> {
-        let count = reads.len();
-        Bond {
-            streams: self.resolve(reads, writes, names, |_, _| false),
-            reads: count,
-            address: self.address(),
-        }
-    }
-
-    /// Where its list of buffers is: another memory has it elsewhere, and so has this one when buffers were
-    /// added.
-    pub fn address(&self) -> usize {
-        self.lists.buffers.as_ptr() as usize
+    /// Has number `alias` be the buffer with another number.
+    pub fn set_alias(&mut self, alias: usize, of: usize) {
+        self.lists.buffers[alias] = self.lists.buffers[of];
     }
 
     /// The bytes of a buffer.
     pub fn bytes(&self, buffer: usize) -> &[u8] {
         let Buffer { pointer, len, .. } = self.lists.buffers[buffer];
+        assert!(!pointer.is_null(), "buffer {buffer} is absent");
         // SAFETY: the buffer is borrowed for longer than `&self`, during which nothing is lent for writing.
         unsafe { std::slice::from_raw_parts(pointer.cast_const(), len) }
     }
@@ -193,105 +126,159 @@ impl<'a> Memory<'a> {
         // is lent.
         unsafe { std::slice::from_raw_parts_mut(pointer, len) }
     }
-
-    /// Where a span is that is to be written.
-    fn target(&self, write: &Span, names: &[usize]) -> Target {
-        let target = names[write.buffer];
-        assert!(self.lists.buffers[target].writable, "buffer {target} is read-only");
-        assert!(inside(&write.range, self.lists.buffers[target].len), "span outside of its buffer");
-        (target, write.range.clone())
-    }
-
-    fn lent<'s>(
-        &'s mut self,
-        reads: impl Iterator<Item = &'s Span>,
-        targets: Targets,
-        names: &'s [usize],
-    ) -> Lent<'s, 'a> {
-        let lent = Lent { memory: self, names, targets };
-        for read in reads {
-            lent.readable(read);
-        }
-        lent
-    }
 }
 
-/// See [`Memory::streams`].
-fn find<'s>(
-    buffers: &[Buffer],
-    reads: impl ExactSizeIterator<Item = &'s Span>,
-    writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-    names: &[usize],
-    in_place: impl Fn(usize, usize) -> bool,
-    streams: &mut Vec<Stream>,
-) {
-    streams.clear();
-    let targets = || writes.clone().map(|span| (names[span.buffer], &span.range)).enumerate();
-    for (i, span) in reads.enumerate() {
-        let buffer = names[span.buffer];
-        let Buffer { pointer, len, .. } = buffers[buffer];
-        assert!(inside(&span.range, len), "span outside of its buffer");
-        let mut alias = None;
-        for (j, (_, range)) in
-            targets().filter(|(_, (target, range))| overlap((buffer, &span.range), (*target, range)))
-        {
-            assert!(span.range == *range && in_place(i, j), "a step writes what it reads");
-            alias = Some(j);
-        }
-        let pointer = pointer.wrapping_add(span.range.start);
-        streams.push(Stream { pointer, len: span.range.len(), writable: false, alias });
-    }
-    for (i, span) in writes.clone().enumerate() {
-        let buffer = names[span.buffer];
-        let Buffer { pointer, len, writable } = buffers[buffer];
-        assert!(writable, "buffer {buffer} is read-only");
-        assert!(inside(&span.range, len), "span outside of its buffer");
-        let apart =
-            targets().take(i).all(|(_, (other, bytes))| !overlap((buffer, &span.range), (other, bytes)));
-        assert!(apart, "a step writes the same bytes twice");
-        let pointer = pointer.wrapping_add(span.range.start);
-        streams.push(Stream { pointer, len: span.range.len(), writable: true, alias: None });
-    }
+/// The buffers of a program, and what its steps read and write of them: found and checked once, and again
+/// when buffers lie elsewhere.
+#[derive(Default)]
+pub struct Table {
+    /// By the numbers that the program gives them.
+    buffers: Vec<Buffer>,
+    /// Those of all steps, one step after the other.
+    streams: Vec<Stream>,
+    steps: Vec<Bound>,
+    /// The memory that they were last found in.
+    memory: u64,
+    /// Another one each time that they lie elsewhere.
+    version: u64,
 }
 
-/// What a step reads and writes, found once in a memory.
-pub struct Bond<'a> {
-    streams: Streams<'a>,
-    /// The first of the streams, which are read.
+/// Which streams are those of a step.
+#[derive(Clone, Copy)]
+struct Bound {
+    first: usize,
+    /// How many are read; those that are written follow.
     reads: usize,
-    /// Of the memory.
-    address: usize,
+    writes: usize,
+    /// Whether all that it writes is absent.
+    absent: bool,
 }
 
-impl<'a> Bond<'a> {
-    /// The bytes of the operands, and of the results.
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Table")
+    }
+}
+
+impl Table {
+    /// Takes the buffers of a program of so many steps from a memory: those with these numbers. Whether all
+    /// lie where they did; if not, each step is to be [bound](Table::bind).
+    pub fn enter(&mut self, memory: &Memory, numbers: impl Iterator<Item = usize>, steps: usize) -> bool {
+        let (mut same, mut count) = (self.steps.len() == steps, 0);
+        for number in numbers {
+            let buffer = memory.lists.buffers[number];
+            match self.buffers.get_mut(count) {
+                Some(old) if *old == buffer => {}
+                Some(old) => (*old, same) = (buffer, false),
+                None => {
+                    self.buffers.push(buffer);
+                    same = false;
+                }
+            }
+            count += 1;
+        }
+        same &= self.buffers.len() == count;
+        self.buffers.truncate(count);
+        self.memory = memory.id;
+        if !same {
+            self.streams.clear();
+            self.steps.clear();
+            self.version = unique();
+        }
+        same
+    }
+
+    /// Binds the next step: finds what it reads and what it writes, of which no two have bytes in common. But
+    /// operand `i` may be result `j`, byte for byte, if `in_place(i, j)`.
     ///
     /// # Panics
-    /// If `memory` is not the one that it is of, or there are not as many of each.
-    pub fn slices<'s, const R: usize, const W: usize>(
-        &'s self,
-        memory: &'s mut Memory<'a>,
-    ) -> ([&'s [u8]; R], [&'s mut [u8]; W]) {
-        assert!(memory.address() == self.address, "a step is bound to other memory");
-        assert!(R == self.reads && R + W == self.streams.count(), "a step has other operands and results");
-        let read = |i: usize| {
-            let stream = self.streams.get(i);
-            // SAFETY: inside of a buffer that is borrowed for 'a, and apart from all that is written (checked
-            // when it was bound). `memory`, through which alone slices are made, is held exclusively for 's.
-            unsafe { std::slice::from_raw_parts(stream.pointer().cast_const(), stream.bytes()) }
+    /// If a span is outside its buffer, is written but read-only, or overlaps with one that is written: a
+    /// plan that does this is wrong, and its result would be too.
+    pub fn bind<'s>(
+        &mut self,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        in_place: impl Fn(usize, usize) -> bool,
+    ) {
+        let absent = writes.len() > 0 && writes.clone().all(|s| self.buffers[s.buffer] == Buffer::ABSENT);
+        let first = self.streams.len();
+        let [reads, writes] = if absent { [0, 0] } else { self.find(reads, writes, in_place) };
+        self.steps.push(Bound { first, reads, writes, absent });
+    }
+
+    fn find<'s>(
+        &mut self,
+        reads: impl ExactSizeIterator<Item = &'s Span>,
+        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        in_place: impl Fn(usize, usize) -> bool,
+    ) -> [usize; 2] {
+        let Table { buffers, streams, .. } = self;
+        let counts = [reads.len(), writes.len()];
+        let find = |span: &Span| {
+            let Buffer { pointer, len, writable } = buffers[span.buffer];
+            assert!(inside(&span.range, len) && !pointer.is_null(), "span outside of its buffer");
+            let pointer = pointer.wrapping_add(span.range.start);
+            Stream { pointer, len: span.range.len(), writable, alias: None }
         };
-        let write = |i: usize| {
-            let stream = self.streams.get(R + i);
-            // SAFETY: as above; the buffer is writable, and results are apart from each other.
-            unsafe { std::slice::from_raw_parts_mut(stream.pointer(), stream.bytes()) }
-        };
-        (std::array::from_fn(read), std::array::from_fn(write))
+        let targets = || writes.clone().map(find).enumerate();
+        for (i, span) in reads.enumerate() {
+            let (stream, mut alias) = (find(span), None);
+            for (j, target) in targets().filter(|(_, target)| overlap(&stream, target)) {
+                let whole = (stream.pointer, stream.len) == (target.pointer, target.len);
+                assert!(whole && in_place(i, j), "a step writes what it reads");
+                alias = Some(j);
+            }
+            streams.push(Stream { writable: false, alias, ..stream });
+        }
+        for (i, target) in targets() {
+            assert!(target.writable, "a buffer is read-only");
+            let apart = targets().take(i).all(|(_, other)| !overlap(&target, &other));
+            assert!(apart, "a step writes the same bytes twice");
+            streams.push(target);
+        }
+        counts
+    }
+
+    /// What all steps read and write, while the memory is not used otherwise.
+    ///
+    /// # Panics
+    /// If `memory` is not the one that the buffers were last taken from.
+    #[inline]
+    pub fn lend<'s>(&'s self, memory: &'s mut Memory) -> Lent<'s> {
+        assert!(memory.id == self.memory, "a program is bound to other memory");
+        Lent { table: self, borrow: PhantomData }
     }
 }
 
-/// Values in memory that threads read and write, each elements of its own.
+/// What the steps of a program read and write in a memory that is borrowed.
+pub struct Lent<'s> {
+    table: &'s Table,
+    borrow: PhantomData<&'s mut [u8]>,
+}
+
+impl Lent<'_> {
+    /// What is the same as long as buffers lie where they do: no other program of the thread ever has it.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.table.version
+    }
+
+    /// Whether all that a step writes is absent.
+    pub fn is_absent(&self, step: usize) -> bool {
+        self.table.steps[step].absent
+    }
+
+    /// What a step reads and writes, as streams that are numbered: first those to read, then those to write.
+    pub fn streams(&mut self, step: usize) -> Streams<'_> {
+        let Bound { first, reads, writes, .. } = self.table.steps[step];
+        Streams { streams: &self.table.streams[first..first + reads + writes], reads, borrow: PhantomData }
+    }
+}
+
+/// What a step reads and writes in memory. Threads may read and write it, each elements of its own.
 pub struct Streams<'s> {
-    streams: Cow<'s, [Stream]>,
+    streams: &'s [Stream],
+    reads: usize,
     borrow: PhantomData<&'s mut [u8]>,
 }
 
@@ -299,7 +286,7 @@ pub struct Streams<'s> {
 // sees to it that threads write different elements, and read none that another writes.
 unsafe impl Sync for Streams<'_> {}
 
-impl Streams<'_> {
+impl<'s> Streams<'s> {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.streams.len()
@@ -308,6 +295,39 @@ impl Streams<'_> {
     /// The stream with that number.
     pub fn get(&self, number: usize) -> &Stream {
         &self.streams[number]
+    }
+
+    /// The bytes of all operands and of all results.
+    ///
+    /// # Panics
+    /// If an operand is a result.
+    pub fn slices(self) -> (impl Iterator<Item = &'s [u8]>, impl Iterator<Item = &'s mut [u8]>) {
+        let (reads, writes) = self.streams.split_at(self.reads);
+        assert!(reads.iter().all(|stream| stream.alias.is_none()), "a step writes what it reads");
+        // SAFETY: inside of buffers that are borrowed for 's, and apart from all that is written (checked
+        // when they were found). The memory, through which alone slices are made, is held exclusively for 's.
+        let read = |x: &'s Stream| unsafe { std::slice::from_raw_parts(x.pointer.cast_const(), x.len) };
+        // SAFETY: as above; the buffer is writable, and results are apart from each other. Each is lent once,
+        // as the streams are consumed.
+        let write = |x: &'s Stream| unsafe { std::slice::from_raw_parts_mut(x.pointer, x.len) };
+        (reads.iter().map(read), writes.iter().map(write))
+    }
+
+    /// The bytes of one result, to be read, and of another, to be written.
+    ///
+    /// # Panics
+    /// If they are the same.
+    pub fn results(self, read: usize, write: usize) -> (&'s [u8], &'s mut [u8]) {
+        assert!(read != write, "a step writes what it reads");
+        let [read, write] = [read, write].map(|i| &self.streams[self.reads + i]);
+        // SAFETY: as in `slices`: inside of buffers that are borrowed for 's, the second one writable, and
+        // apart from each other; nothing else is lent, as the streams are consumed.
+        unsafe {
+            (
+                std::slice::from_raw_parts(read.pointer.cast_const(), read.len),
+                std::slice::from_raw_parts_mut(write.pointer, write.len),
+            )
+        }
     }
 }
 
@@ -342,79 +362,16 @@ impl Stream {
     }
 }
 
-/// A buffer's number and bytes in it.
-type Target = (usize, Range<usize>);
-
-/// What is written. The usual single span needs no vector.
-enum Targets {
-    One(Target),
-    Many(Vec<Target>),
-}
-
-impl Targets {
-    fn as_slice(&self) -> &[Target] {
-        match self {
-            Targets::One(target) => std::slice::from_ref(target),
-            Targets::Many(targets) => targets,
-        }
-    }
-}
-
-/// The spans that [`Memory::lend`] lent for reading.
-pub struct Lent<'s, 'a> {
-    memory: &'s Memory<'a>,
-    names: &'s [usize],
-    targets: Targets,
-}
-
-impl<'s> Lent<'s, '_> {
-    /// A span to read.
-    ///
-    /// # Panics
-    /// As [`Memory::lend`].
-    pub fn read(&self, span: &Span) -> &'s [u8] {
-        let pointer = self.readable(span);
-        // SAFETY: within a buffer that is borrowed for longer than 's, and apart from the spans that are
-        // written.
-        unsafe { std::slice::from_raw_parts(pointer.cast_const(), span.range.len()) }
-    }
-
-    /// Where a span starts that may be read.
-    fn readable(&self, span: &Span) -> *mut u8 {
-        let buffer = self.names[span.buffer];
-        let Buffer { pointer, len, .. } = self.memory.lists.buffers[buffer];
-        assert!(inside(&span.range, len), "span outside of its buffer");
-        let apart = |(target, range): &Target| buffer != *target || disjoint(&span.range, range);
-        assert!(self.targets.as_slice().iter().all(apart), "a step writes what it reads");
-        // SAFETY: inside of the buffer.
-        unsafe { pointer.add(span.range.start) }
-    }
-
-    /// The bytes of a target. Called once for each.
-    fn writable(&self, (buffer, range): &Target) -> &'s mut [u8] {
-        // SAFETY: the span lies within a writable buffer, which is borrowed exclusively for 'a, and overlaps
-        // with no other target and no span that is read (all checked when it was lent, and again in `read`);
-        // `&mut self` of `lend` is held by the result, so that nothing else is lent meanwhile.
-        unsafe {
-            std::slice::from_raw_parts_mut(
-                self.memory.lists.buffers[*buffer].pointer.add(range.start),
-                range.len(),
-            )
-        }
-    }
-}
-
 fn inside(range: &Range<usize>, len: usize) -> bool {
     range.start <= range.end && range.end <= len
 }
 
-fn overlap((a, in_a): (usize, &Range<usize>), (b, in_b): (usize, &Range<usize>)) -> bool {
-    a == b && !disjoint(in_a, in_b)
+/// Whether they have bytes in common.
+fn overlap(a: &Stream, b: &Stream) -> bool {
+    let [(a, a_end), (b, b_end)] = [a, b].map(|x| (x.pointer as usize, x.pointer as usize + x.len));
+    a < a_end && b < b_end && a < b_end && b < a_end
 }
 
-fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
-}
 /// Bytes from which memory has pages of its own, which go back to the system with it (mallopt(3),
 /// `M_MMAP_THRESHOLD`). Advice about less would stay with the heap: every small piece that comes to lie there
 /// would cost a huge page to be cleared.
@@ -445,6 +402,11 @@ pub fn zeroed<T: Copy + Default>(n: usize) -> Vec<T> {
 pub struct AlignedBytes(Vec<u128>, usize);
 
 impl AlignedBytes {
+    /// None.
+    pub const fn new() -> AlignedBytes {
+        AlignedBytes(Vec::new(), 0)
+    }
+
     /// Zeroed bytes.
     ///
     /// # Panics
@@ -498,56 +460,101 @@ mod tests {
         Span { buffer, range }
     }
 
+    /// A table of one step, of buffers with these numbers.
+    fn bound(memory: &Memory, numbers: &[usize], reads: &[Span], writes: &[Span]) -> Table {
+        let mut table = Table::default();
+        assert!(!table.enter(memory, numbers.iter().copied(), 1));
+        table.bind(reads.iter(), writes.iter(), |_, _| false);
+        table
+    }
+
     #[test]
     fn lends_disjoint_spans() {
         let (read, mut write) = ([1u8, 2, 3], [0u8; 4]);
-        let mut memory = Memory::with_capacity(2);
+        let mut memory = Memory::reusing(Lists::default());
         memory.add_read(&read);
         memory.add_write(&mut write);
-        let (a, b, target) = (span(0, 1..3), span(1, 0..2), span(1, 2..4));
-        let (lent, bytes) = memory.lend([&a, &b].into_iter(), &target, &[0, 1]);
-        assert_eq!((lent.read(&a), lent.read(&b)), (&[2u8, 3][..], &[0u8, 0][..]));
-        bytes.copy_from_slice(&[7, 8]);
         // Number 2 stands for buffer 1.
-        let names = [0, 1, 1];
-        let (all, none) = (span(2, 0..4), span(1, 0..0));
-        assert_eq!(memory.lend([&all].into_iter(), &none, &names).0.read(&all), [0, 0, 7, 8]);
-        // Two targets at once.
-        let (first, last) = (span(1, 0..1), span(2, 3..4));
-        let (lent, mut targets) = memory.lend_all([&a].into_iter(), &[&first, &last], &names);
-        targets[1].copy_from_slice(&lent.read(&a)[1..]);
-        targets[0].copy_from_slice(&[5]);
-        assert_eq!(memory.lend([&all].into_iter(), &none, &names).0.read(&all), [5, 0, 7, 3]);
+        let numbers = [0, 1, 1];
+        let (reads, writes) = ([span(0, 1..3), span(1, 0..2)], [span(1, 2..3), span(2, 3..4)]);
+        let table = bound(&memory, &numbers, &reads, &writes);
+        let mut lent = table.lend(&mut memory);
+        let (reads, writes) = lent.streams(0).slices();
+        assert_eq!(reads.collect::<Vec<_>>(), [&[2u8, 3][..], &[0u8, 0][..]]);
+        writes.zip([7, 8]).for_each(|(out, x)| out.copy_from_slice(&[x]));
+        assert_eq!(memory.bytes(1), [0, 0, 7, 8]);
+        // One result is read to write another.
+        let mut lent = table.lend(&mut memory);
+        let (from, to) = lent.streams(0).results(1, 0);
+        to.copy_from_slice(from);
+        assert_eq!(memory.bytes(1), [0, 0, 8, 8]);
+    }
+
+    #[test]
+    fn finds_steps_again_only_where_buffers_lie_elsewhere() {
+        let (a, b, mut write) = ([1u8], [2u8], [0u8]);
+        let mut table = Table::default();
+        let mut version = 0;
+        for (read, same) in [(&a, false), (&a, true), (&b, false), (&b, true)] {
+            let mut memory = Memory::reusing(Lists::default());
+            memory.add_read(read);
+            memory.add_write(&mut write);
+            assert_eq!(table.enter(&memory, 0..2, 1), same);
+            if !same {
+                table.bind([span(0, 0..1)].iter(), [span(1, 0..1)].iter(), |_, _| false);
+            }
+            let mut lent = table.lend(&mut memory);
+            assert_eq!(lent.version() == version, same);
+            version = lent.version();
+            let (reads, writes) = lent.streams(0).slices();
+            reads.zip(writes).for_each(|(from, out)| out.copy_from_slice(from));
+            assert_eq!(memory.bytes(1), read);
+        }
+    }
+
+    #[test]
+    fn a_step_whose_results_are_absent_is_none() {
+        let read = [1u8];
+        let mut memory = Memory::reusing(Lists::default());
+        memory.add_read(&read);
+        memory.add_absent();
+        let table = bound(&memory, &[0, 1], &[span(0, 0..1)], &[span(1, 0..1)]);
+        assert!(table.lend(&mut memory).is_absent(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "bound to other memory")]
+    fn refuses_other_memory() {
+        let table = bound(&Memory::reusing(Lists::default()), &[], &[], &[]);
+        table.lend(&mut Memory::reusing(Lists::default()));
     }
 
     #[test]
     #[should_panic(expected = "the same bytes twice")]
     fn refuses_targets_that_overlap() {
         let mut write = [0u8; 4];
-        let mut memory = Memory::with_capacity(1);
+        let mut memory = Memory::reusing(Lists::default());
         memory.add_write(&mut write);
-        memory.lend_all([].into_iter(), &[&span(0, 0..3), &span(0, 2..4)], &[0]);
+        bound(&memory, &[0], &[], &[span(0, 0..3), span(0, 2..4)]);
     }
 
     #[test]
     fn refuses_what_would_alias() {
-        let refused = |reads: &[Span], target: Span, later: Option<Span>| {
+        let refused = |reads: &[Span], target: Span| {
             let (read, mut write) = ([0u8; 4], [0u8; 4]);
-            let mut memory = Memory::with_capacity(2);
+            let mut memory = Memory::reusing(Lists::default());
             memory.add_read(&read);
             memory.add_write(&mut write);
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let (lent, _) = memory.lend(reads.iter(), &target, &[0, 1, 1]);
-                later.map(|span| lent.read(&span).len());
-            }))
-            .is_err()
+            let bind = || drop(bound(&memory, &[0, 1, 1], reads, &[target]));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(bind)).is_err()
         };
-        assert!(refused(&[span(1, 0..3)], span(1, 2..4), None));
-        assert!(refused(&[span(2, 0..3)], span(1, 2..4), None));
-        assert!(refused(&[], span(1, 2..4), Some(span(1, 3..4))));
-        assert!(refused(&[], span(0, 0..1), None));
-        assert!(refused(&[span(0, 0..5)], span(1, 0..1), None));
-        assert!(refused(&[], span(1, 0..5), None));
-        assert!(!refused(&[span(1, 0..2)], span(1, 2..4), Some(span(0, 0..4))));
+        assert!(refused(&[span(1, 0..3)], span(1, 2..4)));
+        assert!(refused(&[span(2, 0..3)], span(1, 2..4)));
+        assert!(refused(&[span(1, 2..4)], span(2, 2..4)));
+        assert!(refused(&[], span(0, 0..1)));
+        assert!(refused(&[span(0, 0..5)], span(1, 0..1)));
+        assert!(refused(&[], span(1, 0..5)));
+        assert!(!refused(&[span(1, 0..2), span(0, 0..4)], span(1, 2..4)));
+        assert!(!refused(&[span(1, 3..3)], span(1, 2..4)));
     }
 }
