@@ -54,6 +54,9 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 #' @param algorithm `"threefry"` for ThreeFry-2x32 of 20 rounds, which all other draws use, or `"philox"` for
 #'   Philox-4x32 of 10 rounds.
 #' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`.
+#' @section Properties:
+#' * Dtypes: `state`: `ui64`; `dtype`: integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_arg` for a state that is none, a dtype that is no integer, a shape or algorithm that is none;
 #' `anvil_error_dtype` for an unknown dtype; `anvil_error_shape` for a shape that is too large.

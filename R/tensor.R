@@ -178,6 +178,11 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
 #' @return A tensor of shape `shape`; for `nv_seq()` of shape `end - start + 1`, or `steps`.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_fill()`: Any dtype.
+#'     * `nv_iota()`: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Floats are correctly rounded (0.5 ulp).
 #' @section Errors: `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for
 #' arguments that are not as above; `anvil_error_value` for a value that the dtype cannot hold.
 #' @examples

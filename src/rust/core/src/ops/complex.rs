@@ -43,7 +43,7 @@ macro_rules! part_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
-                        example: "c(3+4i, -1i)", ulps: 0.0, native: None,
+                        example: "c(3+4i, -1i)", ulps: 0.0, accuracy: "", native: None,
                     };
                     $(row.ulps = $ulps;)?
                     $(row.function = $function; row.generated = false; row.accepts = SIGNED_NUMBER;)?

@@ -37,6 +37,7 @@ macro_rules! unary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(accuracy: $accuracy:literal,)?
             $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
@@ -62,9 +63,10 @@ macro_rules! unary_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
-                        native: None,
+                        accuracy: "", native: None,
                     };
                     $(row.ulps = $ulps;)?
+                    $(row.accuracy = $accuracy;)?
                     $(row.native = Some(native::Op::$native);)?
                     $(row.generic = Some($generic);)?
                     $(row.function = $function; row.generated = false;)?
@@ -167,7 +169,7 @@ unary_ops! {
     /// Square root.
     ///
     /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", ulps: 0.5, cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -255,11 +257,11 @@ unary_ops! {
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), lower: Lower::Formula(Formula::Lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, cost: Special, simd: math::LGAMMA, }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), lower: Lower::Formula(Formula::Lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, accuracy: "Below 0, where digits cancel near the zeros, the bound is that many ulps of `max(1, lgamma(1 - operand))`.", cost: Special, simd: math::LGAMMA, }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, cost: Special, simd: math::DIGAMMA, }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, accuracy: "Below 0, where digits cancel near the zeros, the bound is that many ulps of `max(1, digamma(1 - operand))`.", cost: Special, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
     floor { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.floor", Formula::Same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
