@@ -12,11 +12,11 @@
 #' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
 #' structure, dtypes and shapes from one repetition to the next.
 #'
-#' @section Gradients: [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards,
-#' these store what the derivative of the body reads, for each repetition: the memory is that of the
-#' intermediate values of the body times the number of repetitions. With `checkpoint = TRUE` they store the
-#' state alone, and compute the body once more on the way back. How often `nv_while()` repeats is not known in
-#' advance: it has no gradient.
+#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_for()` and `nv_scan()`. The loops store the
+#' intermediate values that the derivative of the body reads, for each repetition: the memory is that of these
+#' values times the number of repetitions. With `checkpoint = TRUE` they store only the state of each
+#' repetition, and compute the body once more in the backward pass. How often `nv_while()` repeats is not
+#' known in advance: it has no gradient.
 #'
 #' @param pred A 0-d boolean.
 #' @param true,false The branches: an expression, evaluated in its own branch, or a function
@@ -36,7 +36,7 @@
 #'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
 #' @section Properties:
 #' * Dtypes:
-#'     * `nv_if()`: `pred`: booleans.
+#'     * `nv_if()`: `pred`: booleans; values of the branches: any dtype.
 #'     * `nv_while()` and `nv_scan()`: Any dtype.
 #' * Accuracy: That of the ops in the functions given.
 #' * Derivative:

@@ -139,7 +139,7 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 
 #' Remainder with the sign of the dividend, C's `fmod()`
 #'
-#' `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
+#' The remainder of `x` and 0 is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
@@ -160,7 +160,7 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 
 #' Remainder with the sign of the divisor, R's `%%`
 #'
-#' `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
+#' `x \%\% 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
@@ -206,7 +206,7 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 
 #' Larger of two values, element by element
 #'
-#' NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
+#' NaN if either operand is; the larger of -0 and 0 is 0; for booleans the logical or.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
@@ -228,7 +228,7 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 
 #' Smaller of two values, element by element
 #'
-#' NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
+#' NaN if either operand is; the smaller of -0 and 0 is -0; for booleans the logical and.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.

@@ -97,8 +97,8 @@ nv_broadcast_scalars <- function(...) {
 #' * Dtypes: Any dtype.
 #' * Accuracy: Results are exact.
 #' * Derivative: Differentiable, linear in `...`.
-#' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for a
-#' axis out of range, `anvil_error_arg` if the axis is needed, or there is nothing to join.
+#' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for an axis
+#' out of range, `anvil_error_arg` if the axis is needed, or there is nothing to join.
 #' @examples
 #' nv_concatenate(nv_tensor(1:2), 3L)
 #' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), axis = 1)

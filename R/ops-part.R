@@ -2,7 +2,7 @@
 
 #' Real part
 #'
-#' A real number is its own.
+#' That of a real number is the number itself.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,

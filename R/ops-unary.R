@@ -24,7 +24,8 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 
 #' Absolute value
 #'
-#' That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+#' That of the smallest signed integer is that integer itself; that of complex numbers has the dtype of
+#' their parts.
 #'
 #' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals
 #'   and arrays are accepted too.
@@ -704,7 +705,7 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 
 #' Complex conjugate: the imaginary part with the other sign
 #'
-#' A real number is its own.
+#' That of a real number is the number itself.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
@@ -726,7 +727,8 @@ nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 
 #' The value itself, taken for a constant by [gradient()]
 #'
-#' What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+#' Nothing that it is computed from contributes to the gradient: for targets, running averages and other
+#' values that are not trained.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.

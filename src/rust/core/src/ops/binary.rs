@@ -254,7 +254,7 @@ binary_ops! {
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
-    /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
+    /// The remainder of `x` and 0 is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
         slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), lower: Lower::On(DType::is_float, "stablehlo.remainder", Formula::Remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
@@ -262,7 +262,7 @@ binary_ops! {
     }
     /// Remainder with the sign of the divisor, R's `%%`.
     ///
-    /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
+    /// `x %% 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
         slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", ulps: 0.5, cost: Remainder,
@@ -279,7 +279,7 @@ binary_ops! {
     }
     /// Larger of two values, element by element.
     ///
-    /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
+    /// NaN if either operand is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(x, y)), lower: Lower::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
@@ -287,7 +287,7 @@ binary_ops! {
     }
     /// Smaller of two values, element by element.
     ///
-    /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
+    /// NaN if either operand is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(-x, -y)), lower: Lower::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",

@@ -72,7 +72,7 @@ macro_rules! part_ops {
 part_ops! {
     /// Real part.
     ///
-    /// A real number is its own.
+    /// That of a real number is the number itself.
     real { generic: "Re", complex: |re, _im| re, lower: Lower::Op("stablehlo.real"), }
     /// Imaginary part.
     ///

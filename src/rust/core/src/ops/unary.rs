@@ -160,7 +160,8 @@ unary_ops! {
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
-    /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+    /// That of the smallest signed integer is that integer itself; that of complex numbers has the dtype of
+    /// their parts.
     abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
@@ -274,14 +275,15 @@ unary_ops! {
     round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
-    /// A real number is its own.
+    /// That of a real number is the number itself.
     conj {
         accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), lower: Lower::Formula(Formula::Conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// The value itself, taken for a constant by [gradient()].
     ///
-    /// What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+    /// Nothing that it is computed from contributes to the gradient: for targets, running averages and other
+    /// values that are not trained.
     stop_gradient {
         accepts: ANY, slope: Slope::Flat, lower: Lower::Formula(Formula::Same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
     }

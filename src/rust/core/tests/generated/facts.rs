@@ -102,7 +102,7 @@ fn dtypes(row: &'static Row, examples: &[Example]) -> Option<String> {
             (Some(Role::Assigned), _) => {
                 said.push(format!("{} is converted to the dtype of {}", named(i), named(0)))
             }
-            (_, Op::If(_)) => said.push(format!("{}: booleans", named(i))),
+            (_, Op::If(_)) => said.push(format!("{}: booleans; values of the branches: any dtype", named(i))),
             (_, Op::Ternary(Ternary::Select)) if i == 0 => said.push(format!("{}: booleans", named(i))),
             (_, Op::RngBits(_)) => said.push(format!("{}: `ui64`; `dtype`: {accepts}", named(i))),
             _ => others.push(named(i)),
