@@ -2,7 +2,7 @@
 
 #' Real part
 #'
-#' That of a real number is the number itself.
+#' The real part of a real number is the number itself.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
@@ -21,7 +21,7 @@ nv_real <- function(operand) .External(anvil_op, "real", operand)
 
 #' Imaginary part
 #'
-#' That of a real number is 0.
+#' The imaginary part of a real number is 0.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,

@@ -24,8 +24,8 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 
 #' Absolute value
 #'
-#' That of the smallest signed integer is that integer itself; that of complex numbers has the dtype of
-#' their parts.
+#' The absolute value of the smallest signed integer is that integer itself; that of a complex number has
+#' the dtype of its parts.
 #'
 #' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals
 #'   and arrays are accepted too.
@@ -71,7 +71,7 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 
 #' Square root
 #'
-#' NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
+#' NaN below zero. The root of a complex number is the one whose real part is not negative.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
@@ -465,8 +465,8 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 
 #' Inverse hyperbolic cosine
 #'
-#' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
-#' says.
+#' NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary part
+#' says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
@@ -487,8 +487,8 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 
 #' Inverse hyperbolic tangent
 #'
-#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
-#' the sign of a zero says.
+#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign of
+#' a zero imaginary part says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
@@ -705,7 +705,7 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 
 #' Complex conjugate: the imaginary part with the other sign
 #'
-#' That of a real number is the number itself.
+#' The conjugate of a real number is the number itself.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.

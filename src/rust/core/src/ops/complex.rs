@@ -72,11 +72,11 @@ macro_rules! part_ops {
 part_ops! {
     /// Real part.
     ///
-    /// That of a real number is the number itself.
+    /// The real part of a real number is the number itself.
     real { generic: "Re", complex: |re, _im| re, lower: Lower::Op("stablehlo.real"), }
     /// Imaginary part.
     ///
-    /// That of a real number is 0.
+    /// The imaginary part of a real number is 0.
     imag { generic: "Im", complex: |_re, im| im, lower: Lower::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///

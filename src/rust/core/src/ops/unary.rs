@@ -160,8 +160,8 @@ unary_ops! {
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
-    /// That of the smallest signed integer is that integer itself; that of complex numbers has the dtype of
-    /// their parts.
+    /// The absolute value of the smallest signed integer is that integer itself; that of a complex number has
+    /// the dtype of its parts.
     abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
@@ -169,7 +169,7 @@ unary_ops! {
     sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
-    /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
+    /// NaN below zero. The root of a complex number is the one whose real part is not negative.
     sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", ulps: 0.5, cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
@@ -228,13 +228,13 @@ unary_ops! {
     asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
-    /// says.
+    /// NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary part
+    /// says which side it is.
     acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
-    /// the sign of a zero says.
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign of
+    /// a zero imaginary part says which side it is.
     atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
@@ -275,7 +275,7 @@ unary_ops! {
     round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
-    /// That of a real number is the number itself.
+    /// The conjugate of a real number is the number itself.
     conj {
         accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), lower: Lower::Formula(Formula::Conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
