@@ -228,13 +228,13 @@ unary_ops! {
     asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary part
-    /// says which side it is.
+    /// NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary
+    /// part says which side it is.
     acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign of
-    /// a zero imaginary part says which side it is.
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign
+    /// of a zero imaginary part says which side it is.
     atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
