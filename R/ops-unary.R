@@ -465,8 +465,8 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 
 #' Inverse hyperbolic cosine
 #'
-#' NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary part
-#' says which side it is.
+#' NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary
+#' part says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
@@ -487,8 +487,8 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 
 #' Inverse hyperbolic tangent
 #'
-#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign of
-#' a zero imaginary part says which side it is.
+#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign
+#' of a zero imaginary part says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.

@@ -118,8 +118,8 @@ pub fn bring_up_to_date(
             }
         }
         let text: String = blocks.iter().flat_map(|block| [&*block.comment, &*block.rest]).collect();
-        if fs::read_to_string(&*path).unwrap() != text {
-            fs::write(&*path, text).unwrap();
+        if fs::read_to_string(path).unwrap() != text {
+            fs::write(path, text).unwrap();
         }
     }
     stale
