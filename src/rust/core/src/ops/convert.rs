@@ -28,7 +28,7 @@ pub struct Convert {
     pub ambiguous: bool,
 }
 
-static CONVERT: Row = written("convert", "nv_convert", &["operand"], ANY);
+static CONVERT: Row = Row { ulps: 0.5, ..written("convert", "nv_convert", &["operand"], ANY) };
 
 impl OpDef for Convert {
     fn row(&self) -> &'static Row {

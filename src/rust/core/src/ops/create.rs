@@ -24,7 +24,7 @@ pub struct Fill {
     pub ambiguous: bool,
 }
 
-static FILL: Row = written("fill", "nv_fill", &[], ANY);
+static FILL: Row = Row { ulps: 0.5, ..written("fill", "nv_fill", &[], ANY) };
 
 impl OpDef for Fill {
     fn row(&self) -> &'static Row {
@@ -126,7 +126,7 @@ pub struct Iota {
     pub ambiguous: bool,
 }
 
-static IOTA: Row = written("iota", "nv_iota", &[], NUMERIC);
+static IOTA: Row = Row { ulps: 0.5, ..written("iota", "nv_iota", &[], NUMERIC) };
 
 impl OpDef for Iota {
     fn row(&self) -> &'static Row {

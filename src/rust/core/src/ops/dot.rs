@@ -24,7 +24,11 @@ pub struct DotGeneral {
     pub batching: [Vec<Axis>; 2],
 }
 
-static DOT_GENERAL: Row = written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY);
+static DOT_GENERAL: Row = Row {
+    accuracy: "Terms are summed in the dtype of the operands, of `bf16` and `f16` in `f32`, and blocks of a long sum in \
+               double precision: the error grows with the number of terms.",
+    ..written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY)
+};
 
 impl OpDef for DotGeneral {
     fn row(&self) -> &'static Row {

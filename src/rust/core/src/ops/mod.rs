@@ -76,8 +76,11 @@ pub struct Row {
     /// Arguments of the example on the help page.
     pub example: &'static str,
     /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float
-    /// before its rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
+    /// before its rounding from f32): 0.5 if they are correctly rounded, 0 if they are exact.
     pub ulps: f64,
+    /// What the help page says of accuracy beside that bound: sentences, or nothing. Where there is no bound, as
+    /// for sums, `ulps` is 0.
+    pub accuracy: &'static str,
     /// What it is as a step of native code, on the dtypes that there are steps for ([`native::has`]).
     pub native: Option<native::Op>,
 }
@@ -99,6 +102,7 @@ pub(crate) const fn written(
         generic: None,
         example: "",
         ulps: 0.0,
+        accuracy: "",
         native: None,
     }
 }

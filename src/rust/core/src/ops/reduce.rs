@@ -28,14 +28,22 @@ pub struct Reduction {
     pub drop: bool,
 }
 
+/// Accuracy of sums and products.
+const IN_DOUBLE: &str =
+    "`f32`, `f64` and complex numbers are summed and multiplied in double precision, `bf16` and \
+                         `f16` in `f32`, and rounded once; sums are compensated.";
+
 static ROWS: [Row; 7] = [
-    written("reduce_sum", "nv_reduce_sum", &["operand"], ANY),
-    written("reduce_prod", "nv_reduce_prod", &["operand"], ANY),
+    Row { accuracy: IN_DOUBLE, ..written("reduce_sum", "nv_reduce_sum", &["operand"], ANY) },
+    Row { accuracy: IN_DOUBLE, ..written("reduce_prod", "nv_reduce_prod", &["operand"], ANY) },
     written("reduce_max", "nv_reduce_max", &["operand"], ORDERED),
     written("reduce_min", "nv_reduce_min", &["operand"], ORDERED),
     written("reduce_any", "nv_reduce_any", &["operand"], BOOLEAN),
     written("reduce_all", "nv_reduce_all", &["operand"], BOOLEAN),
-    written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT),
+    Row {
+        accuracy: "Deviations are squared and summed in double precision and the sum is rounded once.",
+        ..written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT)
+    },
 ];
 
 /// The fold of the reduction with that name.

@@ -39,7 +39,10 @@ pub struct Scatter {
     pub unique_indices: bool,
 }
 
-static SCATTER: Row = written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY);
+static SCATTER: Row = Row {
+    accuracy: "Each sum or product of an update is rounded; other updates by name are exact.",
+    ..written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY)
+};
 
 impl OpDef for Scatter {
     fn row(&self) -> &'static Row {
