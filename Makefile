@@ -48,7 +48,7 @@ dev: deps-build
 	+@ANVIL_DEBUG=1 ANVIL_TARGET_DIR="$(CURDIR)/target" R CMD INSTALL --no-docs --no-test-load --library="$(LIB)" .
 
 test-rust: deps-build
-	cargo test --quiet -p anvil-core \
+	cargo test --quiet -p anvil-core -p anvil-kernels \
 	  $(if $(FILTER),$(if $(wildcard $(foreach end,.rs /main.rs,src/rust/core/tests/$(FILTER)$(end))),--test $(FILTER),-- $(FILTER)))
 
 test-r: deps-test dev

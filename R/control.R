@@ -12,11 +12,11 @@
 #' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
 #' structure, dtypes and shapes from one repetition to the next.
 #'
-#' @section Gradients: [gradient()] goes through `nv_if()`, `nv_for()` and `nv_scan()`. To run backwards,
-#' these store what the derivative of the body reads, for each repetition: the memory is that of the
-#' intermediate values of the body times the number of repetitions. With `checkpoint = TRUE` they store the
-#' state alone, and compute the body once more on the way back. How often `nv_while()` repeats is not known in
-#' advance: it has no gradient.
+#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_for()` and `nv_scan()`. The loops store the
+#' intermediate values that the derivative of the body reads, for each repetition: the memory is that of these
+#' values times the number of repetitions. With `checkpoint = TRUE` they store only the state of each
+#' repetition, and compute the body once more in the backward pass. How often `nv_while()` repeats is not
+#' known in advance: it has no gradient.
 #'
 #' @param pred A 0-d boolean.
 #' @param true,false The branches: an expression, evaluated in its own branch, or a function
@@ -34,6 +34,14 @@
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
 #' @return `nv_if()`: the result of the branch. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
 #'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_if()`: `pred`: booleans; values of the branches: any dtype.
+#'     * `nv_while()` and `nv_scan()`: Any dtype.
+#' * Accuracy: That of the ops in the functions given.
+#' * Derivative:
+#'     * `nv_if()` and `nv_scan()`: From the derivatives of the functions given.
+#'     * `nv_while()`: None: how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body
 #' changes the structure or a type of the state, or branches differ in theirs: it names the part of the state
 #' and both types.
@@ -304,6 +312,10 @@ check_count <- function(n, name, hint = NULL) {
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param label A string that is shown before the value.
 #' @return The operand as a tensor, invisibly. It prints even if the program does not use the result.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_arg` for an argument of another type. An error of R while printing ends the program.
 #' @examples

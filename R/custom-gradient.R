@@ -16,6 +16,9 @@
 #'   with the gradient of each argument of the call, in its structure, dtypes and shapes; or `NULL` for one
 #'   that has none.
 #' @return A function with the arguments of `f`.
+#' @section Properties:
+#' * Accuracy: That of the ops in the functions given.
+#' * Derivative: From the derivatives of the functions given.
 #' @section Errors: `anvil_error_arg` if one of the three is no function, or gives something of another form.
 #' `anvil_error_structure` if `forward` gives another value than `f` by structure or type, or `backward`
 #' gradients of other types than the arguments.

@@ -5,9 +5,9 @@
 #' `c64`, `c128` (complex numbers of two `f32` or `f64`). Functions that take a dtype take its name or a dtype
 #' object.
 #'
-#' `f16` is the half precision of IEEE 754, with 11 digits (of 2) and numbers up to 65504; `bf16` has the
-#' range of `f32` and 8 digits. Ops on both compute in `f32` and round the result once, to the nearest number,
-#' ties to even.
+#' `f16` is the half precision of IEEE 754, with a significand of 11 bits and numbers up to 65504; `bf16` has
+#' the range of `f32` and a significand of 8 bits. Ops on both compute in `f32` and round the result once, to
+#' the nearest number, ties to even.
 #'
 #' @param x For `as_dtype()`, a name or a dtype object; for `is_dtype()` any R object.
 #' @return `as_dtype()` gives an object of class `AnvilDtype`, with the class of its kind before it

@@ -13,9 +13,9 @@
 #' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
 #' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
 #' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
-#' tensors have no order, as in R: what compares, rounds or has a sign refuses them; where a function has a
-#' branch cut, the sign of a zero says on which side of it a number is, as in C99, which base R does for some
-#' functions only.
+#' tensors have no order, as in R: `<` and its like, rounding, `sign()` and `max()` refuse them. Where a
+#' function has a branch cut, the sign of a zero says on which side of the cut a number is, as in C99; base R
+#' does so for some functions only.
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.

@@ -14,8 +14,8 @@
 #' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
 #' is an error.
 #'
-#' Called inside another traced function, or outside of `jit()` altogether, the ops of `f` simply become part
-#' of the outer graph, or run at once.
+#' Inside another traced function, the ops of a jitted `f` become part of the outer graph. Outside of `jit()`,
+#' each op runs at once.
 #'
 #' @param f A function of tensors.
 #' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each
@@ -27,8 +27,8 @@
 #'   refers to its elements: after `w <- out$w`, `step(w)` gives nothing away, while `step(out$w)` does, and
 #'   so does a list as the argument, `state <- step(state)`.
 #' @param device `"cpu"`.
-#' @param rules Name of the rules of promotion that `f` is traced by, one of [promotion_rules()]; `NULL` for
-#'   those that hold when it is called, see [with_promotion_rules()].
+#' @param rules Name of the promotion rules that `f` is traced with, one of [promotion_rules()]; `NULL` for
+#'   those in force when it is called, see [with_promotion_rules()].
 #' @param warn_promotion Classes of conversions to warn of when `f` is traced, see [explain_dtypes()]: any of
 #'   `"lossless"`, `"rounds"`, `"overflows"`, `"wraps"` and `"drops sign"`.
 #' @param expr An expression.
@@ -36,21 +36,22 @@
 #' @param ... Not used.
 #' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression,
 #'   traced and run as one program, with tensors that it refers to as constants.
-#' @section Static arguments: A program serves later calls with the same static arguments. Vectors, lists,
-#' data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor `NA`
-#' any other `NaN`. Functions are the same if their code is, and if the variables that they use have the same
-#' values as when `f` was traced: a variable that was given another value since makes another program.
-#' Variables of packages are taken to be constant. To look at the variables of a function of your own takes 20
-#' to 100 microseconds per call, of a package's none.
+#' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
+#' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
+#' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the
+#' same values as when `f` was traced: a variable that was given another value since makes another program.
+#' Variables of packages are taken to be constant. Comparing the variables of a function of your own takes 20
+#' to 100 microseconds per call; those of a package's function are not compared.
 #'
-#' What may change and still be the same object cannot be compared: environments, and with them R6 objects,
-#' formulas and functions that use such, and pointers of other packages. These are errors of class
+#' Objects that can change in place cannot be compared: environments, and with them R6 objects, formulas and
+#' functions that use such objects, and external pointers of other packages. They are errors of class
 #' `anvil_error_static`.
-#' @section Errors: `anvil_error_arg` if `f` is no function, `static` or `donate` name no argument of it or
-#' one both, or `cache_size` is not a whole number of at least 1, or for unknown rules or classes. When it is
-#' called: `anvil_error_arg` for an argument or result that is neither tensor, number nor a list;
-#' `anvil_error_concrete` where `f` needs the value of a tracer; `anvil_error_leaked_tracer` for a tracer that
-#' was kept from another trace; `anvil_error_donated`; `anvil_error_static`; and what the ops of `f` raise.
+#' @section Errors: `anvil_error_arg` if `f` is no function, if `static` or `donate` names something that is
+#' no argument of `f`, if both name the same argument, if `cache_size` is not a whole number of at least 1,
+#' and for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or result that is
+#' neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer;
+#' `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`;
+#' `anvil_error_static`; and what the ops of `f` raise.
 #' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
 #' @examples
 #' f <- jit(function(x, w) tanh(x %*% w) + 1)

@@ -13,8 +13,8 @@
 #'   jitted function is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as
 #'   `c128`.
 #' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end,
-#'   and keeps its mode. Links are followed. What is there and no regular file, such as a folder, a device or
-#'   a pipe, is left alone.
+#'   and keeps its mode. Links are followed. Anything but a regular file, such as a folder, a device or a
+#'   pipe, is not replaced: that is an error.
 #' @param dtype The dtype of the elements: its name, or a dtype object. `NULL` is the one that the file names.
 #' @return `nv_write_npy()`: `path`, invisibly. `nv_read_npy()`: a tensor of known dtype, and the shape of the
 #'   file's array.

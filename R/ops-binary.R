@@ -7,6 +7,10 @@
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). So are the parts of complex numbers.
+#' * Derivative: `1` with respect to `lhs`; `1` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -24,6 +28,11 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`).
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). So are the parts of complex numbers.
+#' * Derivative: `1` with respect to `lhs`; `-1` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -41,6 +50,10 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
+#' * Derivative: `rhs` with respect to `lhs`; `lhs` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -59,6 +72,11 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
+#' * Derivative: `rhs` with respect to `lhs`; `lhs` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -78,6 +96,11 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`).
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
+#' * Derivative: `1 / rhs` with respect to `lhs`; `-(lhs / rhs) / rhs` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -97,6 +120,13 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'   arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`).
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `lhs^(rhs - 1) * rhs` with respect to `lhs`; `log(ifelse(lhs == 0, 1, lhs)) * lhs^rhs` with
+#'   respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -109,12 +139,16 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 
 #' Remainder with the sign of the dividend, C's `fmod()`
 #'
-#' `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
+#' The remainder of `x` and 0 is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: `1` with respect to `lhs`; `-trunc(lhs / rhs)` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -126,12 +160,16 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 
 #' Remainder with the sign of the divisor, R's `%%`
 #'
-#' `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
+#' `x \%\% 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Floats are correctly rounded (0.5 ulp).
+#' * Derivative: `1` with respect to `lhs`; `-floor(lhs / rhs)` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -151,6 +189,11 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #'   too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within
+#'   2 ulps.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -163,12 +206,17 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 
 #' Larger of two values, element by element
 #'
-#' NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
+#' NaN if either operand is; the larger of -0 and 0 is 0; for booleans the logical or.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Accuracy: Results are exact.
+#' * Derivative: `ifelse(lhs > rhs, 1, ifelse(lhs == rhs, 0.5, 0))` with respect to `lhs`; `ifelse(rhs > lhs,
+#'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -180,12 +228,17 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 
 #' Smaller of two values, element by element
 #'
-#' NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
+#' NaN if either operand is; the smaller of -0 and 0 is -0; for booleans the logical and.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Accuracy: Results are exact.
+#' * Derivative: `ifelse(lhs < rhs, 1, ifelse(lhs == rhs, 0.5, 0))` with respect to `lhs`; `ifelse(rhs < lhs,
+#'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -201,6 +254,12 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `rhs / (rhs^2 + lhs^2)` with respect to `lhs`; `-lhs / (rhs^2 + lhs^2)` with respect to
+#'   `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -216,6 +275,9 @@ nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -232,6 +294,9 @@ nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -248,6 +313,9 @@ nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -264,6 +332,9 @@ nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -280,6 +351,9 @@ nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -296,6 +370,9 @@ nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_lo
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -313,6 +390,13 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'   numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 8 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. For even `n` and negative `x`, where digits cancel near the zeros,
+#'   the bound is that many ulps of the term of the nearest pole.
+#' * Derivative: None with respect to `n`, since it is not known how the result changes with `n`;
+#'   `nv_polygamma(n + 1, x)` with respect to `x`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.

@@ -7,6 +7,9 @@
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -23,6 +26,9 @@ nv_eq <- function(lhs, rhs) .External(anvil_op, "eq", lhs, rhs)
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -40,6 +46,9 @@ nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -58,6 +67,9 @@ nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -76,6 +88,9 @@ nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
@@ -94,6 +109,9 @@ nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
 #'   accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
 #' @return A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.

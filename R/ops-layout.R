@@ -8,6 +8,10 @@
 #'   axis fastest, as in StableHLO, JAX and NumPy; or `"column"`, first axis fastest, as [array()]
 #'   and `dim<-` do.
 #' @return A tensor of shape `shape`, and of `operand`'s dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_shape` if the sizes differ, `anvil_error_arg` for a shape or order that is none.
 #' @examples
@@ -28,6 +32,10 @@ nv_reshape <- function(operand, shape, order = "row") {
 #'   them.
 #' @return A tensor whose axis `i` is axis `permutation[i]` of `operand`; of the same dtype and
 #'   ambiguity.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_axis` unless `permutation` holds each axis once.
 #' @examples
@@ -50,6 +58,10 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' @param shape Sizes of the axes of the result.
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays.
 #' @return A tensor of shape `shape`, or a list of tensors of one shape; dtypes and ambiguities as they were.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they are not compatible.
 #' @examples
@@ -81,8 +93,12 @@ nv_broadcast_scalars <- function(...) {
 #' @param axis The axis along which they are joined, from 1. It may be left out if no value has more
 #'   than one.
 #' @return A tensor whose size along `axis` is the sum of theirs; ambiguous if all are.
-#' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for a
-#' axis out of range, `anvil_error_arg` if the axis is needed, or there is nothing to join.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `...`.
+#' @section Errors: `anvil_error_shape` with both shapes if other sizes differ, `anvil_error_axis` for an axis
+#' out of range, `anvil_error_arg` if the axis is needed, or there is nothing to join.
 #' @examples
 #' nv_concatenate(nv_tensor(1:2), 3L)
 #' nv_concatenate(nv_fill(1, c(2, 2)), nv_fill(0, c(1, 2)), axis = 1)

@@ -33,6 +33,11 @@ nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 #'   operand, which are paired in order; paired axes have equal sizes.
 #' @return A tensor of the common dtype, never ambiguous. Its axes are those of the batch, then the
 #'   others of `lhs`, then the others of `rhs`.
+#' @section Properties:
+#' * Dtypes: Any dtype; booleans count as `i32`.
+#' * Accuracy: Terms are summed in the dtype of the operands, of `bf16` and `f16` in `f32`, and blocks of a
+#'   long sum in double precision: the error grows with the number of terms.
+#' * Derivative: Differentiable, linear in each of `lhs` and `rhs`.
 #' @section Errors: `anvil_error_shape` if paired sizes differ, `anvil_error_axis` for axes out
 #' of range or given twice, `anvil_error_arg` for anything but such lists.
 #' @references StableHLO specification, `dot_general`.

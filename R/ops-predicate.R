@@ -4,6 +4,9 @@
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `is.finite(x)` is the same on tensors.
@@ -16,6 +19,9 @@ nv_is_finite <- function(operand) .External(anvil_op, "is_finite", operand)
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `is.infinite(x)` is the same on tensors.
@@ -28,6 +34,9 @@ nv_is_infinite <- function(operand) .External(anvil_op, "is_infinite", operand)
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape and of dtype `i1`.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Derivative: Zero: the result is boolean.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `is.nan(x)` is the same on tensors.

@@ -43,10 +43,10 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 #' state, shape and width. Elements are drawn in row-major order. 8 and 16 bits are the low ones of 32.
 #'
 #' Let `key` and `counter` be the two numbers of the state. ThreeFry makes block `i`, of 64 bits, of `key` and
-#' `counter + i`. It is one element of 64 bits; or two of 32 bits, which are neighbours along the first
-#' axis of even size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the
-#' number whose low half is `counter` and whose high half is `key`, plus `i`. It is two or four elements in a
-#' row. The counter moves on by the number of blocks.
+#' `counter + i`. It is one element of 64 bits; or two of 32 bits, which are neighbours along the first axis
+#' of even size, or else along the largest. Philox makes block `i`, of 128 bits, of `key` and the number whose
+#' low half is `counter` and whose high half is `key`, plus `i`. It is two or four elements in a row. The
+#' counter increases by the number of blocks.
 #'
 #' @param state A state, see [nv_rng_state()].
 #' @param shape Sizes of the axes; `integer()` is 0-d.
@@ -54,6 +54,9 @@ nv_split_state <- function(state, n = 2L) .External(anvil_ops, "split_state", st
 #' @param algorithm `"threefry"` for ThreeFry-2x32 of 20 rounds, which all other draws use, or `"philox"` for
 #'   Philox-4x32 of 10 rounds.
 #' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`.
+#' @section Properties:
+#' * Dtypes: `state`: `ui64`; `dtype`: integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_arg` for a state that is none, a dtype that is no integer, a shape or algorithm that is none;
 #' `anvil_error_dtype` for an unknown dtype; `anvil_error_shape` for a shape that is too large.
@@ -89,9 +92,9 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
 #' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
 #'
-#' [gradient()] goes through the parameters of `nv_runif()` and `nv_rnorm()`, with the same random bits: by
-#' `mean` it is 1, by `sd` the standard normal number, by `upper` the uniform number in (0, 1), and by `lower`
-#' 1 less that.
+#' [gradient()] differentiates draws of `nv_runif()` and `nv_rnorm()` with respect to the parameters, for
+#' fixed random bits: the derivative with respect to `mean` is 1, to `sd` the standard normal number `z`, to
+#' `upper` the uniform number `u` in (0, 1), and to `lower` `1 - u`.
 #'
 #' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64.
 #' The values of parameters are checked only if they are R numbers.

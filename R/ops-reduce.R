@@ -3,11 +3,9 @@
 #' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared
 #' deviations from the mean, over some or all axes.
 #'
-#' Sums and products of `f32` and of complex numbers are computed in double precision, those of `bf16` and
-#' `f16` in `f32`, and rounded once; sums are compensated. Integers wrap; booleans are counted
-#' as `i32`. The largest and smallest are NaN if any element is. Over no elements, the sum is 0, the product
-#' 1, the largest the lowest value of the dtype, the smallest the highest, `any` is `FALSE` and `all` is
-#' `TRUE`.
+#' Integers wrap; booleans are counted as `i32`. The largest and smallest are NaN if any element is. Over no
+#' elements, the sum is 0, the product 1, the largest the lowest value of the dtype, the smallest the highest,
+#' `any` is `FALSE` and `all` is `TRUE`.
 #'
 #' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations
 #' are taken from a number near the mean of each block of 1,024 elements, and the sums of blocks are combined
@@ -20,6 +18,23 @@
 #' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @return A tensor without the reduced axes (or with size 1 there), of `operand`'s dtype and ambiguity;
 #'   `i32` for the sum or product of booleans.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_reduce_sum()` and `nv_reduce_prod()`: Any dtype; booleans count as `i32`.
+#'     * `nv_reduce_max()` and `nv_reduce_min()`: Any dtype but complex numbers.
+#'     * `nv_reduce_any()` and `nv_reduce_all()`: Booleans (`i1`).
+#'     * `nv_reduce_squares()`: Floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy:
+#'     * `nv_reduce_sum()` and `nv_reduce_prod()`: `f32`, `f64` and complex numbers are summed and multiplied
+#'       in double precision, `bf16` and `f16` in `f32`, and rounded once; sums are compensated.
+#'     * `nv_reduce_max()` and `nv_reduce_min()`: Results are exact.
+#'     * `nv_reduce_squares()`: Deviations are squared and summed in double precision and the sum is rounded
+#'       once.
+#' * Derivative:
+#'     * `nv_reduce_sum()`: Differentiable, linear in `operand`.
+#'     * `nv_reduce_prod()`, `nv_reduce_max()`, `nv_reduce_min()` and `nv_reduce_squares()`: Differentiable
+#'       with respect to `operand`.
+#'     * `nv_reduce_any()` and `nv_reduce_all()`: None: integers and booleans have no gradient.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for `any` and `all` of numbers: compare them first, such as with `x != 0`; for `max` and `min` of complex
 #' numbers, which have no order; and for `squares` of anything but floats.

@@ -16,6 +16,16 @@
 #'   promotable to its dtype.
 #' @return A tensor of `operand`'s dtype and ambiguity; its shape is that of the slice, and for
 #'   `nv_dynamic_update_slice()` that of `operand`.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_static_slice()`: Any dtype.
+#'     * `nv_dynamic_slice()`: `operand`: any dtype; `...`: integers.
+#'     * `nv_dynamic_update_slice()`: `operand`: any dtype; `update` is converted to the dtype of `operand`;
+#'       `...`: integers.
+#' * Accuracy: Results are exact.
+#' * Derivative:
+#'     * `nv_static_slice()` and `nv_dynamic_slice()`: Differentiable, linear in `operand`.
+#'     * `nv_dynamic_update_slice()`: Differentiable, linear in `operand` and `update` together.
 #' @section Errors: `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window
 #' that is larger than the operand, and positions that are not 0-d; `anvil_error_dtype` for positions that are
 #' no integers, and an update of a dtype above the operand's; `anvil_error_arg` unless there is one number for
@@ -69,6 +79,10 @@ as_index <- function(x) {
 #' @param interior_padding How many times it comes between two neighbours, along each axis, at least 0.
 #'   `NULL` is not at all.
 #' @return A tensor of `operand`'s dtype and ambiguity, whose sizes are `low + n + (n - 1) * interior + high`.
+#' @section Properties:
+#' * Dtypes: `operand`: any dtype; `padding_value` is converted to the dtype of `operand`.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand` and `padding_value` together.
 #' @section Errors: `anvil_error_arg` unless there is one number for each axis, or if more is cut off
 #' than there is; `anvil_error_dtype` for a value of a dtype above the operand's, `anvil_error_shape` for one
 #' that is not 0-d.
@@ -91,6 +105,10 @@ nv_pad <- function(operand, padding_value, edge_padding_low, edge_padding_high, 
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param axes The axes to reverse, from 1.
 #' @return A tensor of `operand`'s shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_axis` for axes out of range or given twice.
 #' @examples
@@ -142,6 +160,19 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #'   values of its surroundings. One that adds, multiplies, or takes the smaller or larger of its arguments,
 #'   and does nothing else, is the update of that name.
 #' @return A tensor of the operand's dtype and ambiguity: the stack of windows, or the updated input.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_gather()`: `operand`: any dtype; `start_indices`: integers.
+#'     * `nv_scatter()`: `input`: any dtype; `scatter_indices`: integers; `update` is converted to the dtype
+#'       of `input`.
+#' * Accuracy:
+#'     * `nv_gather()`: Results are exact.
+#'     * `nv_scatter()`: Each sum or product of an update is rounded; other updates by name are exact.
+#' * Derivative:
+#'     * `nv_gather()`: Differentiable, linear in `operand`.
+#'     * `nv_scatter()`: Differentiable with respect to `input` and `update`. Not for all arguments: updates
+#'       by a function have no rule; give an update that has one, by name ("replace", "add", "mul", "min" or
+#'       "max").
 #' @section Errors: `anvil_error_arg` with its name for a set of axes that does not fit;
 #' `anvil_error_shape` for windows and updates that do not; `anvil_error_dtype` for indices that are no
 #' integers, an update of a dtype above the input's, and dtypes that the update computation does not take. For

@@ -6,6 +6,10 @@
 #' @param true_value,false_value Tensors, traced values, or R numbers, logicals or arrays. They are promoted
 #'   to their common dtype.
 #' @return A tensor of the common dtype, ambiguous if both values are. All shapes must be equal, or 0-d.
+#' @section Properties:
+#' * Dtypes: `true_value` and `false_value`: any dtype; `pred`: booleans.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable, linear in `true_value` and `false_value` together.
 #' @section Errors: `anvil_error_dtype` for a condition that is not boolean, `anvil_error_shape` with both
 #' shapes if they differ.
 #' @examples
@@ -25,6 +29,10 @@ nv_ifelse <- function(pred, true_value, false_value) {
 #'   converted to the dtype of `operand`.
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @return A tensor of `operand`'s dtype and ambiguity. All shapes must be equal, or 0-d.
+#' @section Properties:
+#' * Dtypes: Any dtype but complex numbers; `min_val` and `max_val` are converted to the dtype of `operand`.
+#' * Accuracy: Results are exact.
+#' * Derivative: Differentiable with respect to `min_val`, `operand` and `max_val`.
 #' @section Errors:
 #' `anvil_error_shape` with both shapes if they differ.
 #' @examples
@@ -38,6 +46,10 @@ nv_clamp <- function(min_val, operand, max_val) .External(anvil_op, "clamp", min
 #' @param method Where ties go: `"nearest_even"`, to the even neighbour, as R and IEEE 754 do; or `"afz"`,
 #'   away from zero.
 #' @return A tensor of `operand`'s shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_arg` for another method, `anvil_error_dtype` for booleans.
 #' @seealso [nv_floor()], [nv_ceiling()], [nv_trunc()]; `round(x, digits)` rounds to decimals.

@@ -8,6 +8,11 @@
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`).
+#' * Accuracy: Results are exact.
+#' * Derivative: `-1`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -19,11 +24,22 @@ nv_negate <- function(operand) .External(anvil_op, "negate", operand)
 
 #' Absolute value
 #'
-#' That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+#' The absolute value of the smallest signed integer is that integer itself; that of a complex number has
+#' the dtype of its parts.
 #'
 #' @param operand A tensor or traced value of signed integers, floats and complex numbers. R numbers, logicals
 #'   and arrays are accepted too.
-#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @return A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`,
+#'   `f64` for `c128`; a real operand's own.
+#' @section Properties:
+#' * Dtypes: Signed integers (`i8` to `i64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`,
+#'   `c128`).
+#' * Accuracy:
+#'     * Other numbers: Results are exact.
+#'     * Complex numbers: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`.
+#' * Derivative:
+#'     * Other numbers: `sign(operand)`.
+#'     * Complex numbers: Differentiable with respect to `operand`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers, floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -40,6 +56,10 @@ nv_abs <- function(operand) .External(anvil_op, "abs", operand)
 #' @param operand A tensor or traced value of signed integers and floats. R numbers, logicals and arrays are
 #'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Signed integers (`i8` to `i64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than signed integers and floats.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -51,11 +71,16 @@ nv_sign <- function(operand) .External(anvil_op, "sign", operand)
 
 #' Square root
 #'
-#' NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
+#' NaN below zero. The root of a complex number is the one whose real part is not negative.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
+#' * Derivative: `0.5 / sqrt(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sqrt(x)` is the same on tensors.
@@ -71,6 +96,11 @@ nv_sqrt <- function(operand) .External(anvil_op, "sqrt", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `-0.5 * nv_rsqrt(operand) / operand`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -84,6 +114,11 @@ nv_rsqrt <- function(operand) .External(anvil_op, "rsqrt", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `1 / (3 * nv_cbrt(operand)^2)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -97,6 +132,12 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `exp(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `exp(x)` is the same on tensors.
@@ -112,6 +153,11 @@ nv_exp <- function(operand) .External(anvil_op, "exp", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `nv_exp2(operand) * log(2)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -127,6 +173,11 @@ nv_exp2 <- function(operand) .External(anvil_op, "exp2", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1.1 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16`
+#'   are computed in `f32` and rounded once.
+#' * Derivative: `expm1(operand) + 1`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -144,6 +195,12 @@ nv_expm1 <- function(operand) .External(anvil_op, "expm1", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / operand`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -158,6 +215,11 @@ nv_log <- function(operand) .External(anvil_op, "log", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `1 / (operand + 1)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -172,6 +234,12 @@ nv_log1p <- function(operand) .External(anvil_op, "log1p", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / (operand * log(2))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log2(x)` is the same on tensors.
@@ -185,6 +253,12 @@ nv_log2 <- function(operand) .External(anvil_op, "log2", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / (operand * log(10))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `log10(x)` is the same on tensors.
@@ -198,6 +272,12 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `cos(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sin(x)` is the same on tensors.
@@ -211,6 +291,12 @@ nv_sin <- function(operand) .External(anvil_op, "sin", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `-sin(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cos(x)` is the same on tensors.
@@ -224,6 +310,12 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `tan(operand)^2 + 1`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tan(x)` is the same on tensors.
@@ -240,6 +332,12 @@ nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / sqrt((1 - operand) * (1 + operand))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asin(x)` is the same on tensors.
@@ -256,6 +354,12 @@ nv_asin <- function(operand) .External(anvil_op, "asin", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `-1 / sqrt((1 - operand) * (1 + operand))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acos(x)` is the same on tensors.
@@ -269,6 +373,12 @@ nv_acos <- function(operand) .External(anvil_op, "acos", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / (operand^2 + 1)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atan(x)` is the same on tensors.
@@ -282,6 +392,12 @@ nv_atan <- function(operand) .External(anvil_op, "atan", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `cosh(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `sinh(x)` is the same on tensors.
@@ -295,6 +411,12 @@ nv_sinh <- function(operand) .External(anvil_op, "sinh", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `sinh(operand)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `cosh(x)` is the same on tensors.
@@ -308,6 +430,12 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `(1 - tanh(operand)) * (1 + tanh(operand))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `tanh(x)` is the same on tensors.
@@ -321,6 +449,12 @@ nv_tanh <- function(operand) .External(anvil_op, "tanh", operand)
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / sqrt(operand^2 + 1)`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `asinh(x)` is the same on tensors.
@@ -331,12 +465,18 @@ nv_asinh <- function(operand) .External(anvil_op, "asinh", operand)
 
 #' Inverse hyperbolic cosine
 #'
-#' NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
-#' says.
+#' NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary
+#' part says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / (sqrt(operand - 1) * sqrt(operand + 1))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `acosh(x)` is the same on tensors.
@@ -347,12 +487,18 @@ nv_acosh <- function(operand) .External(anvil_op, "acosh", operand)
 
 #' Inverse hyperbolic tangent
 #'
-#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
-#' the sign of a zero says.
+#' Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign
+#' of a zero imaginary part says which side it is.
 #'
 #' @param operand A tensor or traced value of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Derivative: `1 / ((1 - operand) * (1 + operand))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `atanh(x)` is the same on tensors.
@@ -368,6 +514,11 @@ nv_atanh <- function(operand) .External(anvil_op, "atanh", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `nv_logistic(operand) * (1 - nv_logistic(operand))`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -384,6 +535,11 @@ nv_logistic <- function(operand) .External(anvil_op, "logistic", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `nv_logistic(operand)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -397,6 +553,11 @@ nv_softplus <- function(operand) .External(anvil_op, "softplus", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1.1 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16`
+#'   are computed in `f32` and rounded once.
+#' * Derivative: `exp(-operand^2) * 2 / sqrt(pi)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -412,6 +573,11 @@ nv_erf <- function(operand) .External(anvil_op, "erf", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 4 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `exp(-operand^2) * -2 / sqrt(pi)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -427,6 +593,11 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 3 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `exp(nv_erf_inv(operand)^2) / (2 / sqrt(pi))`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -442,6 +613,12 @@ nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 3 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. Below 0, where digits cancel near the zeros, the bound is that many
+#'   ulps of `max(1, lgamma(1 - operand))`.
+#' * Derivative: `digamma(operand)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -458,6 +635,12 @@ nv_lgamma <- function(operand) .External(anvil_op, "lgamma", operand)
 #' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 4 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. Below 0, where digits cancel near the zeros, the bound is that many
+#'   ulps of `max(1, digamma(1 - operand))`.
+#' * Derivative: `nv_polygamma(1, operand)`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -472,6 +655,10 @@ nv_digamma <- function(operand) .External(anvil_op, "digamma", operand)
 #' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -486,6 +673,10 @@ nv_floor <- function(operand) .External(anvil_op, "floor", operand)
 #' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -500,6 +691,10 @@ nv_ceiling <- function(operand) .External(anvil_op, "ceiling", operand)
 #' @param operand A tensor or traced value of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -510,11 +705,17 @@ nv_trunc <- function(operand) .External(anvil_op, "trunc", operand)
 
 #' Complex conjugate: the imaginary part with the other sign
 #'
-#' A real number is its own.
+#' The conjugate of a real number is the number itself.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`).
+#' * Accuracy: Results are exact.
+#' * Derivative: `1` for real numbers; the gradient with respect to a complex number is the conjugate of that
+#'   of the result.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -526,10 +727,15 @@ nv_conj <- function(operand) .External(anvil_op, "conj", operand)
 
 #' The value itself, taken for a constant by [gradient()]
 #'
-#' What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+#' Nothing that it is computed from contributes to the gradient: for targets, running averages and other
+#' values that are not trained.
 #'
 #' @param operand A tensor or traced value of any dtype. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy: Results are exact.
+#' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -545,6 +751,9 @@ nv_stop_gradient <- function(operand) .External(anvil_op, "stop_gradient", opera
 #' @param operand A tensor or traced value of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
@@ -558,6 +767,9 @@ nv_not <- function(operand) .External(anvil_op, "not", operand)
 #'
 #' @param operand A tensor or traced value of integers. R numbers, logicals and arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
+#' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.

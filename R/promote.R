@@ -70,6 +70,14 @@ nv_promote_to_common <- function(...) {
 #' @param ambiguous Whether the result is ambiguous.
 #' @return `nv_convert()`: a tensor of the same shape and of dtype `dtype`, known unless `ambiguous`.
 #'   `nv_bitcast_convert()`: a known tensor of dtype `dtype`, see above for its shape.
+#' @section Properties:
+#' * Dtypes: Any dtype.
+#' * Accuracy:
+#'     * `nv_convert()`: Floats are correctly rounded (0.5 ulp).
+#'     * `nv_bitcast_convert()`: Results are exact.
+#' * Derivative:
+#'     * `nv_convert()`: Differentiable, linear in `operand`.
+#'     * `nv_bitcast_convert()`: Zero everywhere.
 #' @section Errors: `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits
 #' that cannot be read as the dtype; `anvil_error_arg` for an argument of another type.
 #' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA

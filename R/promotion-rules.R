@@ -53,7 +53,7 @@
 #' `anvil_error_dtype` for a string that names no type.
 #' @references J. VanderPlas, *Design of Type Promotion Semantics for JAX*, JEP 9407; the Python array API
 #'   standard, type promotion rules.
-#' @seealso [common_dtype()], [with_promotion_rules()] to work by other rules, `vignette("type-promotion",
+#' @seealso [common_dtype()], [with_promotion_rules()] to use other rules, `vignette("type-promotion",
 #'   "anvil")`
 #' @examples
 #' promotion_rules()

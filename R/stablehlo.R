@@ -17,8 +17,8 @@
 #' Where several updates of [nv_scatter()] meet in one element, anvil takes them in R's order. StableHLO
 #' leaves the order open, and with it the result, unless the update is a sum, a product, a minimum or a
 #' maximum: XLA takes them one after the other on CPUs, and in any order on GPUs. An update by a function that
-#' has a loop, or uses tensors from around it, becomes a loop over all updates, in R's order everywhere, but
-#' slow for many of them.
+#' has a loop, or captures tensors, becomes a loop over all updates: it keeps R's order everywhere, and is
+#' slow for many updates.
 #'
 #' [nv_print()] cannot be exported: it is an error. Side effects of `f` while it is traced are not part of any
 #' program.

@@ -6,9 +6,9 @@
 #'
 #' Each axis has a subscript; an axis whose subscript is left out, between commas or at the end, is taken
 #' whole. A subscript is \describe{ \item{a number}{One position, counted from 1. The axis disappears, unless
-#' `drop = FALSE`.} \item{a range `a:b`}{These positions. The axis stays, also if there is one only: what
-#' counts is that it is written with a colon, here and now.} \item{a vector of several numbers, an array of
-#' one axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
+#' `drop = FALSE`.} \item{a range `a:b`}{These positions. The axis stays, also if there is only one position:
+#' a range is a subscript that is written with a colon.} \item{a vector of several numbers, an array of one
+#' axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
 #' are not recycled.} \item{a logical array of the tensor's shape}{As the only subscript: the elements where

@@ -14,7 +14,7 @@
 #' strings or as `bit64::integer64`.
 #'
 #' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character
-#'   data need a `dtype`, complex data one that is complex if any. For `nv_scalar()`, one value. For
+#'   data need a `dtype`, and complex data can only have a complex one. For `nv_scalar()`, one value. For
 #'   `nv_matrix()`, a vector or matrix. A tensor is returned as it is.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
 #' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
@@ -32,8 +32,8 @@
 #' @section Errors: `anvil_error_value` for missing values and values that the dtype cannot hold, with their
 #' number and the first positions; `anvil_error_shape` if the length of the data is not that of the shape, or
 #' a shape is too large; `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another
-#' class, complex data and a dtype that is not, negative sizes, and a tensor that is asked to be of another
-#' type.
+#' class, complex data and a dtype that is not complex, negative sizes, and a tensor together with another
+#' `dtype`, `shape` or ambiguity than it has.
 #' @seealso [as_array()] for the inverse, [nv_fill()] and [nv_iota()] for tensors without data.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
@@ -170,7 +170,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
-#'   `nv_seq()` it is `i32`, or `f32` with `steps`. To count, one of integers or floats.
+#'   `nv_seq()` it is `i32`, or `f32` with `steps`. `nv_iota()` and `nv_seq()` take integers and floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
 #' @param axis The axis along which it counts, from 1.
@@ -178,6 +178,11 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.
 #' @return A tensor of shape `shape`; for `nv_seq()` of shape `end - start + 1`, or `steps`.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_fill()`: Any dtype.
+#'     * `nv_iota()`: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
+#' * Accuracy: Floats are correctly rounded (0.5 ulp).
 #' @section Errors: `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for
 #' arguments that are not as above; `anvil_error_value` for a value that the dtype cannot hold.
 #' @examples

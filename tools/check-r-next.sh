@@ -88,7 +88,7 @@ if test -n "$1"; then
 fi
 
 echo "== Rust tests"
-offline "cd anvil && cargo test --quiet --no-fail-fast --locked --offline -p anvil-core ${vendored}" > "${system}/work/rust.log" 2>&1
+offline "cd anvil && cargo test --quiet --no-fail-fast --locked --offline -p anvil-core -p anvil-kernels ${vendored}" > "${system}/work/rust.log" 2>&1
 rust_status=$?
 rust=$(awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed", passed, failed }' "${system}/work/rust.log")
 if test "${rust_status}" -ne 0; then tail -n 60 "${system}/work/rust.log"; fi

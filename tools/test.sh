@@ -19,7 +19,7 @@ sh tools/install-deps.sh test || { failed=1; finish; }
 
 echo "== Rust"
 # On the build machine a Cargo.lock that does not fit the manifests is an error; by hand cargo corrects it.
-cargo test --quiet --no-fail-fast ${CI:+--locked} -p anvil-core > "${work}/rust" 2>&1
+cargo test --quiet --no-fail-fast ${CI:+--locked} -p anvil-core -p anvil-kernels > "${work}/rust" 2>&1
 status=$?
 cat "${work}/rust"
 passed=$(awk '/^test result: / { n += $4 } END { print n + 0 }' "${work}/rust")

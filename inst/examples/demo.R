@@ -17,4 +17,4 @@ for (name in names(examples)) {
   path <- system.file("examples", name, package = "anvil", mustWork = TRUE)
   source(path, local = new.env(parent = globalenv()))
 }
-cat("\nAll examples ran, and every result is as it should be.\n")
+cat("\nAll examples ran, and every result is as expected.\n")

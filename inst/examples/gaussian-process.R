@@ -1,7 +1,7 @@
 # Gaussian-process regression with an RBF kernel, in plain ops of tensors. Linear systems are solved by
 # conjugate gradients in an nv_while(); length scale, signal and noise are fitted by steps along the gradient
-# of the log marginal likelihood, each of which solves such systems, in another nv_while(). R's chol() and
-# optim() have to come to the same.
+# of the log marginal likelihood, each of which solves such systems, in another nv_while(). The results are
+# compared with those of R's chol() and optim().
 #
 # Run it with source(system.file("examples/gaussian-process.R", package = "anvil")); it takes about 3 seconds,
 # or less than one after Sys.setenv(ANVIL_EXAMPLE = "quick"). It draws when R is interactive, or where a

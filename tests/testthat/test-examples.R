@@ -142,7 +142,7 @@ test_that("the demo runs every example", {
   demo <- run_example("demo.R")
   scripts <- list.files(system.file("examples", package = "anvil"), pattern = "\\.R$")
   expect_setequal(c(names(demo$env$examples), "demo.R"), scripts)
-  expect_match(tail(demo$output, 1L), "every result is as it should be")
+  expect_match(tail(demo$output, 1L), "every result is as expected")
 })
 
 test_that("examples of help pages fit the manual", {

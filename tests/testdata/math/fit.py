@@ -1,4 +1,4 @@
-"""Writes coefficients.rs and special_coefficients.rs in src/rust/core/src/kernels/math/.
+"""Writes coefficients.rs and special_coefficients.rs in src/rust/kernels/src/kernels/math/.
 
     python3 fit.py
 
@@ -15,7 +15,7 @@ from mpmath import mpf
 
 mpmath.mp.dps = 50
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.join(HERE, "../../../src/rust/core/src/kernels/math")
+TARGET = os.path.join(HERE, "../../../src/rust/kernels/src/kernels/math")
 
 
 def single(x):

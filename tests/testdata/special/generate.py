@@ -1,4 +1,4 @@
-"""Reference values of special and of complex functions, and the fitted coefficients of src/rust/core/src/kernels/math/special.rs.
+"""Reference values of special and of complex functions, and the fitted coefficients of src/rust/kernels/src/kernels/math/special.rs.
 
     python3 generate.py                writes the CSV files next to this script
     python3 generate.py coefficients   prints the coefficients

@@ -1,17 +1,12 @@
 //! The engine of anvil: everything that computes, and nothing that knows R.
 //!
-//! Modules from the bottom up; each knows only those before it (`tests/tidy.rs` checks):
+//! It stands on the crate `anvil-kernels` and gives its modules on: [`error`], [`growth`], [`stop`],
+//! [`dtype`], [`shape`], [`tensor`] and [`kernels`]. Above these, modules from the bottom up; each knows only
+//! those before it (`tests/tidy.rs` checks):
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`error`] | one enum of errors, with condition classes |
-//! | [`growth`] | vectors and texts whose allocation may fail |
-//! | [`stop`] | cancellation of long work |
-//! | [`dtype`] | element types and the promotion lattice |
-//! | [`shape`] | sizes, axes, strides |
-//! | [`tensor`] | abstract values, literals, layouts and views |
 //! | [`format`](mod@format) | the text of a tensor |
-//! | [`kernels`] | slices in, slices out |
 //! | [`boundary`] | R's vectors to the bytes of a tensor, and back |
 //! | [`exec::vm`] | the tile VM: instructions on registers of one tile each |
 //! | [`graph`] | typed values and nodes, generic over ops |
@@ -27,16 +22,11 @@
 pub mod apply;
 pub mod autodiff;
 pub mod boundary;
-pub mod dtype;
-pub mod error;
 pub mod exec;
 pub mod format;
 pub mod graph;
-pub mod growth;
 pub mod hlo;
-pub mod kernels;
 pub mod ops;
 pub mod passes;
-pub mod shape;
-pub mod stop;
-pub mod tensor;
+
+pub use anvil_kernels::{dtype, error, growth, kernels, shape, stop, tensor};

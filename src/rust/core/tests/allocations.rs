@@ -3,13 +3,19 @@
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
+use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, DotGeneral, Reduction, Reverse, Unary};
+use anvil_core::kernels::threads::want;
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, Concatenate, DotGeneral, If, Reduction, Region, Reverse, Scan,
+    Unary, While,
+};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// Counts allocations of each thread.
 struct Counting;
@@ -37,22 +43,42 @@ static ALLOCATOR: Counting = Counting;
 
 /// Allocations of the third call of a program with these inputs, which are ones.
 fn warm(shapes: &[&[usize]], program: impl Fn(&mut Builder, &[Value]) -> Value) -> usize {
+    warm_all(shapes, |b, x| vec![program(b, x)])
+}
+
+/// As [`warm`], of a program of several results. Inputs and outputs of each call lie elsewhere than those of
+/// the one before.
+fn warm_all(shapes: &[&[usize]], program: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> usize {
     let mut b = Builder::default();
-    let avals = shapes.iter().map(|&s| Aval::known(DType::F64, Shape::try_new(s.to_vec()).unwrap()));
-    let inputs: Vec<Value> = avals.map(|aval| b.input(aval)).collect();
-    let result = program(&mut b, &inputs);
-    let executable = Executable::compile(&b.finish(vec![result]), &[]).unwrap();
-    let data: Vec<Vec<f64>> = shapes.iter().map(|s| vec![1.0; s.iter().product()]).collect();
-    let bytes: Vec<Option<&[u8]>> = data.iter().map(|x| Some(anvil_core::kernels::cast::bytes(x))).collect();
-    let mut out = AlignedBytes::zeroed(executable.outputs().map(Aval::bytes).sum());
+    let inputs: Vec<Value> = shapes.iter().map(|s| b.input(aval(s))).collect();
+    let results = program(&mut b, &inputs);
+    let executable = Executable::compile(&b.finish(results), &[]).unwrap();
     let mut last = 0;
-    for _ in 0..3 {
-        let outputs = vec![Output::Fresh(out.as_mut_slice())];
+    // All at once, so that no two lie in one place.
+    let data: Vec<Vec<Vec<f64>>> =
+        (0..3).map(|_| shapes.iter().map(|s| vec![1.0; s.iter().product()]).collect()).collect();
+    let out = |_| executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+    let mut out: Vec<Vec<AlignedBytes>> = (0..3).map(out).collect();
+    for (data, out) in data.iter().zip(&mut out) {
+        let bytes: Vec<Option<&[u8]>> = data.iter().map(|x| Some(cast::bytes(x))).collect();
+        let outputs = out.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
         let before = COUNT.get();
         executable.run(&bytes, &[], outputs);
         last = COUNT.get() - before;
     }
     last
+}
+
+fn aval(sizes: &[usize]) -> Aval {
+    Aval::known(DType::F64, Shape::try_new(sizes.to_vec()).unwrap())
+}
+
+/// A graph of its own.
+fn region(shapes: &[&[usize]], program: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Region {
+    let mut b = Builder::default();
+    let inputs: Vec<Value> = shapes.iter().map(|s| b.input(aval(s))).collect();
+    let results = program(&mut b, &inputs);
+    Arc::new(b.finish(results))
 }
 
 fn unary(op: Unary) -> impl Fn(&mut Builder, Value) -> Value {
@@ -106,6 +132,102 @@ fn programs_of_many_steps_allocate_nothing() {
         binary(b, Binary::add, back, x[1])
     };
     assert_eq!(warm(&[&[500], &[500]], steps), 0);
+}
+
+#[test]
+fn folds_across_columns_allocate_nothing() {
+    let sums = |b: &mut Builder, x: &[Value]| {
+        let squares = binary(b, Binary::mul, x[0], x[0]);
+        b.node1(Reduction { fold: Fold::Sum, axes: vec![Axis(1)], drop: true }, &[squares]).unwrap()
+    };
+    // On one thread: helpers are called when there are several.
+    want(Some(1)).unwrap();
+    for sizes in [[400, 300], [40_000, 3], [7, 20_000]] {
+        assert_eq!(warm(&[&sizes], sums), 0, "{sizes:?}");
+    }
+}
+
+#[test]
+fn steps_of_several_operands_and_results_allocate_nothing() {
+    let joined = |b: &mut Builder, x: &[Value]| {
+        b.node1(Concatenate { axis: Axis(0) }, &[x[0], x[1], x[0], x[1], x[0]]).unwrap()
+    };
+    assert_eq!(warm(&[&[20, 10], &[30, 10]], joined), 0);
+    let kept = |b: &mut Builder, x: &[Value]| {
+        let exp = unary(Unary::exp)(b, x[0]);
+        let log = unary(Unary::log)(b, x[0]);
+        vec![exp, log, x[0]]
+    };
+    assert_eq!(warm_all(&[&[500]], kept), 0);
+}
+
+/// A product with a literal.
+fn scaled(b: &mut Builder, x: Value, by: f64) -> Value {
+    let by = b.literal(Literal::new(by), false);
+    let shape = b.graph().aval(x).shape.clone();
+    let by = b.node1(BroadcastInDim { shape, axes: vec![] }, &[by]).unwrap();
+    binary(b, Binary::mul, x, by)
+}
+
+/// Whether the first element of a value is less than a number.
+fn less(b: &mut Builder, x: Value, limit: f64) -> Value {
+    let limit = b.literal(Literal::new(limit), false);
+    b.node1(Compare::lt, &[x, limit]).unwrap()
+}
+
+#[test]
+fn branches_allocate_nothing() {
+    let one = region(&[&[100]], |b, x| vec![unary(Unary::exp)(b, x[0])]);
+    let other = region(&[&[100]], |b, x| vec![b.node1(Reverse { axes: vec![Axis(0)] }, &[x[0]]).unwrap()]);
+    let branch = |b: &mut Builder, x: &[Value]| {
+        // A reversed vector is too much to compute both ways.
+        let branches = [one.clone(), other.clone()];
+        let holds = less(b, x[0], 2.0);
+        b.node(If { branches }, &[holds, x[1], x[1]]).unwrap()
+    };
+    assert_eq!(warm_all(&[&[], &[100]], branch), 0);
+}
+
+/// A loop of `n` repetitions whose body has ops in groups, alone, and a loop.
+fn repeated(n: f64) -> impl Fn(&mut Builder, &[Value]) -> Vec<Value> {
+    let inner = region(&[&[], &[50]], |b, x| {
+        let next = unary(Unary::tanh)(b, x[1]);
+        let one = b.literal(Literal::new(1.0), false);
+        vec![binary(b, Binary::add, x[0], one), next]
+    });
+    let few = region(&[&[], &[50]], |b, x| vec![less(b, x[0], 3.0)]);
+    let body = region(&[&[], &[50]], move |b, x| {
+        let one = b.literal(Literal::new(1.0), false);
+        let next = binary(b, Binary::add, x[0], one);
+        let op = While { cond: few.clone(), body: inner.clone(), carried: 2 };
+        let made = b.node(op, &[one, x[1]]).unwrap()[1];
+        let back = b.node1(Reverse { axes: vec![Axis(0)] }, &[made]).unwrap();
+        vec![next, scaled(b, back, 0.5)]
+    });
+    let cond = region(&[&[], &[50]], move |b, x| vec![less(b, x[0], n)]);
+    move |b, x| b.node(While { cond: cond.clone(), body: body.clone(), carried: 2 }, x).unwrap()
+}
+
+#[test]
+fn loops_allocate_nothing_whatever_their_length() {
+    for n in [0.0, 1.0, 2.0, 100.0] {
+        assert_eq!(warm_all(&[&[], &[50]], repeated(n)), 0, "{n} repetitions");
+    }
+    // Slices are gone along.
+    let body = region(&[&[4], &[4]], |b, x| vec![binary(b, Binary::add, x[0], x[1])]);
+    assert_eq!(warm_all(&[&[4], &[30, 4]], scan(body, 30)), 0);
+    // They are stacked: what transposes the stack allocates, once.
+    let body = region(&[&[4], &[4]], |b, x| {
+        let sum = binary(b, Binary::add, x[0], x[1]);
+        vec![sum, scaled(b, sum, 2.0)]
+    });
+    let [few, many] = [30, 60].map(|n| warm_all(&[&[4], &[n, 4]], scan(body.clone(), n)));
+    assert!(few == many && many <= 4, "{few} allocations for 30 slices, {many} for 60");
+}
+
+fn scan(body: Region, length: usize) -> impl Fn(&mut Builder, &[Value]) -> Vec<Value> {
+    let op = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
+    move |b, x| b.node(op.clone(), x).unwrap()
 }
 
 #[test]

@@ -1,13 +1,27 @@
 //! Files that are generated from the table of ops. A stale file is rewritten, and the test fails once; with
 //! `ANVIL_REGENERATE` set it does not fail.
 
+mod common;
+#[path = "generated/facts.rs"]
+mod facts;
+#[path = "generated/formula.rs"]
+mod formula;
+#[path = "generated/pages.rs"]
+mod pages;
+#[path = "common/rows.rs"]
+mod row_programs;
+
 use anvil_core::dtype::DType;
 use anvil_core::error::Class;
 use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
-use std::collections::BTreeSet;
+use row_programs::Example;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+
+/// Examples of each row.
+type Examples = BTreeMap<&'static str, Vec<Example>>;
 
 #[test]
 fn generated_r_functions_are_up_to_date() {
@@ -25,12 +39,16 @@ fn generated_r_functions_are_up_to_date() {
     let parts =
         "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, \
          `f64` for `c128`; a real operand's own.";
+    let examples = row_programs::examples();
     let fresh = [
-        write("ops-unary.R", &functions(unary, same)),
-        write("ops-part.R", &functions(part, parts)),
-        write("ops-predicate.R", &functions(predicate, boolean)),
-        write("ops-binary.R", &functions(binary, common)),
-        write("ops-compare.R", &functions(compare, flags)),
+        write(
+            "ops-unary.R",
+            &functions(unary, |row| if row.function == "nv_abs" { parts } else { same }, &examples),
+        ),
+        write("ops-part.R", &functions(part, |_| parts, &examples)),
+        write("ops-predicate.R", &functions(predicate, |_| boolean, &examples)),
+        write("ops-binary.R", &functions(binary, |_| common, &examples)),
+        write("ops-compare.R", &functions(compare, |_| flags, &examples)),
         write("ops-generics.R", &methods()),
     ];
     let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
@@ -51,6 +69,33 @@ fn write(file: &str, body: &str) -> bool {
         fs::write(&path, want).unwrap();
     }
     fresh
+}
+
+#[test]
+fn generated_sections_of_other_pages_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../R");
+    let examples = row_programs::examples();
+    let written = rows().filter(|row| !row.generated);
+    let stale = pages::bring_up_to_date(&folder, written, |page| {
+        let mut section = String::new();
+        facts::section(page, &examples).iter().for_each(|text| roxygen(&mut section, text));
+        section
+    });
+    let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
+    assert!(
+        forgiven || stale.is_empty(),
+        "sections of {stale:?} were out of date and are rewritten: run again"
+    );
+}
+
+#[test]
+fn help_pages_hold_the_sections() {
+    if std::env::var_os("ANVIL_REGENERATE").is_some() {
+        return;
+    }
+    let man = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../man");
+    let lagging = pages::lagging(&man.join("../R"), &man);
+    assert!(lagging.is_empty(), "{lagging:?} in man/ were made from other comments: run `make doc`");
 }
 
 #[test]
@@ -91,9 +136,13 @@ fn generated_table_of_conditions_is_up_to_date() {
 }
 
 /// The functions of a family, with help pages; `result` is what each of them returns.
-fn functions(rows: impl Iterator<Item = &'static Row>, result: &str) -> String {
+fn functions(
+    rows: impl Iterator<Item = &'static Row>,
+    result: impl Fn(&Row) -> &'static str,
+    examples: &Examples,
+) -> String {
     let mut out = String::new();
-    rows.filter(|row| row.generated).for_each(|row| function(&mut out, row, result));
+    rows.filter(|row| row.generated).for_each(|row| function(&mut out, row, result(row), examples));
     out
 }
 
@@ -104,7 +153,13 @@ fn methods() -> String {
     out
 }
 
-fn function(out: &mut String, row: &Row, result: &str) {
+/// The facts on the function of that name.
+fn properties(function: &str, examples: &Examples) -> Vec<String> {
+    let page: Vec<_> = rows().filter(|row| row.function == function).collect();
+    facts::section(&page, examples)
+}
+
+fn function(out: &mut String, row: &Row, result: &str, examples: &Examples) {
     let promotes = row.operands.len() > 1;
     let formals = row.operands.join(", ");
     // `apply` brings whole numbers to floats where an op takes none.
@@ -129,6 +184,7 @@ fn function(out: &mut String, row: &Row, result: &str) {
         );
     }
     line(&format!(" @return {result}"));
+    properties(row.function, examples).iter().for_each(|text| line(text));
     line(" @section Errors:");
     let whole = |d: DType| d.is_integer() || d == DType::I1;
     let refuses = DType::ALL.iter().any(|&d| !(row.accepts.contains(d) || lifts && whole(d)));
@@ -158,7 +214,12 @@ fn function(out: &mut String, row: &Row, result: &str) {
 /// A line of roxygen, on several lines if it is longer than lines of R code may be.
 fn roxygen(out: &mut String, text: &str) {
     const WIDTH: usize = 110;
-    let indent = if text.starts_with(" @") || text.starts_with("   ") { "#'   " } else { "#' " };
+    let list = text.trim_start().starts_with("* ");
+    let indent = match text.len() - text.trim_start().len() {
+        spaces if list => format!("#'{}", " ".repeat(spaces + 2)),
+        1 if !text.starts_with(" @") => "#' ".into(),
+        _ => "#'   ".to_string(),
+    };
     let mut line = format!("#'{text}").trim_end().to_string();
     while line.len() > WIDTH {
         let at = line[..=WIDTH].rfind(' ').expect("a space among this many characters");

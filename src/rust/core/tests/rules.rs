@@ -7,41 +7,14 @@ mod row_programs;
 use anvil_core::dtype::DType;
 use anvil_core::exec::reference;
 use anvil_core::graph::Value;
-use anvil_core::ops::{rows, Binary, Builder, Graph, Linear, Lowering, Op, Print, Row, Todo, Unary, Vjp};
+use anvil_core::ops::{rows, Binary, Builder, Linear, Lowering, Row, Todo, Unary, Vjp};
 use anvil_core::tensor::{Aval, Layout, Literal};
 use common::{aligned, Rng};
+use row_programs::{examples, Example};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-
-/// An op, with the types of operands that it takes.
-struct Example {
-    op: Op,
-    operands: Vec<Aval>,
-    results: Vec<Aval>,
-}
-
-impl Example {
-    fn of(graph: &Graph) -> Example {
-        let node = graph.nodes().last().expect("a program of one op");
-        let types = |values: &[Value]| values.iter().map(|&v| graph.aval(v).clone()).collect();
-        Example { op: node.op.clone(), operands: types(&node.operands), results: types(&node.results) }
-    }
-}
-
-/// Examples of all ops, by row.
-fn examples() -> BTreeMap<&'static str, Vec<Example>> {
-    let mut all: BTreeMap<&str, Vec<Example>> = BTreeMap::new();
-    for program in row_programs::programs(4) {
-        all.entry(program.row).or_default().push(Example::of(&program.graph));
-    }
-    let mut b = Builder::default();
-    let x = b.input(Aval::known(DType::F32, [2].into()));
-    let shown = b.node1(Print { label: "x".into(), ambiguous: false, number: 1 }, &[x]).unwrap();
-    all.entry("print").or_default().push(Example::of(&b.finish(vec![shown])));
-    all
-}
 
 // ---- the table -----------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules from the bottom up, as in the table of the crate's documentation: each knows only those before it.
+/// The sources of the crates of the engine, from the bottom up.
+const CRATES: &[&str] = &["src/rust/kernels/src/", "src/rust/core/src/"];
+
+/// Modules from the bottom up, as in the tables of the crates' documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
-    "error", "growth", "stop", "dtype", "shape", "tensor", "format", "kernels", "boundary", "exec::vm",
+    "error", "growth", "stop", "dtype", "shape", "tensor", "kernels", "format", "boundary", "exec::vm",
     "graph", "ops", "autodiff", "passes", "hlo", "exec", "apply",
 ];
 
@@ -85,14 +88,19 @@ fn sources() -> Vec<Source> {
 /// Sources of the engine, with the module that each belongs to.
 fn core_sources() -> Vec<(String, Source)> {
     let module = |s: Source| {
-        let path = s.name.strip_prefix("src/rust/core/src/")?.trim_end_matches(".rs").replace('/', "::");
+        let path = within(&s.name)?.trim_end_matches(".rs").replace('/', "::");
         let module = layer_of(&path).unwrap_or(&path).to_string();
         Some((module, s))
     };
     sources().into_iter().filter_map(module).collect()
 }
 
-/// The layer that a path within the crate belongs to: the longest that it begins with.
+/// The path of a file of the engine within its crate.
+fn within(name: &str) -> Option<&str> {
+    CRATES.iter().find_map(|sources| name.strip_prefix(sources))
+}
+
+/// The layer that a path within a crate belongs to: the longest that it begins with.
 fn layer_of(path: &str) -> Option<&'static str> {
     let begins =
         |layer: &&&str| path.strip_prefix(**layer).is_some_and(|r| r.is_empty() || r.starts_with("::"));
@@ -186,13 +194,19 @@ fn paths_are_taken_apart() {
 
 #[test]
 fn layers_are_those_of_the_crate_documentation() {
-    let lib = fs::read_to_string(root().join("src/rust/core/src/lib.rs")).expect("lib.rs");
     let name = |line: &str| line.strip_prefix("//! | [`")?.split('`').next().map(str::to_string);
-    assert_eq!(lib.lines().filter_map(name).collect::<Vec<_>>(), LAYERS);
-    let declared: BTreeSet<&str> =
-        lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
-    // A room of a module may be a layer of its own.
-    assert_eq!(declared, LAYERS.iter().copied().filter(|layer| !layer.contains("::")).collect());
+    let mut layers = Vec::new();
+    for sources in CRATES {
+        let lib = fs::read_to_string(root().join(sources).join("lib.rs")).expect("lib.rs");
+        let listed: Vec<String> = lib.lines().filter_map(name).collect();
+        let declared: BTreeSet<&str> =
+            lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+        // A room of a module may be a layer of its own.
+        let modules = listed.iter().map(String::as_str).filter(|layer| !layer.contains("::"));
+        assert_eq!(declared, modules.collect(), "{sources}");
+        layers.extend(listed);
+    }
+    assert_eq!(layers, LAYERS);
 }
 
 #[test]
@@ -231,8 +245,9 @@ fn modules_know_only_those_below() {
             findings.push(format!("{}: name a path from `crate::` instead of `super::super::`", source.name));
         }
         let outside_tests = text.split("mod tests {").next().unwrap_or("");
-        let path = format!("src/rust/core/src/{}", module.replace("::", "/"));
-        let is_root = [format!("{path}.rs"), format!("{path}/mod.rs")].contains(&source.name);
+        let path = module.replace("::", "/");
+        let file = within(&source.name).expect("a file of the engine");
+        let is_root = file == format!("{path}.rs") || file == format!("{path}/mod.rs");
         if is_root && outside_tests.contains("super::") {
             findings.push(format!("{}: name a path from `crate::` instead of `super::`", source.name));
         }
@@ -271,7 +286,7 @@ fn unsafe_code_is_confined_and_justified() {
     for source in sources().iter().filter(|s| s.ends_with("rs")) {
         // Allocations cannot be counted without an allocator.
         let allowed = [
-            "src/rust/core/src/kernels/",
+            "src/rust/kernels/src/kernels/",
             "src/rust/core/src/exec/vm/",
             "src/rust/src/",
             "src/rust/core/tests/memory.rs",
@@ -333,11 +348,8 @@ fn words_that_promise_instead_of_do() {
 }
 
 /// Folders in which members of `Op` may be named; elsewhere the contract is asked.
-const NAMES_OPS: &[(&str, &str)] = &[
-    ("hlo/", "which ops formulas are made of"),
-    ("exec/", "which ops the engine computes in groups"),
-    ("apply/", "what each call makes"),
-];
+const NAMES_OPS: &[(&str, &str)] =
+    &[("hlo/", "which ops formulas are made of"), ("apply/", "what each call makes")];
 
 /// Places where a member of the enum `Op` is named, not of one in another module (`native::Op`).
 fn members(code: &str) -> impl Iterator<Item = usize> + '_ {
@@ -410,7 +422,7 @@ fn matches_are_taken_apart() {
 fn ops_are_asked_and_not_listed() {
     let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
     for (_, source) in core_sources() {
-        let file = source.name.trim_start_matches("src/rust/core/src/");
+        let file = within(&source.name).expect("a file of the engine");
         let code = code(&source.text);
         let line = |at: usize| format!("{}:{}", source.name, code[..at].matches('\n').count() + 1);
         let outside_tests = code.split("mod tests {").next().unwrap_or("");
@@ -465,7 +477,7 @@ const OF_NUMBERS: &[&str] = &["kernels/math/complex.rs", "kernels/math/scalar.rs
 fn no_function_of_floats_is_the_system_s() {
     let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
     for (_, source) in core_sources() {
-        let file = source.name.trim_start_matches("src/rust/core/src/");
+        let file = within(&source.name).expect("a file of the engine");
         let text = code(&source.text);
         let outside_tests = text.split("mod tests {").next().unwrap_or("");
         if file.ends_with("/tests.rs") {
@@ -527,7 +539,7 @@ fn the_oldest_compiler_is_the_same_everywhere() {
         rest.split_once(after).unwrap_or_else(|| panic!("{name}: no {after:?}")).0.to_string()
     };
     let oldest = between("DESCRIPTION", "rustc (>= ", ")");
-    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml"] {
+    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml", "src/rust/kernels/Cargo.toml"] {
         assert_eq!(between(crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");
         // `make lint` refuses what is newer in the standard library.
         assert!(read(crate_).contains("\nincompatible_msrv = \"deny\"\n"), "{crate_} without the lint");

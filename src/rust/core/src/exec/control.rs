@@ -1,19 +1,22 @@
 //! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is
 //! read while the other is written; nothing is allocated while a loop runs.
 
-use super::run::{Executable, Output, Scratch};
+use super::bound_plan::BoundPlan;
+use super::place::INPUTS;
+use super::run::{Executable, Output};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
-use crate::dtype::{dispatch, DType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::kernels::cast::by_width;
-use crate::kernels::memory::{AlignedBytes, Memory};
+use crate::kernels::memory::{self, AlignedBytes, Memory};
 use crate::kernels::{cast, tile};
-use crate::ops::{Builder, Graph, Op, Region, Scan, While};
+use crate::ops::{self, Builder, Graph, Op, Region, Scan, Scatter, While};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A compiled op with regions.
@@ -34,8 +37,10 @@ enum Compiled {
 pub struct Carried {
     /// Types of the values that are carried, of slices that are read, and of slices that are written.
     types: [Vec<Aval>; 3],
-    /// Registers and constants of its programs.
-    scratch: [usize; 2],
+    /// For each value that is stacked, how it lies slice after slice.
+    stacked: Vec<Layout>,
+    /// Bytes of the body's arena.
+    arena: usize,
     buffers: RefCell<Buffers>,
 }
 
@@ -47,9 +52,12 @@ struct Buffers {
     /// One for each slice that is read or written.
     read: Vec<AlignedBytes>,
     written: Vec<AlignedBytes>,
-    scratch: AlignedBytes,
     /// For each value that is stacked, slice after slice.
     stacked: Vec<AlignedBytes>,
+    arena: AlignedBytes,
+    /// The body, from one state to the other and back.
+    turns: [BoundPlan; 2],
+    lists: memory::Lists,
 }
 
 /// Compiles an op with regions; `None` for other ops.
@@ -59,28 +67,30 @@ struct Buffers {
 pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
     let program = |region: &Graph| Executable::region(region, compile).map(Box::new);
     let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
-    let compiled = match op {
-        Op::If(op) => Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?])),
-        Op::While(op) => {
+    if let Some((op, region)) = op.get::<Scatter>().and_then(|op| Some((op, op.region()?))) {
+        return Ok(Some(Rc::new(Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)))));
+    }
+    let Some(control) = op.control() else { return Ok(None) };
+    let compiled = match control {
+        ops::Control::If(op) => {
+            Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?]))
+        }
+        ops::Control::While(op) => {
             let (cond, body) = (program(&op.cond)?, program(&tested(op)?)?);
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
-            // The body for both directions.
-            let carried = Carried::new(types, 0, &[&cond, &body, &body]);
+            let carried = Carried::new(types, 0, &body);
             Compiled::While(cond, body, carried)
         }
-        Op::Scan(op) => {
+        ops::Control::Scan(op) => {
             let body = program(&op.body)?;
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
-            let carried = Carried::new(types, op.length, &[&body, &body]);
+            let carried = Carried::new(types, op.length, &body);
             Compiled::Scan(body, op.clone(), carried)
         }
-        Op::Scatter(op) => match op.region() {
-            Some(region) => Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)),
-            None => return Ok(None),
-        },
-        _ => return Ok(None),
+        // Its graph takes its place before.
+        ops::Control::Custom(_) => return Ok(None),
     };
     Ok(Some(Rc::new(compiled)))
 }
@@ -113,44 +123,56 @@ impl Control for Compiled {
         }
     }
 
-    fn run(&self, operands: &[View], results: &mut [ViewMut]) {
-        if let Compiled::Scatter(combiner) = self {
-            return combiner.run(operands, &mut results[0]);
-        }
-        let dense: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
-        let operands = dense.as_slice();
+    fn registers(&self) -> usize {
+        let registers = |program: &Executable| program.plan().registers;
         match self {
-            Compiled::Scatter(_) => {}
+            Compiled::If(branches) => branches.iter().map(registers).max().unwrap_or(0),
+            Compiled::While(cond, body, _) => registers(cond).max(registers(body)),
+            Compiled::Scan(body, ..) => registers(body),
+            Compiled::Scatter(combiner) => combiner.registers(),
+        }
+    }
+
+    fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]) {
+        match self {
+            Compiled::Scatter(combiner) => combiner.run(operands, &mut results[0], registers),
             Compiled::If(branches) => {
                 let first = branches[0].graph().inputs().len();
-                let holds = operands[0][0] != 0;
+                let holds = operands[0].data[0] != 0;
                 let (branch, inputs) = if holds {
                     (&branches[0], &operands[1..1 + first])
                 } else {
                     (&branches[1], &operands[1 + first..])
                 };
                 let results = results.iter_mut().map(|out| Output::Fresh(out.data));
-                branch.run_each(inputs.iter().copied(), results)
+                branch.run_each(inputs.iter().map(|x| x.data), results, registers)
             }
             Compiled::While(cond, body, carried) => carried.with(results.len(), |buffers| {
-                repeat_while([cond, body], carried, buffers, operands, results)
+                repeat_while([cond, body], buffers, operands, results, registers)
             }),
-            Compiled::Scan(body, op, carried) => {
-                carried.with(op.length, |buffers| scan(body, op, carried, buffers, operands, results))
-            }
+            Compiled::Scan(body, op, carried) => carried
+                .with(op.length, |buffers| scan(body, op, carried, buffers, operands, results, registers)),
         }
     }
 }
 
 impl Carried {
     fn bytes(&self) -> usize {
-        let Buffers { state: [before, after], read, written, scratch, stacked } = &*self.buffers.borrow();
+        // The arena is that of the body.
+        let Buffers { state: [before, after], read, written, stacked, .. } = &*self.buffers.borrow();
         let lists = [before, after, read, written, stacked];
-        scratch.len() + lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>()
+        lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>()
     }
 
-    fn new(types: [Vec<Aval>; 3], length: usize, programs: &[&Executable]) -> Carried {
-        let carried = Carried { types, scratch: Scratch::bytes(programs), buffers: RefCell::default() };
+    fn new(types: [Vec<Aval>; 3], length: usize, body: &Executable) -> Carried {
+        // Slice after slice lies the new dimension last; in the result it is the first.
+        let layout = |aval: &Aval| {
+            let mut strides = vec![aval.shape.size() as isize];
+            strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
+            Layout { strides, offset: 0 }
+        };
+        let stacked = types[2].iter().map(layout).collect();
+        let carried = Carried { types, stacked, arena: body.scratch_bytes(), buffers: RefCell::default() };
         carried.buffers.replace(carried.allocate(length));
         carried
     }
@@ -164,18 +186,25 @@ impl Carried {
             state: [zeroed(state, 1), zeroed(state, 1)],
             read: zeroed(read, 1),
             written: zeroed(written, 1),
-            scratch: AlignedBytes::zeroed(self.scratch[1]),
             stacked: zeroed(written, length),
+            ..Buffers::default()
         }
     }
 
     /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of
     /// R, gets some of its own.
     fn with(&self, length: usize, run: impl FnOnce(&mut Buffers)) {
-        match self.buffers.try_borrow_mut() {
-            Ok(mut buffers) => run(&mut buffers),
-            Err(_) => run(&mut self.allocate(length)),
-        }
+        let mut own;
+        let mut held = self.buffers.try_borrow_mut().ok();
+        let buffers = match held.as_deref_mut() {
+            Some(buffers) => buffers,
+            None => {
+                own = self.allocate(length);
+                &mut own
+            }
+        };
+        buffers.arena.reserve(self.arena);
+        run(buffers)
     }
 }
 
@@ -192,87 +221,75 @@ fn tested(op: &While) -> Result<Graph> {
     Ok(b.finish(outputs))
 }
 
-/// The buffers of a loop in memory, by their numbers.
-struct Numbers {
-    state: [Vec<usize>; 2],
-    scratch: Scratch,
-}
-
-/// Sets the state to what it is at first, and puts it into memory with scratch memory of `registers` bytes of
-/// registers.
+/// Memory with what a body has beside inputs and outputs, and the two buffers of each value that is carried,
+/// of which the first is set; their numbers.
 fn enter<'a>(
-    memory: &mut Memory<'a>,
+    lists: &mut memory::Lists,
+    arena: &'a mut AlignedBytes,
+    body: &'a Executable,
     state: &'a mut [Vec<AlignedBytes>; 2],
-    scratch: &'a mut AlignedBytes,
-    registers: usize,
-    init: &[&[u8]],
-) -> Numbers {
+    init: &[View],
+) -> (Memory<'a>, [Range<usize>; 2]) {
+    let mut memory = Memory::reusing(std::mem::take(lists));
+    memory.add_write(arena.as_mut_slice());
+    memory.add_read(body.literals());
     let [first, second] = state;
-    first.iter_mut().zip(init).for_each(|(buffer, bytes)| stop::copy(bytes, buffer.as_mut_slice()));
-    let state = [first, second]
-        .map(|buffers| buffers.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect());
-    let buffer = memory.add_write(scratch.as_mut_slice());
-    Numbers { state, scratch: Scratch { buffer, taken: registers } }
+    first.iter_mut().zip(init).for_each(|(buffer, x)| stop::copy(x.data, buffer.as_mut_slice()));
+    let state = [first, second].map(|buffers| add_writes(&mut memory, buffers));
+    (memory, state)
 }
 
-/// Puts into memory what a program has beside inputs and outputs.
-fn own<'a>(memory: &mut Memory<'a>, program: &'a Executable, arena: &'a mut AlignedBytes) -> [usize; 2] {
-    arena.reserve(program.scratch_bytes());
-    [memory.add_write(arena.as_mut_slice()), memory.add_read(program.literals())]
-}
-
-/// Calls `run` with the arena of a program; with another one if the program is running.
-fn with_arena<R>(program: &Executable, run: impl FnOnce(&mut AlignedBytes) -> R) -> R {
-    match program.arena.try_borrow_mut() {
-        Ok(mut arena) => run(&mut arena),
-        Err(_) => run(&mut AlignedBytes::default()),
+/// Adds buffers; their numbers.
+fn add_writes<'a>(memory: &mut Memory<'a>, buffers: &'a mut [AlignedBytes]) -> Range<usize> {
+    let start = memory.len();
+    for buffer in buffers {
+        memory.add_write(buffer.as_mut_slice());
     }
+    start..memory.len()
 }
 
-fn add_reads<'a>(memory: &mut Memory<'a>, values: &[&'a [u8]]) -> Vec<usize> {
-    values.iter().map(|x| memory.add_read(x)).collect()
+fn add_reads<'a>(memory: &mut Memory<'a>, values: &[View<'a>]) -> Range<usize> {
+    let start = memory.len();
+    for value in values {
+        memory.add_read(value.data);
+    }
+    start..memory.len()
 }
 
 /// Copies the last state to the results.
-fn leave(memory: &Memory, state: &[usize], results: &mut [ViewMut]) {
-    state.iter().zip(results).for_each(|(&buffer, out)| stop::copy(memory.bytes(buffer), out.data));
+fn leave(memory: &Memory, state: &Range<usize>, results: &mut [ViewMut]) {
+    state.clone().zip(results).for_each(|(buffer, out)| stop::copy(memory.bytes(buffer), out.data));
 }
 
 fn repeat_while(
     [cond, body]: [&Executable; 2],
-    carried: &Carried,
     buffers: &mut Buffers,
-    operands: &[&[u8]],
+    operands: &[View],
     results: &mut [ViewMut],
+    registers: &mut [u8],
 ) {
     let n = results.len();
     let (init, rest) = operands.split_at(n);
     let (for_cond, for_body) = rest.split_at(cond.graph().inputs().len() - n);
-    let Buffers { state, scratch, .. } = buffers;
-    with_arena(cond, |cond_arena| {
-        with_arena(body, |body_arena| {
-            let mut go_on = [0];
-            let mut memory = Memory::with_capacity(2 * n + rest.len() + 6);
-            let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
-            let test = memory.add_write(&mut go_on);
-            let (of_cond, of_body) = (own(&mut memory, cond, cond_arena), own(&mut memory, body, body_arena));
-            let (for_cond, for_body) = (add_reads(&mut memory, for_cond), add_reads(&mut memory, for_body));
-            // One after the other, from one state to the other and back.
-            let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
-                let repeated =
-                    [&of_body, &state[from][..], &for_body, &for_cond, &state[to], &[test]].concat();
-                body.repeated(&mut memory, repeated, &mut scratch)
-            });
-            let first = [&of_cond, &state[0][..], &for_cond, &[test]].concat();
-            cond.repeated(&mut memory, first, &mut scratch).run(&mut memory);
-            let mut turn = 0;
-            while memory.bytes(test)[0] != 0 {
-                turns[turn].run(&mut memory);
-                turn = 1 - turn;
-            }
-            leave(&memory, &state[turn], results);
-        })
-    })
+    let mut go_on = [0];
+    let first = init.iter().chain(for_cond).map(|x| x.data);
+    cond.run_each(first, std::iter::once(Output::Fresh(&mut go_on)), registers);
+    let Buffers { state, arena, turns, lists, .. } = buffers;
+    let (mut memory, state) = enter(lists, arena, body, state, init);
+    let (for_body, for_cond) = (add_reads(&mut memory, for_body), add_reads(&mut memory, for_cond));
+    let test = memory.add_write(&mut go_on);
+    for (turn, from) in turns.iter_mut().zip(0..) {
+        let inputs = state[from].clone().chain(for_body.clone()).chain(for_cond.clone());
+        let outputs = state[1 - from].clone().chain([test]);
+        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+    }
+    let mut turn = 0;
+    while memory.bytes(test)[0] != 0 {
+        turns[turn].run(body.plan(), &mut memory, registers);
+        turn = 1 - turn;
+    }
+    leave(&memory, &state[turn], results);
+    *lists = memory.into_lists();
 }
 
 fn scan(
@@ -280,46 +297,39 @@ fn scan(
     op: &Scan,
     carried: &Carried,
     buffers: &mut Buffers,
-    operands: &[&[u8]],
+    operands: &[View],
     results: &mut [ViewMut],
+    registers: &mut [u8],
 ) {
     let (init, rest) = operands.split_at(op.carried);
     let (sliced, rest) = rest.split_at(op.sliced);
     let (last, stacks) = results.split_at_mut(op.carried);
     let [_, read_types, written_types] = &carried.types;
-    let Buffers { state, read, written, scratch, stacked } = buffers;
-    with_arena(body, |arena| {
-        let mut memory =
-            Memory::with_capacity(2 * op.carried + sliced.len() + rest.len() + written.len() + 3);
-        let Numbers { state, mut scratch } = enter(&mut memory, state, scratch, carried.scratch[0], init);
-        let of_body = own(&mut memory, body, arena);
-        let read: Vec<usize> = read.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect();
-        let written: Vec<usize> = written.iter_mut().map(|x| memory.add_write(x.as_mut_slice())).collect();
-        let rest = add_reads(&mut memory, rest);
-        let mut turns = [(0, 1), (1, 0)].map(|(from, to)| {
-            let names = [&of_body, &state[from][..], &read, &rest, &state[to], &written].concat();
-            body.repeated(&mut memory, names, &mut scratch)
-        });
-        for step in 0..op.length {
-            let at = if op.reverse { op.length - 1 - step } else { step };
-            for ((aval, source), &buffer) in read_types.iter().zip(sliced).zip(&read) {
-                copy_slice(aval.dtype, op.length, at, source, memory.bytes_mut(buffer));
-            }
-            turns[step % 2].run(&mut memory);
-            for ((aval, all), &buffer) in written_types.iter().zip(stacked.iter_mut()).zip(&written) {
-                all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]
-                    .copy_from_slice(memory.bytes(buffer));
-            }
+    let Buffers { state, read, written, stacked, arena, turns, lists } = buffers;
+    let (mut memory, state) = enter(lists, arena, body, state, init);
+    let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
+    let rest = add_reads(&mut memory, rest);
+    for (turn, from) in turns.iter_mut().zip(0..) {
+        let inputs = state[from].clone().chain(read.clone()).chain(rest.clone());
+        let outputs = state[1 - from].clone().chain(written.clone());
+        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+    }
+    for step in 0..op.length {
+        let at = if op.reverse { op.length - 1 - step } else { step };
+        for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
+            copy_slice(aval.dtype, op.length, at, source.data, memory.bytes_mut(buffer));
         }
-        leave(&memory, &state[op.length % 2], last);
-    });
-    // Slice after slice lies the new dimension last; in the result it is the first.
-    for ((aval, all), out) in written_types.iter().zip(stacked).zip(stacks) {
-        let mut strides = vec![aval.shape.size() as isize];
-        strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
-        let layout = Layout { strides, offset: 0 };
-        let view = View { dtype: aval.dtype, shape: out.shape, layout: &layout, data: all.as_slice() };
-        dispatch!(aval.dtype, T => tile::copy::<T>(&view, out));
+        turns[step % 2].run(body.plan(), &mut memory, registers);
+        for ((aval, all), buffer) in written_types.iter().zip(stacked.iter_mut()).zip(written.clone()) {
+            all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]
+                .copy_from_slice(memory.bytes(buffer));
+        }
+    }
+    leave(&memory, &state[op.length % 2], last);
+    *lists = memory.into_lists();
+    for ((layout, all), out) in carried.stacked.iter().zip(stacked).zip(stacks) {
+        let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };
+        tile::copy(&view, out);
     }
 }
 

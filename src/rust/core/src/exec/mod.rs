@@ -4,6 +4,7 @@
 //! the plan's steps without allocating values.
 
 mod arena;
+mod bound_plan;
 mod compile;
 pub mod control;
 pub mod describe;

@@ -18,7 +18,7 @@ use super::schedule::{plans, Access, NodePlan, Schedule};
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
 use crate::kernels::tile::TILE;
-use crate::ops::{Graph, Op};
+use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::stop;
 use std::cmp::Reverse;
@@ -180,7 +180,7 @@ impl Partition<'_> {
     fn is_source(&self, operand: Value) -> bool {
         let root = self.views.root(operand);
         let Some(node) = self.maker(root) else { return false };
-        let counts = matches!(self.graph.nodes()[node].op, Op::Iota(_));
+        let counts = self.graph.nodes()[node].op.source().is_some_and(Source::counts);
         self.plans[node].schedule == Schedule::Source && (!counts || self.views.is_whole(operand))
     }
 
@@ -443,7 +443,7 @@ impl Partition<'_> {
                 let root = views.root(v);
                 let Def::Result(made, _) = graph.def(root) else { continue };
                 let source = plans[made].schedule == Schedule::Source;
-                let counts = matches!(graph.nodes()[made].op, Op::Iota(_));
+                let counts = graph.nodes()[made].op.source().is_some_and(Source::counts);
                 let inside = if source { !counts || views.is_whole(v) } else { unit_of[made] == own };
                 if grouped.get(own) == Some(&true) && inside && !plans[number].reads_whole(i) {
                     continue;

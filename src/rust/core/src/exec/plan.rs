@@ -73,6 +73,8 @@ impl<'a> Planner<'a> {
             arena: 0,
             literals: AlignedBytes::default(),
             donations: vec![None; graph.outputs().len()],
+            registers: 0,
+            at_once: None,
         };
         let views = Views::of(graph);
         let units = partition(graph, &views);
@@ -128,11 +130,10 @@ impl<'a> Planner<'a> {
     /// each is computed by a step, and none has another place.
     fn join(&mut self, unit: usize) {
         let Unit { nodes, group: None } = &self.units.units[unit] else { return };
-        let Node { op: Op::Concatenate(op), operands, results, .. } = &self.graph.nodes()[nodes[0]] else {
-            return;
-        };
+        let Node { op, operands, results, .. } = &self.graph.nodes()[nodes[0]];
+        let Some(axis) = op.joined() else { return };
         let (whole, mut at, mut parts) = (results[0], 0, HashMap::new());
-        let side_by_side = self.graph.aval(whole).shape.iter().skip(op.axis.0 + 1).all(|&size| size == 1);
+        let side_by_side = self.graph.aval(whole).shape.iter().skip(axis.0 + 1).all(|&size| size == 1);
         let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
         for &v in operands {
             let root = self.views.root(v);
@@ -157,7 +158,7 @@ impl<'a> Planner<'a> {
         let part = |v: &Value| {
             self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied()
         };
-        matches!(node.op, Op::Concatenate(_)) && node.operands.first().is_some_and(part)
+        node.op.joined().is_some() && node.operands.first().is_some_and(part)
     }
 
     fn run(mut self, donated: &[usize], control: CompileControl) -> Result<Plan> {
@@ -190,6 +191,7 @@ impl<'a> Planner<'a> {
             }
         }
         self.plan.arena = self.arena.size;
+        self.plan.sum_up(!self.leaves);
         Ok(self.plan)
     }
 

@@ -3,7 +3,7 @@
 
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Graph, Op};
+use crate::ops::{Control, Graph, Op, Scatter};
 use crate::tensor::{Layout, View, ViewMut};
 
 /// Runs a graph on dense inputs and constants; returns dense outputs. All bytes are column-major.
@@ -53,8 +53,8 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec
 fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
     let run = |region: &Graph, inputs: &[&[u8]]| evaluate(region, inputs, &[]);
     let data: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
-    let made: Vec<Vec<u8>> = match op {
-        Op::If(op) => {
+    let made: Vec<Vec<u8>> = match (op.control(), op.get::<Scatter>()) {
+        (Some(Control::If(op)), _) => {
             let (first, second) = data[1..].split_at(op.branches[0].inputs().len());
             if data[0][0] != 0 {
                 run(&op.branches[0], first)
@@ -62,8 +62,8 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
                 run(&op.branches[1], second)
             }
         }
-        Op::Custom(op) => run(&op.call, &op.operands(&op.call, &data)),
-        Op::While(op) => {
+        (Some(Control::Custom(op)), _) => run(&op.call, &op.operands(&op.call, &data)),
+        (Some(Control::While(op)), _) => {
             let (init, rest) = data.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
             let mut state: Vec<Vec<u8>> = init.iter().map(|x| x.to_vec()).collect();
@@ -79,7 +79,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
                 state = run(&op.body, &next.iter().map(Vec::as_slice).collect::<Vec<_>>());
             }
         }
-        Op::Scan(op) => {
+        (Some(Control::Scan(op)), _) => {
             let (init, rest) = data.split_at(op.carried);
             let (along, rest) = rest.split_at(op.sliced);
             let mut state: Vec<Vec<u8>> = init.iter().map(|x| x.to_vec()).collect();
@@ -108,7 +108,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             }
             state.into_iter().chain(stacked).collect()
         }
-        Op::Scatter(op) => {
+        (None, Some(op)) => {
             let Some(region) = op.region() else { return false };
             let (mut out, size) = (data[0].to_vec(), operands[0].dtype.bytes());
             let (indices, update) = (&operands[1], operands[2].shape);
@@ -120,7 +120,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             });
             vec![out]
         }
-        _ => return false,
+        (None, None) => return false,
     };
     for (bytes, out) in made.iter().zip(results) {
         out.data.copy_from_slice(bytes);

@@ -7,14 +7,14 @@
 
 use super::run::{Executable, Output};
 use super::step::CompileControl;
-use crate::dtype::Element;
+use crate::dtype::{DType, Element};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{zeroed, AlignedBytes};
 use crate::kernels::tile::{copy, tile, tiles, TILE};
-use crate::ops::{BroadcastInDim, Builder, Graph, Op, Region, Scatter};
+use crate::ops::{BroadcastInDim, Builder, Graph, Region, Scatter};
 use crate::passes::optimise;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
@@ -63,8 +63,13 @@ impl Combiner {
         buffers + self.one.held_bytes() + self.many.iter().map(Executable::held_bytes).sum::<usize>()
     }
 
+    /// Bytes of the registers that its programs need, at most.
+    pub fn registers(&self) -> usize {
+        self.many.iter().chain([&self.one]).map(|program| program.plan().registers).max().unwrap_or(0)
+    }
+
     /// Runs it on dense operands.
-    pub fn run(&self, operands: &[View], out: &mut ViewMut) {
+    pub fn run(&self, operands: &[View], out: &mut ViewMut, registers: &mut [u8]) {
         // A scatter that runs inside of itself, in an interrupt handler of R, gets buffers of its own.
         let mut own;
         let mut borrowed = self.buffers.try_borrow_mut().ok();
@@ -75,11 +80,17 @@ impl Combiner {
                 &mut own
             }
         };
-        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers))
+        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers, registers))
     }
 
-    fn rounds<T: Element>(&self, operands: &[View], out: &mut ViewMut, buffers: &mut [AlignedBytes; 3]) {
-        copy::<T>(&operands[0], out);
+    fn rounds<T: Element>(
+        &self,
+        operands: &[View],
+        out: &mut ViewMut,
+        buffers: &mut [AlignedBytes; 3],
+        registers: &mut [u8],
+    ) {
+        copy(&operands[0], out);
         if out.data.is_empty() {
             return;
         }
@@ -94,7 +105,7 @@ impl Combiner {
         for range in tiles(update.shape.size()) {
             let elements = tile::<T>(update, range.clone(), &mut scratch);
             let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
-                self.apply(program, length, members, elements, data, captured, buffers)
+                self.apply(program, length, members, elements, data, captured, buffers, registers)
             };
             batch.clear();
             targets.each(range, |number, position| {
@@ -137,6 +148,7 @@ impl Combiner {
         data: &mut [T],
         captured: &[View],
         [old, new, made]: &mut [AlignedBytes; 3],
+        registers: &mut [u8],
     ) {
         // Entries beyond the members are from another round; they are computed and not used.
         let (olds, news) =
@@ -148,7 +160,7 @@ impl Combiner {
         let inputs = [&old.as_slice()[..bytes], &new.as_slice()[..bytes]].into_iter();
         let inputs = inputs.chain(captured.iter().map(|x| x.data));
         let output = Output::Fresh(&mut made.as_mut_slice()[..bytes]);
-        program.run_each(inputs, std::iter::once(output));
+        program.run_each(inputs, std::iter::once(output), registers);
         for (meeting, &x) in members.iter().zip(cast::slice::<T>(made.as_slice())) {
             data[meeting.position] = x;
         }
@@ -176,7 +188,7 @@ fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
     let mut b = Builder::default();
     let shape = Shape::from([n]);
     let repeated = |b: &mut Builder, value: Value| {
-        b.node1(Op::BroadcastInDim(BroadcastInDim { shape: shape.clone(), axes: vec![] }), &[value])
+        b.node1(BroadcastInDim { shape: shape.clone(), axes: vec![] }, &[value])
     };
     if graph.values().any(|v| graph.aval(v).shape.rank() > 0) {
         return Ok(None);
@@ -198,17 +210,11 @@ fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
             Def::Result(node, _) => {
                 let node = &graph.nodes()[node];
                 let operands: Vec<Value> = node.operands.iter().map(|v| wide[v.index()]).collect();
-                match &node.op {
-                    Op::Unary(_)
-                    | Op::Predicate(_)
-                    | Op::Binary(_)
-                    | Op::Compare(_)
-                    | Op::Part(_)
-                    | Op::Complex(_)
-                    | Op::Ternary(_)
-                    | Op::Convert(_)
-                    | Op::BitcastConvert(_) => b.node1(node.op.clone(), &operands)?,
-                    Op::Reshape(_) | Op::Transpose(_) | Op::BroadcastInDim(_) => operands[0],
+                let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
+                match operands.as_slice() {
+                    _ if node.op.is_elementwise(&from) => b.node1(node.op.clone(), &operands)?,
+                    // Of one element.
+                    &[operand] if node.op.moves_only() => operand,
                     _ => return Ok(None),
                 }
             }

@@ -1,10 +1,11 @@
 //! Plans and their steps.
 
-use super::compile::{Ends, Program};
+use super::compile::Program;
 use super::place::Place;
 use crate::error::Result;
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Op, Ready};
+use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -57,9 +58,10 @@ pub struct Step {
 }
 
 impl Step {
-    /// Its operands and results.
-    pub fn ends(&self) -> Ends<'_> {
-        Ends { operands: &self.operands, results: &self.results }
+    /// What it reports before it is done: the elements that it makes. Of many, its kernels report their
+    /// parts.
+    pub fn work(&self) -> usize {
+        self.results.iter().map(|(aval, _)| aval.shape.size()).sum::<usize>().min(stop::EVERY)
     }
 }
 
@@ -74,6 +76,29 @@ pub struct Plan {
     pub literals: AlignedBytes,
     /// For each output, the donated input whose buffer it may take over.
     pub donations: Vec<Option<usize>>,
+    /// Bytes of the registers that one of its steps needs, at most, branches and loops included.
+    pub registers: usize,
+    /// Elements that all steps make, if they are so few that they are reported once for all: of what is run
+    /// often.
+    pub at_once: Option<usize>,
+}
+
+impl Plan {
+    /// Finds what is said of all steps, when these are there; `often` says whether it is run again and again.
+    pub fn sum_up(&mut self, often: bool) {
+        /// Elements, at most, that are reported at once.
+        const MAX_AT_ONCE: usize = 1 << 12;
+        let registers = |step: &Step| match &step.action {
+            Action::Tiles(program) => program.registers(),
+            Action::Control(control) => control.registers(),
+            Action::Apply(..) | Action::Copy => 0,
+        };
+        self.registers = self.steps.iter().map(registers).max().unwrap_or(0);
+        // Loops ask for themselves.
+        let asks = |step: &Step| matches!(step.action, Action::Control(_));
+        let work = self.steps.iter().map(Step::work).sum::<usize>().max(1);
+        self.at_once = (often && work <= MAX_AT_ONCE && !self.steps.iter().any(asks)).then_some(work);
+    }
 }
 
 /// A branch or a loop: an op that runs programs of its own.
@@ -87,8 +112,11 @@ pub trait Control: Debug {
     /// Bytes that it allocates beside its operands and results.
     fn bytes(&self) -> usize;
 
-    /// Runs it on dense operands.
-    fn run(&self, operands: &[View], results: &mut [ViewMut]);
+    /// Bytes of the registers that its programs need, at most.
+    fn registers(&self) -> usize;
+
+    /// Runs it on dense operands, with so many bytes of registers at least.
+    fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]);
 }
 
 /// Compiles an op with regions; `None` for other ops.

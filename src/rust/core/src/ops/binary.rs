@@ -44,6 +44,7 @@ macro_rules! binary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(accuracy: $accuracy:literal,)?
             $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
@@ -68,9 +69,10 @@ macro_rules! binary_ops {
                     #[allow(unused_mut)]
                     let mut row = Row {
                         name: $name, function: concat!("nv_", $name), generated: true, doc: &[$($doc),+],
-                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example, ulps: 0.0, native: None,
+                        operands: &["lhs", "rhs"], accepts: $accepts, generic: None, example: $example, ulps: 0.0, accuracy: "", native: None,
                     };
                     $(row.ulps = $ulps;)?
+                    $(row.accuracy = $accuracy;)?
                     $(row.native = Some(native::Op::$native);)?
                     $(row.generic = Some($generic);)?
                     $(row.operands = $operands;)?
@@ -187,7 +189,7 @@ binary_ops! {
     /// Integers wrap; the sum of booleans is their logical or.
     add "add" {
         accepts: ANY,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), lower: Lower::On(|dtype| dtype != DType::I1, "stablehlo.add", Formula::Or), generic: "+", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), lower: Lower::On(|dtype| dtype != DType::I1, "stablehlo.add", Formula::Or), generic: "+", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
         native: Add, float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y,
     }
     /// Difference.
@@ -195,7 +197,7 @@ binary_ops! {
     /// Integers wrap.
     sub "sub" {
         accepts: NUMBER,
-        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), lower: Lower::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), lower: Lower::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
         native: Sub, float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y,
     }
     /// Product.
@@ -203,7 +205,7 @@ binary_ops! {
     /// Integers wrap; the product of booleans is their logical and.
     mul "mul" {
         accepts: ANY,
-        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)",
+        slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)", ulps: 0.5,
         native: Mul, float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul),
     }
     /// Product that is 0 wherever the second operand is 0.
@@ -211,7 +213,7 @@ binary_ops! {
     /// Also where the first one is infinite or NaN: so an expression such as `x * log(x)` can be 0 at 0.
     /// Elsewhere it is the product, with the sign that the product has.
     mul_no_nan "mul_no_nan" {
-        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Formula(Formula::MulNoNan), example: "c(-Inf, 2), c(0, 3)",
+        accepts: INEXACT, slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Formula(Formula::MulNoNan), example: "c(-Inf, 2), c(0, 3)", ulps: 0.5,
         native: MulNoNan, float: |x, y| {
             let z = x * y;
             if scalar::is_nan(z) && y == F::of(0.0) { y } else { z }
@@ -229,7 +231,7 @@ binary_ops! {
     /// neither overflow nor underflow on the way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), generic: "/", example: "c(1, 2), c(3, 4)", cost: Quotient,
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), generic: "/", example: "c(1, 2), c(3, 4)", ulps: 0.5, cost: Quotient,
         native: Div, float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -252,7 +254,7 @@ binary_ops! {
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
-    /// `x rem 0` is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
+    /// The remainder of `x` and 0 is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
         slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), lower: Lower::On(DType::is_float, "stablehlo.remainder", Formula::Remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
@@ -260,10 +262,10 @@ binary_ops! {
     }
     /// Remainder with the sign of the divisor, R's `%%`.
     ///
-    /// `x mod 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
+    /// `x %% 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", cost: Remainder,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", ulps: 0.5, cost: Remainder,
         float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y),
     }
     /// Quotient rounded down, R's `%/%`.
@@ -272,12 +274,12 @@ binary_ops! {
     /// dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
-        slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", cost: Remainder,
+        slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", accuracy: "Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within 2 ulps.", cost: Remainder,
         float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y),
     }
     /// Larger of two values, element by element.
     ///
-    /// NaN if either is; the larger of -0 and 0 is 0; for booleans the logical or.
+    /// NaN if either operand is; the larger of -0 and 0 is 0; for booleans the logical or.
     max "max" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(x, y)), lower: Lower::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
@@ -285,7 +287,7 @@ binary_ops! {
     }
     /// Smaller of two values, element by element.
     ///
-    /// NaN if either is; the smaller of -0 and 0 is -0; for booleans the logical and.
+    /// NaN if either operand is; the smaller of -0 and 0 is -0; for booleans the logical and.
     min "min" {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(-x, -y)), lower: Lower::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
@@ -341,7 +343,8 @@ binary_ops! {
             |n, x, _z| [None, Some((n + 1.0).binary(Binary::polygamma, x))],
             "it is not known how the result changes with `n`",
         ), lower: Lower::On(|_| false, "chlo.polygamma", Formula::Polygamma), operands: &["n", "x"], example: "c(1, 2), c(0.5, 3)",
-        ulps: 8.0, cost: Series, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
+        ulps: 8.0, accuracy: "For even `n` and negative `x`, where digits cancel near the zeros, the bound is that many ulps of the term of the nearest pole.",
+        cost: Series, float: |n, x| F::of(special::polygamma(n.f64(), x.f64())),
     }
 }
 

@@ -33,7 +33,7 @@ macro_rules! compare_ops {
                 match self { $(Compare::$name => &const { Row {
                     name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                     doc: &[$($doc),+], operands: &["lhs", "rhs"], accepts: $accepts, generic: Some($generic),
-                    example: "c(1, 2, 3), c(3, 2, 1)", ulps: 0.0,
+                    example: "c(1, 2, 3), c(3, 2, 1)", ulps: 0.0, accuracy: "",
                     native: Some(native::Op::$native),
                 } }),+ }
             }

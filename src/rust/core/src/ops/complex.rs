@@ -43,7 +43,7 @@ macro_rules! part_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
-                        example: "c(3+4i, -1i)", ulps: 0.0, native: None,
+                        example: "c(3+4i, -1i)", ulps: 0.0, accuracy: "", native: None,
                     };
                     $(row.ulps = $ulps;)?
                     $(row.function = $function; row.generated = false; row.accepts = SIGNED_NUMBER;)?
@@ -72,11 +72,11 @@ macro_rules! part_ops {
 part_ops! {
     /// Real part.
     ///
-    /// A real number is its own.
+    /// The real part of a real number is the number itself.
     real { generic: "Re", complex: |re, _im| re, lower: Lower::Op("stablehlo.real"), }
     /// Imaginary part.
     ///
-    /// That of a real number is 0.
+    /// The imaginary part of a real number is 0.
     imag { generic: "Im", complex: |_re, im| im, lower: Lower::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///

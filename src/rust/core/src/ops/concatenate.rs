@@ -103,14 +103,17 @@ impl OpDef for Concatenate {
         Ok(vec![Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous }])
     }
 
+    fn joined(&self) -> Option<Axis> {
+        Some(self.axis)
+    }
+
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let out = &mut results[0];
         if out.data.is_empty() {
             return;
         }
-        let strides = out.shape.strides();
         // Elements up to the joined axis are contiguous: one run per operand and index along the later axes.
-        let below = strides[self.axis.0];
+        let below: usize = out.shape[..self.axis.0].iter().product();
         let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
         let row = below * out.shape[self.axis.0];
         let mut at = 0;

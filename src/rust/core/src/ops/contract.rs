@@ -9,15 +9,16 @@ use super::attrs::Attrs;
 use super::control::Control;
 use super::derive::Var;
 use super::lower::Lowering;
-use super::{Builder, Graph, Op, Row};
+use super::{Builder, DotGeneral, Graph, Op, Row};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::{self, Value};
-use crate::shape::Shape;
-use crate::tensor::{Aval, Layout, View, ViewMut};
+use crate::kernels::reductions::fold::Fold;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// The contract. [`Op`] dereferences to the implementation of its payload.
 pub trait OpDef {
@@ -134,6 +135,32 @@ pub trait OpDef {
 
     /// The kernel of an elementwise op on operands of these dtypes, the same that `eval` runs.
     fn kernel(&self, _from: &[DType]) -> Option<Kernel> {
+        None
+    }
+
+    /// What makes tiles of the result from all of the first operand, of this shape and layout, and from tiles
+    /// of the others, for operands of these dtypes; `None` for what is made in no such way.
+    fn from_whole(&self, _first: (&Shape, &Layout), _from: &[DType]) -> Option<FromWhole> {
+        None
+    }
+
+    /// How it folds its operand, and along which axes, if it is a fold.
+    fn fold(&self) -> Option<(Fold, &[Axis])> {
+        None
+    }
+
+    /// The dimension numbers of the product that it is, if it is one.
+    fn contraction(&self) -> Option<&DotGeneral> {
+        None
+    }
+
+    /// The axis along which its result is its operands end to end, if it is.
+    fn joined(&self) -> Option<Axis> {
+        None
+    }
+
+    /// What its elements are if they are made from nothing.
+    fn source(&self) -> Option<Source> {
         None
     }
 
@@ -286,6 +313,39 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
     form.takes(operands)?;
     let op = family.iter().find(|op| op.row().name == form.op);
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
+}
+
+/// What makes tiles of a result from all of the first operand.
+pub struct FromWhole {
+    /// Whether it reads elements of that alone which the other operand names.
+    pub picks: bool,
+    /// The kernel.
+    pub kernel: Box<dyn FnOnce() -> Kernel>,
+}
+
+/// A value from nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// One value everywhere.
+    Fill(Literal),
+    /// Numbers from `start` on, up to `size` of them, each repeated `stride` times, of a dtype.
+    Count {
+        /// The first.
+        start: i64,
+        /// Repetitions of each.
+        stride: usize,
+        /// How many there are before it starts again.
+        size: usize,
+        /// Dtype of the result.
+        dtype: DType,
+    },
+}
+
+impl Source {
+    /// Whether its elements differ.
+    pub fn counts(self) -> bool {
+        matches!(self, Source::Count { .. })
+    }
 }
 
 /// A function that computes an op's results from its operands.

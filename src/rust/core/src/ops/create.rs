@@ -1,7 +1,7 @@
 //! Ops without operands: one value everywhere, and counting.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Vjp};
+use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source, Vjp};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, BroadcastInDim, Builder, Graph, Op, Row};
 use crate::dtype::{dispatch, DType, ANY, NUMERIC};
@@ -24,7 +24,7 @@ pub struct Fill {
     pub ambiguous: bool,
 }
 
-static FILL: Row = written("fill", "nv_fill", &[], ANY);
+static FILL: Row = Row { ulps: 0.5, ..written("fill", "nv_fill", &[], ANY) };
 
 impl OpDef for Fill {
     fn row(&self) -> &'static Row {
@@ -79,6 +79,10 @@ impl OpDef for Fill {
         Lowering::Op(HloOp { name: "stablehlo.constant", syntax: Syntax::Constant(self.value) })
     }
 
+    fn source(&self) -> Option<Source> {
+        Some(Source::Fill(self.value))
+    }
+
     fn simplify(&self, b: &mut Builder, _operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         if self.shape.rank() > 0 {
             return Ok(None);
@@ -122,7 +126,7 @@ pub struct Iota {
     pub ambiguous: bool,
 }
 
-static IOTA: Row = written("iota", "nv_iota", &[], NUMERIC);
+static IOTA: Row = Row { ulps: 0.5, ..written("iota", "nv_iota", &[], NUMERIC) };
 
 impl OpDef for Iota {
     fn row(&self) -> &'static Row {
@@ -203,6 +207,11 @@ impl OpDef for Iota {
             HloOp { name: "stablehlo.iota", syntax: Syntax::NoOperands(format!("dim = {}", self.axis.0)) };
         let same = self.start == 0 && self.shape.size() > 0 && self.is_exact();
         op_if(same, op, Formula::Count(self))
+    }
+
+    fn source(&self) -> Option<Source> {
+        let (stride, size) = (self.shape.strides()[self.axis.0], self.shape[self.axis.0]);
+        Some(Source::Count { start: self.start, stride, size, dtype: self.dtype })
     }
 
     fn moves_only(&self) -> bool {

@@ -5,14 +5,10 @@ use super::contract::{Form, Linear, OpDef, Promotion, Ready, Vjp};
 use super::derive::Var;
 use super::lower::{axes, HloOp, Lowering, Syntax};
 use super::{written, Op, Row};
-use crate::dtype::{dispatch, DType, Element, ANY};
+use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::memory::zeroed;
-use crate::kernels::products::dot;
-use crate::kernels::products::dot::Batch;
-use crate::kernels::products::matrix::Matrix;
-use crate::kernels::{cast, tile};
+use crate::kernels::products::dot::{self, Side};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
@@ -28,7 +24,11 @@ pub struct DotGeneral {
     pub batching: [Vec<Axis>; 2],
 }
 
-static DOT_GENERAL: Row = written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY);
+static DOT_GENERAL: Row = Row {
+    accuracy: "Terms are summed in the dtype of the operands, of `bf16` and `f16` in `f32`, and blocks of a long sum in \
+               double precision: the error grows with the number of terms.",
+    ..written("dot_general", "nv_dot_general", &["lhs", "rhs"], ANY)
+};
 
 impl OpDef for DotGeneral {
     fn row(&self) -> &'static Row {
@@ -105,6 +105,10 @@ impl OpDef for DotGeneral {
     fn prepare(&self, operands: &[(&Shape, &Layout)]) -> Option<Ready> {
         let product = self.product([operands[0], operands[1]]);
         Some(Box::new(move |operands, results| product.eval(&operands[0], &operands[1], &mut results[0])))
+    }
+
+    fn contraction(&self) -> Option<&DotGeneral> {
+        Some(self)
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {
@@ -248,7 +252,7 @@ impl DotGeneral {
             [left, self.contracting[0].clone(), self.batching[0].clone()],
             [self.contracting[1].clone(), right, self.batching[1].clone()],
         ];
-        let sides = [0, 1].map(|i| Side::new(operands[i], &axes[i]));
+        let sides = [0, 1].map(|i| side(operands[i], &axes[i]));
         Product { sizes, sides }
     }
 }
@@ -287,57 +291,17 @@ pub(crate) struct Product {
 
 impl Product {
     fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
-        dispatch!(lhs.dtype, T => {
-            let mut scratch = [Vec::new(), Vec::new()];
-            let [sl, sr] = &mut scratch;
-            let [l, r] = &self.sides;
-            dot::batched::<T>(l.matrices(lhs, sl), r.matrices(rhs, sr), self.sizes, out.data);
-        })
+        dot::product(&self.sides, [lhs, rhs], self.sizes, out)
     }
 }
 
-/// How an operand is read as a batch of matrices: rows, columns and batch are sets of its axes.
-enum Side {
-    /// In place: the strides of rows, columns and matrices.
-    Lines([isize; 3]),
-    /// From a copy, as not each of the three has a single stride: the order of the axes in the copy, the rows
-    /// of a matrix, and its elements.
-    Copied(Vec<usize>, usize, usize),
-}
-
-impl Side {
-    fn new((shape, layout): (&Shape, &Layout), axes: &[Vec<Axis>; 3]) -> Side {
-        if let [Some(rows), Some(columns), Some(batch)] = [0, 1, 2].map(|i| line(shape, layout, &axes[i])) {
-            return Side::Lines([rows, columns, batch]);
-        }
-        let [rows, columns] = [0, 1].map(|i| axes[i].iter().map(|a| shape[a.0]).product::<usize>());
-        Side::Copied(axes.concat().iter().map(|a| a.0).collect(), rows, rows * columns)
+/// How an operand of this shape and layout is read as matrices of these axes.
+fn side((shape, layout): (&Shape, &Layout), axes: &[Vec<Axis>; 3]) -> Side {
+    if let [Some(rows), Some(columns), Some(batch)] = [0, 1, 2].map(|i| line(shape, layout, &axes[i])) {
+        return Side::Lines([rows, columns, batch]);
     }
-
-    fn matrices<'a, T: Element>(&self, x: &View<'a>, scratch: &'a mut Vec<T>) -> Batch<'a, T> {
-        match self {
-            &Side::Lines([rows, columns, stride]) => {
-                let first =
-                    Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
-                Batch { first, stride }
-            }
-            Side::Copied(order, rows, size) => {
-                let shape =
-                    Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
-                let layout = Layout {
-                    strides: order.iter().map(|&i| x.layout.strides[i]).collect(),
-                    offset: x.layout.offset,
-                };
-                *scratch = zeroed(shape.size());
-                let view = View { shape: &shape, layout: &layout, ..*x };
-                tile::copy::<T>(
-                    &view,
-                    &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) },
-                );
-                Batch { first: Matrix::dense(scratch, *rows), stride: *size as isize }
-            }
-        }
-    }
+    let [rows, columns] = [0, 1].map(|i| axes[i].iter().map(|a| shape[a.0]).product::<usize>());
+    Side::Copied(axes.concat().iter().map(|a| a.0).collect(), rows, rows * columns)
 }
 
 /// The stride along some axes as one, if they have a single one.

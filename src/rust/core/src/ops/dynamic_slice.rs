@@ -10,7 +10,7 @@ use super::{written, Op, Row};
 use crate::dtype::{dispatch, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast::{self, by_width};
+use crate::kernels::cast;
 use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
@@ -199,10 +199,8 @@ impl OpDef for DynamicUpdateSlice {
         let dense = Layout::dense(out.shape);
         let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Stride::Memory(s))));
         let place = shifted(&dense, &start) as isize;
-        by_width!(x.dtype, T => {
-            copy::<T>(x, out);
-            store_at::<T>(&walk, place, update, out);
-        });
+        copy(x, out);
+        store_at(&walk, place, update, out);
     }
 
     /// The operand's gradient is the result's outside of the window, the update's is the result's inside.

@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Cost, Form, FromWhole, Linear, OpDef, Promotion, Role, Vjp};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
 use super::{written, Op, Row, Scatter, Update};
@@ -127,7 +127,28 @@ impl OpDef for Gather {
         };
         let starts = Starts { count: self.windows.count(indices.shape), find: &find };
         let walk = self.windows.walk(out.shape, x.layout);
-        by_width!(x.dtype, T => load::<T>(&walk, &starts, x.data, out));
+        load(&walk, &starts, x.data, out);
+    }
+
+    /// Of a vector, whose elements are picked.
+    fn from_whole(&self, (shape, layout): (&Shape, &Layout), from: &[DType]) -> Option<FromWhole> {
+        if !self.is_pick(shape) {
+            return None;
+        }
+        let (first, stride) = (layout.offset as isize, layout.strides[0]);
+        let (last, x, indices) = (shape.size() as i64 - 1, from[0], from[1]);
+        let kernel = move || {
+            dispatch!(indices, I => by_width!(x, T => {
+                if stride == 1 && first == 0 {
+                    Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| index))
+                } else {
+                    Kernel::pick::<T, I>(move |places, indices| {
+                        clamped((places, indices), last, |index| first + index * stride)
+                    })
+                }
+            }))
+        };
+        Some(FromWhole { picks: true, kernel: Box::new(kernel) })
     }
 
     fn cost(&self) -> Cost {
@@ -176,7 +197,7 @@ impl OpDef for Gather {
 
 impl Gather {
     /// Whether it reads single elements of a vector, one for each index, in the order of the indices.
-    pub(crate) fn is_pick(&self, x: &Shape) -> bool {
+    fn is_pick(&self, x: &Shape) -> bool {
         let Windows { window_axes, dropped, batching, index_map, .. } = &self.windows;
         let first = [Axis(0)];
         x.rank() == 1
@@ -186,19 +207,6 @@ impl Gather {
             && **dropped == first
             && batching.is_empty()
             && **index_map == first
-    }
-
-    /// The instruction of such a gather, for a vector of this size and layout; `from` are the dtypes of the
-    /// vector and of the indices.
-    pub(crate) fn kernel(&self, size: usize, layout: &Layout, from: &[DType]) -> Kernel {
-        let (first, stride, last) = (layout.offset as isize, layout.strides[0], size as i64 - 1);
-        dispatch!(from[1], I => by_width!(from[0], T => {
-            if stride == 1 && first == 0 {
-                Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| index))
-            } else {
-                Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| first + index * stride))
-            }
-        }))
     }
 }
 

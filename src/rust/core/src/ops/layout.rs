@@ -99,7 +99,7 @@ impl OpDef for Reshape {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         if self.order == Order::Column {
-            return dispatch!(x.dtype, T => copy::<T>(x, out));
+            return copy(x, out);
         }
         // Row-major order of a value is column-major order of its reverse, on both sides.
         let (from, from_layout) = reversed(x.shape, x.layout);
@@ -246,7 +246,7 @@ impl OpDef for Transpose {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         let layout = self.view(x.layout);
-        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+        copy(&View { shape: out.shape, layout: &layout, ..*x }, out)
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -388,7 +388,7 @@ impl OpDef for BroadcastInDim {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         let layout = self.view(x.shape, x.layout);
-        dispatch!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout: &layout, ..*x }, out))
+        copy(&View { shape: out.shape, layout: &layout, ..*x }, out)
     }
 
     /// The gradient is the sum over the repetitions.

@@ -39,7 +39,7 @@ use crate::tensor::Aval;
 use std::borrow::Cow;
 
 pub(crate) use contract::{arity, common_shape, Ready};
-pub use contract::{Backward, Cost, Linear, OpDef, Promotion, Role, Todo, Vjp};
+pub use contract::{Backward, Cost, FromWhole, Linear, OpDef, Promotion, Role, Source, Todo, Vjp};
 pub use control::{Control, Region};
 pub use derive::{Math, Slope, Var};
 pub(crate) use dot::Matrices;
@@ -77,10 +77,12 @@ pub struct Row {
     /// Arguments of the example on the help page.
     pub example: &'static str,
     /// Largest distance of float results from the exact ones, in units in the last place (of a 16-bit float
-    /// before its rounding from f32). 0 if they are correctly rounded, or the op is no function of floats.
+    /// before its rounding from f32): 0.5 if they are correctly rounded, 0 if they are exact.
     pub ulps: f64,
-    /// The op of a chain of native code that has its meaning, for the dtypes that chains support
-    /// ([`native::has`]).
+    /// What the help page says of accuracy beside that bound: sentences, or nothing. Where there is no bound, as
+    /// for sums, `ulps` is 0.
+    pub accuracy: &'static str,
+    /// What it is as a step of native code, on the dtypes that there are steps for ([`native::has`]).
     pub native: Option<native::Op>,
 }
 
@@ -101,6 +103,7 @@ pub(crate) const fn written(
         generic: None,
         example: "",
         ulps: 0.0,
+        accuracy: "",
         native: None,
     }
 }

@@ -34,7 +34,7 @@ macro_rules! predicate_ops {
                 match self { $(Predicate::$name => &const { Row {
                     name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                     doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
-                    example: "c(-Inf, NaN, 0, 1)", ulps: 0.0, native: None,
+                    example: "c(-Inf, NaN, 0, 1)", ulps: 0.0, accuracy: "", native: None,
                 } }),+ }
             }
 

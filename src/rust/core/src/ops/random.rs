@@ -1,7 +1,7 @@
 //! Random bits, from a state that is an operand; the next state is a result.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp};
+use super::contract::{Cost, Form, FromWhole, OpDef, Promotion, Ready, Role, Simplified, Vjp};
 use super::lower::{Formula, Lowering};
 use super::{written, Binary, Builder, Fill, Iota, Op, Row};
 use crate::dtype::{DType, INTEGER};
@@ -99,6 +99,19 @@ impl OpDef for RngBits {
         self.fill(&self.draw(), &operands[0], results);
     }
 
+    /// Of the state, for the bits alone.
+    fn from_whole(&self, (_, layout): (&Shape, &Layout), _from: &[DType]) -> Option<FromWhole> {
+        let (draw, bytes) = (self.draw(), self.dtype.bytes());
+        let place = [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize);
+        let kernel = move || match bytes {
+            1 => Kernel::random::<u8>(draw, place),
+            2 => Kernel::random::<u16>(draw, place),
+            4 => Kernel::random::<u32>(draw, place),
+            _ => Kernel::random::<u64>(draw, place),
+        };
+        Some(FromWhole { picks: false, kernel: Box::new(kernel) })
+    }
+
     fn prepare(&self, _operands: &[(&Shape, &Layout)]) -> Option<Ready> {
         let (op, draw) = (self.clone(), self.draw());
         Some(Box::new(move |operands, results| op.fill(&draw, &operands[0], results)))
@@ -142,18 +155,6 @@ impl RngBits {
     /// The number of cipher blocks that it uses, by which the counter of the next state is larger.
     fn used(&self) -> u64 {
         self.draw().next([0, 0])[1]
-    }
-
-    /// The kernel that makes a tile of the bits from a whole state of this layout.
-    pub(crate) fn kernel(&self, layout: &Layout) -> Kernel {
-        let (draw, place) =
-            (self.draw(), [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize));
-        match self.dtype.bytes() {
-            1 => Kernel::random::<u8>(draw, place),
-            2 => Kernel::random::<u16>(draw, place),
-            4 => Kernel::random::<u32>(draw, place),
-            _ => Kernel::random::<u64>(draw, place),
-        }
     }
 
     /// The draw, before the state is known.

@@ -9,11 +9,10 @@ use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
-use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::reductions::fold::{Accumulators, Fold};
-use crate::kernels::reductions::reduce::{finish, reduce};
+use crate::kernels::reductions::fold::Fold;
+use crate::kernels::reductions::reduce::reduce;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal, View, ViewMut};
 use num_complex::Complex;
@@ -29,22 +28,28 @@ pub struct Reduction {
     pub drop: bool,
 }
 
+/// Accuracy of sums and products.
+const IN_DOUBLE: &str =
+    "`f32`, `f64` and complex numbers are summed and multiplied in double precision, `bf16` and \
+                         `f16` in `f32`, and rounded once; sums are compensated.";
+
 static ROWS: [Row; 7] = [
-    written("reduce_sum", "nv_reduce_sum", &["operand"], ANY),
-    written("reduce_prod", "nv_reduce_prod", &["operand"], ANY),
+    Row { accuracy: IN_DOUBLE, ..written("reduce_sum", "nv_reduce_sum", &["operand"], ANY) },
+    Row { accuracy: IN_DOUBLE, ..written("reduce_prod", "nv_reduce_prod", &["operand"], ANY) },
     written("reduce_max", "nv_reduce_max", &["operand"], ORDERED),
     written("reduce_min", "nv_reduce_min", &["operand"], ORDERED),
     written("reduce_any", "nv_reduce_any", &["operand"], BOOLEAN),
     written("reduce_all", "nv_reduce_all", &["operand"], BOOLEAN),
-    written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT),
+    Row {
+        accuracy: "Deviations are squared and summed in double precision and the sum is rounded once.",
+        ..written("reduce_squares", "nv_reduce_squares", &["operand"], FLOAT)
+    },
 ];
 
-impl Fold {
-    /// The fold of the reduction of this name.
-    pub fn from_op(name: &str) -> Option<Fold> {
-        let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
-        ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
-    }
+/// The fold of the reduction of this name.
+fn fold_of(name: &str) -> Option<Fold> {
+    let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares];
+    ROWS.iter().position(|row| row.name == name).map(|i| folds[i])
 }
 
 impl OpDef for Reduction {
@@ -89,7 +94,11 @@ impl OpDef for Reduction {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => reduce::<T>(self.fold, x, &self.axes, out))
+        reduce(self.fold, x, &self.axes, out)
+    }
+
+    fn fold(&self) -> Option<(Fold, &[Axis])> {
+        Some((self.fold, &self.axes))
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -97,14 +106,14 @@ impl OpDef for Reduction {
     }
 
     fn promotion(row: &'static Row) -> Promotion {
-        match Fold::from_op(row.name) {
+        match fold_of(row.name) {
             Some(Fold::Sum | Fold::Prod) => Promotion::Each(&[Role::Counted]),
             _ => Promotion::Each(&[Role::Own]),
         }
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
-        let fold = Fold::from_op(row.name).expect("a reduction");
+        let fold = fold_of(row.name).expect("a reduction");
         let shape = &operands[0].shape;
         let axes = attrs.axes("axes", row.function, shape)?;
         let axes = axes.unwrap_or_else(|| (0..shape.rank()).map(Axis).collect());
@@ -113,7 +122,7 @@ impl OpDef for Reduction {
 
     fn parse(form: &Form) -> Parsed<Reduction> {
         form.takes(1)?;
-        let fold = Fold::from_op(form.op).expect("a reduction");
+        let fold = fold_of(form.op).expect("a reduction");
         let axes = form.axes("axes", form.operands[0].shape.rank())?;
         Ok(Reduction { fold, axes, drop: form.logical("drop")? })
     }
@@ -254,41 +263,5 @@ impl Reduction {
             back[from.0] = Axis(to);
         }
         others.transposed(back)
-    }
-
-    /// The length of the segments of a dense operand that each give one element of the result; `None` if such
-    /// elements do not lie side by side, or cannot be folded tile by tile.
-    pub(crate) fn segment(&self, shape: &Shape) -> Option<usize> {
-        let leading = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
-        let segment = shape.iter().take(self.axes.len()).product();
-        (leading && segment > 0).then_some(segment)
-    }
-
-    /// Its kernel on tiles of operands of this dtype.
-    pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
-        dispatch!(dtype, T => Kernel::fold::<T>(self.fold))
-    }
-
-    /// The number of results where a dense operand of this shape is reduced over its last axes, so that the
-    /// elements of a result are that far apart. `None` for folds without accumulators.
-    pub(crate) fn rows(&self, shape: &Shape) -> Option<usize> {
-        if self.fold == Fold::Squares {
-            return None;
-        }
-        let left = shape.rank() - self.axes.len();
-        let trailing = self.axes.iter().enumerate().all(|(i, axis)| axis.0 == left + i);
-        let rows: usize = shape.iter().take(left).product();
-        (trailing && rows > 1 && shape.size() > rows).then_some(rows)
-    }
-
-    /// The accumulators that columns of this dtype are folded into.
-    pub(crate) fn accumulators(&self, dtype: DType) -> Accumulators {
-        dispatch!(dtype, T => Accumulators::new::<T>(self.fold))
-    }
-
-    /// Makes the results from the partial results of its kernel for all tiles of the operand's `elements`.
-    pub(crate) fn finish(&self, dtype: DType, partials: &[u8], elements: usize, out: &mut [u8]) {
-        let each = elements * dtype.bytes() / out.len();
-        dispatch!(dtype, T => finish::<T>(self.fold, partials, each, out))
     }
 }

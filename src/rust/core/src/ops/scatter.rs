@@ -11,7 +11,6 @@ use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Reg
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
@@ -40,7 +39,10 @@ pub struct Scatter {
     pub unique_indices: bool,
 }
 
-static SCATTER: Row = written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY);
+static SCATTER: Row = Row {
+    accuracy: "Each sum or product of an update is rounded; other updates by name are exact.",
+    ..written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY)
+};
 
 impl OpDef for Scatter {
     fn row(&self) -> &'static Row {
@@ -140,12 +142,14 @@ impl OpDef for Scatter {
             return;
         }
         match &self.update {
-            Update::Replace => by_width!(x.dtype, T => {
-                copy::<T>(x, out);
-                self.with_starts(out.shape, indices, update.shape, |walk, starts| store::<T>(&walk, starts, update, out));
-            }),
+            Update::Replace => {
+                copy(x, out);
+                self.with_starts(out.shape, indices, update.shape, |walk, starts| {
+                    store(&walk, starts, update, out)
+                });
+            }
             Update::With(op) => dispatch!(x.dtype, T => {
-                copy::<T>(x, out);
+                copy(x, out);
                 let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
                 self.with_starts(out.shape, indices, update.shape, |walk, starts| {
                     combine::<T>(&walk, starts, update, out, kernel.one, kernel.slices)

@@ -9,7 +9,6 @@ use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
-use crate::kernels::cast::by_width;
 use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
@@ -155,7 +154,7 @@ pub(super) fn shifted(layout: &Layout, index: &[usize]) -> usize {
 
 /// Copies the elements of a value that a layout selects.
 pub(super) fn see(x: &View, layout: &Layout, out: &mut ViewMut) {
-    by_width!(x.dtype, T => copy::<T>(&View { shape: out.shape, layout, ..*x }, out));
+    copy(&View { shape: out.shape, layout, ..*x }, out);
 }
 
 /// The operand in reverse order along some axes.
@@ -350,7 +349,7 @@ impl OpDef for Pad {
             .zip(&self.interior)
             .map(|(&s, &gap)| Stride::Memory(s.wrapping_mul(gap as isize + 1)));
         let walk = Walk::new(part.iter().copied().zip(steps));
-        by_width!(x.dtype, T => store_at::<T>(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out));
+        store_at(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out);
     }
 
     fn vjp(&self) -> Vjp<'_> {

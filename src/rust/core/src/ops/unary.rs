@@ -37,6 +37,7 @@ macro_rules! unary_ops {
             $(generic: $generic:literal,)?
             example: $example:literal,
             $(ulps: $ulps:literal,)?
+            $(accuracy: $accuracy:literal,)?
             $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
@@ -62,9 +63,10 @@ macro_rules! unary_ops {
                     let mut row = Row {
                         name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                         doc: &[$($doc),+], operands: &["operand"], accepts: $accepts, generic: None, example: $example, ulps: 0.0,
-                        native: None,
+                        accuracy: "", native: None,
                     };
                     $(row.ulps = $ulps;)?
+                    $(row.accuracy = $accuracy;)?
                     $(row.native = Some(native::Op::$native);)?
                     $(row.generic = Some($generic);)?
                     $(row.function = $function; row.generated = false;)?
@@ -158,7 +160,8 @@ unary_ops! {
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     /// Absolute value.
     ///
-    /// That of the smallest signed integer is itself; that of complex numbers has the dtype of their parts.
+    /// The absolute value of the smallest signed integer is that integer itself; that of a complex number has
+    /// the dtype of its parts.
     abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
     /// Sign: -1, 0 or 1.
     ///
@@ -166,8 +169,8 @@ unary_ops! {
     sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
-    /// NaN below zero; correctly rounded. Of complex numbers the one of non-negative real part.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    /// NaN below zero. The root of a complex number is the one whose real part is not negative.
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", ulps: 0.5, cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -225,13 +228,13 @@ unary_ops! {
     asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
     /// Inverse hyperbolic cosine.
     ///
-    /// NaN below 1. Of complex numbers the principal value, on the side of the cut that the sign of a zero
-    /// says.
+    /// NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary
+    /// part says which side it is.
     acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
     /// Inverse hyperbolic tangent.
     ///
-    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value, on the side of the cut that
-    /// the sign of a zero says.
+    /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign
+    /// of a zero imaginary part says which side it is.
     atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
@@ -255,11 +258,11 @@ unary_ops! {
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
-    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), lower: Lower::Formula(Formula::Lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, cost: Special, simd: math::LGAMMA, }
+    lgamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.digamma()), lower: Lower::Formula(Formula::Lgamma), generic: "lgamma", example: "c(0.5, 1, 10)", ulps: 3.0, accuracy: "Below 0, where digits cancel near the zeros, the bound is that many ulps of `max(1, lgamma(1 - operand))`.", cost: Special, simd: math::LGAMMA, }
     /// Derivative of the logarithm of the gamma function.
     ///
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
-    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, cost: Special, simd: math::DIGAMMA, }
+    digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, accuracy: "Below 0, where digits cancel near the zeros, the bound is that many ulps of `max(1, digamma(1 - operand))`.", cost: Special, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
     floor { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.floor", Formula::Same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
     /// Smallest whole number not below the operand.
@@ -272,14 +275,15 @@ unary_ops! {
     round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
-    /// A real number is its own.
+    /// The conjugate of a real number is the number itself.
     conj {
         accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), lower: Lower::Formula(Formula::Conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
         float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// The value itself, taken for a constant by [gradient()].
     ///
-    /// What comes before it has no part in the gradient: targets, running averages, whatever is not to learn.
+    /// Nothing that it is computed from contributes to the gradient: for targets, running averages and other
+    /// values that are not trained.
     stop_gradient {
         accepts: ANY, slope: Slope::Flat, lower: Lower::Formula(Formula::Same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
     }

@@ -315,18 +315,11 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let double = region(slice::from_ref(&x), &|b, v| vec![add(b, v[0], v[0])]);
     let same = region(slice::from_ref(&x), &|_, v| vec![v[0]]);
     let mut all = vec![(Op::If(If { branches: [double.clone(), same] }), vec![flag, x.clone(), x.clone()])];
-    let small = |limit: i32| {
-        region(&[count.clone(), x.clone()], &move |b, v| {
-            let limit = b.literal(Literal::new(limit), false);
-            vec![b.node1(Op::Compare(Compare::lt), &[v[0], limit]).expect("integers are compared")]
-        })
-    };
     let step = region(&[count.clone(), x.clone(), x.clone()], &|b, v| {
         let one = b.literal(Literal::new(1i32), false);
         vec![add(b, v[0], one), add(b, v[1], v[2])]
     });
     // From `-2^31` on it would take for ever: counts begin at a number of 8 bits.
-    let _ = small;
     let cond = region(&[count.clone(), x.clone()], &|b, v| {
         let (limit, low) = (b.literal(Literal::new(3i32), false), b.literal(Literal::new(-100i32), false));
         let below = b.node1(Op::Compare(Compare::lt), &[v[0], limit]).expect("integers are compared");
@@ -367,5 +360,33 @@ pub fn programs(elements: usize) -> Vec<Program> {
             }
         }
     }
+    all
+}
+
+/// An op, with the types of operands that it takes.
+pub struct Example {
+    pub op: Op,
+    pub operands: Vec<Aval>,
+    pub results: Vec<Aval>,
+}
+
+impl Example {
+    fn of(graph: &Graph) -> Example {
+        let node = graph.nodes().last().expect("a program of one op");
+        let types = |values: &[Value]| values.iter().map(|&v| graph.aval(v).clone()).collect();
+        Example { op: node.op.clone(), operands: types(&node.operands), results: types(&node.results) }
+    }
+}
+
+/// Examples of all ops, by row.
+pub fn examples() -> BTreeMap<&'static str, Vec<Example>> {
+    let mut all: BTreeMap<&str, Vec<Example>> = BTreeMap::new();
+    for program in programs(4) {
+        all.entry(program.row).or_default().push(Example::of(&program.graph));
+    }
+    let mut b = Builder::default();
+    let x = b.input(Aval::known(DType::F32, [2].into()));
+    let shown = b.node1(Print { label: "x".into(), ambiguous: false, number: 1 }, &[x]).unwrap();
+    all.entry("print").or_default().push(Example::of(&b.finish(vec![shown])));
     all
 }

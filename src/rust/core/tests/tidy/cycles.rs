@@ -5,7 +5,7 @@
 //! begin with a module that the file declares. Re-exports (`pub use`) are followed to their origin; a
 //! declaration of a module (`mod`) is no import.
 
-use super::{check, code, core_sources};
+use super::{check, code, core_sources, within};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files that do: the start of their paths, and why.
@@ -147,7 +147,7 @@ fn find(files: &BTreeMap<Module, File>, from: &Module, path: &str, depth: usize)
 fn no_files_import_one_another() {
     let mut files = BTreeMap::new();
     for (_, source) in core_sources() {
-        let name = source.name.trim_start_matches("src/rust/core/src/");
+        let name = within(&source.name).expect("a file of the engine");
         let mut module: Module = name.trim_end_matches(".rs").split('/').map(str::to_string).collect();
         if module.last().is_some_and(|last| last == "mod" || last == "lib") {
             module.pop();

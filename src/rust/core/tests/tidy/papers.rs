@@ -12,7 +12,7 @@ use std::fs;
 const PAPERS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
 
 /// Folders that paths may begin in.
-const STARTS: &[&str] = &["", "src/rust/core/src/", "src/rust/core/tests/"];
+const STARTS: &[&str] = &["", "src/rust/core/src/", "src/rust/kernels/src/", "src/rust/core/tests/"];
 
 /// The texts between backquotes in a line.
 fn names(line: &str) -> impl Iterator<Item = &str> {

@@ -10,11 +10,12 @@ use crate::exec::schedule::{Body, NodePlan, Schedule};
 use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Slot, Walk, Work};
 use crate::graph::{Def, Value};
 use crate::kernels::cast::by_width;
-use crate::ops::{Graph, Op};
+use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// A result that is stored in memory.
@@ -244,23 +245,20 @@ impl Compiler<'_> {
     /// A value that is made from nothing, here.
     fn source(&mut self, root: Value, whole: bool) -> Option<usize> {
         let Def::Result(node, _) = self.graph.def(root) else { return None };
-        match &self.graph.nodes()[node].op {
-            Op::Fill(op) => {
-                let value = op.value;
+        match self.graph.nodes()[node].op.source()? {
+            Source::Fill(value) => {
                 let make = move || dispatch!(value.dtype(), T => Kernel::fill::<T>(value));
                 let constant = self.constant(value.dtype(), vec![], make);
                 self.values[constant].literal = Some(value);
                 Some(constant)
             }
-            Op::Iota(op) if whole => {
-                let (start, dtype) = (op.start, op.dtype);
-                let (size, stride) = (op.shape[op.axis.0], op.shape.strides()[op.axis.0]);
+            Source::Count { start, stride, size, dtype } if whole => {
                 let result = self.value(Location::Register, dtype);
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
                 self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
             }
-            _ => None,
+            Source::Count { .. } => None,
         }
     }
 
@@ -309,7 +307,7 @@ impl Compiler<'_> {
     }
 
     /// Chooses registers and makes the instructions.
-    fn assemble(mut self, streams: usize) -> Code {
+    fn assemble(mut self, streams: usize) -> Rc<Code> {
         let each = std::mem::take(&mut self.each);
         let each = match chains::join(each, &self.values) {
             Ok(items) => items,
@@ -411,7 +409,8 @@ impl Compiler<'_> {
             (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
             _ => Walk::Tiles,
         };
-        Code { before, each, registers: starts[17], constants, cut, walk, binding: OnceLock::new() }
+        let binding = OnceLock::new();
+        Rc::new(Code { before, each, registers: starts[17], constants, cut, walk, binding })
     }
 }
 

@@ -12,4 +12,4 @@ mod pairs;
 mod program;
 
 pub use instructions::{compile, Compiled, Kept, Stored};
-pub use program::{Ends, Load, Program};
+pub use program::{Load, Program};

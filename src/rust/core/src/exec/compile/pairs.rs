@@ -2,16 +2,16 @@
 
 use super::draft::{Draft, Location, Make, Virtual};
 use crate::dtype::DType;
+use crate::exec::vm::native;
 use crate::exec::vm::superinstruction::{self, Next, RingOp};
-use crate::ops::{Binary, Op};
+use crate::ops::Op;
 
 /// An op as an operation that may be one of a pair.
 pub fn ring_op(op: &Op, from: &[DType]) -> Option<(RingOp, DType)> {
-    let Op::Binary(op) = op else { return None };
-    let op = match op {
-        Binary::add => RingOp::Add,
-        Binary::sub => RingOp::Sub,
-        Binary::mul => RingOp::Mul,
+    let op = match op.instruction()? {
+        native::Op::Add => RingOp::Add,
+        native::Op::Sub => RingOp::Sub,
+        native::Op::Mul => RingOp::Mul,
         _ => return None,
     };
     Some((op, from[0])).filter(|(_, dtype)| superinstruction::is_paired(*dtype))

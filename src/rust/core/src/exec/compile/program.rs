@@ -1,11 +1,9 @@
 //! A compiled group: a tile program, and the reductions that are finished after the last tile.
 
-use crate::exec::place::Place;
 use crate::exec::schedule::Finish;
 use crate::exec::vm::{Bound, Code};
-use crate::kernels::memory::{Memory, Span};
 use crate::kernels::threads::pool::WORTH_SHARING;
-use crate::tensor::Aval;
+use std::rc::Rc;
 
 /// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same
 /// time.
@@ -17,7 +15,7 @@ const MAX_PIECES: usize = 256;
 /// A group, ready to run. Its operands and results are those of its step, in order.
 #[derive(Debug)]
 pub struct Program {
-    pub(super) code: Code,
+    pub(super) code: Rc<Code>,
     /// The load of each operand.
     pub(super) loads: Vec<Load>,
     /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.
@@ -53,71 +51,26 @@ pub(super) struct Folded {
     pub result: usize,
 }
 
-/// Operands and results of a program, from its step.
-#[derive(Clone, Copy)]
-pub struct Ends<'s> {
-    /// The values that it reads.
-    pub operands: &'s [(Aval, Place)],
-    /// Those that it makes.
-    pub results: &'s [(Aval, Span)],
-}
-
 impl Program {
-    /// Runs it. Buffers of the step have numbers that `names` translates to those of the memory.
-    pub fn run(&self, step: Ends, memory: &mut Memory, names: &[usize]) {
-        let reads = step.operands.iter().map(|(_, place)| &place.span);
-        let writes = step.results.iter().map(|(_, span)| span);
-        let streams = memory.streams(reads, writes, names, |i, j| self.in_place(i, j));
-        self.code.run(&streams, self.pieces());
-        self.finish(step, memory, names);
-    }
-
-    /// Binds it to memory, to be run often there: its scratch memory is in these two spans, of
-    /// [`scratch`](Program::scratch) bytes.
-    pub fn bind<'p, 'a>(
-        &'p self,
-        step: Ends<'p>,
-        memory: &mut Memory<'a>,
-        names: &[usize],
-        scratch: [&Span; 2],
-    ) -> Bound<'p, 'a> {
-        let reads = step.operands.iter().map(|(_, place)| &place.span);
-        let writes = step.results.iter().map(|(_, span)| span);
-        Bound::new(
-            &self.code,
-            self.pieces(),
-            memory,
-            reads,
-            writes,
-            names,
-            |i, j| self.in_place(i, j),
-            scratch,
-        )
+    /// What runs it, once it is bound to memory.
+    pub fn unbound(&self) -> Bound {
+        Bound::new(self.code.clone(), self.pieces())
     }
 
     /// Whether operand `i` may be where result `j` is.
-    fn in_place(&self, i: usize, j: usize) -> bool {
+    pub fn in_place(&self, i: usize, j: usize) -> bool {
         self.loads[i] == Load::Direct && self.late[j]
     }
 
-    /// Whether something is left when all tiles are folded.
-    #[inline]
-    pub fn is_unfinished(&self) -> bool {
-        !self.folds.is_empty()
+    /// What is left when all tiles are folded: how parts are put together, the numbers of the results that
+    /// they are, and of those that are made of them.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&dyn Finish, usize, usize)> {
+        self.folds.iter().map(|fold| (&*fold.finish, fold.partials, fold.result))
     }
 
-    /// Makes what is left when all tiles are folded.
-    pub fn finish(&self, step: Ends, memory: &mut Memory, names: &[usize]) {
-        for fold in &self.folds {
-            let partials = &step.results[fold.partials].1;
-            let (lent, out) = memory.lend(std::iter::once(partials), &step.results[fold.result].1, names);
-            fold.finish.finish(lent.read(partials), out);
-        }
-    }
-
-    /// Bytes of registers, which programs may share, and of constants.
-    pub fn scratch(&self) -> [usize; 2] {
-        [self.code.registers, self.code.constants]
+    /// Bytes of its registers, which programs may share.
+    pub fn registers(&self) -> usize {
+        self.code.registers
     }
 
     /// Names of its ops, in the order in which they run.

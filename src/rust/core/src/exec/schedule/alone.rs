@@ -23,11 +23,11 @@ pub fn moved(bytes: usize) -> usize {
 /// About how long an op computes on operands of these dtypes, of which the first has this shape, on one core
 /// in picoseconds. It goes over so many elements, and makes so many.
 pub fn computed(op: &Op, from: &[DType], first: Option<&Shape>, over: usize, made: usize) -> usize {
-    match (op, first) {
-        (Op::DotGeneral(op), Some(lhs)) => {
-            MULTIPLY_ADD * made * op.contracting[0].iter().map(|axis| lhs[axis.0]).product::<usize>()
+    let Some(first) = first else { return 0 };
+    match op.contraction() {
+        Some(product) => {
+            MULTIPLY_ADD * made * product.contracting[0].iter().map(|axis| first[axis.0]).product::<usize>()
         }
-        (op, Some(_)) => over * op.picoseconds(from),
-        (_, None) => 0,
+        None => over * op.picoseconds(from),
     }
 }

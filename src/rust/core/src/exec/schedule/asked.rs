@@ -2,6 +2,7 @@
 
 use crate::dtype::DType;
 use crate::graph::{Node, Value};
+use crate::kernels::reductions::fold::Fold;
 use crate::ops::{Graph, Op};
 use crate::passes::Views;
 use crate::shape::Shape;
@@ -51,6 +52,14 @@ impl<'g> Asked<'g> {
     pub fn by_element(&self) -> Vec<Access> {
         let access = |&v: &Value| if self.views.is_one(v) { Access::Repeated } else { Access::Element };
         self.node.operands.iter().map(access).collect()
+    }
+
+    /// How it folds its operand.
+    ///
+    /// # Panics
+    /// If it is no fold.
+    pub fn fold(&self) -> Fold {
+        self.node.op.fold().expect("folds have this schedule").0
     }
 
     /// About how long its kernel takes for an element.

@@ -5,11 +5,10 @@
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, NodePlan, Product, Schedule};
 use super::products::MatrixProduct;
-use crate::ops::Op;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
-    let Op::DotGeneral(op) = &at.node.op else { return None };
+    let op = at.node.op.contraction()?;
     let product = MatrixProduct::of(op, at)?;
     Some(NodePlan {
         schedule: Schedule::Blocks(product.rows),

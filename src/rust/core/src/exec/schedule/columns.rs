@@ -5,12 +5,11 @@
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, Finish, NodePlan, Product, Schedule};
 use super::products::MatVec;
-use crate::ops::Op;
 
 /// When a node has this schedule. The group takes it that makes the vector, if the matrix is in memory before;
 /// the vector is its one segment.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
-    let Op::DotGeneral(op) = &at.node.op else { return None };
+    let op = at.node.op.contraction()?;
     let product = MatVec::of(op, at).filter(|p| p.rows < p.k && p.is_narrow(p.rows))?;
     let mut access = at.by_element();
     access[product.matrix] = Access::Whole;

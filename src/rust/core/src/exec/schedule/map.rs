@@ -7,7 +7,7 @@ use super::node::{Body, NodePlan, Product, Schedule};
 use super::products::MatVec;
 use crate::exec::vm::{Cut, CONSTANT};
 use crate::kernels::tile::TILE;
-use crate::ops::Op;
+use crate::ops::FromWhole;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
@@ -15,19 +15,23 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     if len == 0 || at.from.is_empty() {
         return None;
     }
-    let (access, product, cost) = match &at.node.op {
-        op if op.is_elementwise(&at.from) => (at.by_element(), None, at.each()),
-        Op::Gather(op) if op.is_pick(at.shape(0)) => {
-            (vec![Access::Picked, at.by_element()[1]], None, at.each())
-        }
-        Op::RngBits(_) => (vec![Access::Whole], None, at.each()),
-        Op::DotGeneral(op) => {
-            let product = MatVec::of(op, at).filter(|p| p.dense && p.rows >= p.k && p.is_narrow(p.k))?;
-            (vec![Access::Whole; 2], Some(Product::Vector(product)), Cost::All(product.picoseconds()))
-        }
-        _ => return None,
+    let (access, product, cost) = if at.node.op.is_elementwise(&at.from) {
+        (at.by_element(), None, at.each())
+    } else if let Some(FromWhole { picks, .. }) = from_whole(at) {
+        let mut access = at.by_element();
+        access[0] = if picks { Access::Picked } else { Access::Whole };
+        (access, None, at.each())
+    } else {
+        let op = at.node.op.contraction()?;
+        let product = MatVec::of(op, at).filter(|p| p.dense && p.rows >= p.k && p.is_narrow(p.k))?;
+        (vec![Access::Whole; 2], Some(Product::Vector(product)), Cost::All(product.picoseconds()))
     };
     Some(NodePlan { schedule: Schedule::Map, len, access, product, cost })
+}
+
+/// What makes its tiles from all of its first operand, if it is made so.
+fn from_whole(at: &Asked) -> Option<FromWhole> {
+    at.node.op.from_whole((at.shape(0), &at.layout(0)), &at.from)
 }
 
 /// Any group takes it.
@@ -60,10 +64,5 @@ pub fn body(plan: &NodePlan, at: &Asked) -> Body {
     if !plan.reads_whole(0) {
         return Body::Kernel(Box::new(move || op.kernel(&from).expect("groups have nodes with kernels")));
     }
-    let (size, layout) = (at.shape(0).size(), at.layout(0));
-    Body::Kernel(Box::new(move || match &op {
-        Op::RngBits(op) => op.kernel(&layout),
-        Op::Gather(op) => op.kernel(size, &layout, &from),
-        _ => unreachable!("no other op reads all of an operand"),
-    }))
+    Body::Kernel(from_whole(at).expect("what reads all of an operand has such a kernel").kernel)
 }

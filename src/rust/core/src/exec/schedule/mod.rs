@@ -31,7 +31,7 @@ pub use node::{Body, Finish, NodePlan, Schedule};
 
 use super::vm::Cut;
 use crate::graph::NODE;
-use crate::ops::{Graph, Op};
+use crate::ops::Graph;
 use crate::passes::Views;
 use crate::stop;
 use asked::{Asked, Cost};
@@ -49,7 +49,7 @@ fn plan(at: &Asked) -> NodePlan {
     if at.views.is_view(at.node.results[0]) {
         return NodePlan { schedule: Schedule::View, ..alone::plan() };
     }
-    if matches!(at.node.op, Op::Fill(_) | Op::Iota(_)) && at.result().shape.size() > 0 {
+    if at.node.op.source().is_some() && at.result().shape.size() > 0 {
         return NodePlan { schedule: Schedule::Source, ..alone::plan() };
     }
     let rules = [map::plan, segments::plan, across::plan, columns::plan, blocks::plan];

@@ -8,7 +8,7 @@ use crate::graph::Def;
 use crate::kernels::cast;
 use crate::kernels::products::dot::is_long;
 use crate::kernels::products::matrix::MULTIPLY_ADD;
-use crate::kernels::products::matvec::{add_parts, BYTE};
+use crate::kernels::products::matvec::{Parts, BYTE};
 use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::{DotGeneral, Matrices};
@@ -82,9 +82,9 @@ impl MatVec {
     /// Adds parts of the result of all tiles.
     pub fn add(&self, parts: &[u8], out: &mut [u8]) {
         if self.dtype == DType::F32 {
-            add_parts::<f32>(cast::slice(parts), cast::slice_mut(out));
+            f32::add_parts(cast::slice(parts), cast::slice_mut(out));
         } else {
-            add_parts::<f64>(cast::slice(parts), cast::slice_mut(out));
+            f64::add_parts(cast::slice(parts), cast::slice_mut(out));
         }
     }
 

@@ -5,17 +5,27 @@
 use super::asked::Asked;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::dtype::DType;
-use crate::exec::vm::Cut;
+use crate::exec::vm::{Cut, Kernel};
+use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::reductions::reduce::finish;
 use crate::kernels::tile::TILE;
-use crate::ops::{Op, Reduction};
+use crate::shape::{Axis, Shape};
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
-    let Op::Reduction(op) = &at.node.op else { return None };
-    let (segment, len) = (op.segment(at.shape(0))?, at.shape(0).size());
+    let (_, axes) = at.node.op.fold()?;
+    let (segment, len) = (segment(at.shape(0), axes)?, at.shape(0).size());
     let plan = |schedule| NodePlan { schedule, len, access: at.by_element(), product: None, cost: at.each() };
     (len > 0).then(|| plan(Schedule::Segments(segment)))
+}
+
+/// The number of elements that make one of the result, if these lie side by side in a dense operand and can
+/// be folded tile by tile.
+fn segment(shape: &Shape, axes: &[Axis]) -> Option<usize> {
+    let leading = axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
+    let segment = shape.iter().take(axes.len()).product();
+    (leading && segment > 0).then_some(segment)
 }
 
 /// A group takes it that folds the same segments, or none.
@@ -34,15 +44,14 @@ pub fn cut(len: usize, segment: usize) -> Cut {
 
 /// The instruction.
 pub fn body(at: &Asked) -> Body {
-    let (op, dtype) = (at.node.op.clone(), at.from[0]);
-    let Op::Reduction(op) = op else { unreachable!("reductions have this schedule") };
-    Body::Kernel(Box::new(move || op.kernel(dtype)))
+    let (fold, dtype) = (at.fold(), at.from[0]);
+    Body::Kernel(Box::new(move || Kernel::fold(dtype, fold)))
 }
 
 /// A reduction of which tiles leave parts.
 #[derive(Debug)]
 struct Parts {
-    op: Reduction,
+    fold: Fold,
     dtype: DType,
     /// Elements of the operand.
     len: usize,
@@ -50,12 +59,12 @@ struct Parts {
 
 impl Finish for Parts {
     fn finish(&self, parts: &[u8], out: &mut [u8]) {
-        self.op.finish(self.dtype, parts, self.len, out);
+        let each = self.len * self.dtype.bytes() / out.len();
+        finish(self.dtype, self.fold, parts, each, out)
     }
 }
 
 /// What puts together the parts of a reduction.
 pub fn partial(plan: &NodePlan, at: &Asked) -> (Box<dyn Finish>, usize) {
-    let Op::Reduction(op) = &at.node.op else { unreachable!("reductions have this schedule") };
-    (Box::new(Parts { op: op.clone(), dtype: at.from[0], len: plan.len }), PARTIAL)
+    (Box::new(Parts { fold: at.fold(), dtype: at.from[0], len: plan.len }), PARTIAL)
 }

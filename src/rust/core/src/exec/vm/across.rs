@@ -4,10 +4,10 @@
 //! never in memory. Lanes and tiles of a result are those of [`reduce`](crate::kernels::reductions::reduce),
 //! and so are its bits.
 
-use super::binding::Binding;
-use super::code::{Across, Code};
-use super::resolve::{Room, Tile};
-use crate::kernels::memory::{AlignedBytes, Streams};
+use super::binding::{Address, Binding};
+use super::code::{Across, Code, Folding};
+use super::resolve::{Room, Tile, ALIGN};
+use crate::kernels::memory::Streams;
 use crate::kernels::reductions::parts::LANES;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
@@ -33,47 +33,61 @@ pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Str
     pool::for_each_piece(blocks * parts, shared, |i| {
         let (block, part) = (i % blocks, i / blocks);
         let columns = part * TILE..((part + 1) * TILE).min(code.cut.len / across.rows);
-        code.with_room(binding, streams, |room| {
-            piece(across, room, block * rows..((block + 1) * rows).min(across.rows), part, columns)
+        let rows = block * rows..((block + 1) * rows).min(across.rows);
+        let bytes =
+            across.folds.iter().map(|fold| bytes(fold, &rows, &columns).next_multiple_of(ALIGN)).sum();
+        code.with_room(binding, streams, bytes, |room, accumulators| {
+            piece(across, room, accumulators, rows, part, columns);
         });
     });
 }
 
+/// Bytes of the accumulators of a fold.
+fn bytes(fold: &Folding, rows: &Range<usize>, columns: &Range<usize>) -> usize {
+    columns.len().min(LANES) * rows.len() * fold.accumulators.width
+}
+
 /// Folds some rows of some columns.
-fn piece(across: &Across, room: &Room, rows: Range<usize>, part: usize, columns: Range<usize>) {
+fn piece(
+    across: &Across,
+    room: &Room,
+    accumulators: &mut [u8],
+    rows: Range<usize>,
+    part: usize,
+    columns: Range<usize>,
+) {
     let (code, bases) = (room.code, room.bases);
     let parts = across.parts(code.cut.len);
-    let mut folds: Vec<_> = across
-        .folds
-        .iter()
-        .zip(&room.binding.folds)
-        .map(|(fold, [operand, result])| {
-            let mut bytes =
-                AlignedBytes::zeroed(columns.len().min(LANES) * rows.len() * fold.accumulators.width);
-            (fold.accumulators.start)(bytes.as_mut_slice());
-            (fold, bytes, operand, result)
-        })
-        .collect();
-    for column in columns {
+    // Calls with each fold, its accumulators, and the addresses of operand and result.
+    let mut each = |run: &mut dyn FnMut(&Folding, &mut [u8], &[Address; 2])| {
+        let mut start = 0;
+        for (fold, addresses) in across.folds.iter().zip(&room.binding.folds) {
+            let bytes = bytes(fold, &rows, &columns);
+            run(fold, &mut accumulators[start..start + bytes], addresses);
+            start += bytes.next_multiple_of(ALIGN);
+        }
+    };
+    each(&mut |fold, bytes, _| (fold.accumulators.start)(bytes));
+    for column in columns.clone() {
         for first in rows.clone().step_by(code.cut.longest()) {
             let n = code.cut.longest().min(rows.end - first);
             let start = column * across.rows + first;
             stop::work(n);
             // SAFETY: by `with_room`; no other piece has these elements.
             unsafe { room.run_on(&Tile { elements: start..start + n, segments: 0..0 }) };
-            for (fold, bytes, operand, _) in &mut folds {
+            each(&mut |fold, bytes, [operand, _]| {
                 // SAFETY: as many elements were checked to be there, and what writes them is done.
                 let x = unsafe {
                     std::slice::from_raw_parts(operand.at(bases, start, 0, 0).cast_const(), n * fold.width)
                 };
                 let at = (column % LANES * rows.len() + first - rows.start) * fold.accumulators.width;
-                (fold.accumulators.add)(&mut bytes.as_mut_slice()[at..at + n * fold.accumulators.width], x);
-            }
+                (fold.accumulators.add)(&mut bytes[at..at + n * fold.accumulators.width], x);
+            });
         }
     }
-    for (fold, bytes, _, result) in &mut folds {
+    each(&mut |fold, bytes, [_, result]| {
         let all = across.rows * parts * across.unit(fold, code.cut.len);
-        (fold.accumulators.finish)(bytes.as_mut_slice(), rows.len(), parts > 1, &mut |i, made| {
+        (fold.accumulators.finish)(bytes, rows.len(), parts > 1, &mut |i, made| {
             let at = ((rows.start + i) * parts + part) * made.len();
             assert!(at + made.len() <= all, "a result outside of its stream");
             // SAFETY: in the stream, which is writable and read by nobody, a place of this piece alone.
@@ -81,5 +95,5 @@ fn piece(across: &Across, room: &Room, rows: Range<usize>, part: usize, columns:
                 result.at(bases, 0, 0, 0).wrapping_add(at).copy_from_nonoverlapping(made.as_ptr(), made.len())
             };
         });
-    }
+    });
 }

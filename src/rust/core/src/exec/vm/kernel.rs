@@ -4,13 +4,13 @@
 //! a time.
 
 use super::cut::Cut;
-use crate::dtype::Element;
+use crate::dtype::{DType, Element};
 use crate::kernels::cast;
 use crate::kernels::memory::nontemporal::stream;
 use crate::kernels::random::{Bits, Draw};
-use crate::kernels::reductions::fold::{Fold, Reduce};
-use crate::kernels::reductions::parts::{Partial, Rows, PARTIAL};
-use crate::kernels::tile::{gather, TILE};
+use crate::kernels::reductions::fold::{segments, tile, Fold};
+use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::tile::gather;
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::fmt;
@@ -27,13 +27,6 @@ pub enum Slot {
     /// In the stream with that number.
     Stream(usize),
 }
-
-/// Segments that are folded together, at least.
-const MIN_TOGETHER: usize = 4;
-
-/// Elements of a segment that is folded by itself if there are many, at least: for shorter ones the overhead
-/// of a fold is larger than gathering the elements of all.
-const MIN_ALONE: usize = 24;
 
 /// The part of a slot that an instruction accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,39 +151,20 @@ impl Kernel {
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
-    /// its [`Partial`], one for each tile. Segments longer than a tile are folded tile by tile.
-    pub fn fold<T: Reduce>(fold: Fold) -> Kernel {
-        let offsets: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
+    /// its partial result, one for each tile. Segments longer than a tile are folded tile by tile.
+    pub fn fold(dtype: DType, fold: Fold) -> Kernel {
+        let width = dtype.bytes();
         let run = Box::new(move |w: &Window| {
-            let x = w.read::<T>(0);
+            let x = w.slice::<u8>(0, w.len * width);
             if w.cut.parts() > 1 {
-                return w.folded::<u8>(PARTIAL).copy_from_slice(&T::tile::<Partial>(fold, x));
+                return w.folded::<u8>(PARTIAL).copy_from_slice(&tile(dtype, fold, x));
             }
-            let segment = w.cut.segment;
-            let out = w.folded::<T>(x.len() / segment);
-            // Many short ones are folded side by side.
-            if segment < MIN_ALONE && x.len() / segment >= MIN_TOGETHER {
-                return T::tiles(
-                    fold,
-                    x,
-                    Rows { first: 0, stride: segment as isize, offsets: &offsets[..segment] },
-                    out,
-                );
-            }
-            for (x, out) in x.chunks(segment).zip(out) {
-                *out = if segment <= TILE {
-                    T::tile(fold, x)
-                } else {
-                    T::finish(fold, segment, &mut |add| {
-                        x.chunks(TILE).for_each(|part| add(T::tile(fold, part)))
-                    })
-                };
-            }
+            segments(dtype, fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
         });
         Kernel {
             run,
-            reads: [tile_of::<T>(), Extent::Unused, Extent::Unused],
-            write: Extent::Fold(size_of::<T>()),
+            reads: [Extent::Tile(width), Extent::Unused, Extent::Unused],
+            write: Extent::Fold(width),
         }
     }
 
@@ -261,7 +235,7 @@ impl Window<'_> {
         let pointer = self.reads[i].cast::<T>();
         assert!(pointer.is_aligned(), "an operand is not aligned");
         // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in
-        // memory that is borrowed while it runs, and apart from what it writes ([`Room::instruction`]).
+        // memory that is borrowed while it runs, and apart from what it writes (`bind` in `resolve.rs`).
         unsafe { std::slice::from_raw_parts(pointer, n) }
     }
 

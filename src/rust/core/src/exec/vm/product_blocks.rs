@@ -44,6 +44,11 @@ pub fn is_wide(columns: usize) -> bool {
     columns >= 2 * BLOCKS_PER_THREAD * MIN_COLUMNS
 }
 
+/// Whether all columns are one block.
+pub(super) fn is_one(blocks: &Blocks, code: &Code) -> bool {
+    code.cut.len <= MAX_COLUMNS * blocks.rows
+}
+
 /// Runs a program that begins with a product.
 ///
 /// # Panics
@@ -55,7 +60,7 @@ pub(super) fn run(blocks: &Blocks, code: &Code, binding: &Binding, streams: &Str
     let each = wanted.clamp(MIN_COLUMNS, MAX_COLUMNS).min(columns);
     pool::for_each_piece(columns.div_ceil(each), shared, |piece| {
         let elements = piece * each * blocks.rows..((piece + 1) * each).min(columns) * blocks.rows;
-        code.with_room(binding, streams, |room| {
+        code.with_room(binding, streams, 0, |room, _| {
             let tile = |elements: Range<usize>| Tile { elements, segments: 0..0 };
             // SAFETY: by `with_room`; no other piece has these elements.
             unsafe {

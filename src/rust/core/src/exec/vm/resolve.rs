@@ -30,20 +30,30 @@ impl Code {
         }
     }
 
-    /// Gives a piece its own registers and filled constants. Pieces run instructions on different tiles:
-    /// registers and constants are borrowed exclusively, and so is the streams' memory.
-    pub(super) fn with_room(&self, binding: &Binding, streams: &Streams, piece: impl FnOnce(&Room)) {
+    /// Gives a piece registers of its own, constants, which are filled, and so many bytes that are
+    /// unspecified. The piece runs instructions on tiles that no other has: scratch memory is borrowed
+    /// exclusively, and the streams' memory too for as long as they live.
+    pub(super) fn with_room(
+        &self,
+        binding: &Binding,
+        streams: &Streams,
+        bytes: usize,
+        piece: impl FnOnce(&Room, &mut [u8]),
+    ) {
         assert!(binding.fits(streams), "a program is bound to other streams");
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
-            scratch.reserve(self.registers + self.constants);
-            let (registers, constants) = scratch.as_mut_slice().split_at_mut(self.registers);
+            // Which begin where what is aligned for any dtype may.
+            let used = (self.registers + self.constants).next_multiple_of(ALIGN);
+            scratch.reserve(used + bytes);
+            let (used, bytes) = scratch.as_mut_slice()[..used + bytes].split_at_mut(used);
+            let (registers, constants) = used.split_at_mut(self.registers);
             bases.clear();
             bases.extend([registers.as_mut_ptr(), constants.as_mut_ptr()]);
             bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
             let room = Room { code: self, binding, bases };
             // SAFETY: constants are written by this piece alone.
             unsafe { room.before(|_| true) };
-            piece(&room);
+            piece(&room, bytes);
             // Non-temporal stores of the piece are completed before other threads see its end.
             streamed();
         };
@@ -53,6 +63,9 @@ impl Code {
         });
     }
 }
+
+/// Alignment of scratch memory.
+pub(super) const ALIGN: usize = 16;
 
 /// A program in its memory: the bases are those of the registers, the constants and the streams that it is
 /// bound to.

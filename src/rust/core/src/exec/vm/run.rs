@@ -1,12 +1,14 @@
-//! Runs programs: pieces of their tiles on the threads, or bound to one memory and run often.
+//! Runs programs: pieces of their tiles on the threads, or all on this one, as a list of calls.
 
 use super::binding::Binding;
 use super::code::{Code, Instruction, Walk, Work};
 use super::kernel::Extent;
 use super::resolve::{Call, Room, Tile};
 use super::{across, product_blocks};
-use crate::kernels::memory::{Memory, Span, Stream, Streams};
+use crate::kernels::memory::{AlignedBytes, Lent, Streams};
 use crate::kernels::threads::{pool, threads};
+use std::fmt;
+use std::rc::Rc;
 
 /// Pieces of a program for each thread, at most.
 const MAX_PIECES_PER_THREAD: usize = 8;
@@ -37,107 +39,130 @@ impl Code {
         pool::for_each_piece(tiles.div_ceil(step), pieces > 1, |i| {
             let piece = i * step..((i + 1) * step).min(tiles);
             // SAFETY: another piece is given other tiles.
-            self.with_room(binding, streams, |room| unsafe { room.run(piece) });
+            self.with_room(binding, streams, 0, |room, _| unsafe { room.run(piece) });
         });
     }
 }
 
-/// A program with the addresses of all that it reads and writes, to be run often. Constants that hold a
-/// number are filled when it is made.
-pub struct Bound<'c, 'a> {
-    code: &'c Code,
-    streams: Streams<'a>,
-    binding: Binding,
+/// A program in memory: the addresses of all that it reads and writes, found when values lie elsewhere than
+/// the last time.
+pub struct Bound {
+    code: Rc<Code>,
+    pieces: usize,
+    tiles: usize,
+    /// Whether it runs on this thread as a list of calls, and not in pieces each of which has registers and
+    /// constants of its own.
+    is_direct: bool,
+    /// Its own: what holds a number is filled once, what holds an operand each time that it is run.
+    constants: AlignedBytes,
     /// Registers, constants and streams.
     bases: Vec<*mut u8>,
     /// What changes from one run to the next of that which is run before the first tile; and the first tile.
-    first: Vec<Call<'c>>,
-    /// Of the memory that it lies in.
-    address: usize,
-    pieces: usize,
-    tiles: usize,
+    /// The instructions are those of `code`, which lives as long as they do.
+    first: Vec<Call<'static>>,
+    /// The step that it is, of what is lent in this version; 0 before it is bound.
+    step: usize,
+    version: u64,
+    /// Where the registers are.
+    registers: *mut u8,
 }
 
-impl<'c, 'a> Bound<'c, 'a> {
-    /// Binds a program to values in memory, as [`Memory::streams`] does. Registers are in the first span of
-    /// `scratch`, which other programs may use too; constants in the second, which is its own.
-    ///
-    /// # Panics
-    /// As [`Code::run`] and [`Memory::streams`].
-    pub fn new<'s>(
-        code: &'c Code,
-        pieces: usize,
-        memory: &mut Memory<'a>,
-        reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
-        names: &[usize],
-        in_place: impl Fn(usize, usize) -> bool,
-        scratch: [&Span; 2],
-    ) -> Bound<'c, 'a> {
-        let streams = memory.resolve(reads, writes, names, in_place);
-        let identity: Vec<usize> = (0..=scratch[0].buffer.max(scratch[1].buffer)).collect();
-        let spare = memory.resolve([].iter(), scratch.into_iter(), &identity, |_, _| false);
-        let range = |stream: &Stream| {
-            let start = stream.pointer() as usize;
-            start..start + stream.bytes()
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bound")
+    }
+}
+
+impl Bound {
+    /// A program that threads share in so many pieces, not bound yet.
+    pub fn new(code: Rc<Code>, pieces: usize) -> Bound {
+        let is_one = match &code.walk {
+            Walk::Tiles => true,
+            Walk::Blocks(blocks) => product_blocks::is_one(blocks, &code),
+            Walk::Across(_) => false,
         };
-        // Scratch memory is nobody's value.
-        let apart = |i: usize| {
-            let value = range(streams.get(i));
-            (0..2).map(|k| range(spare.get(k))).all(|s| value.end <= s.start || s.end <= value.start)
-        };
-        assert!((0..streams.count()).all(apart), "a value lies in scratch memory");
-        let holds = |k: usize, bytes: usize| spare.get(k).bytes() >= bytes;
-        assert!(holds(0, code.registers) && holds(1, code.constants), "scratch memory is too small");
-        let mut bases: Vec<*mut u8> = vec![spare.get(0).pointer(), spare.get(1).pointer()];
-        bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
-        let binding = code.with_binding(&streams, Binding::clone);
-        let changes = |instruction: &Instruction| !matches!(&instruction.work, Work::Kernel { kernel, .. } if kernel.reads[0] == Extent::Unused);
-        let mut first = Vec::new();
-        let room = Room { code, binding: &binding, bases: &bases };
-        // SAFETY: `memory` is held exclusively, and all addresses were checked to be in it.
-        unsafe { room.before(|instruction| !changes(instruction)) };
-        if !matches!(code.walk, Walk::Across(_)) {
-            let all = Tile { elements: 0..code.cut.len, segments: 0..0 };
-            if let (Walk::Blocks(blocks), Some(product)) = (&code.walk, &binding.product) {
-                room.calls(&blocks.product, product, &all, |call| first.push(call));
-            }
-            let tile = Tile::new(&code.cut, 0);
-            let before =
-                code.before.iter().zip(&binding.before).filter(|(instruction, _)| changes(instruction));
-            for (instruction, resolved) in before.chain(code.each.iter().zip(&binding.each)) {
-                room.calls(instruction, resolved, &tile, |call| first.push(call));
-            }
-        }
+        let (constants, bases, first) = Default::default();
+        let (tiles, is_direct) = (code.cut.tiles(), is_one && pieces <= 1);
         Bound {
-            address: memory.address(),
             code,
-            streams,
-            binding,
+            pieces,
+            tiles,
+            is_direct,
+            constants,
             bases,
             first,
-            pieces,
-            tiles: code.cut.tiles(),
+            step: 0,
+            version: 0,
+            registers: std::ptr::null_mut(),
         }
+    }
+
+    /// Binds it to the values of a step, and to registers.
+    ///
+    /// # Panics
+    /// As [`Code::run`].
+    pub fn bind(&mut self, lent: &mut Lent, step: usize, registers: &mut [u8]) {
+        // What is left in the middle is not bound to what is lent.
+        let is_first = self.version == 0;
+        if self.is_direct {
+            assert!(registers.len() >= self.code.registers, "registers are too few");
+            self.registers = registers.as_mut_ptr();
+            self.constants.reserve(self.code.constants);
+            let streams = lent.streams(step);
+            self.bases.clear();
+            self.bases.extend([self.registers, self.constants.as_mut_slice().as_mut_ptr()]);
+            self.bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
+            let Bound { code, bases, first, .. } = self;
+            code.with_binding(&streams, |binding| list(&Room { code, binding, bases }, is_first, first));
+        }
+        (self.step, self.version) = (step, lent.version());
     }
 
     /// Runs it.
     ///
     /// # Panics
-    /// If `memory` is not the one that it is bound to.
-    pub fn run(&mut self, memory: &mut Memory<'a>) {
-        assert!(memory.address() == self.address, "a program is bound to other memory");
-        if self.pieces > 1 || matches!(self.code.walk, Walk::Across(_)) {
-            return self.code.run(&self.streams, self.pieces);
+    /// If it is bound to other values or registers; else as [`Code::run`].
+    #[inline]
+    pub fn run(&self, lent: &mut Lent, registers: &mut [u8]) {
+        assert!(self.version == lent.version(), "a program is bound to other values");
+        if !self.is_direct {
+            return self.code.run(&lent.streams(self.step), self.pieces);
         }
-        // SAFETY: the buffers are borrowed for 'a, and `memory`, through which alone slices of them are made,
-        // is held exclusively; all addresses were checked when they were bound.
-        unsafe {
-            self.first.iter().for_each(|call| call.run());
-            if self.tiles > 1 {
-                let room = Room { code: self.code, binding: &self.binding, bases: &self.bases };
-                room.run(1..self.tiles);
-            }
+        assert!(self.registers == registers.as_mut_ptr(), "a program is bound to other registers");
+        // SAFETY: values and registers are borrowed exclusively, and those that all addresses were checked
+        // for; nothing else knows of the constants, as `self` is not shared with other threads.
+        unsafe { self.first.iter().for_each(|call| call.run()) };
+        if self.tiles > 1 {
+            self.code.with_binding(&lent.streams(self.step), |binding| {
+                let room = Room { code: &self.code, binding, bases: &self.bases };
+                // SAFETY: as above.
+                unsafe { room.run(1..self.tiles) };
+            });
         }
+    }
+}
+
+/// Lists what a program does before the first tile, and for it; what fills constants with numbers is done
+/// instead if this `is_first`.
+fn list(room: &Room, is_first: bool, calls: &mut Vec<Call<'static>>) {
+    let Room { code, binding, .. } = room;
+    let fills = |instruction: &Instruction| match &instruction.work {
+        Work::Kernel { kernel, .. } => kernel.reads[0] == Extent::Unused,
+        Work::Native(..) => false,
+    };
+    if is_first {
+        // SAFETY: the caller holds the constants exclusively.
+        unsafe { room.before(fills) };
+    }
+    calls.clear();
+    // SAFETY: the instructions are those of the code that the list is kept with.
+    let mut add = |call: Call| calls.push(unsafe { std::mem::transmute::<Call, Call<'static>>(call) });
+    if let (Walk::Blocks(blocks), Some(product)) = (&code.walk, &binding.product) {
+        room.calls(&blocks.product, product, &Tile { elements: 0..code.cut.len, segments: 0..0 }, &mut add);
+    }
+    let tile = Tile::new(&code.cut, 0);
+    let before = code.before.iter().zip(&binding.before).filter(|(instruction, _)| !fills(instruction));
+    for (instruction, resolved) in before.chain(code.each.iter().zip(&binding.each)) {
+        room.calls(instruction, resolved, &tile, &mut add);
     }
 }

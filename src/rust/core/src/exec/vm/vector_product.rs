@@ -3,9 +3,8 @@
 //! tile at a time.
 
 use super::kernel::{Extent, Kernel, Window};
-use crate::dtype::Float;
 use crate::kernels::products::matrix::Matrix;
-use crate::kernels::products::matvec::{add_parts, part};
+use crate::kernels::products::matvec::Parts;
 use crate::kernels::tile::TILE;
 use std::mem::size_of;
 
@@ -13,29 +12,29 @@ impl Kernel {
     /// The products of the rows of a matrix in the tile, of `k` elements each, with a vector that begins at
     /// element `start`. `lines` are the position of the first element of the matrix and the strides of rows
     /// and of columns.
-    pub fn rows<F: Float>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
+    pub fn rows<F: Parts>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
-            part(matrix, &w.whole::<F>(1)[start..][..k], k, [w.range().start, 0], w.write::<F>());
+            F::part(matrix, &w.whole::<F>(1)[start..][..k], k, [w.range().start, 0], w.write::<F>());
         });
         Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<F>()))
     }
 
-    /// The contribution of a tile of a vector of `k` elements to the products with the `rows` rows of a
-    /// matrix: for each tile so many partial sums, which [`add_parts`] adds. A tile that is the whole vector
-    /// gives the products.
-    pub fn columns<F: Float>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
+    /// What the tile of a vector of `k` elements adds to its products with the `rows` rows of a matrix: for
+    /// each tile so many elements, which [`Parts::add_parts`] adds. A tile that is the whole vector makes the
+    /// products.
+    pub fn columns<F: Parts>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
             let (x, first, out) = (w.read::<F>(1), w.range().start, w.folded::<F>(rows));
             if x.len() <= TILE {
-                return part(matrix, x, k, [0, first], out);
+                return F::part(matrix, x, k, [0, first], out);
             }
             let mut parts = vec![F::default(); rows * x.len().div_ceil(TILE)];
             for (i, (x, parts)) in x.chunks(TILE).zip(parts.chunks_mut(rows)).enumerate() {
-                part(matrix, x, k, [0, first + i * TILE], parts);
+                F::part(matrix, x, k, [0, first + i * TILE], parts);
             }
-            add_parts(&parts, out);
+            F::add_parts(&parts, out);
         });
         let write = Extent::Part(rows * size_of::<F>());
         Kernel::new(run, [Extent::Whole, Extent::Tile(size_of::<F>()), Extent::Unused], write)

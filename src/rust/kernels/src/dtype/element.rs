@@ -183,8 +183,9 @@ pub(crate) fn odd(x: f64) -> f32 {
     f32::from_bits(truncated | 1)
 }
 
-/// As [`odd`], from an integer, which a double need not hold.
-pub(crate) fn odd_whole(x: i128) -> f32 {
+/// An f32 from which a 16-bit float rounds as from the integer itself, which a double need not hold: a result that
+/// is not exact ends in an odd bit.
+pub fn odd_whole(x: i128) -> f32 {
     let size = x.unsigned_abs();
     let excess = (u128::BITS - size.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
     let kept = size >> excess;

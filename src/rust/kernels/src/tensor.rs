@@ -158,8 +158,12 @@ impl Layout {
 
     /// Whether the elements lie in column-major order without gaps.
     pub fn is_dense(&self, shape: &Shape) -> bool {
-        let dense = shape.strides();
-        (0..shape.rank()).all(|i| shape[i] <= 1 || self.strides[i] == dense[i] as isize)
+        let mut dense = 1;
+        shape.iter().zip(&self.strides).all(|(&size, &stride)| {
+            let is_here = size <= 1 || stride == dense as isize;
+            dense *= size.max(1);
+            is_here
+        })
     }
 
     /// Sizes and strides of some axes. Axes with a single stride are joined; axes of size 1 are left out.

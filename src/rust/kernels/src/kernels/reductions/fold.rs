@@ -1,18 +1,19 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32,
 //! those of complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`](crate::kernels::tile::TILE) elements, in order, each in [`LANES`]
-//! parts: element `i` of a tile is folded into part `i % LANES`, and the later half of the parts into the
-//! earlier, until one is left. So a result depends on the values and their order only, not on strides or
-//! threads. [`reduce`](super::reduce::reduce()) handles layouts.
+//! A fold is made of tiles of [`TILE`] elements, in order, each in [`LANES`] parts: element `i` of a tile is
+//! folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a
+//! result depends on the values and their order only, not on strides or threads.
+//! [`reduce`](super::reduce::reduce()) handles layouts.
 
 use super::deviations;
 use super::loops::{free_loops, halves, loops, Accumulate, Loops};
 use super::parts::{halve, Compensated, Each, Made, Partial, Rows, LANES};
-use crate::dtype::{Bool, Cpx, Element, Int, Real};
+use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
 use crate::kernels::cast;
 use crate::kernels::math::complex;
 use crate::kernels::math::scalar::{maximum, minimum};
+use crate::kernels::tile::TILE;
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
@@ -88,6 +89,39 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     }
 }
 
+/// Folds a tile of elements of this dtype, one of several of a result.
+pub fn tile(dtype: DType, fold: Fold, x: &[u8]) -> Partial {
+    dispatch!(dtype, T => T::tile(fold, cast::slice(x)))
+}
+
+/// Segments below which each is folded by itself, however short.
+const MIN_TOGETHER: usize = 4;
+
+/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
+/// begin is more than to gather the elements of all.
+const MIN_ALONE: usize = 24;
+
+/// Folds segments of so many elements of this dtype, each into one. Long segments are folded in tiles.
+pub fn segments(dtype: DType, fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) {
+    dispatch!(dtype, T => segments_of::<T>(fold, cast::slice(x), segment, cast::slice_mut(out)))
+}
+
+fn segments_of<T: Reduce>(fold: Fold, x: &[T], segment: usize, out: &mut [T]) {
+    // Many short ones are folded side by side.
+    if segment < MIN_ALONE && out.len() >= MIN_TOGETHER {
+        let offsets: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
+        let rows = Rows { first: 0, stride: segment as isize, offsets: &offsets[..segment] };
+        return T::tiles(fold, x, rows, out);
+    }
+    for (x, out) in x.chunks(segment).zip(out) {
+        *out = if segment <= TILE {
+            T::tile(fold, x)
+        } else {
+            T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
+        };
+    }
+}
+
 /// Accumulators of many results, to which elements are brought one of each result at a time: one for each
 /// part of a tile, as bytes, the first ones of all results, then the second ones. Only parts that have
 /// elements have one.
@@ -104,9 +138,9 @@ pub struct Accumulators {
 }
 
 impl Accumulators {
-    /// Those of a fold, with the bits of [`tile`](Reduce::tile).
-    pub fn new<T: Reduce>(fold: Fold) -> Accumulators {
-        T::accumulation(fold, Gradual)
+    /// Those of a fold of elements of this dtype, with the bits of [`tile`](Reduce::tile).
+    pub fn new(dtype: DType, fold: Fold) -> Accumulators {
+        dispatch!(dtype, T => <T as Reduce>::accumulation(fold, Gradual))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::zeroed;
 use crate::dtype::Element;
+use crate::kernels::cast::by_width;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::kernels::{cast, tile};
@@ -157,8 +158,11 @@ const PIECE: usize = 1 << 14;
 const ELEMENT: usize = 1_000;
 
 /// Fills `out` with elements of `data`, whose positions are relative to the start of the buffer.
-pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
-    let (data, out) = (cast::slice::<T>(data), cast::slice_mut::<T>(out.data));
+pub fn load(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
+    by_width!(out.dtype, T => load_as::<T>(walk, starts, cast::slice(data), cast::slice_mut(out.data)))
+}
+
+fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) {
     let work = out.len() * ELEMENT;
     if walk.is_list() {
         return pool::for_each_chunk(out, PIECE, work, |i, out| {
@@ -199,13 +203,15 @@ pub fn load<T: Element>(walk: &Walk, starts: &Starts, data: &[u8], out: &mut Vie
 
 /// Writes elements `from` to positions of `out`, in order, so that the later of two for one position wins.
 /// Windows that are [`OUTSIDE`] are left out.
-pub fn store<T: Element>(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
-    update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
+pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
+    by_width!(from.dtype, T => {
+        update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
+    })
 }
 
 /// As [`store`], of one window.
-pub fn store_at<T: Element>(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
-    store::<T>(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
+pub fn store_at(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
+    store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
 }
 
 /// As [`store`], with `one(old, new)` as the new element, or `lines(old, new, result)` for contiguous ones.
@@ -323,7 +329,7 @@ mod tests {
         let mut out = vec![0i32; 9];
         let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, 0, 6][range]);
-        load::<i32>(&walk, &Starts { count: 3, find: &starts }, cast::bytes(&data), target);
+        load(&walk, &Starts { count: 3, find: &starts }, cast::bytes(&data), target);
         assert_eq!(out, [6, 7, 8, 0, 1, 2, 6, 7, 8]);
         // Added back, one of them nowhere.
         let (layout, mut sum) = (Layout::dense(&shape), data.clone());

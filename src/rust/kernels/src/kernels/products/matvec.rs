@@ -71,9 +71,31 @@ fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
     }
 }
 
-/// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as
-/// many elements of the vector, which are a tile or the rest of one.
-pub fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
+/// A float with products of a matrix and a vector, made in parts.
+pub trait Parts: Float {
+    /// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as
+    /// many elements of the vector, which are a tile or the rest of one.
+    fn part(matrix: Matrix<Self>, x: &[Self], k: usize, at: [usize; 2], out: &mut [Self]);
+
+    /// Adds parts of results: those of the first tile, then of the next, as many as there are results.
+    fn add_parts(parts: &[Self], out: &mut [Self]);
+}
+
+macro_rules! parts {
+    ($($float:ident)+) => {$(
+        impl Parts for $float {
+            fn part(matrix: Matrix<$float>, x: &[$float], k: usize, at: [usize; 2], out: &mut [$float]) {
+                part(matrix, x, k, at, out)
+            }
+            fn add_parts(parts: &[$float], out: &mut [$float]) {
+                add_parts(parts, out)
+            }
+        }
+    )+};
+}
+parts! { f32 f64 }
+
+fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
     // The elements of a cache line.
     match (k < SHORT, size_of::<F>()) {
         (true, _) => part_of::<F, 1>(matrix, x, k, at, out),
@@ -99,8 +121,7 @@ fn part_of<F: Float, const L: usize>(
     }
 }
 
-/// Adds parts of results: those of the first tile, then of the next, as many as there are results.
-pub fn add_parts<F: Float>(parts: &[F], out: &mut [F]) {
+fn add_parts<F: Float>(parts: &[F], out: &mut [F]) {
     let rows = out.len();
     for (i, out) in out.iter_mut().enumerate() {
         let parts = parts[i..].iter().step_by(rows);

@@ -7,6 +7,7 @@
 
 use super::fold::{Fold, Reduce};
 use super::parts::{Made, Partial, Rows, PARTIAL};
+use crate::dtype::{dispatch, DType};
 use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::{pool, threads};
@@ -85,8 +86,11 @@ const ELEMENT: usize = 200;
 
 /// Reduces the axes `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
 /// identity.
-pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
-    let out = cast::slice_mut::<T>(out.data);
+pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
+    dispatch!(x.dtype, T => reduce_as::<T>(fold, x, axes, cast::slice_mut(out.data)))
+}
+
+fn reduce_as<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut [T]) {
     let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
     let reduced = part(x, of(true), 0);
     let n = reduced.0.size();
@@ -143,9 +147,13 @@ pub fn reduce<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut)
     }
 }
 
-/// Folds the [`Partial`]s of the tiles of each result, which has `len` elements.
-pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
-    for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(cast::slice_mut::<T>(out)) {
+/// Folds the [`Partial`]s of the tiles of each result of this dtype, which has `len` elements.
+pub fn finish(dtype: DType, fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
+    dispatch!(dtype, T => finish_as::<T>(fold, partials, len, cast::slice_mut(out)))
+}
+
+fn finish_as<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [T]) {
+    for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(out) {
         *out = T::finish(fold, len, &mut |add| {
             for (i, partial) in partials.chunks(PARTIAL).enumerate() {
                 if i % stop::EVERY == 0 {
@@ -160,7 +168,7 @@ pub fn finish<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::{DType, HasDType};
+    use crate::dtype::HasDType;
     use half::bf16;
     use num_complex::Complex;
 
@@ -169,7 +177,7 @@ mod tests {
         let x = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(data) };
         let out_shape = shape.without(axes);
         let mut out = vec![T::default(); out_shape.size()];
-        reduce::<T>(
+        reduce(
             fold,
             &x,
             axes,
@@ -324,7 +332,7 @@ mod tests {
                     let left = shape.without(&axes);
                     let mut out = vec![T::default(); left.size()];
                     let data = cast::bytes_mut(&mut out);
-                    reduce::<T>(fold, &x, &axes, &mut ViewMut { dtype: T::DTYPE, shape: &left, data });
+                    reduce(fold, &x, &axes, &mut ViewMut { dtype: T::DTYPE, shape: &left, data });
                     assert_eq!(
                         out,
                         run(fold, &copy, shape.clone(), &axes),

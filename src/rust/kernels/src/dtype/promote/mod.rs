@@ -192,7 +192,7 @@ pub fn names() -> &'static [&'static str] {
 ///
 /// # Examples
 /// ```
-/// use anvil_core::dtype::promote::by_name;
+/// use anvil_kernels::dtype::promote::by_name;
 /// assert!(by_name("torch").is_ok());
 /// assert!(by_name("R").unwrap_err().to_string().contains("anvil, jax, jax_lax"));
 /// ```
@@ -229,7 +229,7 @@ pub fn rules() -> &'static Rules {
 ///
 /// # Examples
 /// ```
-/// use anvil_core::dtype::{promote::{by_name, common_dtype, rules}, DType, Ranked};
+/// use anvil_kernels::dtype::{promote::{by_name, common_dtype, rules}, DType, Ranked};
 /// let double_literal = Ranked { dtype: DType::F32, ambiguous: true };
 /// let counts = Ranked { dtype: DType::I64, ambiguous: false };
 /// assert_eq!(common_dtype(double_literal, counts, rules()).unwrap().to_string(), "f32?");
@@ -243,7 +243,7 @@ pub fn common_dtype(lhs: Ranked, rhs: Ranked, rules: &Rules) -> Result<Ranked> {
 ///
 /// # Examples
 /// ```
-/// use anvil_core::dtype::promote::{by_name, parse, why};
+/// use anvil_kernels::dtype::promote::{by_name, parse, why};
 /// let [i64, f32] = ["i64", "f32?"].map(|name| parse(name).unwrap());
 /// let rules = by_name("anvil").unwrap();
 /// assert_eq!(why(&[i64, f32], f32, rules), "anvil: i64 and f32? give f32?, a float wins over an integer");

@@ -56,6 +56,7 @@ fn check<T>(pointer: *const u8, bytes: usize) {
 
 /// Runs an expression with a type name bound to an element type of a dtype's width: code that only moves
 /// elements is compiled once per width.
+#[macro_export]
 macro_rules! by_width {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype.bytes() {
@@ -76,13 +77,13 @@ macro_rules! by_width {
                 $body
             }
             _ => {
-                type $t = num_complex::Complex<f64>;
+                type $t = $crate::dtype::types::C128;
                 $body
             }
         }
     };
 }
-pub(crate) use by_width;
+pub use by_width;
 
 #[cfg(test)]
 mod tests {

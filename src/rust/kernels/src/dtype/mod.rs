@@ -6,8 +6,7 @@
 mod element;
 pub mod promote;
 
-pub(crate) use element::odd_whole;
-pub use element::{Bool, Cpx, Element, Float, HasDType, Int, Real};
+pub use element::{odd_whole, Bool, Cpx, Element, Float, HasDType, Int, Real};
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -74,15 +73,23 @@ macro_rules! dtypes {
 
         $(impl element::HasDType for $type { const DTYPE: DType = DType::$variant; })+
 
+        /// The element types by the names of their dtypes.
+        pub mod types {
+            $(#[doc = concat!("An element of `", $name, "`.")] pub type $variant = $type;)+
+        }
+
         /// Runs an expression with a type name bound to the element type of a run-time dtype.
         ///
         /// `dispatch!(dtype, T => f::<T>(x))`; the expression is instantiated once per dtype.
+        #[macro_export]
         macro_rules! dispatch {
             ($d dtype:expr, $d t:ident => $d body:expr) => {
-                match $d dtype { $($crate::dtype::DType::$variant => { type $d t = $type; $d body })+ }
+                match $d dtype {
+                    $($crate::dtype::DType::$variant => { type $d t = $crate::dtype::types::$variant; $d body })+
+                }
             };
         }
-        pub(crate) use dispatch;
+        pub use dispatch;
     };
 }
 

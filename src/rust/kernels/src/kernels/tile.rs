@@ -185,10 +185,10 @@ pub fn map3<S: Element, T: Element>(
 }
 
 /// Copies a value of any layout into a dense one.
-pub fn copy<T: Element>(x: &View, out: &mut ViewMut) {
-    if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {
-        map1::<T, T>(|x, out| out.copy_from_slice(x), x, out)
-    }
+pub fn copy(x: &View, out: &mut ViewMut) {
+    by_width!(x.dtype, T => if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {
+        map1_of::<T>(&|x, out| out.copy_from_slice(x), x, out)
+    })
 }
 
 #[cfg(test)]

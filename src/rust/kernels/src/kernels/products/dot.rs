@@ -14,12 +14,14 @@ use super::crossprod::{crossprod, MAX_SIDE};
 use super::gemm;
 use super::matrix::{Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::matvec;
-use crate::dtype::{Bool, Element, Int};
-use crate::kernels::cast;
+use crate::dtype::{dispatch, Bool, Element, Int};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
+use crate::kernels::{cast, tile};
+use crate::shape::Shape;
 use crate::stop;
+use crate::tensor::{Layout, View, ViewMut};
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{s, LinalgScalar};
@@ -240,7 +242,7 @@ pub fn is_long([m, k, n]: [usize; 3]) -> bool {
 
 /// Matrices of a batch: the first, and the distance from one to the next.
 #[derive(Clone, Copy, Debug)]
-pub struct Batch<'a, T> {
+struct Batch<'a, T> {
     /// The first.
     pub first: Matrix<'a, T>,
     /// From one to the next.
@@ -254,9 +256,54 @@ impl<'a, T> Batch<'a, T> {
     }
 }
 
+/// How an operand is read as matrices, whose rows, columns and batch are some of its axes.
+pub enum Side {
+    /// Where it lies: the distances of rows, columns and matrices.
+    Lines([isize; 3]),
+    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of
+    /// a matrix and its elements.
+    Copied(Vec<usize>, usize, usize),
+}
+
+impl Side {
+    fn matrices<'a, T: Element>(&self, x: &View<'a>, scratch: &'a mut Vec<T>) -> Batch<'a, T> {
+        match self {
+            &Side::Lines([rows, columns, stride]) => {
+                let first =
+                    Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
+                Batch { first, stride }
+            }
+            Side::Copied(order, rows, size) => {
+                let shape =
+                    Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
+                let layout = Layout {
+                    strides: order.iter().map(|&i| x.layout.strides[i]).collect(),
+                    offset: x.layout.offset,
+                };
+                *scratch = zeroed(shape.size());
+                let view = View { shape: &shape, layout: &layout, ..*x };
+                tile::copy(
+                    &view,
+                    &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) },
+                );
+                Batch { first: Matrix::dense(scratch, *rows), stride: *size as isize }
+            }
+        }
+    }
+}
+
+/// Products of batches of matrices of one dtype, as [`batched`] has them.
+pub fn product(sides: &[Side; 2], [lhs, rhs]: [&View; 2], sizes: [usize; 4], out: &mut ViewMut) {
+    let [l, r] = sides;
+    dispatch!(lhs.dtype, T => {
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        batched::<T>(l.matrices(lhs, &mut left), r.matrices(rhs, &mut right), sizes, out.data);
+    })
+}
+
 /// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`,
 /// column-major.
-pub fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [u8]) {
+fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [u8]) {
     let out = cast::slice_mut::<T>(out);
     if out.is_empty() {
         return;

@@ -1,0 +1,181 @@
+//! A plan in the memory of a run: the one way in which plans run, of whole programs, branches and bodies of
+//! loops.
+//!
+//! What steps read and write is found and checked when buffers lie elsewhere than the last time: for the
+//! first repetition of a loop in each direction, and for a call whose inputs or outputs have moved. Then, and
+//! otherwise, nothing is allocated.
+
+use super::step::{Action, Plan, Step};
+use crate::exec::vm::Bound;
+use crate::kernels::memory::{Memory, Streams, Table};
+use crate::kernels::tile;
+use crate::stop;
+use crate::tensor::{View, ViewMut};
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct BoundPlan {
+    table: Table,
+    steps: Vec<Placed>,
+    /// Where the registers are.
+    registers: usize,
+    lists: Lists,
+}
+
+/// A step in its memory.
+#[derive(Debug)]
+struct Placed {
+    how: How,
+    /// Whether nobody asks for what it makes.
+    absent: bool,
+}
+
+/// How a step is done.
+#[derive(Debug)]
+enum How {
+    Tiles(Box<Bound>),
+    /// A copy of few bytes as they lie.
+    Move,
+    /// A function of views.
+    Views,
+}
+
+/// The views of a step, kept so that they are not allocated again.
+#[derive(Default)]
+struct Lists {
+    operands: Vec<View<'static>>,
+    results: Vec<ViewMut<'static>>,
+}
+
+impl std::fmt::Debug for Lists {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lists")
+    }
+}
+
+impl BoundPlan {
+    /// Binds a plan, each time the same one, to the buffers with these numbers: arena, literals, inputs,
+    /// constants, outputs.
+    ///
+    /// # Panics
+    /// As [`Table::bind`].
+    pub fn bind(
+        &mut self,
+        plan: &Plan,
+        memory: &mut Memory,
+        numbers: impl Iterator<Item = usize>,
+        registers: &mut [u8],
+    ) {
+        let address = registers.as_ptr() as usize;
+        if self.registers != address {
+            (self.registers, self.table) = (address, Table::default());
+        }
+        if self.table.enter(memory, numbers, plan.steps.len()) {
+            return;
+        }
+        if self.steps.len() != plan.steps.len() {
+            self.steps = plan.steps.iter().map(|step| Placed { how: How::of(step), absent: false }).collect();
+        }
+        for (number, (step, Placed { how, absent })) in plan.steps.iter().zip(&mut self.steps).enumerate() {
+            let reads = step.operands.iter().map(|(_, place)| &place.span);
+            let writes = step.results.iter().map(|(_, span)| span);
+            let in_place = |i, j| matches!(&step.action, Action::Tiles(program) if program.in_place(i, j));
+            self.table.bind(reads, writes, in_place);
+            let mut lent = self.table.lend(memory);
+            *absent = lent.is_absent(number);
+            if let (How::Tiles(bound), false) = (how, *absent) {
+                bound.bind(&mut lent, number, registers);
+            }
+        }
+    }
+
+    /// Runs it once where it is bound.
+    ///
+    /// # Panics
+    /// If it is bound to other memory or registers.
+    pub fn run(&mut self, plan: &Plan, memory: &mut Memory, registers: &mut [u8]) {
+        let mut lent = self.table.lend(memory);
+        if let Some(work) = plan.at_once {
+            stop::work(work);
+        }
+        for (number, (step, Placed { how, absent })) in plan.steps.iter().zip(&self.steps).enumerate() {
+            if *absent {
+                continue;
+            }
+            if plan.at_once.is_none() {
+                stop::work(step.work());
+            }
+            match (how, &step.action) {
+                (How::Tiles(bound), Action::Tiles(program)) => {
+                    bound.run(&mut lent, registers);
+                    for (finish, parts, result) in program.unfinished() {
+                        let (parts, out) = lent.streams(number).results(parts, result);
+                        finish.finish(parts, out);
+                    }
+                }
+                (How::Move, _) => {
+                    let (reads, writes) = lent.streams(number).slices();
+                    reads.zip(writes).for_each(|(from, out)| stop::copy(from, out));
+                }
+                (_, action) => {
+                    self.lists.with(step, lent.streams(number), |operands, results| match action {
+                        Action::Apply(_, op) => op.run(operands, results),
+                        Action::Control(control) => control.run(operands, results, registers),
+                        Action::Copy => {
+                            let (x, out) = (&operands[0], &mut results[0]);
+                            tile::copy(x, out)
+                        }
+                        Action::Tiles(_) => unreachable!("programs are bound"),
+                    })
+                }
+            }
+        }
+    }
+}
+
+impl How {
+    fn of(step: &Step) -> How {
+        /// Bytes that are copied without asking whether it is worth sharing.
+        const MAX_MOVED: usize = 1 << 14;
+        match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
+            (Action::Tiles(program), ..) => How::Tiles(Box::new(program.unbound())),
+            (Action::Copy, [(aval, from)], [(_, to)])
+                if from.layout.is_dense(&aval.shape)
+                    && from.layout.offset == 0
+                    && from.span.range.len() == to.range.len()
+                    && to.range.len() <= MAX_MOVED =>
+            {
+                How::Move
+            }
+            _ => How::Views,
+        }
+    }
+}
+
+impl Lists {
+    /// Calls with views of what a step reads and writes.
+    fn with(&mut self, step: &Step, streams: Streams, run: impl FnOnce(&[View], &mut [ViewMut])) {
+        let (reads, writes) = streams.slices();
+        let mut operands: Vec<View> = std::mem::take(&mut self.operands);
+        let mut results: Vec<ViewMut> = std::mem::take(&mut self.results);
+        operands.extend(step.operands.iter().zip(reads).map(|((aval, place), data)| View {
+            dtype: aval.dtype,
+            shape: &aval.shape,
+            layout: &place.layout,
+            data,
+        }));
+        results.extend(step.results.iter().zip(writes).map(|((aval, _), data)| ViewMut {
+            dtype: aval.dtype,
+            shape: &aval.shape,
+            data,
+        }));
+        run(&operands, &mut results);
+        (self.operands, self.results) = (emptied(operands), emptied(results));
+    }
+}
+
+/// A list without elements, in the memory of this one: it is collected in place.
+fn emptied<A, B>(mut list: Vec<A>) -> Vec<B> {
+    list.clear();
+    list.into_iter().map(|_| unreachable!("it has no elements")).collect()
+}

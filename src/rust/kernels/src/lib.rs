@@ -1,0 +1,25 @@
+//! The ground of anvil's engine: what a value is, and the functions on slices that compute. Knows nothing of
+//! ops, graphs or R.
+//!
+//! A crate of its own, since the compiler's unit of work is a crate: one core makes the code of this one while
+//! another reads `anvil-core`, which stands on it, and makes the code of that.
+//!
+//! Modules from the bottom up; each knows only those before it (`tests/tidy.rs` of `anvil-core` checks):
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`error`] | everything that can go wrong |
+//! | [`growth`] | vectors and texts that grow with what the user writes |
+//! | [`stop`] | what takes long is left when asked |
+//! | [`dtype`] | element types and the promotion lattice |
+//! | [`shape`] | sizes, dimension numbers, strides |
+//! | [`tensor`] | abstract values, literals, layouts and views |
+//! | [`kernels`] | slices in, slices out |
+
+pub mod dtype;
+pub mod error;
+pub mod growth;
+pub mod kernels;
+pub mod shape;
+pub mod stop;
+pub mod tensor;
