@@ -350,8 +350,11 @@ fn words_that_promise_instead_of_do() {
 
 /// Where members of `Op` may be named: what has yet to ask the contract instead. Elsewhere an op is asked what
 /// it is.
-const NAMES_OPS: &[(&str, &str)] =
-    &[("hlo/", "which ops formulas are made of"), ("apply/", "what each call makes")];
+const NAMES_OPS: &[(&str, &str)] = &[
+    ("hlo/", "which ops formulas are made of"),
+    ("exec/vm/native/", "it has an enum `Op` of its own, of instructions"),
+    ("apply/", "what each call makes"),
+];
 
 /// Places where a member of the enum `Op` is named, not of one in another module (`native::Op`).
 fn members(code: &str) -> impl Iterator<Item = usize> + '_ {

@@ -105,7 +105,7 @@ impl Combiner {
         for range in tiles(update.shape.size()) {
             let elements = tile::<T>(update, range.clone(), &mut scratch);
             let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
-                self.apply(program, length, members, elements, data, captured, buffers, registers)
+                self.apply((program, length), members, elements, data, captured, buffers, registers)
             };
             block.clear();
             targets.each(range, |number, place| {
@@ -142,8 +142,7 @@ impl Combiner {
     /// element.
     fn apply<T: Element>(
         &self,
-        program: &Executable,
-        length: usize,
+        (program, length): (&Executable, usize),
         members: &[Meeting],
         elements: &[T],
         data: &mut [T],
