@@ -105,7 +105,7 @@ impl Combiner {
         for range in tiles(update.shape.size()) {
             let elements = tile::<T>(update, range.clone(), &mut scratch);
             let mut run = |program: &Executable, length: usize, members: &[Meeting]| {
-                self.apply(program, length, members, elements, data, captured, buffers, registers)
+                self.apply((program, length), members, elements, data, captured, buffers, registers)
             };
             batch.clear();
             targets.each(range, |number, position| {
@@ -141,8 +141,7 @@ impl Combiner {
     /// Runs a program of vectors of `length` on at most so many updates of different elements.
     fn apply<T: Element>(
         &self,
-        program: &Executable,
-        length: usize,
+        (program, length): (&Executable, usize),
         members: &[Meeting],
         elements: &[T],
         data: &mut [T],

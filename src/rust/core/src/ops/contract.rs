@@ -140,7 +140,7 @@ pub trait OpDef {
 
     /// What makes tiles of the result from all of the first operand, of this shape and layout, and from tiles
     /// of the others, for operands of these dtypes; `None` for what is made in no such way.
-    fn from_whole(&self, _first: (&Shape, &Layout), _from: &[DType]) -> Option<FromWhole> {
+    fn whole_kernel(&self, _first: (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
         None
     }
 
@@ -316,7 +316,7 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
 }
 
 /// What makes tiles of a result from all of the first operand.
-pub struct FromWhole {
+pub struct WholeKernel {
     /// Whether it reads elements of that alone which the other operand names.
     pub picks: bool,
     /// The kernel.

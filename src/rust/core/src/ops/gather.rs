@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
-use super::contract::{Cost, Form, FromWhole, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
 use super::{written, Op, Row, Scatter, Update};
@@ -131,7 +131,7 @@ impl OpDef for Gather {
     }
 
     /// Of a vector, whose elements are picked.
-    fn from_whole(&self, (shape, layout): (&Shape, &Layout), from: &[DType]) -> Option<FromWhole> {
+    fn whole_kernel(&self, (shape, layout): (&Shape, &Layout), from: &[DType]) -> Option<WholeKernel> {
         if !self.is_pick(shape) {
             return None;
         }
@@ -148,7 +148,7 @@ impl OpDef for Gather {
                 }
             }))
         };
-        Some(FromWhole { picks: true, kernel: Box::new(kernel) })
+        Some(WholeKernel { picks: true, kernel: Box::new(kernel) })
     }
 
     fn cost(&self) -> Cost {

@@ -39,7 +39,7 @@ use crate::tensor::Aval;
 use std::borrow::Cow;
 
 pub(crate) use contract::{arity, common_shape, Ready};
-pub use contract::{Backward, Cost, FromWhole, Linear, OpDef, Promotion, Role, Source, Todo, Vjp};
+pub use contract::{Backward, Cost, Linear, OpDef, Promotion, Role, Source, Todo, Vjp, WholeKernel};
 pub use control::{Control, Region};
 pub use derive::{Math, Slope, Var};
 pub(crate) use dot::Matrices;

@@ -1,7 +1,7 @@
 //! Random bits, from a state that is an operand; the next state is a result.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{Cost, Form, FromWhole, OpDef, Promotion, Ready, Role, Simplified, Vjp};
+use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp, WholeKernel};
 use super::lower::{Formula, Lowering};
 use super::{written, Binary, Builder, Fill, Iota, Op, Row};
 use crate::dtype::{DType, INTEGER};
@@ -100,7 +100,7 @@ impl OpDef for RngBits {
     }
 
     /// Of the state, for the bits alone.
-    fn from_whole(&self, (_, layout): (&Shape, &Layout), _from: &[DType]) -> Option<FromWhole> {
+    fn whole_kernel(&self, (_, layout): (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
         let (draw, bytes) = (self.draw(), self.dtype.bytes());
         let place = [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize);
         let kernel = move || match bytes {
@@ -109,7 +109,7 @@ impl OpDef for RngBits {
             4 => Kernel::random::<u32>(draw, place),
             _ => Kernel::random::<u64>(draw, place),
         };
-        Some(FromWhole { picks: false, kernel: Box::new(kernel) })
+        Some(WholeKernel { picks: false, kernel: Box::new(kernel) })
     }
 
     fn prepare(&self, _operands: &[(&Shape, &Layout)]) -> Option<Ready> {

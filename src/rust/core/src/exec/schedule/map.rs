@@ -7,7 +7,7 @@ use super::node::{Body, NodePlan, Product, Schedule};
 use super::products::MatVec;
 use crate::exec::vm::{Cut, CONSTANT};
 use crate::kernels::tile::TILE;
-use crate::ops::FromWhole;
+use crate::ops::WholeKernel;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
@@ -17,7 +17,7 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     }
     let (access, product, cost) = if at.node.op.is_elementwise(&at.from) {
         (at.by_element(), None, at.each())
-    } else if let Some(FromWhole { picks, .. }) = from_whole(at) {
+    } else if let Some(WholeKernel { picks, .. }) = whole_kernel(at) {
         let mut access = at.by_element();
         access[0] = if picks { Access::Picked } else { Access::Whole };
         (access, None, at.each())
@@ -30,8 +30,8 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
 }
 
 /// What makes its tiles from all of its first operand, if it is made so.
-fn from_whole(at: &Asked) -> Option<FromWhole> {
-    at.node.op.from_whole((at.shape(0), &at.layout(0)), &at.from)
+fn whole_kernel(at: &Asked) -> Option<WholeKernel> {
+    at.node.op.whole_kernel((at.shape(0), &at.layout(0)), &at.from)
 }
 
 /// Any group takes it.
@@ -64,5 +64,5 @@ pub fn body(plan: &NodePlan, at: &Asked) -> Body {
     if !plan.reads_whole(0) {
         return Body::Kernel(Box::new(move || op.kernel(&from).expect("groups have nodes with kernels")));
     }
-    Body::Kernel(from_whole(at).expect("what reads all of an operand has such a kernel").kernel)
+    Body::Kernel(whole_kernel(at).expect("what reads all of an operand has such a kernel").kernel)
 }
