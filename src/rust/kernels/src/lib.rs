@@ -8,11 +8,11 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`error`] | everything that can go wrong |
-//! | [`growth`] | vectors and texts that grow with what the user writes |
-//! | [`stop`] | what takes long is left when asked |
+//! | [`error`] | one enum of errors, with condition classes |
+//! | [`growth`] | vectors and texts whose allocation may fail |
+//! | [`stop`] | cancellation of long work |
 //! | [`dtype`] | element types and the promotion lattice |
-//! | [`shape`] | sizes, dimension numbers, strides |
+//! | [`shape`] | sizes, axes, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
 //! | [`kernels`] | slices in, slices out |
 

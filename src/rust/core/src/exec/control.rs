@@ -165,7 +165,7 @@ impl Carried {
     }
 
     fn new(types: [Vec<Aval>; 3], length: usize, body: &Executable) -> Carried {
-        // Slice after slice lies the new dimension last; in the result it is the first.
+        // Slices are stored one after the other, with the new axis last; in the result it is the first.
         let layout = |aval: &Aval| {
             let mut strides = vec![aval.shape.size() as isize];
             strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
@@ -333,7 +333,7 @@ fn scan(
     }
 }
 
-/// One slice along the first dimension, dense.
+/// One slice along the first axis, dense.
 fn copy_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
     by_width!(dtype, T => {
         let source = cast::slice::<T>(source).iter().skip(at).step_by(length);

@@ -138,28 +138,28 @@ pub trait OpDef {
         None
     }
 
-    /// What makes tiles of the result from all of the first operand, of this shape and layout, and from tiles
-    /// of the others, for operands of these dtypes; `None` for what is made in no such way.
+    /// The kernel that computes tiles of the result from the whole first operand, of this shape and layout,
+    /// and from tiles of the others, for operands of these dtypes; `None` if there is none.
     fn whole_kernel(&self, _first: (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
         None
     }
 
-    /// How it folds its operand, and along which axes, if it is a fold.
+    /// Its fold and the axes along which it folds the operand, if it is a reduction.
     fn fold(&self) -> Option<(Fold, &[Axis])> {
         None
     }
 
-    /// The dimension numbers of the product that it is, if it is one.
+    /// The axes of the product that it is, if it is one.
     fn contraction(&self) -> Option<&DotGeneral> {
         None
     }
 
-    /// The axis along which its result is its operands end to end, if it is.
+    /// The axis along which it concatenates its operands, if it does.
     fn joined(&self) -> Option<Axis> {
         None
     }
 
-    /// What its elements are if they are made from nothing.
+    /// Its elements, if it is an op without operands that each group can compute itself.
     fn source(&self) -> Option<Source> {
         None
     }
@@ -315,15 +315,15 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
 }
 
-/// What makes tiles of a result from all of the first operand.
+/// A kernel that computes tiles of a result from the whole first operand.
 pub struct WholeKernel {
-    /// Whether it reads elements of that alone which the other operand names.
+    /// Whether it reads only elements of the first operand that the other operand names.
     pub picks: bool,
     /// The kernel.
     pub kernel: Box<dyn FnOnce() -> Kernel>,
 }
 
-/// A value from nothing.
+/// A value that is computed without operands.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// One value everywhere.

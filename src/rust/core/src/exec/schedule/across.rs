@@ -1,6 +1,6 @@
-//! One element of the result from those at the same place of all columns: reductions over the last
-//! dimensions. The columns of some rows are made one after the other and taken into accumulators; what is
-//! folded is never in memory ([`vm`]).
+//! One element of the result from those at the same place of all columns: reductions over the last axes. The
+//! columns of some rows are made one after the other and taken into accumulators; what is folded is never in
+//! memory ([`vm`]).
 
 use super::asked::Asked;
 use super::node::{Body, NodePlan, Schedule};
@@ -8,8 +8,8 @@ use crate::exec::vm;
 use crate::kernels::reductions::fold::{Accumulators, Fold};
 use crate::shape::{Axis, Shape};
 
-/// Elements from which a reduction over the last dimensions is part of the group that makes them: fewer are
-/// in the cache anyway when it comes to them.
+/// Elements from which a reduction over the last axes is part of the group that makes them: fewer are in the
+/// cache anyway when it comes to them.
 const MIN_ELEMENTS: usize = 1 << 16;
 
 /// When a node has this schedule.
@@ -21,7 +21,7 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
 }
 
 /// The results of a dense operand of this shape whose elements lie apart, each at the same place of a column:
-/// those of the last dimensions. None for what no accumulators fold element by element.
+/// those of the last axes. None for what no accumulators fold element by element.
 fn rows(shape: &Shape, fold: Fold, axes: &[Axis]) -> Option<usize> {
     if fold == Fold::Squares {
         return None;

@@ -1,5 +1,5 @@
 //! One element of the result from each segment, a run of elements that lie side by side: reductions over the
-//! first dimensions. Tiles are folded as they are made, in the order and with the partial results that the
+//! first axes. Tiles are folded as they are made, in the order and with the partial results that the
 //! reduction has alone; a segment that is longer than a tile leaves parts.
 
 use super::asked::Asked;

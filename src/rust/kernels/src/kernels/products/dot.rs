@@ -256,12 +256,12 @@ impl<'a, T> Batch<'a, T> {
     }
 }
 
-/// How an operand is read as matrices, whose rows, columns and batch are some of its axes.
+/// How an operand is read as a batch of matrices: rows, columns and batch are sets of its axes.
 pub enum Side {
-    /// Where it lies: the distances of rows, columns and matrices.
+    /// In place: the strides of rows, columns and matrices.
     Lines([isize; 3]),
-    /// From a copy, as not each of the three is one line: the order of its dimensions there, and the rows of
-    /// a matrix and its elements.
+    /// From a copy, as not each of the three has a single stride: the order of the axes in the copy, the rows
+    /// of a matrix, and its elements.
     Copied(Vec<usize>, usize, usize),
 }
 
