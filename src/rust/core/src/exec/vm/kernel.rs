@@ -181,20 +181,21 @@ impl Kernel {
     }
 
     /// The elements of a value at places that `find` finds: it is given slots for them, which hold 0, and a
-    /// tile of indices.
-    pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
+    /// tile of indices of this dtype, as bytes.
+    pub fn pick<T: Element>(index: DType, find: Box<dyn Fn(&mut [isize], &[u8]) + Send + Sync>) -> Kernel {
         /// Places that are found at a time.
         const PLACES: usize = 256;
+        let width = index.bytes();
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
-            for (out, indices) in w.write::<T>().chunks_mut(PLACES).zip(w.read::<I>(1).chunks(PLACES)) {
+            let indices = w.slice::<u8>(1, w.len * width).chunks(PLACES * width);
+            for (out, indices) in w.write::<T>().chunks_mut(PLACES).zip(indices) {
                 let places = &mut [0; PLACES][..out.len()];
                 find(places, indices);
                 out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
             }
         });
-        let tile = Extent::Tile(size_of::<I>());
-        Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
+        Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 
     /// The tile of a draw, from a state of which key and counter are in these places.
