@@ -127,7 +127,7 @@ fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut AlignedBytes
     if x.layout.is_dense(x.shape) {
         return &x.data[(x.layout.offset + range.start) * width..][..range.len() * width];
     }
-    scratch.reserve(TILE * width);
+    scratch.reserve(range.len() * width);
     let out = &mut scratch.as_mut_slice()[..range.len() * width];
     by_width!(x.dtype, T => {
         let (data, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out));
