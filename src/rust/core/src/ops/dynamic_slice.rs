@@ -7,7 +7,7 @@ use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::slice::{check_count, see, shifted};
 use super::windows::check_indices;
 use super::{written, Op, Row};
-use crate::dtype::{dispatch, DType, Element, ANY};
+use crate::dtype::{dispatch_int, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
@@ -53,7 +53,7 @@ fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
 
 /// The value of a 0-d integer.
 fn index(x: &View) -> i64 {
-    dispatch!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
+    dispatch_int!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
 }
 
 /// A position as a signed number. Larger unsigned ones saturate.

@@ -6,11 +6,11 @@ use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp, WholeKern
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, clamped, fitted, Windows};
 use super::{written, Op, Row, Scatter, Update};
-use crate::dtype::{dispatch, DType, ANY};
+use crate::dtype::{dispatch_int, DType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast::by_width;
+use crate::kernels::cast::{self, by_width};
 use crate::kernels::memory::indexed::{load, Starts};
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -137,17 +137,17 @@ impl OpDef for Gather {
         }
         let (first, stride) = (layout.offset as isize, layout.strides[0]);
         let (last, x, indices) = (shape.size() as i64 - 1, from[0], from[1]);
-        let kernel = move || {
-            dispatch!(indices, I => by_width!(x, T => {
+        let find = move |places: &mut [isize], tile: &[u8]| {
+            dispatch_int!(indices, I => {
+                let tile = (places, cast::slice::<I>(tile));
                 if stride == 1 && first == 0 {
-                    Kernel::pick::<T, I>(move |places, indices| clamped((places, indices), last, |index| index))
+                    clamped(tile, last, |index| index)
                 } else {
-                    Kernel::pick::<T, I>(move |places, indices| {
-                        clamped((places, indices), last, |index| first + index * stride)
-                    })
+                    clamped(tile, last, |index| first + index * stride)
                 }
-            }))
+            })
         };
+        let kernel = move || by_width!(x, T => Kernel::pick::<T>(indices, Box::new(find)));
         Some(WholeKernel { picks: true, kernel: Box::new(kernel) })
     }
 
@@ -213,7 +213,6 @@ impl Gather {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cast;
     use crate::ops::windows::example::{axes_of, by_rows, indices, operand, windows};
 
     #[test]

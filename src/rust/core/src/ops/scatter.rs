@@ -144,14 +144,14 @@ impl OpDef for Scatter {
         match &self.update {
             Update::Replace => {
                 copy(x, out);
-                self.with_starts(out.shape, indices, update.shape, |walk, starts| {
+                self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
                     store(&walk, starts, update, out)
                 });
             }
             Update::With(op) => dispatch!(x.dtype, T => {
                 copy(x, out);
                 let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
-                self.with_starts(out.shape, indices, update.shape, |walk, starts| {
+                self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
                     combine::<T>(&walk, starts, update, out, kernel.one, kernel.slices)
                 });
             }),
@@ -244,16 +244,14 @@ impl Scatter {
 
     /// The positions in a dense input of this shape that elements of an update of this shape are written to.
     pub fn targets(&self, input: &Shape, indices: &View, update: &Shape) -> Targets {
-        self.with_starts(input, indices, update, |walk, starts| Targets { walk, table: starts.table() })
+        let mut targets = None;
+        self.with_starts(input, indices, update, &mut |walk, starts| {
+            targets = Some(Targets { walk, table: starts.table() })
+        });
+        targets.expect("it is called")
     }
 
-    fn with_starts<R>(
-        &self,
-        input: &Shape,
-        indices: &View,
-        update: &Shape,
-        f: impl FnOnce(Walk, &Starts) -> R,
-    ) -> R {
+    fn with_starts(&self, input: &Shape, indices: &View, update: &Shape, f: &mut dyn FnMut(Walk, &Starts)) {
         let layout = Layout::dense(input);
         let sizes = self.sizes(input.rank(), update);
         let find = |range: Range<usize>, out: &mut [isize]| {

@@ -10,7 +10,7 @@ use super::contract::Form;
 use super::derive::Var;
 use super::dynamic_slice::position;
 use super::{Reduction, Row};
-use crate::dtype::{dispatch, Element, INTEGER};
+use crate::dtype::{dispatch_int, Element, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{Stride, Walk, OUTSIDE};
@@ -183,7 +183,7 @@ impl Windows {
             let part = Layout { strides: strides.clone(), offset };
             let part = View { shape: &shape, layout: &part, ..*indices };
             let (last, stride) = (x[axis.0] as i64 - sizes[axis.0] as i64, layout.strides[axis.0]);
-            dispatch!(indices.dtype, T => {
+            dispatch_int!(indices.dtype, T => {
                 let mut scratch = Vec::new();
                 for tile_of in tiles(range.len()) {
                     let slots = &mut out[tile_of.clone()];

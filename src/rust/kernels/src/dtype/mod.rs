@@ -111,6 +111,24 @@ dtypes! { ($)
     C128 "c128" Complex 128 num_complex::Complex<f64>,
 }
 
+/// As [`dispatch!`], of integers alone.
+///
+/// # Panics
+/// If it is of another kind, which `infer` refuses.
+#[macro_export]
+macro_rules! dispatch_int {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        $crate::dispatch_int!($dtype, $t => $body, I8 I16 I32 I64 UI8 UI16 UI32 UI64)
+    };
+    ($dtype:expr, $t:ident => $body:expr, $($variant:ident)+) => {
+        match $dtype {
+            $($crate::dtype::DType::$variant => { type $t = $crate::dtype::types::$variant; $body })+
+            other => unreachable!("an integer, not {other}"),
+        }
+    };
+}
+pub use dispatch_int;
+
 impl DType {
     /// The dtype of that name.
     ///

@@ -5,7 +5,7 @@
 //! scratch buffer that stays in the first-level cache.
 
 use super::cast::{self, by_width};
-use super::memory::permute;
+use super::memory::{permute, AlignedBytes};
 use super::threads::pool;
 use crate::dtype::Element;
 use crate::shape::Shape;
@@ -121,50 +121,53 @@ const PIECE: usize = 16 * TILE;
 /// About how long the cheapest kernel takes for an element, in picoseconds.
 const ELEMENT: usize = 500;
 
-/// Cuts a result into pieces, which threads share if it is large, and those into tiles; `tile(range, out)`
-/// makes one.
-fn pieces<U: Element>(
-    out: &mut [U],
-    tile: impl Fn(&mut dyn Iterator<Item = Range<usize>>, &mut [U]) + Send + Sync,
-) {
-    let work = out.len() * ELEMENT;
-    pool::for_each_chunk(out, PIECE, work, |i, piece| {
-        let start = i * PIECE;
-        let ranges = tiles(piece.len()).map(|r| start + r.start..start + r.end);
-        tile(&mut { ranges }, piece)
+/// The bytes of a tile of a value, as [`tile()`] has them.
+fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut AlignedBytes) -> &'a [u8] {
+    let width = x.dtype.bytes();
+    if x.layout.is_dense(x.shape) {
+        return &x.data[(x.layout.offset + range.start) * width..][..range.len() * width];
+    }
+    scratch.reserve(range.len() * width);
+    let out = &mut scratch.as_mut_slice()[..range.len() * width];
+    by_width!(x.dtype, T => {
+        let (data, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out));
+        if x.layout.strides.iter().all(|&stride| stride == 0) {
+            out.fill(data[x.layout.offset]);
+        } else {
+            gather(data, x.shape, x.layout, range, out);
+        }
     });
+    out
 }
 
-/// Applies a kernel of one operand.
-pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
-    // There are as many pairs of dtypes as a conversion has: all but the kernel itself is made for widths.
-    let kernel = |x: &[u8], out: &mut [u8]| kernel(cast::slice(x), cast::slice_mut(out));
-    by_width!(x.dtype, W => map1_of::<W>(&kernel, x, out))
-}
-
-/// Applies a kernel to the bytes of an operand that has elements as wide as `W`.
-fn map1_of<W: Element>(kernel: &(dyn Fn(&[u8], &mut [u8]) + Sync), x: &View, out: &mut ViewMut) {
+/// Applies a kernel on bytes to tiles of operands; pieces of these are shared between threads if there are
+/// many. One for all kernels, of which there are as many as ops and dtypes.
+fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], out: &mut ViewMut) {
     let width = out.dtype.bytes();
     let work = out.data.len() / width * ELEMENT;
     pool::for_each_chunk(out.data, PIECE * width, work, |i, piece| {
-        let (start, mut scratch) = (i * PIECE, Vec::new());
+        let (start, mut scratch) = (i * PIECE, [(); MAX_OPERANDS].map(|()| AlignedBytes::default()));
         for (range, out) in tiles(piece.len() / width).zip(piece.chunks_mut(TILE * width)) {
-            let x = tile::<W>(x, start + range.start..start + range.end, &mut scratch);
-            kernel(cast::bytes(x), out);
+            let mut bytes = [&[][..]; MAX_OPERANDS];
+            for ((bytes, x), scratch) in bytes.iter_mut().zip(operands).zip(&mut scratch) {
+                *bytes = bytes_of(x, start + range.start..start + range.end, scratch);
+            }
+            kernel(&bytes[..operands.len()], out);
         }
     });
+}
+
+/// Operands of a kernel, at most.
+const MAX_OPERANDS: usize = 3;
+
+/// Applies a kernel of one operand.
+pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
+    map(&|x, out| kernel(cast::slice(x[0]), cast::slice_mut(out)), &[x], out)
 }
 
 /// Applies a kernel of two operands.
 pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, y: &View, out: &mut ViewMut) {
-    pieces(cast::slice_mut::<U>(out.data), |ranges, out| {
-        let (mut sx, mut sy, mut at) = (Vec::new(), Vec::new(), 0);
-        for range in ranges {
-            let n = range.len();
-            kernel(tile(x, range.clone(), &mut sx), tile(y, range, &mut sy), &mut out[at..at + n]);
-            at += n;
-        }
-    });
+    map(&|x, out| kernel(cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)), &[x, y], out)
 }
 
 /// Applies a kernel of three operands, the first of its own dtype.
@@ -173,21 +176,16 @@ pub fn map3<S: Element, T: Element>(
     x: [&View; 3],
     out: &mut ViewMut,
 ) {
-    pieces(cast::slice_mut::<T>(out.data), |ranges, out| {
-        let (mut sx, mut sy, mut sz, mut at) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for range in ranges {
-            let n = range.len();
-            let (y, z) = (tile(x[1], range.clone(), &mut sy), tile(x[2], range.clone(), &mut sz));
-            kernel(tile(x[0], range, &mut sx), y, z, &mut out[at..at + n]);
-            at += n;
-        }
-    });
+    let kernel = |x: &[&[u8]], out: &mut [u8]| {
+        kernel(cast::slice(x[0]), cast::slice(x[1]), cast::slice(x[2]), cast::slice_mut(out))
+    };
+    map(&kernel, &x, out)
 }
 
 /// Copies a value of any layout into a dense one.
 pub fn copy(x: &View, out: &mut ViewMut) {
     by_width!(x.dtype, T => if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {
-        map1_of::<T>(&|x, out| out.copy_from_slice(x), x, out)
+        map(&|x, out| out.copy_from_slice(x[0]), &[x], out)
     })
 }
 

@@ -179,20 +179,22 @@ impl Kernel {
         Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
-    /// Gathers the elements of a value at positions that `find` computes from a tile of indices, into zeros.
-    pub fn pick<T: Element, I: Element>(find: impl Fn(&mut [isize], &[I]) + Send + Sync + 'static) -> Kernel {
+    /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this dtype,
+    /// as bytes, into zeros.
+    pub fn pick<T: Element>(index: DType, find: Box<dyn Fn(&mut [isize], &[u8]) + Send + Sync>) -> Kernel {
         /// Positions that are computed at a time.
         const POSITIONS: usize = 256;
+        let width = index.bytes();
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
-            for (out, indices) in w.write::<T>().chunks_mut(POSITIONS).zip(w.read::<I>(1).chunks(POSITIONS)) {
+            let indices = w.slice::<u8>(1, w.len * width).chunks(POSITIONS * width);
+            for (out, indices) in w.write::<T>().chunks_mut(POSITIONS).zip(indices) {
                 let positions = &mut [0; POSITIONS][..out.len()];
                 find(positions, indices);
                 out.iter_mut().zip(positions).for_each(|(out, &mut at)| *out = x[at as usize]);
             }
         });
-        let tile = Extent::Tile(size_of::<I>());
-        Kernel::new(run, [Extent::Whole, tile, Extent::Unused], Extent::Tile(size_of::<T>()))
+        Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 
     /// The tile of a draw, from a state with key and counter at these positions.

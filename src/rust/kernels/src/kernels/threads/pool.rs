@@ -296,6 +296,11 @@ impl Pool {
 /// # Panics
 /// If a piece does: with what the first one panicked with, when no piece is being worked on any more.
 pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) {
+    each_piece(count, shared, &piece)
+}
+
+/// As [`for_each_piece`]: one for all pieces.
+fn each_piece(count: usize, shared: bool, piece: &(dyn Fn(usize) + Sync)) {
     // The numbers of pieces and of threads have their bits in the state.
     let seats = if shared { threads().min(count).saturating_sub(1) } else { 0 };
     if seats == 0 || count > u32::MAX as usize {
@@ -305,7 +310,7 @@ pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) 
     if pool.busy.swap(true, Acquire) {
         return (0..count).for_each(piece);
     }
-    let job = Job { piece: &piece, count, panic: Mutex::default() };
+    let job = Job { piece, count, panic: Mutex::default() };
     pool.share(&job, seats);
     pool.busy.store(false, Release);
     if let Some(panic) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -324,21 +329,29 @@ pub fn for_each_chunk<T: Send>(
     picoseconds: usize,
     piece: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    let chunks = out.chunks_mut(size.max(1));
-    if picoseconds < WORTH_SHARING {
-        return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
-    }
-    let each = picoseconds / 1_000 / chunks.len().max(1);
-    let piece = |i: usize, chunk: &mut [T]| {
-        stop::work(each);
+    let (len, size) = (out.len(), size.max(1));
+    // Atomic, as threads share it.
+    let first = AtomicPtr::new(out.as_mut_ptr());
+    each_chunk(len.div_ceil(size), picoseconds, &|i| {
+        let start = i * size;
+        // SAFETY: within `out`, which is borrowed exclusively until all chunks are done; each number comes
+        // once, and chunks have no elements in common.
+        let chunk =
+            unsafe { std::slice::from_raw_parts_mut(first.load(Relaxed).add(start), size.min(len - start)) };
         piece(i, chunk);
-    };
-    if chunks.len() < 2 || threads() < 2 {
-        return chunks.enumerate().for_each(|(i, chunk)| piece(i, chunk));
+    });
+}
+
+/// As [`for_each_chunk`], of the numbers of the chunks: one for all types and pieces.
+fn each_chunk(count: usize, picoseconds: usize, piece: &(dyn Fn(usize) + Sync)) {
+    if picoseconds < WORTH_SHARING {
+        return (0..count).for_each(piece);
     }
-    // Each lock is taken once: it hands a chunk to the thread that makes it.
-    let chunks: Vec<Mutex<&mut [T]>> = chunks.map(Mutex::new).collect();
-    for_each_piece(chunks.len(), true, |i| piece(i, &mut lock(&chunks[i])));
+    let each = picoseconds / 1_000 / count.max(1);
+    each_piece(count, true, &|i| {
+        stop::work(each);
+        piece(i);
+    });
 }
 
 #[cfg(test)]
