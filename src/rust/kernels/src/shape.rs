@@ -42,6 +42,7 @@ impl Shape {
     }
 
     /// Number of elements; 1 for a scalar.
+    #[inline]
     pub fn size(&self) -> usize {
         self.0.iter().product()
     }

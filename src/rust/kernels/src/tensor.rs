@@ -29,6 +29,7 @@ impl Aval {
     }
 
     /// Bytes of the dense value.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.shape.size() * self.dtype.bytes()
     }
@@ -157,6 +158,7 @@ impl Layout {
     }
 
     /// Whether the elements lie in column-major order without gaps.
+    #[inline]
     pub fn is_dense(&self, shape: &Shape) -> bool {
         let mut dense = 1;
         shape.iter().zip(&self.strides).all(|(&size, &stride)| {

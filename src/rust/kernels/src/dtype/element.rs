@@ -26,24 +26,28 @@ impl Bool {
     pub const TRUE: Bool = Bool(1);
 
     /// As a `bool`.
+    #[inline]
     pub fn get(self) -> bool {
         self.0 != 0
     }
 }
 
 impl From<bool> for Bool {
+    #[inline]
     fn from(x: bool) -> Bool {
         Bool(x as u8)
     }
 }
 
 impl PartialEq for Bool {
+    #[inline]
     fn eq(&self, other: &Bool) -> bool {
         self.get() == other.get()
     }
 }
 
 impl Debug for Bool {
+    #[inline]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.get().fmt(f)
     }
@@ -68,6 +72,7 @@ pub trait Element: HasDType + Copy + PartialEq + Debug + Default + Send + Sync +
     /// From a double.
     fn from_f64(x: f64) -> Self;
     /// From a complex number. The imaginary part is lost unless the type is complex; `infer` refuses that.
+    #[inline]
     fn from_c128(x: Complex<f64>) -> Self {
         Self::from_f64(x.re)
     }
@@ -87,33 +92,43 @@ pub trait Element: HasDType + Copy + PartialEq + Debug + Default + Send + Sync +
 }
 
 impl Element for Bool {
+    #[inline]
     fn convert<T: Element>(self) -> T {
         T::from_bool(self.get())
     }
+    #[inline]
     fn from_bool(x: bool) -> Bool {
         x.into()
     }
+    #[inline]
     fn from_i64(x: i64) -> Bool {
         (x != 0).into()
     }
+    #[inline]
     fn from_u64(x: u64) -> Bool {
         (x != 0).into()
     }
+    #[inline]
     fn from_f32(x: f32) -> Bool {
         (x != 0.0).into()
     }
+    #[inline]
     fn from_f64(x: f64) -> Bool {
         (x != 0.0).into()
     }
+    #[inline]
     fn lt(self, y: Bool) -> bool {
         !self.get() & y.get()
     }
+    #[inline]
     fn le(self, y: Bool) -> bool {
         !self.get() | y.get()
     }
+    #[inline]
     fn to_bytes(self) -> [u8; 16] {
         self.0.to_bytes()
     }
+    #[inline]
     fn from_bytes(bytes: &[u8]) -> Bool {
         Bool(bytes[0])
     }
@@ -138,7 +153,9 @@ macro_rules! number {
             fn from_f32(x: f32) -> $type { x as $type }
             #[inline]
             fn from_f64(x: f64) -> $type { x as $type }
+            #[inline]
             fn lt(self, y: $type) -> bool { self < y }
+            #[inline]
             fn le(self, y: $type) -> bool { self <= y }
             #[inline]
             fn to_bytes(self) -> [u8; 16] {
@@ -172,6 +189,7 @@ number! {
 /// Rounds to odd: an inexact result ends in an odd bit, so that it is neither a 16-bit float nor halfway
 /// between two, and rounds to a 16-bit float as the f64 itself does. The conversion of `half` drops low bits
 /// or rounds to the nearest f32 first (depending on the processor), and both create false halfway cases.
+#[inline]
 pub(crate) fn odd(x: f64) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
@@ -185,6 +203,7 @@ pub(crate) fn odd(x: f64) -> f32 {
 
 /// An f32 from which a 16-bit float rounds as from the integer itself, which a double need not hold: a result that
 /// is not exact ends in an odd bit.
+#[inline]
 pub fn odd_whole(x: i128) -> f32 {
     let size = x.unsigned_abs();
     let excess = (u128::BITS - size.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
@@ -213,7 +232,9 @@ macro_rules! half {
             fn from_f32(x: f32) -> $type { $type::from_f32(x) }
             #[inline]
             fn from_f64(x: f64) -> $type { $type::from_f32(odd(x)) }
+            #[inline]
             fn lt(self, y: $type) -> bool { self < y }
+            #[inline]
             fn le(self, y: $type) -> bool { self <= y }
             #[inline]
             fn to_bytes(self) -> [u8; 16] { self.to_bits().to_bytes() }
@@ -243,7 +264,9 @@ macro_rules! complex {
             fn from_f64(x: f64) -> Self { <$part>::from_f64(x).into() }
             #[inline]
             fn from_c128(x: Complex<f64>) -> Self { Complex::new(x.re as $part, x.im as $part) }
+            #[inline]
             fn lt(self, _: Self) -> bool { false }
+            #[inline]
             fn le(self, _: Self) -> bool { false }
             #[inline]
             fn to_bytes(self) -> [u8; 16] {
@@ -275,10 +298,12 @@ pub trait Cpx: Element + Add<Output = Self> + Sub<Output = Self> + Neg<Output = 
     /// Real and imaginary part.
     fn parts(self) -> (Self::Part, Self::Part);
     /// The value of a function of complex numbers in double precision, each part rounded once.
+    #[inline]
     fn map(self, f: fn(Complex<f64>) -> Complex<f64>) -> Self {
         Self::from_c128(f(self.convert()))
     }
     /// As [`Cpx::map`], of two operands.
+    #[inline]
     fn map2(self, other: Self, f: fn(Complex<f64>, Complex<f64>) -> Complex<f64>) -> Self {
         Self::from_c128(f(self.convert(), other.convert()))
     }
@@ -286,9 +311,11 @@ pub trait Cpx: Element + Add<Output = Self> + Sub<Output = Self> + Neg<Output = 
 
 impl Cpx for Complex<f32> {
     type Part = f32;
+    #[inline]
     fn new(re: f32, im: f32) -> Self {
         Complex::new(re, im)
     }
+    #[inline]
     fn parts(self) -> (f32, f32) {
         (self.re, self.im)
     }
@@ -296,9 +323,11 @@ impl Cpx for Complex<f32> {
 
 impl Cpx for Complex<f64> {
     type Part = f64;
+    #[inline]
     fn new(re: f64, im: f64) -> Self {
         Complex::new(re, im)
     }
+    #[inline]
     fn parts(self) -> (f64, f64) {
         (self.re, self.im)
     }
@@ -361,21 +390,28 @@ macro_rules! int {
             const ONES: $type = !0;
             #[inline]
             fn wrapping_add(self, y: $type) -> $type { <$type>::wrapping_add(self, y) }
+            #[inline]
             fn wrapping_sub(self, y: $type) -> $type { <$type>::wrapping_sub(self, y) }
             #[inline]
             fn wrapping_mul(self, y: $type) -> $type { <$type>::wrapping_mul(self, y) }
+            #[inline]
             fn wrapping_neg(self) -> $type { <$type>::wrapping_neg(self) }
+            #[inline]
             fn quotient(self, y: $type) -> $type { if y == 0 { !0 } else { self.wrapping_div(y) } }
+            #[inline]
             fn remainder(self, y: $type) -> $type { if y == 0 { self } else { self.wrapping_rem(y) } }
+            #[inline]
             fn floor_quotient(self, y: $type) -> $type {
                 let q = self.quotient(y);
                 let inexact = y != 0 && self.remainder(y) != 0;
                 if inexact && ((self < 0) != (y < 0)) { q.wrapping_sub(1) } else { q }
             }
+            #[inline]
             fn modulo(self, y: $type) -> $type {
                 let r = self.remainder(y);
                 if y != 0 && r != 0 && ((r < 0) != (y < 0)) { r.wrapping_add(y) } else { r }
             }
+            #[inline]
             fn power(self, y: $type) -> $type {
                 if y < 0 {
                     return match self {
@@ -393,17 +429,27 @@ macro_rules! int {
                 }
                 product
             }
+            #[inline]
             fn absolute(self) -> $type { if self < 0 { self.wrapping_neg() } else { self } }
+            #[inline]
             fn signum(self) -> $type { if self < 0 { !0 } else { (self > 0) as $type } }
+            #[inline]
             fn popcnt(self) -> $type { self.count_ones() as $type }
+            #[inline]
             fn and(self, y: $type) -> $type { self & y }
+            #[inline]
             fn or(self, y: $type) -> $type { self | y }
+            #[inline]
             fn xor(self, y: $type) -> $type { self ^ y }
+            #[inline]
             fn not(self) -> $type { !self }
+            #[inline]
             fn shift_left(self, y: $type) -> $type { if in_width(y as i128, <$type>::BITS) { self << y } else { 0 } }
+            #[inline]
             fn shift_right_logical(self, y: $type) -> $type {
                 if in_width(y as i128, <$type>::BITS) { (self as $unsigned >> y) as $type } else { 0 }
             }
+            #[inline]
             fn shift_right_arithmetic(self, y: $type) -> $type {
                 let by = if in_width(y as i128, <$type>::BITS) { y as u32 } else { <$type>::BITS - 1 };
                 ((self as $signed) >> by) as $type
@@ -412,6 +458,7 @@ macro_rules! int {
     )+};
 }
 
+#[inline]
 fn in_width(amount: i128, bits: u32) -> bool {
     (0..bits as i128).contains(&amount)
 }

@@ -160,16 +160,19 @@ impl DType {
     }
 
     /// Whether it is a float of 16 bits, which is computed on in f32.
+    #[inline]
     pub fn is_half(self) -> bool {
         self.is_float() && self.bits() == 16
     }
 
     /// Whether it is complex.
+    #[inline]
     pub fn is_complex(self) -> bool {
         self.kind() == Kind::Complex
     }
 
     /// The float of a complex dtype's parts; another dtype itself.
+    #[inline]
     pub fn part(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -179,6 +182,7 @@ impl DType {
     }
 
     /// Whether it is a float.
+    #[inline]
     pub fn is_float(self) -> bool {
         self.kind() == Kind::Float
     }
@@ -224,6 +228,7 @@ pub struct Class {
 
 impl Class {
     /// Whether an op that accepts this class takes operands of `dtype`.
+    #[inline]
     pub fn contains(&self, dtype: DType) -> bool {
         self.kinds.contains(&dtype.kind())
     }

@@ -17,6 +17,7 @@ use std::ops::Range;
 pub const TILE: usize = 1024;
 
 /// The ranges that cut `n` elements into tiles.
+#[inline]
 pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n).step_by(TILE).map(move |start| {
         let end = (start + TILE).min(n);

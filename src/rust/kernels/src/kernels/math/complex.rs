@@ -43,6 +43,7 @@ fn is_infinite(z: C) -> bool {
 }
 
 /// Product. At most 2 epsilon; an infinite factor gives an infinite product unless the other is 0 or NaN.
+#[inline]
 pub fn mul(z: C, w: C) -> C {
     let product = |z: C, w: C| new(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re);
     let out = product(z, w);
@@ -83,6 +84,7 @@ fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
 ///
 /// # Sources
 /// M. Baudin, R. L. Smith, "A robust complex division in Scilab", arXiv:1210.4539 (2012).
+#[inline]
 pub fn div(z: C, w: C) -> C {
     let finite = z.re.is_finite() && z.im.is_finite() && w.re.is_finite() && w.im.is_finite();
     if !finite || w == new(0.0, 0.0) {
@@ -184,6 +186,7 @@ fn whole_power(z: C, mut n: u32) -> C {
 // ---- roots, logarithms, exponentials ----
 
 /// Square root, of non-negative real part; the cut is along the negative real axis. At most 2 epsilon.
+#[inline]
 pub fn sqrt(z: C) -> C {
     let (x, y) = (z.re, z.im);
     if x == 0.0 && y == 0.0 {
@@ -258,6 +261,7 @@ fn log_by(z: C, log: fn(f64) -> f64, unit: f64) -> C {
 }
 
 /// Natural logarithm; the cut is along the negative real axis. At most 2 epsilon.
+#[inline]
 pub fn ln(z: C) -> C {
     log_by(z, libm::log, 1.0)
 }
@@ -283,6 +287,7 @@ fn scaled_exp(x: f64, re: f64, im: f64) -> C {
 }
 
 /// Exponential. At most 2 epsilon.
+#[inline]
 pub fn exp(z: C) -> C {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
@@ -366,16 +371,19 @@ pub fn tanh(z: C) -> C {
 }
 
 /// Sine, `sinh(iz) / i`. At most 2 epsilon.
+#[inline]
 pub fn sin(z: C) -> C {
     over_i(sinh(times_i(z)))
 }
 
 /// Cosine, `cosh(iz)`. At most 2 epsilon.
+#[inline]
 pub fn cos(z: C) -> C {
     cosh(times_i(z))
 }
 
 /// Tangent, `tanh(iz) / i`. At most 3 epsilon.
+#[inline]
 pub fn tan(z: C) -> C {
     over_i(tanh(times_i(z)))
 }
@@ -504,6 +512,7 @@ pub fn acos(z: C) -> C {
 
 /// Inverse hyperbolic sine, `asin(iz) / i`; the cuts are along the imaginary axis, beyond -i and i. At most
 /// 2 epsilon.
+#[inline]
 pub fn asinh(z: C) -> C {
     over_i(asin(times_i(z)))
 }
@@ -568,6 +577,7 @@ pub fn atanh(z: C) -> C {
 
 /// Inverse tangent, `atanh(iz) / i`; the cuts are along the imaginary axis, beyond -i and i. At most
 /// 2 epsilon.
+#[inline]
 pub fn atan(z: C) -> C {
     over_i(atanh(times_i(z)))
 }

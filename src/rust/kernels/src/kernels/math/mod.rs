@@ -102,6 +102,7 @@ impl Level {
 
     /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if
     /// it is here.
+    #[inline]
     pub fn current() -> Level {
         Level::choice().0
     }

@@ -34,6 +34,7 @@ impl Buffer {
 }
 
 /// A number that this thread has not had before.
+#[inline]
 fn unique() -> u64 {
     thread_local! {
         static LAST: Cell<u64> = const { Cell::new(0) };
@@ -66,6 +67,7 @@ impl std::fmt::Debug for Lists {
 
 impl<'a> Memory<'a> {
     /// A memory without buffers, which reuses the lists of another.
+    #[inline]
     pub fn reusing(mut lists: Lists) -> Memory<'a> {
         lists.buffers.clear();
         Memory { lists, id: unique(), borrow: PhantomData }
@@ -77,16 +79,19 @@ impl<'a> Memory<'a> {
     }
 
     /// Adds a buffer that is only read; returns its number.
+    #[inline]
     pub fn add_read(&mut self, bytes: &'a [u8]) -> usize {
         self.add(Buffer { pointer: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false })
     }
 
     /// Adds a buffer that may be read and written; returns its number.
+    #[inline]
     pub fn add_write(&mut self, bytes: &'a mut [u8]) -> usize {
         self.add(Buffer { pointer: bytes.as_mut_ptr(), len: bytes.len(), writable: true })
     }
 
     /// Adds a buffer that is not there: steps that write it alone are not run. Returns its number.
+    #[inline]
     pub fn add_absent(&mut self) -> usize {
         self.add(Buffer::ABSENT)
     }
@@ -108,6 +113,7 @@ impl<'a> Memory<'a> {
     }
 
     /// The bytes of a buffer.
+    #[inline]
     pub fn bytes(&self, buffer: usize) -> &[u8] {
         let Buffer { pointer, len, .. } = self.lists.buffers[buffer];
         assert!(!pointer.is_null(), "buffer {buffer} is absent");
@@ -119,6 +125,7 @@ impl<'a> Memory<'a> {
     ///
     /// # Panics
     /// If it is read-only.
+    #[inline]
     pub fn bytes_mut(&mut self, buffer: usize) -> &mut [u8] {
         let Buffer { pointer, len, writable } = self.lists.buffers[buffer];
         assert!(writable, "buffer {buffer} is read-only");
@@ -269,6 +276,7 @@ impl Lent<'_> {
     }
 
     /// What a step reads and writes, as streams that are numbered: first those to read, then those to write.
+    #[inline]
     pub fn streams(&mut self, step: usize) -> Streams<'_> {
         let Bound { first, reads, writes, .. } = self.table.steps[step];
         Streams { streams: &self.table.streams[first..first + reads + writes], reads, borrow: PhantomData }
@@ -301,6 +309,7 @@ impl<'s> Streams<'s> {
     ///
     /// # Panics
     /// If an operand is a result.
+    #[inline]
     pub fn slices(self) -> (impl Iterator<Item = &'s [u8]>, impl Iterator<Item = &'s mut [u8]>) {
         let (reads, writes) = self.streams.split_at(self.reads);
         assert!(reads.iter().all(|stream| stream.alias.is_none()), "a step writes what it reads");
@@ -317,6 +326,7 @@ impl<'s> Streams<'s> {
     ///
     /// # Panics
     /// If they are the same.
+    #[inline]
     pub fn results(self, read: usize, write: usize) -> (&'s [u8], &'s mut [u8]) {
         assert!(read != write, "a step writes what it reads");
         let [read, write] = [read, write].map(|i| &self.streams[self.reads + i]);
@@ -347,6 +357,7 @@ impl Stream {
     }
 
     /// Its bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.len
     }
@@ -367,6 +378,7 @@ fn inside(range: &Range<usize>, len: usize) -> bool {
 }
 
 /// Whether they have bytes in common.
+#[inline]
 fn overlap(a: &Stream, b: &Stream) -> bool {
     let [(a, a_end), (b, b_end)] = [a, b].map(|x| (x.pointer as usize, x.pointer as usize + x.len));
     a < a_end && b < b_end && a < b_end && b < a_end
@@ -416,6 +428,7 @@ impl AlignedBytes {
     }
 
     /// Grows to at least `len` bytes; the content is unspecified after.
+    #[inline]
     pub fn reserve(&mut self, len: usize) {
         if len > self.1 {
             *self = AlignedBytes::zeroed(len);
@@ -433,6 +446,7 @@ impl AlignedBytes {
     }
 
     /// Appends a unit of 16 bytes.
+    #[inline]
     pub fn push(&mut self, unit: [u8; 16]) {
         self.0.truncate(self.1.div_ceil(16));
         self.0.push(u128::from_ne_bytes(unit));

@@ -3,6 +3,7 @@
 
 /// Copies bytes past the caches where the processor can; the destination is best aligned to a cache line.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 pub fn stream(from: &[u8], to: &mut [u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     const UNIT: usize = size_of::<__m128i>();
@@ -19,18 +20,21 @@ pub fn stream(from: &[u8], to: &mut [u8]) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
+#[inline]
 pub fn stream(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
 }
 
 /// A fence: what [`stream`] wrote is visible before anything that is written later.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 pub fn streamed() {
     // SAFETY: every processor of the kind has it.
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
 #[cfg(not(target_arch = "x86_64"))]
+#[inline]
 pub fn streamed() {}
 
 #[cfg(test)]

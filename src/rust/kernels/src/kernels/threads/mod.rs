@@ -79,6 +79,7 @@ pub fn unusable(got: &str) -> Error {
 }
 
 /// Number of threads in force, the caller's included.
+#[inline]
 pub fn threads() -> usize {
     let around = surroundings();
     match WANTED.load(Relaxed) {
