@@ -153,13 +153,13 @@ impl Kernel {
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
     /// its partial result, one for each tile. Segments longer than a tile are folded tile by tile.
     pub fn fold(dtype: DType, fold: Fold) -> Kernel {
-        let width = dtype.bytes();
+        let (width, tile, segments) = (dtype.bytes(), tile(dtype), segments(dtype));
         let run = Box::new(move |w: &Window| {
             let x = w.slice::<u8>(0, w.len * width);
             if w.cut.parts() > 1 {
-                return w.folded::<u8>(PARTIAL).copy_from_slice(&tile(dtype, fold, x));
+                return w.folded::<u8>(PARTIAL).copy_from_slice(&tile(fold, x));
             }
-            segments(dtype, fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
+            segments(fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
         });
         Kernel {
             run,
