@@ -125,6 +125,7 @@ impl Level {
     }
 
     /// The level in use, and the name that is none.
+    #[inline]
     fn choice() -> &'static (Level, Option<String>) {
         static CHOICE: OnceLock<(Level, Option<String>)> = OnceLock::new();
         CHOICE.get_or_init(|| {
