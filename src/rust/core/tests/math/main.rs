@@ -130,7 +130,7 @@ fn singles(case: &Case1, points: usize) -> Worst {
     for (&x, &got) in x.iter().zip(&got) {
         let want = (case.double)(x.into());
         let call = || format!("{}({x:e}) = {got:e}, not {want:e}", case.name);
-        if !is_measurable(got, want, &call) {
+        if !is_measurable(got, want, call) {
             continue;
         }
         worst.see(single_error(got, want) * units(want, least_size(case.name, x.into())), call);
@@ -199,7 +199,7 @@ fn single_pairs(case: &Case2, points: usize) -> Worst {
         let (x, y, got) = (x[i], y[i], got[i]);
         let want = (case.double)(x.into(), y.into());
         let call = || format!("{}({x:e}, {y:e}) = {got:e}, not {want:e}", case.name);
-        if !is_measurable(got, want, &call) {
+        if !is_measurable(got, want, call) {
             continue;
         }
         worst.see(single_error(got, want), call);
