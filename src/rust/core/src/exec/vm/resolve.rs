@@ -44,8 +44,10 @@ impl Code {
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
             // Which begin where what is aligned for any dtype may.
             let used = (self.registers + self.constants).next_multiple_of(ALIGN);
-            scratch.reserve(used + bytes);
-            let (used, bytes) = scratch.as_mut_slice()[..used + bytes].split_at_mut(used);
+            scratch.reserve(CACHE_LINE + used + bytes);
+            let scratch = scratch.as_mut_slice();
+            let start = scratch.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
+            let (used, bytes) = scratch[start..][..used + bytes].split_at_mut(used);
             let (registers, constants) = used.split_at_mut(self.registers);
             bases.clear();
             bases.extend([registers.as_mut_ptr(), constants.as_mut_ptr()]);
@@ -63,6 +65,9 @@ impl Code {
         });
     }
 }
+
+/// Registers begin with a cache line: loads of the widest vectors would be in two lines otherwise, all of them.
+const CACHE_LINE: usize = 64;
 
 /// Alignment of scratch memory.
 pub(super) const ALIGN: usize = 16;
