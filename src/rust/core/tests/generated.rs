@@ -40,11 +40,13 @@ fn generated_r_functions_are_up_to_date() {
         "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, \
          `f64` for `c128`; a real operand's own.";
     let examples = row_programs::examples();
+    let unary_of = |file: &str| {
+        let rows = unary.clone().filter(|row| unary_file(row) == file);
+        functions(rows, |row| if row.function == "nv_abs" { parts } else { same }, &examples)
+    };
+    let unary = UNARY_FILES.map(|file| write(file, &unary_of(file)));
     let fresh = [
-        write(
-            "ops-unary.R",
-            &functions(unary, |row| if row.function == "nv_abs" { parts } else { same }, &examples),
-        ),
+        unary.iter().all(|&f| f),
         write("ops-part.R", &functions(part, |_| parts, &examples)),
         write("ops-predicate.R", &functions(predicate, |_| boolean, &examples)),
         write("ops-binary.R", &functions(binary, |_| common, &examples)),
@@ -56,6 +58,21 @@ fn generated_r_functions_are_up_to_date() {
         forgiven || fresh.iter().all(|&f| f),
         "files in R/ were out of date and are rewritten: run again"
     );
+}
+
+/// Files of functions of one operand: they are too many for one.
+const UNARY_FILES: [&str; 3] = ["ops-unary.R", "ops-unary-exponential.R", "ops-unary-trigonometry.R"];
+
+/// The one of [`UNARY_FILES`] that has the function of a row.
+fn unary_file(row: &Row) -> &'static str {
+    let is_one_of = |functions: &[&str]| functions.iter().any(|f| row.name.contains(f));
+    if is_one_of(&["sin", "cos", "tan"]) {
+        UNARY_FILES[2]
+    } else if is_one_of(&["exp", "log", "softplus"]) {
+        UNARY_FILES[1]
+    } else {
+        UNARY_FILES[0]
+    }
 }
 
 /// Brings a file to this content; says whether it had it.
