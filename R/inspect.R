@@ -62,14 +62,18 @@ check_jitted <- function(f) {
 # How a call differs from the most similar earlier one.
 explain_miss <- function(new, earlier) {
   if (!length(earlier)) return("the first call")
+  # Rules other than anvil's own are listed.
+  rules <- "promotion rules"
+  with_rules <- function(x) if (rules %in% names(x)) x else c(x, setNames("anvil", rules))
+  new <- with_rules(new)
   differences <- lapply(earlier, function(old) {
-    all <- union(names(new), names(old))
-    Filter(nzchar, vapply(all, function(name) {
+    old <- with_rules(old)
+    Filter(nzchar, vapply(union(names(new), names(old)), function(name) {
       if (!name %in% names(old)) return(paste0(name, " is new: ", new[[name]]))
       if (!name %in% names(new)) return(paste0(name, " is gone: ", old[[name]]))
       now <- new[[name]]
       before <- old[[name]]
-      if (identical(now, before)) "" else paste0(name, " is ", now, ", not ", before)
+      if (identical(now, before)) "" else paste0(name, if (name == rules) " are " else " is ", now, ", not ", before)
     }, ""))
   })
   nearest <- which.min(lengths(differences))
