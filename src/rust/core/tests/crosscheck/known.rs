@@ -6,6 +6,7 @@ use super::compare::{is_subnormal, Typed};
 use anvil_core::dtype::DType;
 use anvil_core::graph::Operation;
 use anvil_core::ops::{Graph, Op};
+use anvil_core::tensor::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One element of a result, on both sides: a number, or the two parts of a complex one.
@@ -145,15 +146,11 @@ pub fn summary() -> String {
 
 /// Whether a node cannot be judged: what it reads is subnormal, and so 0 to XLA (see [`ELEMENTS`]).
 pub fn reads_subnormals(op: &Op, operands: &[Typed]) -> bool {
-    let moves = matches!(
-        op,
-        Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::BroadcastInDim(_)
-            | Op::Concatenate(_)
-            | Op::StaticSlice(_)
-            | Op::Reverse(_)
-    );
+    let is_view = |(x, _): &Typed| {
+        let made = op.infer(&[x]).expect("a node of a program");
+        op.as_view(&x.shape, &Layout::dense(&x.shape), &made[0]).is_some()
+    };
+    let moves = op.joined().is_some() || matches!(operands, [operand] if is_view(operand));
     let subnormal = |(aval, x): &Typed| {
         super::compare::is_inexact(aval.dtype)
             && super::compare::numbers(aval.dtype, x).iter().any(|&x| is_subnormal(aval.dtype.part(), x))
