@@ -30,13 +30,14 @@ const ROWS: usize = 144;
 /// Columns of the right operand that are packed at once, at most.
 const COLUMNS: usize = 256;
 
-/// Rows or columns that a block of the other operand is used for, up to which it is not worth packing.
+/// Rows or columns of one operand up to which the other is not worth packing: each of its blocks is used for
+/// so few.
 const MAX_UNPACKED_LINES: usize = 16;
 
-/// Bytes of an operand up to which it is read where it lies.
-const NEAR: usize = 1 << 16;
+/// Bytes of an operand up to which it is read in place.
+const MAX_UNPACKED_BYTES: usize = 1 << 16;
 
-/// A matrix by its first element and the distances of its rows and of its columns.
+/// A matrix by its first element and its strides.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<T> {
     /// The first element.
@@ -88,7 +89,7 @@ thread_local! {
     static SCRATCH: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
-/// A line of the cache, which packed panels start at.
+/// A cache line: panels are aligned to it.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; 64]);
@@ -117,15 +118,15 @@ unsafe fn blocks<T: Tiled>(
 ) {
     let [tall, broad] = kernels.most;
     let height = ROWS / tall * tall;
-    let lies = [
-        lhs.strides[0] == 1 && (n <= MAX_UNPACKED_LINES || m * k * size_of::<T>() <= NEAR),
-        m <= MAX_UNPACKED_LINES || n * k * size_of::<T>() <= NEAR,
+    let in_place = [
+        lhs.strides[0] == 1 && (n <= MAX_UNPACKED_LINES || m * k * size_of::<T>() <= MAX_UNPACKED_BYTES),
+        m <= MAX_UNPACKED_LINES || n * k * size_of::<T>() <= MAX_UNPACKED_BYTES,
     ];
     // What is less than a vector of rows or a group of columns is filled up with zeros.
     let packs_rows = |rows: usize| {
-        !lies[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked)
+        !in_place[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked)
     };
-    let packs_columns = |columns: usize| !lies[1] || columns % kernels.group != 0;
+    let packs_columns = |columns: usize| !in_place[1] || columns % kernels.group != 0;
     let panels =
         |count: usize, most: usize, width: usize| count.min(most).next_multiple_of(width) * k.min(DEPTH);
     let [left, right] = room::<T>(scratch, [panels(m, height, tall), panels(n, COLUMNS, broad)]);
@@ -163,22 +164,22 @@ unsafe fn blocks<T: Tiled>(
                 let b = if packed { right.add(start * depth).cast_const() } else { rhs.at(l, across) };
                 for start in (0..rows).step_by(tall) {
                     let (rows, down) = (tall.min(rows - start), i + start);
-                    let (a, a_step) = if packs_rows(rows) {
+                    let (a, a_stride) = if packs_rows(rows) {
                         (left.add(start * depth).cast_const(), tall as isize)
                     } else {
                         (lhs.at(down, l), lhs.strides[1])
                     };
                     let kernel = kernels.tiles[columns.div_ceil(kernels.group) - 1]
                         [rows.div_ceil(kernels.lanes) - 1][packed as usize];
-                    let (c, c_step) = (out.at(down, across), out.strides[1]);
+                    let (c, c_stride) = (out.at(down, across), out.strides[1]);
                     let tile = Tile {
                         depth,
                         a,
-                        a_step,
+                        a_stride,
                         b,
-                        b_steps: rhs.strides,
+                        b_strides: rhs.strides,
                         c,
-                        c_step,
+                        c_stride,
                         rows,
                         columns,
                         add: l > 0,
@@ -194,7 +195,7 @@ unsafe fn blocks<T: Tiled>(
     }
 }
 
-/// A tile of a result whose rows are not side by side.
+/// A tile of a result whose rows are not contiguous.
 ///
 /// # Safety
 /// As of [`blocks`].
@@ -202,7 +203,7 @@ unsafe fn apart<T: Tiled>(kernel: TileKernel<T>, tile: Tile<T>, [down, across]: 
     // The kernel writes all that is read: zeros before would take as long as a short sum.
     let mut sums = [const { MaybeUninit::<T>::uninit() }; LARGEST];
     let Tile { c, rows, columns, add, .. } = tile;
-    kernel(&Tile { c: sums.as_mut_ptr().cast(), c_step: rows, add: false, ..tile });
+    kernel(&Tile { c: sums.as_mut_ptr().cast(), c_stride: rows, add: false, ..tile });
     for j in 0..columns {
         for i in 0..rows {
             let (sum, out) = (sums[i + j * rows].assume_init(), c.add(i * down + j * across));
@@ -270,15 +271,15 @@ mod tests {
         for kernels in
             Level::ALL.iter().filter(|level| level.is_here()).filter_map(|&level| T::kernels(level))
         {
-            for step in [1, 3] {
-                let mut out = vec![T::of(7.0); step * m * n];
-                let target = Target { first: out.as_mut_ptr(), strides: [step, step * m] };
+            for stride in [1, 3] {
+                let mut out = vec![T::of(7.0); stride * m * n];
+                let target = Target { first: out.as_mut_ptr(), strides: [stride, stride * m] };
                 // SAFETY: the elements are there, and so is the level.
                 unsafe { blocks(kernels, lhs, rhs, [m, k, n], target, &mut Vec::new()) };
-                let got: Vec<T> = out.iter().copied().step_by(step).collect();
-                assert_eq!(got, want, "{m} {k} {n} {ways:?} {step} {}", kernels.lanes);
+                let got: Vec<T> = out.iter().copied().step_by(stride).collect();
+                assert_eq!(got, want, "{m} {k} {n} {ways:?} {stride} {}", kernels.lanes);
                 assert!(
-                    out.iter().enumerate().all(|(at, &x)| at % step == 0 || x == T::of(7.0)),
+                    out.iter().enumerate().all(|(at, &x)| at % stride == 0 || x == T::of(7.0)),
                     "a neighbour was written"
                 );
             }
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn large_operands_are_packed() {
-        assert!(300 * 260 * size_of::<f32>() > NEAR && 300 > 2 * ROWS && 260 > DEPTH);
+        assert!(300 * 260 * size_of::<f32>() > MAX_UNPACKED_BYTES && 300 > 2 * ROWS && 260 > DEPTH);
         for ways in [[0, 0], [1, 0], [0, 1]] {
             check::<f32>([300, 260, 270], ways);
             check::<f64>([300, 260, 270], ways);

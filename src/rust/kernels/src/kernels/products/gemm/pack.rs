@@ -1,4 +1,4 @@
-//! Copies of parts of an operand, in the order in which kernels read them.
+//! Packing: panels of an operand are copied in the order in which kernels read them.
 
 use std::arch::x86_64::*;
 
@@ -9,8 +9,8 @@ const LINES: usize = 4;
 pub trait Packed: Copy + Default {
     /// Elements of a line that are transposed together.
     const RUN: usize;
-    /// Transposes runs of some lines, which are `line` apart; there they are side by side, and runs `width`
-    /// apart.
+    /// Transposes a run of [`LINES`] lines, whose stride is `line`: in `out` the lines are contiguous, and the
+    /// stride of a run is `width`.
     ///
     /// # Safety
     /// The elements are there, and there is room for them; to be inlined where AVX is.
@@ -52,19 +52,19 @@ impl Packed for f64 {
     }
 }
 
-/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `steps` are the distances of lines and of
-/// their elements, `sizes` how many there are of both; lines that are missing are zeros.
+/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `line` and `stride` are the strides of lines and
+/// of their elements, `lines` and `depth` how many there are of both; missing lines are zeros.
 ///
 /// # Safety
 /// The elements are there, and there is room for `W` lines of as many; to be inlined where AVX is.
 #[inline(always)]
 pub(super) unsafe fn pack<T: Packed, const W: usize>(
     x: *const T,
-    [line, step]: [isize; 2],
+    [line, stride]: [isize; 2],
     [lines, depth]: [usize; 2],
     out: *mut T,
 ) {
-    let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * step);
+    let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * stride);
     for l in 0..if lines < W { depth } else { 0 } {
         (lines..W).for_each(|i| out.add(l * W + i).write(T::default()));
     }
@@ -76,7 +76,7 @@ pub(super) unsafe fn pack<T: Packed, const W: usize>(
         return;
     }
     let mut done = 0;
-    if step == 1 && lines >= LINES {
+    if stride == 1 && lines >= LINES {
         done = depth / T::RUN * T::RUN;
         for l in (0..done).step_by(T::RUN) {
             for i in (0..lines).step_by(LINES) {

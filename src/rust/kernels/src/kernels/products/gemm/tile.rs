@@ -10,16 +10,16 @@ use std::arch::x86_64::*;
 pub struct Tile<T> {
     /// Products in a sum.
     pub depth: usize,
-    /// Rows of the left operand, and the distance of its columns.
+    /// Rows of the left operand, and the stride of its columns.
     pub a: *const T,
-    pub a_step: isize,
-    /// Columns of the right operand, and the distances of its rows and of its columns (not read where it is
+    pub a_stride: isize,
+    /// Columns of the right operand, and the strides of its rows and of its columns (not read where it is
     /// packed).
     pub b: *const T,
-    pub b_steps: [isize; 2],
-    /// The result, and the distance of its columns.
+    pub b_strides: [isize; 2],
+    /// The result, and the stride of its columns.
     pub c: *mut T,
-    pub c_step: usize,
+    pub c_stride: usize,
     /// Rows and columns that the result has. Of the left operand no others are read, of the right one as many
     /// columns as the kernel has.
     pub rows: usize,
@@ -151,8 +151,8 @@ vector! {
 }
 
 /// The sums of a tile of `R` vectors of rows (at least one row of the last) and `C` columns. `PACKED` is the
-/// distance of the rows of the right operand, whose columns are side by side, or 0 if it is where the tile
-/// says.
+/// row stride of the right operand if that is packed, with contiguous columns; 0 if it is read in place, with
+/// the strides of the tile.
 ///
 /// # Safety
 /// As of [`TileKernel`].
@@ -160,9 +160,9 @@ vector! {
 unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, const MASKED: usize>(
     tile: &Tile<V::Scalar>,
 ) {
-    let &Tile { depth, mut a, a_step, mut b, b_steps, c, c_step, rows, columns, add } = tile;
+    let &Tile { depth, mut a, a_stride, mut b, b_strides, c, c_stride, rows, columns, add } = tile;
     let mask = V::mask(rows - (R - 1) * V::LANES);
-    let [down, across] = if PACKED > 0 { [PACKED as isize, 1] } else { b_steps };
+    let [down, across] = if PACKED > 0 { [PACKED as isize, 1] } else { b_strides };
     let mut sums = [[V::zero(); R]; C];
     for _ in 0..depth {
         let x: [V; R] = std::array::from_fn(|i| {
@@ -179,12 +179,12 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
                 *sum = sum.add_product(x, y);
             }
         }
-        a = a.wrapping_offset(a_step);
+        a = a.wrapping_offset(a_stride);
         b = b.wrapping_offset(down);
     }
     for (j, sums) in sums.iter().enumerate().take(columns) {
         for (i, &sum) in sums.iter().enumerate() {
-            let out = c.wrapping_add(j * c_step + i * V::LANES);
+            let out = c.wrapping_add(j * c_stride + i * V::LANES);
             if i + 1 < R || rows == R * V::LANES {
                 (if add { V::load(out) } else { V::zero() }).add(sum).store(out);
             } else {
@@ -207,8 +207,8 @@ macro_rules! level {
             }
 
             #[target_feature(enable = $feature)]
-            unsafe fn packed<T: Packed, const W: usize>(x: *const T, steps: [isize; 2], sizes: [usize; 2], out: *mut T) {
-                pack::<T, W>(x, steps, sizes, out)
+            unsafe fn packed<T: Packed, const W: usize>(x: *const T, strides: [isize; 2], sizes: [usize; 2], out: *mut T) {
+                pack::<T, W>(x, strides, sizes, out)
             }
 
             const fn kernels<V: Vector, const W: usize>() -> Kernels<V::Scalar>
