@@ -511,14 +511,14 @@ macro_rules! float {
             fn of(x: f64) -> f32 { x as f32 }
             #[inline]
             fn f64(self) -> f64 { self as f64 }
-            $(fn $method(self) -> f32 { f32::$method(self) })+
+            $(#[inline] fn $method(self) -> f32 { f32::$method(self) })+
         }
         impl Float for f64 {
             #[inline]
             fn of(x: f64) -> f64 { x }
             #[inline]
             fn f64(self) -> f64 { self }
-            $(fn $method(self) -> f64 { f64::$method(self) })+
+            $(#[inline] fn $method(self) -> f64 { f64::$method(self) })+
         }
     };
 }

@@ -188,6 +188,7 @@ impl DType {
     }
 
     /// Whether it is a signed or unsigned integer; `i1` is not.
+    #[inline]
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Integer | Kind::Unsigned)
     }

@@ -16,16 +16,19 @@ type C = Complex<f64>;
 const EPSILON: f64 = f64::EPSILON;
 const INF: f64 = f64::INFINITY;
 
+#[inline]
 fn new(re: f64, im: f64) -> C {
     Complex::new(re, im)
 }
 
 /// `i * z`, exactly; `num_complex` would multiply, which makes NaN of infinities.
+#[inline]
 fn times_i(z: C) -> C {
     new(-z.im, z.re)
 }
 
 /// `z / i`, exactly.
+#[inline]
 fn over_i(z: C) -> C {
     new(z.im, -z.re)
 }
@@ -33,11 +36,13 @@ fn over_i(z: C) -> C {
 // ---- arithmetic ----
 
 /// 1 with the sign of an infinite part, 0 with that of a finite one.
+#[inline]
 fn boxed(z: C) -> C {
     let part = |x: f64| (if x.is_infinite() { 1.0f64 } else { 0.0 }).copysign(x);
     new(part(z.re), part(z.im))
 }
 
+#[inline]
 fn is_infinite(z: C) -> bool {
     z.re.is_infinite() || z.im.is_infinite()
 }
@@ -267,11 +272,13 @@ pub fn ln(z: C) -> C {
 }
 
 /// Logarithm to base 2. At most 4 epsilon.
+#[inline]
 pub fn log2(z: C) -> C {
     log_by(z, libm::log2, std::f64::consts::LOG2_E)
 }
 
 /// Logarithm to base 10. At most 4 epsilon.
+#[inline]
 pub fn log10(z: C) -> C {
     log_by(z, libm::log10, std::f64::consts::LOG10_E)
 }

@@ -180,6 +180,7 @@ fn factorial(n: f64) -> Scaled {
 }
 
 /// The rounded sum, and what the rounding lost (Knuth's two-sum).
+#[inline]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_kept = sum - a;

@@ -288,10 +288,12 @@ accumulate! {
     ProdComplex [C: Cpx] C => Complex<f64>: Complex::new(1.0, 0.0), |a, z: C| complex::mul(a, z.convert()), complex::mul;
 }
 
+#[inline]
 fn either(a: Bool, b: Bool) -> Bool {
     (a.get() | b.get()).into()
 }
 
+#[inline]
 fn both(a: Bool, b: Bool) -> Bool {
     (a.get() & b.get()).into()
 }
