@@ -108,9 +108,9 @@ impl BoundPlan {
             match (how, &step.action) {
                 (How::Tiles(bound), Action::Tiles(program)) => {
                     bound.run(&mut lent, registers);
-                    for (finish, parts, result) in program.unfinished() {
-                        let (parts, out) = lent.streams(number).results(parts, result);
-                        finish.finish(parts, out);
+                    for (finish, partials, result) in program.unfinished() {
+                        let (partials, out) = lent.streams(number).results(partials, result);
+                        finish.finish(partials, out);
                     }
                 }
                 (How::Move, _) => {

@@ -97,7 +97,7 @@ pub fn compile(
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
     let mut stores = vec![];
     // Segments longer than a tile give partial results.
-    let parts = group.schedule.parts(group.len);
+    let count = group.schedule.partials(group.len);
     for &number in nodes {
         let (node, plan) = (&graph.nodes()[number], &plans[number]);
         let (result, from) = (node.results[0], dtypes(graph, &node.operands));
@@ -111,11 +111,11 @@ pub fn compile(
         }
         plan.order(&mut operands);
         let kept_as = kept.iter().position(|k| k.root == result);
-        let partial = if parts > 1 { plan.partial(graph, views, number) } else { None };
+        let partial = if count > 1 { plan.partial(graph, views, number) } else { None };
         let location = match (partial, kept_as) {
             (Some((finish, bytes)), Some(k)) => {
                 let partial = kept.len() + partials.len();
-                partials.push(parts * graph.aval(result).shape.size() * bytes);
+                partials.push(count * graph.aval(result).shape.size() * bytes);
                 folds.push(Folded { finish, partials: partial, result: k });
                 Location::Result(partial)
             }

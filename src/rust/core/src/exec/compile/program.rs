@@ -46,7 +46,7 @@ pub enum Load {
 pub(super) struct Folded {
     /// The fold of the partial results.
     pub finish: Box<dyn Finish>,
-    /// Numbers of the results with the parts, and with what is made of them.
+    /// Numbers of the results with the partial results, and with what is made of them.
     pub partials: usize,
     pub result: usize,
 }
@@ -62,8 +62,8 @@ impl Program {
         self.loads[i] == Load::Direct && self.late[j]
     }
 
-    /// What is left when all tiles are folded: how parts are put together, the numbers of the results that
-    /// they are, and of those that are made of them.
+    /// What is left when all tiles are folded: how partial results are combined, the numbers of the results
+    /// that they are, and of those that are made of them.
     pub fn unfinished(&self) -> impl Iterator<Item = (&dyn Finish, usize, usize)> {
         self.folds.iter().map(|fold| (&*fold.finish, fold.partials, fold.result))
     }

@@ -42,9 +42,9 @@ pub fn with(group: Schedule, rows: usize) -> Option<Schedule> {
     }
 }
 
-/// Parts of each result.
-pub fn parts(len: usize, rows: usize) -> usize {
-    vm::parts(len, rows)
+/// Partial results of each result.
+pub fn partials(len: usize, rows: usize) -> usize {
+    vm::partials(len, rows)
 }
 
 /// The instruction.

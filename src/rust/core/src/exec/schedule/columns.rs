@@ -36,12 +36,12 @@ pub fn body(plan: &NodePlan) -> Body {
 }
 
 impl Finish for MatVec {
-    fn finish(&self, parts: &[u8], out: &mut [u8]) {
-        self.add(parts, out);
+    fn finish(&self, partials: &[u8], out: &mut [u8]) {
+        self.add(partials, out);
     }
 }
 
-/// What adds the parts of a product.
+/// What adds the partial sums of a product, and the bytes of one.
 pub fn partial(plan: &NodePlan) -> (Box<dyn Finish>, usize) {
     let product = product(plan);
     (Box::new(product), product.dtype.bytes())

@@ -2,8 +2,8 @@
 //! and `explain_plan()` read: its *schedule*, and for each operand its *access*.
 //!
 //! A schedule is one file, which says when a node has it, which groups take the node, how the elements of
-//! these are cut into tiles, what the node's instruction is, how parts of a result are put together, and what
-//! it costs:
+//! these are cut into tiles, what the node's instruction is, how partial results are combined, and what it
+//! costs:
 //!
 //! | schedule | what it is |
 //! |---|---|
@@ -75,7 +75,7 @@ impl NodePlan {
         }
     }
 
-    /// What puts the parts of its result together, if tiles make such, and the bytes of one.
+    /// What combines the partial results of tiles, if these make such, and the bytes of one.
     pub fn partial(&self, graph: &Graph, views: &Views, number: usize) -> Option<(Box<dyn Finish>, usize)> {
         let at = &Asked::new(graph, views, number);
         match self.schedule {
@@ -142,11 +142,11 @@ impl Schedule {
         }
     }
 
-    /// The parts of each result of a fold in a group of `len` elements: 1 if tiles make whole results.
-    pub fn parts(self, len: usize) -> usize {
+    /// The partial results of each result of a fold in a group of `len` elements: 1 if tiles make whole results.
+    pub fn partials(self, len: usize) -> usize {
         match self {
-            Schedule::Across(rows) => across::parts(len, rows),
-            _ => self.cut(len, 0, false).parts(),
+            Schedule::Across(rows) => across::partials(len, rows),
+            _ => self.cut(len, 0, false).tiles_per_segment(),
         }
     }
 }

@@ -106,8 +106,8 @@ pub enum Body {
     Fold(Accumulators),
 }
 
-/// What puts together the parts that tiles make of a result.
+/// What combines the partial results of tiles.
 pub trait Finish: fmt::Debug {
     /// Makes the result.
-    fn finish(&self, parts: &[u8], out: &mut [u8]);
+    fn finish(&self, partials: &[u8], out: &mut [u8]);
 }

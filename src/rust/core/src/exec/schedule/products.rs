@@ -8,7 +8,7 @@ use crate::graph::Def;
 use crate::kernels::cast;
 use crate::kernels::products::dot::is_long;
 use crate::kernels::products::matrix::MULTIPLY_ADD;
-use crate::kernels::products::matvec::{Parts, BYTE};
+use crate::kernels::products::matvec::{PartialSums, BYTE};
 use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::{DotGeneral, Matrices};
@@ -56,7 +56,7 @@ impl MatVec {
         Some(MatVec { dtype: at.from[0], matrix, rows, k, lines: (first, strides), start, dense })
     }
 
-    /// Whether the part of the matrix that belongs to a tile, lines of so many elements, stays in the cache.
+    /// Whether the block of the matrix that belongs to a tile, lines of so many elements, stays in the cache.
     pub fn is_narrow(&self, line: usize) -> bool {
         TILE * line * self.dtype.bytes() <= MAX_TILE_BYTES
     }
@@ -70,7 +70,7 @@ impl MatVec {
         }
     }
 
-    /// From all of the matrix and a tile of the vector: a part of the result.
+    /// From all of the matrix and a tile of the vector: the partial sums of that tile.
     pub fn columns_kernel(self) -> Kernel {
         if self.dtype == DType::F32 {
             Kernel::columns::<f32>(self.lines, self.rows, self.k)
@@ -79,12 +79,12 @@ impl MatVec {
         }
     }
 
-    /// Adds parts of the result of all tiles.
-    pub fn add(&self, parts: &[u8], out: &mut [u8]) {
+    /// Adds the partial sums of all tiles.
+    pub fn add(&self, partials: &[u8], out: &mut [u8]) {
         if self.dtype == DType::F32 {
-            f32::add_parts(cast::slice(parts), cast::slice_mut(out));
+            f32::add_partial_sums(cast::slice(partials), cast::slice_mut(out));
         } else {
-            f64::add_parts(cast::slice(parts), cast::slice_mut(out));
+            f64::add_partial_sums(cast::slice(partials), cast::slice_mut(out));
         }
     }
 

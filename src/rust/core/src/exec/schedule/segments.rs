@@ -1,13 +1,13 @@
 //! One element of the result from each segment, a run of elements that lie side by side: reductions over the
 //! first axes. Tiles are folded as they are made, in the order and with the partial results that the
-//! reduction has alone; a segment that is longer than a tile leaves parts.
+//! reduction has alone; a segment that is longer than a tile leaves a partial result of each of its tiles.
 
 use super::asked::Asked;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::dtype::DType;
 use crate::exec::vm::{Cut, Kernel};
 use crate::kernels::reductions::fold::Fold;
-use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::reductions::reduce::finish;
 use crate::kernels::tile::TILE;
 use crate::shape::{Axis, Shape};
@@ -48,23 +48,23 @@ pub fn body(at: &Asked) -> Body {
     Body::Kernel(Box::new(move || Kernel::fold(dtype, fold)))
 }
 
-/// A reduction of which tiles leave parts.
+/// A reduction of which tiles leave partial results.
 #[derive(Debug)]
-struct Parts {
+struct Partials {
     fold: Fold,
     dtype: DType,
     /// Elements of the operand.
     len: usize,
 }
 
-impl Finish for Parts {
-    fn finish(&self, parts: &[u8], out: &mut [u8]) {
+impl Finish for Partials {
+    fn finish(&self, partials: &[u8], out: &mut [u8]) {
         let each = self.len * self.dtype.bytes() / out.len();
-        finish(self.dtype, self.fold, parts, each, out)
+        finish(self.dtype, self.fold, partials, each, out)
     }
 }
 
-/// What puts together the parts of a reduction.
+/// What combines the partial results of a reduction, and the bytes of one.
 pub fn partial(plan: &NodePlan, at: &Asked) -> (Box<dyn Finish>, usize) {
-    (Box::new(Parts { fold: at.fold(), dtype: at.from[0], len: plan.len }), PARTIAL)
+    (Box::new(Partials { fold: at.fold(), dtype: at.from[0], len: plan.len }), PARTIAL)
 }

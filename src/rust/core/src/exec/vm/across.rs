@@ -8,7 +8,7 @@ use super::binding::{Address, Binding};
 use super::code::{Across, Code, Folding};
 use super::resolve::{Room, Tile, ALIGN};
 use crate::kernels::memory::Streams;
-use crate::kernels::reductions::parts::LANES;
+use crate::kernels::reductions::partials::LANES;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::stop;
@@ -26,18 +26,18 @@ const MIN_ROWS: usize = 256;
 /// # Panics
 /// As [`Code::run`].
 pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Streams, shared: bool) {
-    let parts = across.parts(code.cut.len);
-    let wanted = if shared { (2 * threads()).div_ceil(parts) } else { 1 };
+    let partials = across.partials(code.cut.len);
+    let wanted = if shared { (2 * threads()).div_ceil(partials) } else { 1 };
     let rows = across.rows.div_ceil(wanted).clamp(MIN_ROWS, MAX_ROWS).min(across.rows);
     let blocks = across.rows.div_ceil(rows);
-    pool::for_each_piece(blocks * parts, shared, |i| {
-        let (block, part) = (i % blocks, i / blocks);
-        let columns = part * TILE..((part + 1) * TILE).min(code.cut.len / across.rows);
+    pool::for_each_piece(blocks * partials, shared, |i| {
+        let (block, tile) = (i % blocks, i / blocks);
+        let columns = tile * TILE..((tile + 1) * TILE).min(code.cut.len / across.rows);
         let rows = block * rows..((block + 1) * rows).min(across.rows);
         let bytes =
             across.folds.iter().map(|fold| bytes(fold, &rows, &columns).next_multiple_of(ALIGN)).sum();
         code.with_room(binding, streams, bytes, |room, accumulators| {
-            piece(across, room, accumulators, rows, part, columns);
+            piece(across, room, accumulators, rows, tile, columns);
         });
     });
 }
@@ -53,11 +53,11 @@ fn piece(
     room: &Room,
     accumulators: &mut [u8],
     rows: Range<usize>,
-    part: usize,
+    tile: usize,
     columns: Range<usize>,
 ) {
     let (code, bases) = (room.code, room.bases);
-    let parts = across.parts(code.cut.len);
+    let partials = across.partials(code.cut.len);
     // Calls with each fold, its accumulators, and the addresses of operand and result.
     let mut each = |run: &mut dyn FnMut(&Folding, &mut [u8], &[Address; 2])| {
         let mut start = 0;
@@ -86,9 +86,9 @@ fn piece(
         }
     }
     each(&mut |fold, bytes, [_, result]| {
-        let all = across.rows * parts * across.unit(fold, code.cut.len);
-        (fold.accumulators.finish)(bytes, rows.len(), parts > 1, &mut |i, made| {
-            let at = ((rows.start + i) * parts + part) * made.len();
+        let all = across.rows * partials * across.unit(fold, code.cut.len);
+        (fold.accumulators.finish)(bytes, rows.len(), partials > 1, &mut |i, made| {
+            let at = ((rows.start + i) * partials + tile) * made.len();
             assert!(at + made.len() <= all, "a result outside of its stream");
             // SAFETY: in the stream, which is writable and read by nobody, a place of this piece alone.
             unsafe {

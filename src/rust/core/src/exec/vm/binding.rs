@@ -10,21 +10,21 @@ pub(super) const CONSTANTS: usize = 1;
 /// Number of that of the first stream.
 pub(super) const STREAMS: usize = 2;
 
-/// Where the elements of a tile are: an offset from a base, and the bytes by which it moves with the first
-/// element of the tile, with the first element of a part of the tile, and with the first segment.
+/// The address of a tile's elements: an offset from a base, and the bytes by which it moves with the first
+/// element of the tile, with the first element of a chunk of the tile, and with the first segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
     pub(super) base: usize,
     pub(super) offset: usize,
     pub(super) by_tile: usize,
-    pub(super) by_part: usize,
+    pub(super) by_chunk: usize,
     pub(super) by_fold: usize,
 }
 
 impl Address {
     /// One that does not move.
     pub(super) fn fixed(base: usize, offset: usize) -> Address {
-        Address { base, offset, by_tile: 0, by_part: 0, by_fold: 0 }
+        Address { base, offset, by_tile: 0, by_chunk: 0, by_fold: 0 }
     }
 
     /// Where the elements are, for these bases.
@@ -32,9 +32,9 @@ impl Address {
     /// # Safety
     /// The bases are those of registers, constants, and as many streams as the program was bound to.
     #[inline(always)]
-    pub(super) unsafe fn at(&self, bases: &[*mut u8], tile: usize, part: usize, fold: usize) -> *mut u8 {
+    pub(super) unsafe fn at(&self, bases: &[*mut u8], tile: usize, chunk: usize, fold: usize) -> *mut u8 {
         debug_assert!(self.base < bases.len());
-        let moved = tile * self.by_tile + part * self.by_part + fold * self.by_fold;
+        let moved = tile * self.by_tile + chunk * self.by_chunk + fold * self.by_fold;
         // SAFETY: by the caller: the program was bound to streams with all the numbers that it has.
         unsafe { *bases.get_unchecked(self.base) }.wrapping_add(self.offset + moved)
     }
@@ -48,8 +48,9 @@ pub(super) enum Resolved {
         write: Address,
         /// Bytes of the first two operands, if they are read whole.
         whole: [usize; 2],
-        /// Elements that are done at one time: all of a tile, unless an operand is a constant.
-        part: usize,
+        /// Elements of a chunk, for which the kernel is called once: all of a tile, unless an operand is a
+        /// constant.
+        chunk: usize,
         /// Copies of a constant, if it fills one.
         copies: Option<usize>,
     },

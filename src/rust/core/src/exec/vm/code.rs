@@ -5,7 +5,7 @@ use super::cut::Cut;
 use super::kernel::{Kernel, Slot};
 use super::native::Native;
 use crate::kernels::reductions::fold::Accumulators;
-use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::tile::TILE;
 use std::fmt;
 use std::sync::OnceLock;
@@ -53,20 +53,20 @@ pub struct Folding {
     pub width: usize,
     /// Slot of the elements, after all instructions were run on the tile.
     pub operand: Slot,
-    /// The stream with the results; with [`Partial`](crate::kernels::reductions::parts::Partial)s, for each
+    /// The stream with the results; with [`Partial`](crate::kernels::reductions::partials::Partial)s, for each
     /// result one for each tile, if there are several.
     pub result: usize,
 }
 
 impl Across {
     /// Tiles of each result of a program on `len` elements.
-    pub fn parts(&self, len: usize) -> usize {
-        parts(len, self.rows)
+    pub fn partials(&self, len: usize) -> usize {
+        partials(len, self.rows)
     }
 
     /// Bytes of a result's element, or of a partial result.
     pub fn unit(&self, fold: &Folding, len: usize) -> usize {
-        if self.parts(len) > 1 {
+        if self.partials(len) > 1 {
             PARTIAL
         } else {
             fold.width
@@ -75,7 +75,7 @@ impl Across {
 }
 
 /// Tiles of each result of folds across `len` elements in columns of `rows`.
-pub fn parts(len: usize, rows: usize) -> usize {
+pub fn partials(len: usize, rows: usize) -> usize {
     (len / rows).div_ceil(TILE)
 }
 

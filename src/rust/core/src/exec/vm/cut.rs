@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The split of a program's elements into tiles. No tile has parts of two segments, unless it has all of
-/// both: a reduction folds segments, and its tiles are those that it has when it stands alone.
+/// The split of a program's elements into tiles. A tile lies in one segment, or has
+/// whole ones: a reduction folds segments, and its tiles are those that it has when it stands alone.
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// Number of elements.
@@ -16,7 +16,7 @@ pub struct Cut {
 
 impl Cut {
     /// Tiles of a segment; 1 if a tile holds whole ones.
-    pub fn parts(&self) -> usize {
+    pub fn tiles_per_segment(&self) -> usize {
         self.segment.div_ceil(self.tile)
     }
 
@@ -28,8 +28,8 @@ impl Cut {
     /// Number of tiles.
     pub fn tiles(&self) -> usize {
         let segments = self.len / self.segment;
-        if self.parts() > 1 {
-            segments * self.parts()
+        if self.tiles_per_segment() > 1 {
+            segments * self.tiles_per_segment()
         } else {
             segments.div_ceil(self.segments())
         }
@@ -47,7 +47,7 @@ impl Cut {
 
     /// Elements of the longest tile.
     pub fn longest(&self) -> usize {
-        if self.parts() > 1 {
+        if self.tiles_per_segment() > 1 {
             self.tile
         } else {
             (self.segments() * self.segment).min(self.len)
@@ -56,9 +56,9 @@ impl Cut {
 
     /// The elements of a tile.
     pub(super) fn range(&self, tile: usize) -> Range<usize> {
-        if self.parts() > 1 {
-            let (segment, part) = (tile / self.parts(), tile % self.parts());
-            let start = segment * self.segment + part * self.tile;
+        if self.tiles_per_segment() > 1 {
+            let (segment, within) = (tile / self.tiles_per_segment(), tile % self.tiles_per_segment());
+            let start = segment * self.segment + within * self.tile;
             return start..(start + self.tile).min((segment + 1) * self.segment);
         }
         let step = self.segments() * self.segment;
@@ -66,7 +66,7 @@ impl Cut {
     }
 }
 
-/// Elements of a register that holds a constant, at most: a kernel that reads one runs on pieces of a tile of
+/// Elements of a register that holds a constant, at most: a kernel that reads one runs on chunks of a tile of
 /// this length, so that constants take little of the cache.
 pub const CONSTANT: usize = 256;
 
@@ -88,9 +88,13 @@ mod tests {
                     "{cut:?} {tile}"
                 );
                 let whole = range.start % segment == 0 && range.end % segment == 0;
-                assert!(whole || (range.start / segment == (range.end - 1) / segment && cut.parts() > 1));
+                assert!(
+                    whole
+                        || (range.start / segment == (range.end - 1) / segment
+                            && cut.tiles_per_segment() > 1)
+                );
                 // As in the reduction that stands alone.
-                assert!(cut.parts() == 1 || range.start % segment % 8 == 0);
+                assert!(cut.tiles_per_segment() == 1 || range.start % segment % 8 == 0);
                 next = range.end;
             }
             assert_eq!(next, len);

@@ -9,7 +9,7 @@ use crate::kernels::cast;
 use crate::kernels::memory::nontemporal::stream;
 use crate::kernels::random::{Bits, Draw};
 use crate::kernels::reductions::fold::{segments, tile, Fold};
-use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::tile::gather;
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
@@ -28,7 +28,7 @@ pub enum Slot {
     Stream(usize),
 }
 
-/// The part of a slot that an instruction accesses.
+/// The bytes of a slot that an instruction accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extent {
     /// Nothing: the kernel has fewer operands.
@@ -38,8 +38,8 @@ pub(super) enum Extent {
     /// An element of so many bytes for each segment of the tile; or, if a segment is many tiles, a
     /// [`Partial`] for each tile.
     Fold(usize),
-    /// So many bytes for each tile of a segment.
-    Part(usize),
+    /// Partial sums of so many bytes for each tile of a segment.
+    Partial(usize),
     /// All of a stream that no instruction writes.
     Whole,
     /// So many bytes of a stream.
@@ -156,7 +156,7 @@ impl Kernel {
         let (width, tile, segments) = (dtype.bytes(), tile(dtype), segments(dtype));
         let run = Box::new(move |w: &Window| {
             let x = w.slice::<u8>(0, w.len * width);
-            if w.cut.parts() > 1 {
+            if w.cut.tiles_per_segment() > 1 {
                 return w.folded::<u8>(PARTIAL).copy_from_slice(&tile(fold, x));
             }
             segments(fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));

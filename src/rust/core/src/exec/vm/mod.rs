@@ -17,7 +17,7 @@ mod run;
 pub mod superinstruction;
 mod vector_product;
 
-pub use code::{parts, Across, Blocks, Code, Folding, Instruction, Walk, Work};
+pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Walk, Work};
 pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
 pub use product_blocks::{is_wide, Lines};

@@ -8,7 +8,7 @@ use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, MAX_ARGUMENTS};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
-use crate::kernels::reductions::parts::PARTIAL;
+use crate::kernels::reductions::partials::PARTIAL;
 use crate::stop;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -121,7 +121,7 @@ impl<'c> Room<'c, '_> {
         }
     }
 
-    /// The calls of an instruction for a tile: one, or one for each piece of the tile if it reads constants.
+    /// The calls of an instruction for a tile: one, or one for each chunk of the tile if it reads constants.
     #[inline]
     pub(super) fn calls(
         &self,
@@ -134,13 +134,13 @@ impl<'c> Room<'c, '_> {
         match (&instruction.work, resolved) {
             (
                 Work::Kernel { kernel, .. },
-                &Resolved::Kernel { reads: [ref x, ref y, ref z], ref write, whole, part, copies },
+                &Resolved::Kernel { reads: [ref x, ref y, ref z], ref write, whole, chunk, copies },
             ) => {
                 let fold = segments.start;
                 let n = copies.unwrap_or(range.len());
                 let mut at = 0;
                 while at < n {
-                    let len = (n - at).min(part);
+                    let len = (n - at).min(chunk);
                     // SAFETY: a room has the bases that its binding is of.
                     let locate = |x: &Address| unsafe { x.at(self.bases, range.start, at, fold) };
                     let reads = [x, y, z].map(|x| locate(x).cast_const());
@@ -175,13 +175,16 @@ impl Tile {
     pub(super) fn new(cut: &Cut, tile: usize) -> Tile {
         let elements = cut.range(tile);
         let segment = cut.segment;
-        let segments =
-            if cut.parts() > 1 { tile..tile + 1 } else { elements.start / segment..elements.end / segment };
+        let segments = if cut.tiles_per_segment() > 1 {
+            tile..tile + 1
+        } else {
+            elements.start / segment..elements.end / segment
+        };
         Tile { elements, segments }
     }
 }
 
-/// An instruction for one tile, or for a part of it.
+/// An instruction on one tile, or on a chunk of it.
 pub(super) enum Call<'c> {
     Kernel(&'c dyn Run, Window<'c>),
     /// Code, the addresses of its arguments, and the number of elements.
@@ -217,7 +220,7 @@ fn bind(code: &Code, streams: &Streams) -> Binding {
             for fold in &across.folds {
                 // A fold reads its operand as an instruction does.
                 let (operand, _) = binder.locate(fold.operand, Extent::Tile(fold.width), false, false);
-                let bytes = across.rows * across.parts(code.cut.len) * across.unit(fold, code.cut.len);
+                let bytes = across.rows * across.partials(code.cut.len) * across.unit(fold, code.cut.len);
                 let (result, _) = binder.locate(Slot::Stream(fold.result), Extent::Bytes(bytes), false, true);
                 folds.push([operand, result]);
             }
@@ -243,7 +246,10 @@ struct Binder<'b> {
 
 impl Binder<'_> {
     fn instruction(&self, Instruction { work, folded }: &Instruction) -> Resolved {
-        assert!(!folded || self.code.cut.parts() == 1, "no tile has what a part of a segment is folded into");
+        assert!(
+            !folded || self.code.cut.tiles_per_segment() == 1,
+            "no tile has what a whole segment is folded into"
+        );
         match work {
             Work::Kernel { kernel, operands, result } => self.kernel(kernel, operands, *result, *folded),
             Work::Native(native, slots) => self.native(native, slots, *folded),
@@ -274,9 +280,9 @@ impl Binder<'_> {
         });
         let is_constant =
             |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
-        let part = if (0..3).any(is_constant) { self.code.cut.constant() } else { usize::MAX };
+        let chunk = if (0..3).any(is_constant) { self.code.cut.constant() } else { usize::MAX };
         let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.code.cut.constant());
-        Resolved::Kernel { reads, write, whole, part, copies }
+        Resolved::Kernel { reads, write, whole, chunk, copies }
     }
 
     fn native(&self, native: &Native, slots: &[Slot], folded: bool) -> Resolved {
@@ -325,24 +331,24 @@ impl Binder<'_> {
             (Extent::Constant(size), Slot::Constant(at)) => scratch(CONSTANTS, at, cut.constant() * size),
             (Extent::Tile(size), Slot::Register(at)) => {
                 let (address, bytes) = scratch(REGISTERS, at, longest * size);
-                (Address { by_part: size, ..address }, bytes)
+                (Address { by_chunk: size, ..address }, bytes)
             }
             (Extent::Tile(size), Slot::Stream(i)) => {
                 let (address, bytes) = stream(i, len * size);
-                (Address { by_tile: size, by_part: size, ..address }, bytes)
+                (Address { by_tile: size, by_chunk: size, ..address }, bytes)
             }
             (Extent::Fold(size), Slot::Stream(i)) => {
-                let many = cut.parts() > 1;
+                let many = cut.tiles_per_segment() > 1;
                 let (count, size) = if many { (cut.tiles(), PARTIAL) } else { (segments, size) };
                 let (address, bytes) = stream(i, count * size);
                 (Address { by_fold: size, ..address }, bytes)
             }
-            (Extent::Part(size), Slot::Stream(i)) => {
-                assert!(cut.parts() == cut.tiles(), "a part of what is no segment");
-                let (address, bytes) = stream(i, cut.parts() * size);
+            (Extent::Partial(size), Slot::Stream(i)) => {
+                assert!(cut.tiles_per_segment() == cut.tiles(), "partial sums of what is no segment");
+                let (address, bytes) = stream(i, cut.tiles_per_segment() * size);
                 (Address { by_fold: size, ..address }, bytes)
             }
-            (Extent::Fold(size), Slot::Register(at)) if cut.parts() == 1 => {
+            (Extent::Fold(size), Slot::Register(at)) if cut.tiles_per_segment() == 1 => {
                 scratch(REGISTERS, at, cut.folded() * size)
             }
             (Extent::Bytes(size), Slot::Stream(i)) => stream(i, size),

@@ -4,7 +4,7 @@
 
 use super::kernel::{Extent, Kernel, Window};
 use crate::kernels::products::matrix::Matrix;
-use crate::kernels::products::matvec::Parts;
+use crate::kernels::products::matvec::PartialSums;
 use crate::kernels::tile::TILE;
 use std::mem::size_of;
 
@@ -12,31 +12,30 @@ impl Kernel {
     /// The products of the rows of a matrix in the tile, of `k` elements each, with a vector that begins at
     /// element `start`. `lines` are the position of the first element of the matrix and the strides of rows
     /// and of columns.
-    pub fn rows<F: Parts>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
+    pub fn rows<F: PartialSums>(lines: (usize, [isize; 2]), start: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
-            F::part(matrix, &w.whole::<F>(1)[start..][..k], k, [w.range().start, 0], w.write::<F>());
+            F::partial_sums(matrix, &w.whole::<F>(1)[start..][..k], k, [w.range().start, 0], w.write::<F>());
         });
         Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<F>()))
     }
 
-    /// What the tile of a vector of `k` elements adds to its products with the `rows` rows of a matrix: for
-    /// each tile so many elements, which [`Parts::add_parts`] adds. A tile that is the whole vector makes the
-    /// products.
-    pub fn columns<F: Parts>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
+    /// The partial sums of a tile of a vector of `k` elements: its products with the `rows` rows of a matrix,
+    /// which [`PartialSums::add_partial_sums`] adds. A tile that is the whole vector makes the products.
+    pub fn columns<F: PartialSums>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
             let (x, first, out) = (w.read::<F>(1), w.range().start, w.folded::<F>(rows));
             if x.len() <= TILE {
-                return F::part(matrix, x, k, [0, first], out);
+                return F::partial_sums(matrix, x, k, [0, first], out);
             }
-            let mut parts = vec![F::default(); rows * x.len().div_ceil(TILE)];
-            for (i, (x, parts)) in x.chunks(TILE).zip(parts.chunks_mut(rows)).enumerate() {
-                F::part(matrix, x, k, [0, first + i * TILE], parts);
+            let mut partials = vec![F::default(); rows * x.len().div_ceil(TILE)];
+            for (i, (x, partials)) in x.chunks(TILE).zip(partials.chunks_mut(rows)).enumerate() {
+                F::partial_sums(matrix, x, k, [0, first + i * TILE], partials);
             }
-            F::add_parts(&parts, out);
+            F::add_partial_sums(&partials, out);
         });
-        let write = Extent::Part(rows * size_of::<F>());
+        let write = Extent::Partial(rows * size_of::<F>());
         Kernel::new(run, [Extent::Whole, Extent::Tile(size_of::<F>()), Extent::Unused], write)
     }
 }

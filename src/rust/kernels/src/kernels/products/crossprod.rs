@@ -132,7 +132,7 @@ mod tests {
                 let products = (0..k).map(|l| x[l + i * k] as f64 * x[l + j * k] as f64);
                 let (want, size) =
                     products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
-                // Blocks have parts of 32 products, and one rounding of the result follows.
+                // Lanes of a block have 32 products, and one rounding of the result follows.
                 let bound = 64.0 * f64::from(f32::EPSILON) * size;
                 assert!((f64::from(itself[i + j * m]) - want).abs() <= bound, "{m} {k} {i} {j}");
             }

@@ -50,16 +50,21 @@ pub trait Dot: Element {
     }
 
     /// The column-major product by partial sums, if the type allows it.
-    fn parts(_lhs: Matrix<Self>, _rhs: Matrix<Self>, _sizes: [usize; 3], _out: &mut [Self]) -> bool {
+    fn by_partial_sums(
+        _lhs: Matrix<Self>,
+        _rhs: Matrix<Self>,
+        _sizes: [usize; 3],
+        _out: &mut [Self],
+    ) -> bool {
         false
     }
 }
 
-/// Cuts rows, or sums, into parts of [`PART`]; the last one is longer if it would be shorter, as short ones
-/// are not made by blocks.
-fn parts(n: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = (n / PART).max(1);
-    (0..count).map(move |i| i * PART..if i + 1 == count { n } else { (i + 1) * PART })
+/// Splits rows, or the products of a sum, into chunks of [`CHUNK`]; a shorter rest belongs to the last one, as
+/// short chunks are not computed by blocks.
+fn chunks(n: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = (n / CHUNK).max(1);
+    (0..count).map(move |i| i * CHUNK..if i + 1 == count { n } else { (i + 1) * CHUNK })
 }
 
 /// The product by ndarray, whose kernels choose AVX2 and FMA at run time.
@@ -70,8 +75,8 @@ fn by_blocks<T: Element + LinalgScalar>(
     mut out: Block<T>,
 ) {
     assert!(out.sizes == [m, n], "a result of other sizes");
-    // In parts between which it may be stopped: of the rows, and of the blocks in which sums are made anyway.
-    for (i, l) in parts(m).flat_map(|i| parts(k).map(move |l| (i.clone(), l))) {
+    // In chunks between which it may be stopped: of the rows, and of the blocks in which sums are made anyway.
+    for (i, l) in chunks(m).flat_map(|i| chunks(k).map(move |l| (i.clone(), l))) {
         let (lhs, rhs) =
             (lhs.from(i.start, l.start).view(i.len(), l.len()), rhs.from(l.start, 0).view(l.len(), n));
         let before = if l.start == 0 { T::zero() } else { T::one() };
@@ -114,9 +119,9 @@ macro_rules! dot_float {
                 matvec(matrix, x, out);
                 true
             }
-            fn parts(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
+            fn by_partial_sums(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
                 if sizes[0].max(sizes[2]) > MAX_SIDE {
-                    return in_parts::<$type, f64>(lhs, rhs, sizes, out);
+                    return partial_sums::<$type, f64>(lhs, rhs, sizes, out);
                 }
                 crossprod::<$type, { $line / 2 }>(lhs, rhs, sizes, out);
                 true
@@ -132,8 +137,8 @@ macro_rules! dot_complex {
             fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>) {
                 by_blocks(lhs, rhs, sizes, out)
             }
-            fn parts(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: &mut [Self]) -> bool {
-                in_parts::<Self, Complex<f64>>(lhs, rhs, sizes, out)
+            fn by_partial_sums(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: &mut [Self]) -> bool {
+                partial_sums::<Self, Complex<f64>>(lhs, rhs, sizes, out)
             }
         }
     )+};
@@ -211,7 +216,7 @@ impl Dot for Bool {
 
 /// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its
 /// blocks, which are 256.
-const PART: usize = 512;
+const CHUNK: usize = 512;
 
 /// Rows of the result in a piece of work, at most.
 const ROWS: usize = 256;
@@ -229,10 +234,10 @@ fn piece(m: usize, n: usize) -> [usize; 2] {
     [ROWS.min(m), COLUMNS[if m * n >= LARGE { 2 } else { 1 - few as usize }].min(n)]
 }
 
-/// Products in a part of a long sum.
+/// Products in a partial sum of a long sum.
 const DEPTH: usize = 4096;
 
-/// Elements of a result whose sums are made in parts, at most.
+/// Elements of a result that is computed by partial sums, at most.
 const MAX_LONG_RESULTS: usize = 1 << 14;
 
 /// Whether sums are so long, and so few, that they are split into partial sums.
@@ -315,7 +320,7 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
         let (lhs, rhs) = (lhs.first, rhs.first);
         let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
         let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
-        if by_column || by_row || (is_long([m, k, n]) && T::parts(lhs, rhs, [m, k, n], out)) {
+        if by_column || by_row || (is_long([m, k, n]) && T::by_partial_sums(lhs, rhs, [m, k, n], out)) {
             return;
         }
     }
@@ -329,7 +334,7 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
         let sizes = [rows.min(m - i), k, columns.min(n - j)];
         for number in 0..b {
             // SAFETY: pieces have no rows and columns in common, and products of a batch no rows of all.
-            let out = unsafe { all.part(number + i * b, b, sizes[0], j..j + sizes[2]) };
+            let out = unsafe { all.rows(number + i * b, b, sizes[0], j..j + sizes[2]) };
             T::dot(lhs.matrix(number).from(i, 0), rhs.matrix(number).from(0, j), sizes, out);
         }
     });
@@ -345,22 +350,22 @@ fn times_vector<T: Dot>(matrix: Matrix<T>, x: Matrix<T>, k: usize, out: &mut [T]
 }
 
 /// A product with long sums: partial products, added in order.
-fn in_parts<T: Dot, S: Element + Add<Output = S>>(
+fn partial_sums<T: Dot, S: Element + Add<Output = S>>(
     lhs: Matrix<T>,
     rhs: Matrix<T>,
     [m, k, n]: [usize; 3],
     out: &mut [T],
 ) -> bool {
     let count = k.div_ceil(DEPTH);
-    let mut parts = zeroed::<T>(count * m * n);
-    pool::for_each_chunk(&mut parts, m * n, (m * k * n).saturating_mul(MULTIPLY_ADD), |i, part| {
+    let mut partials = zeroed::<T>(count * m * n);
+    pool::for_each_chunk(&mut partials, m * n, (m * k * n).saturating_mul(MULTIPLY_ADD), |i, partial| {
         let start = i * DEPTH;
         let sizes = [m, DEPTH.min(k - start), n];
-        T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(part, [m, sizes[2]], [1, m]));
+        T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(partial, [m, sizes[2]], [1, m]));
     });
-    let mut sums: Vec<S> = parts[..m * n].iter().map(|x| x.convert()).collect();
-    for part in parts[m * n..].chunks(m * n) {
-        sums.iter_mut().zip(part).for_each(|(sum, x)| *sum = *sum + x.convert());
+    let mut sums: Vec<S> = partials[..m * n].iter().map(|x| x.convert()).collect();
+    for partial in partials[m * n..].chunks(m * n) {
+        sums.iter_mut().zip(partial).for_each(|(sum, x)| *sum = *sum + x.convert());
     }
     out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.convert());
     true

@@ -1,11 +1,10 @@
-//! Sums of products of lines, in parts that fill vectors.
+//! Inner products of lines, in lanes that fill vectors.
 
 use crate::dtype::Float;
 use crate::kernels::wide::{wide_loop, Loop};
 
-/// The sums of the products of each line of `x` with each of `y`, all of one length. A sum is made of `L`
-/// parts: element `i` belongs to part `i % L`, and the later half of the parts is added to the earlier until
-/// one is left.
+/// The inner products of each line of `x` with each of `y`, all of one length. A sum has `L` lanes: element `i`
+/// belongs to lane `i % L`, and the later half of the lanes is added to the earlier until one is left.
 pub(super) fn products<F: Float, const L: usize, const R: usize, const C: usize>(
     x: [&[F]; R],
     y: [&[F]; C],
@@ -29,7 +28,7 @@ impl<F: Float, const L: usize, const R: usize, const C: usize> Loop for Products
         let mut acc = [[[F::of(0.0); L]; C]; R];
         let whole = n / L * L;
         for at in (0..whole).step_by(L) {
-            // Of a length that the compiler knows, so that the parts stay in registers.
+            // Of constant length, so that the lanes stay in registers.
             let y: [[F; L]; C] = std::array::from_fn(|j| vector(&y[j][at..at + L]));
             for (acc, x) in acc.iter_mut().zip(&x) {
                 let x: [F; L] = vector(&x[at..at + L]);
@@ -72,7 +71,7 @@ mod tests {
         // 2^24 + 1 is no float: 1 survives where it is not added to 2^24 first.
         let big = 16_777_216f32;
         let x = [big, 1.0, 1.0, -1.0, -big, 1.0, 0.0];
-        // Parts of 4: 0, 2, 1, -1; then 1, 1; then 2.
+        // In 4 lanes: 0, 2, 1, -1; then 1, 1; then 2.
         assert_eq!(products::<f32, 4, 1, 2>([&x], [&[1.0; 7], &[0.5; 7]]), [[2.0, 1.0]]);
         // One after the other: 1 and 1 are lost, -1 is not.
         assert_eq!(products::<f32, 1, 2, 1>([&x, &x[..]], [&[1.0; 7]]), [[0.0], [0.0]]);

@@ -38,7 +38,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         self.data[self.at(row, column)]
     }
 
-    /// The part of it from a row and a column on.
+    /// The matrix without the rows and columns before these.
     pub fn from(&self, row: usize, column: usize) -> Self {
         Matrix { first: self.at(row, column), ..*self }
     }
@@ -79,7 +79,7 @@ pub struct Block<'a, T> {
 
 // SAFETY: a block is an exclusive borrow of its elements.
 unsafe impl<T: Send> Send for Block<'_, T> {}
-// SAFETY: of a shared block only parts can be written, which are kept apart by those who take them.
+// SAFETY: of a shared block only some rows and columns can be written, which [`Block::rows`] asks to be disjoint.
 unsafe impl<T: Sync> Sync for Block<'_, T> {}
 
 impl<T> Block<'_, T> {
@@ -94,7 +94,7 @@ impl<T> Block<'_, T> {
     ///
     /// # Safety
     /// No other block that has an element in common with it is there as long as it is.
-    pub(super) unsafe fn part(
+    pub(super) unsafe fn rows(
         &self,
         first: usize,
         step: usize,

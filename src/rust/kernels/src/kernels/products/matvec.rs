@@ -1,10 +1,10 @@
 //! Products of a matrix and a vector: memory is read once, along cache lines, for either layout of the
 //! matrix.
 //!
-//! An element of the result is a sum of products, made of tiles of [`TILE`] of them: each in as many parts as
-//! a cache line has elements, of which the sums are added two by two; sums of tiles are added in double
-//! precision, in order. Short ones have one part. So the bits depend on the sizes and the values only: not on
-//! strides, not on threads.
+//! An element of the result is a sum of products, in tiles of [`TILE`] of them. The sum of a tile has as many
+//! lanes as a cache line has elements, which are added two by two; the partial sums of tiles are added in
+//! double precision, in order. Short sums have one lane. So the bits depend on the sizes and the values only:
+//! not on strides, not on threads.
 
 use super::inner_products::{products, vector};
 use super::matrix::Matrix;
@@ -14,14 +14,14 @@ use crate::kernels::threads::pool;
 use crate::kernels::tile::{gather_run, TILE};
 use crate::kernels::wide::{wide_loop, Loop};
 
-/// Products below which a sum has one part.
+/// Products below which a sum has one lane.
 const SHORT: usize = 64;
 
-/// Results that are made together where the elements of each lie side by side.
+/// Results that are computed together where rows are contiguous.
 const LINES: usize = 4;
 
-/// Results that are made together where the elements of each lie apart: runs of columns that are long enough
-/// to be read at the speed of memory, and few enough that their sums stay in the cache.
+/// Results that are computed together where rows are not contiguous: runs of columns that are long enough to be
+/// read at the speed of memory, and few enough that their sums stay in the cache.
 const TOGETHER: usize = 2048;
 
 /// Elements of the matrix in a piece of work for a thread.
@@ -41,7 +41,9 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     let (size, picoseconds) =
         ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(BYTE * size_of::<F>()));
     if k <= TILE {
-        return pool::for_each_chunk(out, size, picoseconds, |i, out| part(matrix, x, k, [i * size, 0], out));
+        return pool::for_each_chunk(out, size, picoseconds, |i, out| {
+            partial_sums(matrix, x, k, [i * size, 0], out)
+        });
     }
     // The first group of rows: the sums of its first tile, then of its second; then the next group.
     let count = k.div_ceil(TILE);
@@ -55,14 +57,14 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
             let (now, later) = sums.split_at_mut(sums.len().min(rows - row));
             at += now.len();
             let range = tile * TILE..((tile + 1) * TILE).min(k);
-            part(matrix, &x[range.clone()], k, [first + row, range.start], now);
+            partial_sums(matrix, &x[range.clone()], k, [first + row, range.start], now);
             sums = later;
         }
     });
-    out.chunks_mut(group).zip(sums.chunks(group * count)).for_each(|(out, sums)| add_parts(sums, out));
+    out.chunks_mut(group).zip(sums.chunks(group * count)).for_each(|(out, sums)| add_partial_sums(sums, out));
 }
 
-/// Results that are made together.
+/// Results that are computed together.
 fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
     if k >= SHORT && matrix.strides[1] == 1 {
         LINES
@@ -71,40 +73,40 @@ fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
     }
 }
 
-/// A float with products of a matrix and a vector, made in parts.
-pub trait Parts: Float {
-    /// Parts of the results from a row of the matrix on: of `k` products each, those from a column on with as
-    /// many elements of the vector, which are a tile or the rest of one.
-    fn part(matrix: Matrix<Self>, x: &[Self], k: usize, at: [usize; 2], out: &mut [Self]);
+/// A float with products of a matrix and a vector, by partial sums.
+pub trait PartialSums: Float {
+    /// Partial sums of the results from a row of the matrix on: of the `k` products of each, those from a
+    /// column on, with as many elements of the vector, which are a tile or the rest of one.
+    fn partial_sums(matrix: Matrix<Self>, x: &[Self], k: usize, at: [usize; 2], out: &mut [Self]);
 
-    /// Adds parts of results: those of the first tile, then of the next, as many as there are results.
-    fn add_parts(parts: &[Self], out: &mut [Self]);
+    /// Adds the partial sums of results: those of the first tile, then of the next, one for each result.
+    fn add_partial_sums(partials: &[Self], out: &mut [Self]);
 }
 
-macro_rules! parts {
+macro_rules! floats {
     ($($float:ident)+) => {$(
-        impl Parts for $float {
-            fn part(matrix: Matrix<$float>, x: &[$float], k: usize, at: [usize; 2], out: &mut [$float]) {
-                part(matrix, x, k, at, out)
+        impl PartialSums for $float {
+            fn partial_sums(matrix: Matrix<$float>, x: &[$float], k: usize, at: [usize; 2], out: &mut [$float]) {
+                partial_sums(matrix, x, k, at, out)
             }
-            fn add_parts(parts: &[$float], out: &mut [$float]) {
-                add_parts(parts, out)
+            fn add_partial_sums(partials: &[$float], out: &mut [$float]) {
+                add_partial_sums(partials, out)
             }
         }
     )+};
 }
-parts! { f32 f64 }
+floats! { f32 f64 }
 
-fn part<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
+fn partial_sums<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
     // The elements of a cache line.
     match (k < SHORT, size_of::<F>()) {
-        (true, _) => part_of::<F, 1>(matrix, x, k, at, out),
-        (false, 4) => part_of::<F, 16>(matrix, x, k, at, out),
-        _ => part_of::<F, 8>(matrix, x, k, at, out),
+        (true, _) => partial_sums_of::<F, 1>(matrix, x, k, at, out),
+        (false, 4) => partial_sums_of::<F, 16>(matrix, x, k, at, out),
+        _ => partial_sums_of::<F, 8>(matrix, x, k, at, out),
     }
 }
 
-fn part_of<F: Float, const L: usize>(
+fn partial_sums_of<F: Float, const L: usize>(
     matrix: Matrix<F>,
     x: &[F],
     k: usize,
@@ -121,11 +123,11 @@ fn part_of<F: Float, const L: usize>(
     }
 }
 
-fn add_parts<F: Float>(parts: &[F], out: &mut [F]) {
+fn add_partial_sums<F: Float>(partials: &[F], out: &mut [F]) {
     let rows = out.len();
     for (i, out) in out.iter_mut().enumerate() {
-        let parts = parts[i..].iter().step_by(rows);
-        *out = parts.fold(F::Wide::of(0.0), |sum, part| sum + part.convert::<F::Wide>()).convert();
+        let partials = partials[i..].iter().step_by(rows);
+        *out = partials.fold(F::Wide::of(0.0), |sum, partial| sum + partial.convert::<F::Wide>()).convert();
     }
 }
 
@@ -139,8 +141,8 @@ fn across<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, fi
     }
 }
 
-/// Short sums, of one part, for rows whose elements lie side by side: in order, several rows at once as the
-/// processor sees fit. Copies in which columns lie so would cost more.
+/// Short sums, of one lane, for contiguous rows: in order, several rows at once as the processor sees fit.
+/// A copy with contiguous columns would cost more.
 fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
     for (i, out) in out.iter_mut().enumerate() {
         let line = &matrix.data[matrix.at(first + i, 0)..][..x.len()];
@@ -160,7 +162,7 @@ fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, firs
     out.copy_from_slice(&sums[..out.len()]);
 }
 
-/// The first rows and columns of a matrix, as many as the vector has elements, and sums of parts that are 0.
+/// The first rows and columns of a matrix, as many as the vector has elements, and the lanes of the sums, all 0.
 struct Down<'a, F, const L: usize> {
     matrix: Matrix<'a, F>,
     x: &'a [F],
@@ -179,8 +181,8 @@ impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
     #[inline(always)]
     fn run(self) {
         let Down { matrix, x, rows, sums } = self;
-        for (part, sums) in sums.chunks_exact_mut(rows).enumerate() {
-            let mut column = part;
+        for (lane, sums) in sums.chunks_exact_mut(rows).enumerate() {
+            let mut column = lane;
             while column < x.len() {
                 column += L * match (x.len() - column).div_ceil(L) {
                     8.. if rows >= MIN_ROWS_OF_EIGHT => add::<F, L, 8>(matrix, x, column, sums),
@@ -261,7 +263,7 @@ mod tests {
                 let products = (0..k).map(|j| f64::from(x[i + j * m]) * f64::from(v[j]));
                 let (want, size) =
                     products.fold((0.0, 0.0), |(sum, size): (f64, f64), p| (sum + p, size + p.abs()));
-                // Parts of at most 64 products, and two roundings more for each time that they are halved.
+                // Lanes of at most 64 products, and two roundings more for each time that they are halved.
                 assert!((f64::from(y) - want).abs() <= 72.0 * f64::from(f32::EPSILON) * size, "{m} {k} {i}");
             }
         }

@@ -13,14 +13,14 @@
 //! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
 //! samples.
 
-use super::parts::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use crate::dtype::{Element, Real};
 use crate::kernels::tile::TILE;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use num_complex::Complex;
 
 /// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in
-/// memory meanwhile, and a multiple of the parts.
+/// memory meanwhile, and a multiple of the lanes.
 const BLOCK: usize = 32;
 
 /// The moments of a tile: the sum of squares and the mean, as the parts of a complex number. So it is a
@@ -74,14 +74,14 @@ impl<R: Real> Loop for Tile<'_, R> {
         for block in blocks {
             // Loops of lengths that the compiler knows, one for each sum: of others it makes no vectors.
             for chunk in 0..BLOCK / LANES {
-                for part in 0..LANES {
-                    sums[part] += block[chunk * LANES + part].convert::<f64>() - shift;
+                for lane in 0..LANES {
+                    sums[lane] += block[chunk * LANES + lane].convert::<f64>() - shift;
                 }
             }
             for chunk in 0..BLOCK / LANES {
-                for part in 0..LANES {
-                    let apart = block[chunk * LANES + part].convert::<f64>() - shift;
-                    squares[part] += apart * apart;
+                for lane in 0..LANES {
+                    let apart = block[chunk * LANES + lane].convert::<f64>() - shift;
+                    squares[lane] += apart * apart;
                 }
             }
         }
@@ -91,31 +91,31 @@ impl<R: Real> Loop for Tile<'_, R> {
     }
 }
 
-/// Takes a term of each element into the parts.
+/// Adds a term of each element to its lane.
 #[inline(always)]
-fn take<R: Real>(mut parts: [f64; LANES], x: &[R], term: impl Fn(f64) -> f64) -> [f64; LANES] {
+fn take<R: Real>(mut lanes: [f64; LANES], x: &[R], term: impl Fn(f64) -> f64) -> [f64; LANES] {
     let chunks = x.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for part in 0..LANES {
-            parts[part] += term(chunk[part].convert());
+        for lane in 0..LANES {
+            lanes[lane] += term(chunk[lane].convert());
         }
     }
-    for (a, &x) in parts.iter_mut().zip(rest) {
+    for (a, &x) in lanes.iter_mut().zip(rest) {
         *a += term(x.convert());
     }
-    parts
+    lanes
 }
 
 /// The sum of the lanes, in the order of [`halve`].
 #[inline(always)]
-fn total(mut parts: [f64; LANES]) -> f64 {
+fn total(mut lanes: [f64; LANES]) -> f64 {
     for half in [4, 2, 1] {
-        for part in 0..half {
-            parts[part] += parts[part + half];
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
         }
     }
-    parts[0]
+    lanes[0]
 }
 
 /// Bytes of a run of results that are folded together. Three doubles of each stay in the nearer caches, and
@@ -160,7 +160,7 @@ fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
     }
 }
 
-/// Sums of the parts of several results: the first ones of all, then the second ones.
+/// Sums of the lanes of several results: the first ones of all, then the second ones.
 struct Sums(Vec<f64>);
 
 impl Sums {
@@ -231,8 +231,8 @@ impl<R: Real> Loop for Four<'_, R> {
 pub fn finish<R: Real>(len: usize, partials: Each<Partial>) -> R {
     let (mut squares, mut count, mut mean, mut origin) = (Compensated::<f64>::default(), 0, 0.0, 0.0);
     let mut finite = true;
-    partials(&mut |part| {
-        let Moments { re: own, im: place } = Element::from_bytes(&part);
+    partials(&mut |partial| {
+        let Moments { re: own, im: place } = Element::from_bytes(&partial);
         if count == 0 {
             origin = place;
         }

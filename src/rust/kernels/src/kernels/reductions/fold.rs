@@ -1,14 +1,14 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32,
 //! those of complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`] elements, in order, each in [`LANES`] parts: element `i` of a tile is
-//! folded into part `i % LANES`, and the later half of the parts into the earlier, until one is left. So a
+//! A fold is made of tiles of [`TILE`] elements, in order, each in [`LANES`] lanes: element `i` of a tile is
+//! folded into lane `i % LANES`, and the later half of the lanes into the earlier, until one is left. So a
 //! result depends on the values and their order only, not on strides or threads.
 //! [`reduce`](super::reduce::reduce()) handles layouts.
 
 use super::deviations;
 use super::loops::{free_loops, halves, loops, Accumulate, Loops};
-use super::parts::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
 use crate::kernels::cast;
 use crate::kernels::math::complex;
@@ -126,14 +126,13 @@ fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) 
         *out = if segment <= TILE {
             T::tile(fold, x)
         } else {
-            T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|part| add(T::tile(fold, part))))
+            T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|tile| add(T::tile(fold, tile))))
         };
     }
 }
 
-/// Accumulators of many results, to which elements are brought one of each result at a time: one for each
-/// part of a tile, as bytes, the first ones of all results, then the second ones. Only parts that have
-/// elements have one.
+/// Accumulators of many results, which take one element of each result at a time. There is one for each lane
+/// of a tile that has elements: as bytes, those of the first lane of all results, then those of the second.
 pub struct Accumulators {
     /// Bytes of one.
     pub width: usize,
@@ -188,7 +187,7 @@ impl<T: Element> Work<T> for Last<'_> {
     fn run<A: Element>(self, how: Accumulation<T, A>) -> T {
         let Loops { start, join, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
         let mut out = start;
-        (self.0)(&mut |part| out = join(out, A::from_bytes(&part)));
+        (self.0)(&mut |partial| out = join(out, A::from_bytes(&partial)));
         out.convert()
     }
 }
@@ -388,16 +387,16 @@ fn accumulate_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
 
 fn sum_of_floats<R: Real>(partials: Each<Partial>) -> R {
     let mut sum = Compensated::<R::Wide>::default();
-    partials(&mut |part| sum.add(<R::Wide as Element>::from_bytes(&part)));
+    partials(&mut |partial| sum.add(<R::Wide as Element>::from_bytes(&partial)));
     sum.total().convert()
 }
 
 fn sum_of_complex<C: Cpx>(partials: Each<Partial>) -> C {
     let (mut re, mut im) = (Compensated::default(), Compensated::default());
-    partials(&mut |part| {
-        let part = <Complex<f64> as Element>::from_bytes(&part);
-        re.add(part.re);
-        im.add(part.im);
+    partials(&mut |partial| {
+        let partial = <Complex<f64> as Element>::from_bytes(&partial);
+        re.add(partial.re);
+        im.add(partial.im);
     });
     C::from_c128(Complex::new(re.total(), im.total()))
 }
@@ -471,14 +470,14 @@ mod tests {
 
     /// As the text of this module says, element by element.
     fn by_definition<T: Element>(x: &[T], start: T, add: fn(T, T) -> T) -> T {
-        let mut parts = [start; LANES];
-        x.iter().enumerate().for_each(|(i, &x)| parts[i % LANES] = add(parts[i % LANES], x));
+        let mut lanes = [start; LANES];
+        x.iter().enumerate().for_each(|(i, &x)| lanes[i % LANES] = add(lanes[i % LANES], x));
         let mut half = LANES / 2;
         while half > 0 {
-            (0..half).for_each(|i| parts[i] = add(parts[i], parts[i + half]));
+            (0..half).for_each(|i| lanes[i] = add(lanes[i], lanes[i + half]));
             half /= 2;
         }
-        parts[0]
+        lanes[0]
     }
 
     /// Two results from tiles that lie side by side and element after element, against the definition, bit by

@@ -1,7 +1,7 @@
 //! The loops of folds, vectorised for the processor. The rest of a fold calls them, so that each is compiled
 //! once for a way to accumulate and a type of elements: there are many of both.
 
-use super::parts::LANES;
+use super::partials::LANES;
 use crate::dtype::Element;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use std::marker::PhantomData;
@@ -57,38 +57,38 @@ pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 /// Lanes of a tile where the order makes no difference: enough to hide the latency of an instruction.
 const FREE_LANES: usize = 16;
 
-/// Takes elements into the accumulators of the parts.
+/// Folds elements into the lanes.
 #[inline(always)]
-fn take<T: Element, S: Accumulate<T>, const N: usize>(mut parts: [S::Acc; N], x: &[T]) -> [S::Acc; N] {
+fn take<T: Element, S: Accumulate<T>, const N: usize>(mut lanes: [S::Acc; N], x: &[T]) -> [S::Acc; N] {
     let chunks = x.chunks_exact(N);
     let rest = chunks.remainder();
     for chunk in chunks {
-        // Of a length that the compiler knows, so that the parts stay in registers.
-        for part in 0..N {
-            parts[part] = S::add(parts[part], chunk[part]);
+        // Of constant length, so that the lanes stay in registers.
+        for lane in 0..N {
+            lanes[lane] = S::add(lanes[lane], chunk[lane]);
         }
     }
-    for (a, &x) in parts.iter_mut().zip(rest) {
+    for (a, &x) in lanes.iter_mut().zip(rest) {
         *a = S::add(*a, x);
     }
-    parts
+    lanes
 }
 
 /// The fold of the lanes.
 #[inline(always)]
-fn joined<T: Element, S: Accumulate<T>, const N: usize>(mut parts: [S::Acc; N]) -> S::Acc {
+fn joined<T: Element, S: Accumulate<T>, const N: usize>(mut lanes: [S::Acc; N]) -> S::Acc {
     const { assert!(N == 8 || N == 16) };
     for half in [8, 4, 2, 1] {
         if half < N {
-            for part in 0..half {
-                parts[part] = S::join(parts[part], parts[part + half]);
+            for lane in 0..half {
+                lanes[lane] = S::join(lanes[lane], lanes[lane + half]);
             }
         }
     }
-    parts[0]
+    lanes[0]
 }
 
-/// Folds a tile in so many parts.
+/// Folds a tile in `N` lanes.
 struct Tile<'a, T, S, const N: usize>(&'a [T], PhantomData<S>);
 
 impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tile<'_, T, S, N> {
@@ -99,10 +99,10 @@ impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tile<'_, T, S, N> {
     }
 }
 
-/// Folds a part of a tile.
-struct Piece<'a, A, S>(&'a mut [A; LANES], &'a [f32], PhantomData<S>);
+/// Folds a run of a tile into its lanes.
+struct Run<'a, A, S>(&'a mut [A; LANES], &'a [f32], PhantomData<S>);
 
-impl<S: Accumulate<f32>> Loop for Piece<'_, S::Acc, S> {
+impl<S: Accumulate<f32>> Loop for Run<'_, S::Acc, S> {
     type Made = ();
     #[inline(always)]
     fn run(self) {
@@ -134,7 +134,7 @@ fn others<T: Element, S: Accumulate<T>>(acc: &mut [S::Acc], other: &[S::Acc]) {
     wide(|| acc.iter_mut().zip(other).for_each(|(a, &b)| *a = S::join(*a, b)))
 }
 
-/// Elements of 16 bits that are made singles at one time: a multiple of the parts.
+/// Elements of 16 bits that are made singles at one time: a multiple of the lanes.
 const HALVES: usize = 128;
 
 /// The loops for 16-bit floats, which are accumulated as singles.
@@ -148,13 +148,13 @@ fn widen<H: Element>(x: &[H], out: &mut [f32]) {
 }
 
 fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
-    let (mut parts, mut singles) = ([S::start(); LANES], [0.0; HALVES]);
+    let (mut lanes, mut singles) = ([S::start(); LANES], [0.0; HALVES]);
     for x in x.chunks(HALVES) {
         let singles = &mut singles[..x.len()];
         widen(x, singles);
-        wide_loop(Piece::<_, S>(&mut parts, singles, PhantomData));
+        wide_loop(Run::<_, S>(&mut lanes, singles, PhantomData));
     }
-    joined::<f32, S, LANES>(parts)
+    joined::<f32, S, LANES>(lanes)
 }
 
 fn half_one<H: Element, S: Accumulate<f32>>(acc: &mut [S::Acc], x: &[H]) {

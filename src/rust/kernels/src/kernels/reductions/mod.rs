@@ -3,5 +3,5 @@
 mod deviations;
 pub mod fold;
 mod loops;
-pub mod parts;
+pub mod partials;
 pub mod reduce;

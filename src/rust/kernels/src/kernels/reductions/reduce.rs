@@ -6,7 +6,7 @@
 //! to.
 
 use super::fold::{Fold, Reduce};
-use super::parts::{Made, Partial, Rows, PARTIAL};
+use super::partials::{Made, Partial, Rows, PARTIAL};
 use crate::dtype::{dispatch, DType};
 use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
@@ -41,10 +41,10 @@ struct Plan<'a, T> {
 }
 
 /// Shape and layout of some of the axes, those joined that lie in one line.
-fn part(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, Layout) {
+fn along(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, Layout) {
     let lines = x.layout.lines(x.shape, axes);
     let (sizes, strides) = lines.into_iter().unzip();
-    (Shape::try_new(sizes).expect("part of an addressable shape"), Layout { strides, offset })
+    (Shape::try_new(sizes).expect("some axes of an addressable shape"), Layout { strides, offset })
 }
 
 impl<T: Reduce> Plan<'_, T> {
@@ -92,7 +92,7 @@ pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
 
 fn reduce_as<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut [T]) {
     let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
-    let reduced = part(x, of(true), 0);
+    let reduced = along(x, of(true), 0);
     let n = reduced.0.size();
     if n == 0 || out.is_empty() {
         return out.fill(T::finish(fold, n, &mut |_| {}));
@@ -104,7 +104,7 @@ fn reduce_as<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut [T]) {
     let plan = Plan {
         fold,
         data: cast::slice::<T>(x.data),
-        kept: part(x, of(false), x.layout.offset),
+        kept: along(x, of(false), x.layout.offset),
         reduced,
         lines,
     };

@@ -60,7 +60,7 @@ impl Rows<'_> {
     }
 
     /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are
-    /// for: those of the first part of a tile of all results, then those of the second, in so many `lanes`.
+    /// for: those of the first lane of all results, then those of the second, in so many `lanes`.
     pub(super) fn each<T: Element>(
         &self,
         x: &[T],
@@ -87,7 +87,7 @@ impl Rows<'_> {
     }
 }
 
-/// Takes the later half of the parts of `len` results into the earlier, until one is left.
+/// Folds the later half of the lanes of `len` results into the earlier, until one is left.
 pub(super) fn halve<A>(acc: &mut [A], len: usize, others: fn(&mut [A], &[A])) {
     let mut half = LANES / 2;
     while half > 0 {
@@ -141,15 +141,15 @@ pub(super) struct Compensated<F> {
 }
 
 impl<F: Float> Compensated<F> {
-    pub(super) fn add(&mut self, part: F) {
+    pub(super) fn add(&mut self, term: F) {
         if !std::mem::replace(&mut self.started, true) {
-            self.sum = part;
+            self.sum = term;
             return;
         }
-        let next = self.sum + part;
+        let next = self.sum + term;
         if next.f64().is_finite() {
-            let larger_first = self.sum.abs() >= part.abs();
-            let lost = if larger_first { (self.sum - next) + part } else { (part - next) + self.sum };
+            let larger_first = self.sum.abs() >= term.abs();
+            let lost = if larger_first { (self.sum - next) + term } else { (term - next) + self.sum };
             self.correction = self.correction + lost;
         }
         self.sum = next;
