@@ -1,9 +1,9 @@
-//! A plan in the memory of a run: the one way in which plans run, of whole programs, branches and bodies of
+//! A plan bound to the buffers of a run. All plans run so: of whole programs, of branches, of bodies of
 //! loops.
 //!
-//! What steps read and write is found and checked when buffers lie elsewhere than the last time: for the
-//! first repetition of a loop in each direction, and for a call whose inputs or outputs have moved. Then, and
-//! otherwise, nothing is allocated.
+//! Addresses are resolved and checked again only when buffers have moved since the last run: in the first two
+//! iterations of a loop, and in a call whose inputs or outputs are other buffers. Nothing is allocated after
+//! the first run.
 
 use super::step::{Action, Plan, Step};
 use crate::exec::vm::Bound;
@@ -17,30 +17,30 @@ use crate::tensor::{View, ViewMut};
 pub(super) struct BoundPlan {
     table: Table,
     steps: Vec<Placed>,
-    /// Where the registers are.
+    /// The address of the registers.
     registers: usize,
     lists: Lists,
 }
 
-/// A step in its memory.
+/// A bound step.
 #[derive(Debug)]
 struct Placed {
     how: How,
-    /// Whether nobody asks for what it makes.
+    /// Whether none of its results is read.
     absent: bool,
 }
 
-/// How a step is done.
+/// How a step is executed.
 #[derive(Debug)]
 enum How {
     Tiles(Box<Bound>),
-    /// A copy of few bytes as they lie.
+    /// A copy of a few contiguous bytes.
     Move,
-    /// A function of views.
+    /// A function on views.
     Views,
 }
 
-/// The views of a step, kept so that they are not allocated again.
+/// The views of a step, in lists that are reused.
 #[derive(Default)]
 struct Lists {
     operands: Vec<View<'static>>,
@@ -89,7 +89,7 @@ impl BoundPlan {
         }
     }
 
-    /// Runs it once where it is bound.
+    /// Runs it once.
     ///
     /// # Panics
     /// If it is bound to other memory or registers.
@@ -135,7 +135,7 @@ impl BoundPlan {
 
 impl How {
     fn of(step: &Step) -> How {
-        /// Bytes that are copied without asking whether it is worth sharing.
+        /// Bytes up to which a copy is never worth sharing.
         const MAX_MOVED: usize = 1 << 14;
         match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
             (Action::Tiles(program), ..) => How::Tiles(Box::new(program.unbound())),
@@ -153,7 +153,7 @@ impl How {
 }
 
 impl Lists {
-    /// Calls with views of what a step reads and writes.
+    /// Calls a function with views of the operands and results of a step.
     fn with(&mut self, step: &Step, streams: Streams, run: impl FnOnce(&[View], &mut [ViewMut])) {
         let (reads, writes) = streams.slices();
         let mut operands: Vec<View> = std::mem::take(&mut self.operands);

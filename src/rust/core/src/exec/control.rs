@@ -1,5 +1,5 @@
-//! Branches and loops: programs inside a program. Values that are carried have two buffers, of which one is
-//! read while the other is written; nothing is allocated while a loop runs.
+//! Branches and loops: programs inside a program. Carried values are double-buffered; nothing is allocated
+//! while a loop runs.
 
 use super::bound_plan::BoundPlan;
 use super::place::INPUTS;
@@ -22,40 +22,40 @@ use std::rc::Rc;
 /// A compiled op with regions.
 #[derive(Debug)]
 enum Compiled {
-    /// Programs for a condition that holds, and for one that does not.
+    /// The programs for a condition that is true, and for one that is false.
     If(Box<[Executable; 2]>),
-    /// The condition, the body with the condition of what it makes, what is carried.
+    /// The condition, the body followed by the condition on its results, the carried values.
     While(Box<Executable>, Box<Executable>, Carried),
-    /// Body, the op, what is carried.
+    /// The body, the op, the carried values.
     Scan(Box<Executable>, Scan, Carried),
     /// A scatter by a function.
     Scatter(Box<Combiner>),
 }
 
-/// The memory of a loop.
+/// The carried and the stacked values of a loop, with their memory.
 #[derive(Debug)]
 pub struct Carried {
-    /// Types of the values that are carried, of slices that are read, and of slices that are written.
+    /// Types of the carried values, of the slices that are read, and of those that are written.
     types: [Vec<Aval>; 3],
-    /// For each value that is stacked, how it lies slice after slice.
+    /// The layout of each stacked value, which is stored slice after slice.
     stacked: Vec<Layout>,
     /// Bytes of the body's arena.
     arena: usize,
     buffers: RefCell<Buffers>,
 }
 
-/// The buffers of a loop, kept from one run to the next.
+/// The buffers of a loop, reused by the next run.
 #[derive(Debug, Default)]
 struct Buffers {
-    /// Two for each value that is carried.
+    /// Two for each carried value.
     state: [Vec<AlignedBytes>; 2],
     /// One for each slice that is read or written.
     read: Vec<AlignedBytes>,
     written: Vec<AlignedBytes>,
-    /// For each value that is stacked, slice after slice.
+    /// One for each stacked value, slice after slice.
     stacked: Vec<AlignedBytes>,
     arena: AlignedBytes,
-    /// The body, from one state to the other and back.
+    /// The body, bound from the first state to the second, and back.
     turns: [BoundPlan; 2],
     lists: memory::Lists,
 }
@@ -89,7 +89,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let carried = Carried::new(types, op.length, &body);
             Compiled::Scan(body, op.clone(), carried)
         }
-        // Its graph takes its place before.
+        // It was replaced by its graph before.
         ops::Control::Custom(_) => return Ok(None),
     };
     Ok(Some(Rc::new(compiled)))
@@ -191,8 +191,8 @@ impl Carried {
         }
     }
 
-    /// Runs a loop of that length with its buffers. A loop inside itself, by way of an interrupt handler of
-    /// R, gets some of its own.
+    /// Runs a loop of that length with its buffers. A loop that runs inside itself, from an interrupt handler
+    /// of R, allocates its own.
     fn with(&self, length: usize, run: impl FnOnce(&mut Buffers)) {
         let mut own;
         let mut held = self.buffers.try_borrow_mut().ok();
@@ -208,8 +208,8 @@ impl Carried {
     }
 }
 
-/// The body of a loop, then its condition for what the body made, as the last output: what both compute of
-/// numbers is computed together. Inputs: the state, what else the body reads, what else the condition reads.
+/// The body of a loop followed by its condition on the results of the body, as the last output: one program,
+/// so that nodes of both are fused. Inputs: the state, the other inputs of the body, those of the condition.
 fn tested(op: &While) -> Result<Graph> {
     let mut b = Builder::default();
     let enter = |b: &mut Builder, region: &Region, from: usize| -> Vec<Value> {
@@ -221,8 +221,8 @@ fn tested(op: &While) -> Result<Graph> {
     Ok(b.finish(outputs))
 }
 
-/// Memory with what a body has beside inputs and outputs, and the two buffers of each value that is carried,
-/// of which the first is set; their numbers.
+/// Memory with the arena and the literals of a body, and with the two buffers of each carried value, of which
+/// the first holds the initial value; the numbers of the buffers.
 fn enter<'a>(
     lists: &mut memory::Lists,
     arena: &'a mut AlignedBytes,
@@ -333,7 +333,7 @@ fn scan(
     }
 }
 
-/// One slice along the first axis, dense.
+/// Copies one slice along the first axis, which is dense in the target.
 fn copy_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
     by_width!(dtype, T => {
         let source = cast::slice::<T>(source).iter().skip(at).step_by(length);

@@ -1,4 +1,4 @@
-//! Runs a plan.
+//! Executables: graphs that are compiled once and run many times.
 
 use super::bound_plan::BoundPlan;
 use super::place::INPUTS;
@@ -32,7 +32,7 @@ pub struct Executable {
     held: RefCell<Held>,
 }
 
-/// What is kept from one run to the next, so that a warm call allocates nothing.
+/// Memory that is reused by the next run, so that a warm call allocates nothing.
 #[derive(Debug, Default)]
 struct Held {
     arena: AlignedBytes,
@@ -41,12 +41,12 @@ struct Held {
 }
 
 thread_local! {
-    /// Registers of the programs that run on a thread, one step after the other.
+    /// Registers, which the programs on a thread share: their steps run one after the other.
     static REGISTERS: Cell<AlignedBytes> = const { Cell::new(AlignedBytes::new()) };
 }
 
 impl Executable {
-    /// Compiles a region of a branch or a loop: what it makes stays in the engine.
+    /// Compiles a region of a branch or a loop: its results stay in the engine.
     pub(super) fn region(graph: &Graph, control: CompileControl) -> Result<Executable> {
         Executable::new(graph, &[], false, control)
     }
@@ -99,8 +99,8 @@ impl Executable {
         self.plan.arena + regions(&self.plan)
     }
 
-    /// Whether a run might be worth sharing between threads: it makes or reads more than a few thousand
-    /// elements, or repeats something.
+    /// Whether a run might be worth sharing between threads: it reads or computes more than a few thousand
+    /// elements, or has a branch or a loop.
     pub fn may_share(&self) -> bool {
         self.may_share
     }
@@ -114,18 +114,18 @@ impl Executable {
     /// an input whose buffer is passed as an output is `None`. It may be left as [`stop`](crate::stop) says,
     /// with outputs that are unspecified.
     pub fn run(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
-        // A program that runs while another does, by way of an interrupt handler of R, makes some of its own.
+        // A program that runs inside another, from an interrupt handler of R, allocates its own.
         let mut registers = REGISTERS.take();
         registers.reserve(self.plan.registers);
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied());
         self.run_each(inputs, outputs.into_iter(), registers.as_mut_slice());
-        // Other threads are told of the end after what was written past the caches.
+        // Non-temporal stores are completed before other threads see the end.
         streamed();
         REGISTERS.set(registers);
     }
 
-    /// As [`run`](Executable::run), without lists to be made for it, and with the registers of whoever runs
-    /// it. Inputs that were given away are empty; constants follow the inputs.
+    /// As [`run`](Executable::run), without allocating lists, and with the registers of the caller. Donated
+    /// inputs are empty; constants follow the inputs.
     pub(super) fn run_each<'a>(
         &self,
         inputs: impl Iterator<Item = &'a [u8]>,
@@ -134,7 +134,7 @@ impl Executable {
     ) {
         let mut own = Held::default();
         let mut held = self.held.try_borrow_mut().ok();
-        // A program that calls itself would find it taken: it gets some for the occasion.
+        // A program that runs inside itself finds it borrowed, and allocates its own.
         let Held { arena, bound, lists } = held.as_deref_mut().unwrap_or(&mut own);
         arena.reserve(self.plan.arena);
         let mut memory = Memory::reusing(std::mem::take(lists));
@@ -153,7 +153,7 @@ impl Executable {
                 Output::Unused => {
                     memory.add_absent();
                 }
-                // One buffer under two numbers.
+                // The output and the input are one buffer with two numbers.
                 Output::Donated(bytes, input) => {
                     let number = memory.add_write(bytes);
                     memory.set_alias(INPUTS + input, number);
@@ -166,7 +166,7 @@ impl Executable {
         *lists = memory.into_lists();
     }
 
-    /// Its literals, to be read where it runs.
+    /// The bytes of its literals.
     pub(super) fn literals(&self) -> &[u8] {
         self.plan.literals.as_slice()
     }
@@ -174,7 +174,7 @@ impl Executable {
 
 /// See [`Executable::may_share`].
 fn may_share(step: &Step) -> bool {
-    /// Fewer elements than the cheapest work has that is worth sharing, and than a product of matrices.
+    /// Elements below which neither the cheapest kernel nor a product of matrices is worth sharing.
     const MIN_SHARED: usize = 1 << 11;
     match &step.action {
         Action::Control(_) => true,

@@ -1,6 +1,6 @@
 //! Functions of single elements in `anvil-kernels` are `#[inline]`: loops of `anvil-core` call them for each
-//! element, and the compiler inlines a function of another crate only if it is generic, marked so, or so small
-//! that it calls no other.
+//! element, and the compiler inlines a function of another crate only if it is generic, marked so, or so
+//! small that it calls no other.
 
 use super::{check, code, core_sources};
 

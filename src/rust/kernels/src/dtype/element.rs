@@ -201,8 +201,8 @@ pub(crate) fn odd(x: f64) -> f32 {
     f32::from_bits(truncated | 1)
 }
 
-/// An f32 from which a 16-bit float rounds as from the integer itself, which a double need not hold: a result that
-/// is not exact ends in an odd bit.
+/// An f32 from which a 16-bit float rounds as from the integer itself, which a double need not hold: a result
+/// that is not exact ends in an odd bit.
 #[inline]
 pub fn odd_whole(x: i128) -> f32 {
     let size = x.unsigned_abs();

@@ -1,6 +1,6 @@
-//! One element of the result from those at the same place of all columns: reductions over the last axes. The
-//! columns of some rows are made one after the other and taken into accumulators; what is folded is never in
-//! memory ([`vm`]).
+//! One element of the result from those at the same index of all columns: reductions over the last axes. For
+//! some rows, columns are computed one after the other and added to accumulators; the folded value is never
+//! in memory ([`vm`]).
 
 use super::asked::Asked;
 use super::node::{Body, NodePlan, Schedule};
@@ -8,8 +8,8 @@ use crate::exec::vm;
 use crate::kernels::reductions::fold::{Accumulators, Fold};
 use crate::shape::{Axis, Shape};
 
-/// Elements from which a reduction over the last axes is part of the group that makes them: fewer are in the
-/// cache anyway when it comes to them.
+/// Elements from which a reduction over the last axes joins the group that computes them: fewer are still in
+/// the cache when a step of its own reads them.
 const MIN_ELEMENTS: usize = 1 << 16;
 
 /// When a node has this schedule.
@@ -20,8 +20,8 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     (len >= MIN_ELEMENTS).then(|| plan(Schedule::Across(rows)))
 }
 
-/// The results of a dense operand of this shape whose elements lie apart, each at the same place of a column:
-/// those of the last axes. None for what no accumulators fold element by element.
+/// The results of a reduction over the last axes of a dense operand of this shape, each of elements at the
+/// same index of a column. `None` for other axes, and for a fold that has no accumulators.
 fn rows(shape: &Shape, fold: Fold, axes: &[Axis]) -> Option<usize> {
     if fold == Fold::Squares {
         return None;
@@ -32,8 +32,8 @@ fn rows(shape: &Shape, fold: Fold, axes: &[Axis]) -> Option<usize> {
     (trailing && rows > 1 && shape.size() > rows).then_some(rows)
 }
 
-/// The group takes it that makes its operand, which is then not read from memory for it, if that folds the
-/// same columns or nothing. An operand that no group makes is read faster by itself.
+/// The group that computes its operand takes it, if that folds the same columns or nothing: the operand is
+/// not read from memory then. An operand that no group computes is read faster by a step of its own.
 pub fn with(group: Schedule, rows: usize) -> Option<Schedule> {
     match group {
         Schedule::Map => Some(Schedule::Across(rows)),

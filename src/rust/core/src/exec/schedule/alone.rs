@@ -1,4 +1,4 @@
-//! A step by itself: what no group takes. It is a kernel on whole values.
+//! A step of its own, for a node that no group takes: a kernel on whole values.
 
 use super::asked::Cost;
 use super::node::{NodePlan, Schedule};
@@ -7,7 +7,7 @@ use crate::kernels::products::matrix::MULTIPLY_ADD;
 use crate::ops::Op;
 use crate::shape::Shape;
 
-/// Picoseconds for a byte that is read or written: 12 GB/s, what one core moves from and to memory.
+/// Picoseconds per byte read or written: 12 GB/s, the memory bandwidth of one core.
 const BYTE: usize = 80;
 
 /// The plan of a node that no other schedule takes.
@@ -15,13 +15,13 @@ pub fn plan() -> NodePlan {
     NodePlan { schedule: Schedule::Alone, len: 0, access: vec![], product: None, cost: Cost::All(0) }
 }
 
-/// About how long it takes on one core to move so many bytes, in picoseconds.
+/// The estimated time in which one core moves so many bytes, in picoseconds.
 pub fn moved(bytes: usize) -> usize {
     BYTE * bytes
 }
 
-/// About how long an op computes on operands of these dtypes, of which the first has this shape, on one core
-/// in picoseconds. It goes over so many elements, and makes so many.
+/// The estimated time in which one core computes an op, in picoseconds: on operands of these dtypes, of which
+/// the first has this shape, for `over` elements that it visits and `made` results.
 pub fn computed(op: &Op, from: &[DType], first: Option<&Shape>, over: usize, made: usize) -> usize {
     let Some(first) = first else { return 0 };
     match op.contraction() {

@@ -1,4 +1,4 @@
-//! What the rules look at that give a node its schedule.
+//! A node as the rules see it that choose its schedule.
 
 use crate::dtype::DType;
 use crate::graph::{Node, Value};
@@ -8,7 +8,7 @@ use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 
-/// A node of which a plan is made.
+/// The node that is to be planned.
 pub struct Asked<'g> {
     /// The graph.
     pub graph: &'g Graph,
@@ -48,13 +48,13 @@ impl<'g> Asked<'g> {
         self.views.root(self.node.operands[operand])
     }
 
-    /// What each of its operands is read as that is read in its place.
+    /// The access to each operand if the node reads its elements at the index of the result.
     pub fn by_element(&self) -> Vec<Access> {
         let access = |&v: &Value| if self.views.is_one(v) { Access::Repeated } else { Access::Element };
         self.node.operands.iter().map(access).collect()
     }
 
-    /// How it folds its operand.
+    /// Its fold.
     ///
     /// # Panics
     /// If it is no fold.
@@ -62,7 +62,7 @@ impl<'g> Asked<'g> {
         self.node.op.fold().expect("folds have this schedule").0
     }
 
-    /// About how long its kernel takes for an element.
+    /// The estimated time of its kernel per element.
     pub fn each(&self) -> Cost {
         Cost::Each(self.node.op.picoseconds(&self.from))
     }
@@ -71,24 +71,24 @@ impl<'g> Asked<'g> {
 /// How a node reads an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Each element in its place.
+    /// Each element at the index of the result.
     Element,
-    /// One element, for each.
+    /// One element for all.
     Repeated,
-    /// All of it at a time, in memory.
+    /// All of it, in memory.
     Whole,
-    /// Elements of it at places that another operand names, in memory.
+    /// The elements at the indices that another operand holds, in memory.
     Picked,
 }
 
 impl Access {
-    /// Whether the operand must be in memory, and all of it.
+    /// Whether all of the operand must be in memory.
     pub fn is_whole(self) -> bool {
         matches!(self, Access::Whole | Access::Picked)
     }
 }
 
-/// What a node costs, in picoseconds on one core.
+/// The estimated time of a node, in picoseconds on one core.
 #[derive(Clone, Copy, Debug)]
 pub enum Cost {
     /// For each element of the group.

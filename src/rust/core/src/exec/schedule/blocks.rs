@@ -1,6 +1,6 @@
-//! A product of matrices with which a group begins: the columns of a block of it are made, then what is
-//! computed of its elements is computed tile by tile, while they are in the cache ([`vm`](crate::exec::vm)).
-//! The product itself is kept, as the columns of a block are many tiles.
+//! A product of matrices that a group begins with: a block of its columns is computed, then the other nodes
+//! of the group on the tiles of the block, while these are in the cache ([`vm`](crate::exec::vm)). The
+//! product itself is stored, since a block is many tiles.
 
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, NodePlan, Product, Schedule};

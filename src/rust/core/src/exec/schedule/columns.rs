@@ -1,13 +1,13 @@
-//! A few elements from all of a narrow matrix in memory and a vector that the group makes: the columns of the
-//! matrix that belong to a tile are multiplied with it. What computes `t(X) %*% g(X %*% w)` reads a row of `X`
-//! for the second time while it is in the cache.
+//! The product of a narrow matrix in memory and a vector that the group computes: each tile is multiplied by
+//! its columns of the matrix. So `t(X) %*% g(X %*% w)` reads a row of `X` for the second time while it is in
+//! the cache.
 
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, Finish, NodePlan, Product, Schedule};
 use super::products::MatVec;
 
-/// When a node has this schedule. The group takes it that makes the vector, if the matrix is in memory before;
-/// the vector is its one segment.
+/// When a node has this schedule. The group that computes the vector takes it, if the matrix is in memory
+/// before; the vector is its one segment.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
     let op = at.node.op.contraction()?;
     let product = MatVec::of(op, at).filter(|p| p.rows < p.k && p.is_narrow(p.rows))?;

@@ -1,6 +1,6 @@
-//! Each element of the result is made of those in its place, tile by tile: elementwise ops; and of what is in
-//! memory, all of it or elements at places that are computed: random bits from a state, elements of a vector
-//! for indices, and the products of the rows of a narrow matrix with a vector.
+//! Each element of the result from the operands' elements at the same index, tile by tile: elementwise ops.
+//! One operand may be in memory and be read whole, or at computed indices: the state of random bits, a vector
+//! that is indexed, a narrow matrix that is multiplied by a vector.
 
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, NodePlan, Product, Schedule};
@@ -29,7 +29,7 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     Some(NodePlan { schedule: Schedule::Map, len, access, product, cost })
 }
 
-/// What makes its tiles from all of its first operand, if it is made so.
+/// The kernel that computes its tiles from the whole first operand, if it has one.
 fn whole_kernel(at: &Asked) -> Option<WholeKernel> {
     at.node.op.whole_kernel((at.shape(0), &at.layout(0)), &at.from)
 }
@@ -41,7 +41,7 @@ pub fn with(group: Schedule) -> Option<Schedule> {
 
 /// The tiles. With many registers they are shorter, so that all stay in the cache.
 pub fn cut(len: usize, width: usize, streams: bool) -> Cut {
-    /// Of a first-level cache of 32 KiB, the rest is for operands and results.
+    /// Bytes for registers: the rest of a first-level cache of 32 KiB is for operands and results.
     const CACHE: usize = 24 << 10;
     // Never shorter than constants are.
     const _: () = assert!(CONSTANT <= TILE / 4);
@@ -49,8 +49,8 @@ pub fn cut(len: usize, width: usize, streams: bool) -> Cut {
     while tile > TILE / 4 && tile * width > CACHE {
         tile /= 2;
     }
-    // What waits to be written past the caches is written while the next tile is computed: half as much is
-    // waited for 10 to 20 % less.
+    // Non-temporal stores drain while the next tile is computed: with half as many, the wait for them is 10
+    // to 20 % shorter.
     let tile = if streams { tile.min(TILE / 2) } else { tile };
     Cut { len, segment: len, tile }
 }

@@ -1,5 +1,5 @@
-//! How nodes are computed. Each node has one plan, made once, which the partition, the planner, the compiler
-//! and `explain_plan()` read: its *schedule*, and for each operand its *access*.
+//! Schedules: how nodes are computed. Each node has one plan, made once, which the partition, the planner,
+//! the compiler and `explain_plan()` read: its *schedule*, and for each operand its *access*.
 //!
 //! A schedule is one file, which says when a node has it, which groups take the node, how the elements of
 //! these are cut into tiles, what the node's instruction is, how partial results are combined, and what it
@@ -7,13 +7,13 @@
 //!
 //! | schedule | what it is |
 //! |---|---|
-//! | [`map`] | each element of the result from those in its place |
-//! | [`segments`] | one element from each run of elements that lie side by side |
-//! | [`rows`] | tiles are whole segments, so that what they are folded into is read in the same group |
-//! | [`across`] | one element from those at the same place of all columns |
-//! | [`columns`] | a matrix in memory times a vector that the group makes |
-//! | [`blocks`] | a product of matrices, which a group goes on with in blocks of columns |
-//! | [`alone`] | a step by itself |
+//! | [`map`] | each element of the result from the operands' elements at the same index |
+//! | [`segments`] | one element from each segment, a contiguous run of elements |
+//! | [`rows`] | tiles are whole segments, so that the group can read the results of its folds |
+//! | [`across`] | one element from those at the same index of all columns |
+//! | [`columns`] | a matrix in memory times a vector that the group computes |
+//! | [`blocks`] | a product of matrices in blocks of columns, on which the group continues |
+//! | [`alone`] | a step of its own |
 
 mod across;
 pub mod alone;
@@ -57,10 +57,10 @@ fn plan(at: &Asked) -> NodePlan {
 }
 
 impl NodePlan {
-    /// What the node is as an instruction on tiles.
+    /// The node as an instruction on tiles.
     ///
     /// # Panics
-    /// If its schedule is none of a group's.
+    /// If no group has nodes of its schedule.
     pub fn body(&self, graph: &Graph, views: &Views, number: usize) -> Body {
         let at = &Asked::new(graph, views, number);
         match self.schedule {
@@ -85,7 +85,7 @@ impl NodePlan {
         }
     }
 
-    /// About how long it takes on one core in a group of so many elements, in picoseconds.
+    /// The estimated time on one core in a group of so many elements, in picoseconds.
     pub fn picoseconds(&self, len: usize) -> usize {
         match self.cost {
             Cost::Each(picoseconds) => len * picoseconds,
@@ -95,7 +95,7 @@ impl NodePlan {
 }
 
 impl Schedule {
-    /// The schedule of a group of this one when a node comes in; `None` if it cannot.
+    /// The schedule of a group of this schedule when a node joins it; `None` if the node cannot.
     pub fn with(self, node: Schedule) -> Option<Schedule> {
         match node {
             Schedule::Map => map::with(self),
@@ -113,12 +113,12 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a group of this one when what segments are folded into is read in it.
+    /// The schedule of a group of this schedule when one of its nodes reads the result of its fold.
     pub fn read_inside(self) -> Schedule {
         rows::of(self)
     }
 
-    /// The elements of the segments that its tiles keep to.
+    /// Elements of its segments, if it has any.
     pub fn segment(self) -> Option<usize> {
         match self {
             Schedule::Segments(segment) | Schedule::Rows(segment) => Some(segment),
@@ -126,14 +126,14 @@ impl Schedule {
         }
     }
 
-    /// The elements of its segments, if tiles can be whole ones: then what they are folded into can be read
-    /// in the group.
+    /// Elements of its segments, if tiles can be whole ones: then the group can read the results of its
+    /// folds.
     pub fn row(self) -> Option<usize> {
         self.segment().filter(rows::is_row)
     }
 
-    /// The tiles of a group of `len` elements that takes `width` bytes of registers for each, and may store
-    /// results past the caches.
+    /// The tiles of a group of `len` elements that takes `width` bytes of registers for each, and may have
+    /// non-temporal stores.
     pub fn cut(self, len: usize, width: usize, streams: bool) -> Cut {
         match self {
             Schedule::Segments(segment) => segments::cut(len, segment),
@@ -142,7 +142,8 @@ impl Schedule {
         }
     }
 
-    /// The partial results of each result of a fold in a group of `len` elements: 1 if tiles make whole results.
+    /// The partial results of each result of a fold in a group of `len` elements: 1 if tiles make whole
+    /// results.
     pub fn partials(self, len: usize) -> usize {
         match self {
             Schedule::Across(rows) => across::partials(len, rows),

@@ -1,4 +1,4 @@
-//! What the plan of a node holds.
+//! The plan of a node.
 
 use super::asked::{Access, Cost};
 use super::products::{MatVec, MatrixProduct};
@@ -9,24 +9,24 @@ use std::fmt;
 /// How a node is computed, and how a group goes over its elements. Numbers are of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Schedule {
-    /// Not at all: it is a view. Of nodes only.
+    /// None: it is a view. Of nodes only.
     View,
-    /// In each group that reads it: one value everywhere, or counting, which is cheaper to make than to load.
-    /// Of nodes only.
+    /// In each group that reads it: a fill or an iota, which is cheaper to compute than to load. Of nodes
+    /// only.
     Source,
-    /// Each element from those in its place.
+    /// Each element from those at the same index.
     Map,
     /// One element from each segment.
     Segments(usize),
     /// As [`Schedule::Segments`], and tiles are whole ones. Of groups only.
     Rows(usize),
-    /// One element from those at the same place of all columns, each of so many.
+    /// One element from those at the same index of all columns, each of so many.
     Across(usize),
-    /// A few elements from each tile of so many, and from a matrix in memory. Of nodes only.
+    /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
-    /// The columns of a product of matrices, each of so many, before tiles of them.
+    /// A product of matrices whose columns have so many elements, before its tiles.
     Blocks(usize),
-    /// A step by itself.
+    /// A step of its own.
     Alone,
 }
 
@@ -56,12 +56,12 @@ impl NodePlan {
         self.access.iter().any(|access| access.is_whole())
     }
 
-    /// The number of elements, if its result has each in its place of the group.
+    /// The number of elements, if its result has one for each of the group.
     pub fn elements(&self) -> Option<usize> {
         matches!(self.schedule, Schedule::Map | Schedule::Blocks(_)).then_some(self.len)
     }
 
-    /// Whether it makes less of tiles than they have.
+    /// Whether it reduces tiles to fewer elements.
     pub fn folds(&self) -> bool {
         matches!(self.schedule, Schedule::Segments(_) | Schedule::Across(_) | Schedule::Columns(_))
     }
@@ -78,18 +78,18 @@ impl NodePlan {
         }
     }
 
-    /// Whether it is what a group begins with, before its tiles.
+    /// Whether its group begins with it, before its tiles.
     pub fn is_block(&self) -> bool {
         matches!(self.schedule, Schedule::Blocks(_))
     }
 
-    /// Whether its kernel stores its result in a way of its own, never past the caches.
+    /// Whether its kernel stores its result itself, and never by non-temporal stores.
     pub fn is_fold_or_product(&self) -> bool {
         self.folds() || self.product.is_some()
     }
 }
 
-/// A product as one that groups make.
+/// A product that groups can compute.
 #[derive(Clone, Copy, Debug)]
 pub enum Product {
     /// Of a matrix and a vector.
@@ -98,11 +98,11 @@ pub enum Product {
     Matrices(MatrixProduct),
 }
 
-/// What an instruction does.
+/// The work of an instruction.
 pub enum Body {
-    /// It runs a kernel on each tile.
+    /// A kernel on each tile.
     Kernel(Box<dyn FnOnce() -> Kernel>),
-    /// Its operand is folded across the tiles of columns.
+    /// A fold of the operand across columns.
     Fold(Accumulators),
 }
 

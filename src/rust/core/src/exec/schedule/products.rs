@@ -1,5 +1,5 @@
-//! Products of matrices and vectors as instructions of groups: what is known of one before its elements are,
-//! and what it costs. It has the bits of the product by itself.
+//! Products of matrices and vectors as instructions of groups: their sizes, strides and costs. The bits are
+//! those of the product in a step of its own.
 
 use super::asked::Asked;
 use crate::dtype::DType;
@@ -28,22 +28,22 @@ pub struct MatVec {
     pub rows: usize,
     /// Elements of the vector.
     pub k: usize,
-    /// Whether the elements of the vector lie side by side.
+    /// Whether the vector is contiguous.
     pub dense: bool,
-    /// Place of the first element of the matrix, and the distances of rows and of columns.
+    /// Position of the first element of the matrix, and the strides of its rows and of its columns.
     lines: Lines,
-    /// Place of the first element of the vector.
+    /// Position of the first element of the vector.
     start: usize,
 }
 
 impl MatVec {
-    /// The product as one of a matrix and a vector: if it is one, of single or double precision, and the
-    /// matrix can be read where it lies.
+    /// The product as one of a matrix and a vector, if it is one of singles or doubles whose matrix can be
+    /// read in place.
     pub fn of(op: &DotGeneral, at: &Asked) -> Option<MatVec> {
         let layouts = [0, 1].map(|i| at.layout(i));
         let operands = [0, 1].map(|i| (at.shape(i), &layouts[i]));
         let Matrices { sizes: [m, k, n], strides: [lhs, rhs] } = op.matrices(at.from[0], operands)?;
-        // Of two vectors, the matrix is one that no group makes: it is taken for one of one row.
+        // Of two vectors, one that no group computes is taken as a matrix of one row.
         let given = |i: usize| !matches!(at.graph.def(at.root(i)), Def::Result(..));
         let of_vectors = usize::from(!given(0) && given(1));
         let (matrix, rows, strides, step) = match (m, n) {
@@ -61,7 +61,7 @@ impl MatVec {
         TILE * line * self.dtype.bytes() <= MAX_TILE_BYTES
     }
 
-    /// From all of the matrix and all of the vector: a tile of the result.
+    /// The kernel of a tile of the result, from the whole matrix and the whole vector.
     pub fn rows_kernel(self) -> Kernel {
         if self.dtype == DType::F32 {
             Kernel::rows::<f32>(self.lines, self.start, self.k)
@@ -70,7 +70,7 @@ impl MatVec {
         }
     }
 
-    /// From all of the matrix and a tile of the vector: the partial sums of that tile.
+    /// The kernel of the partial sums of a tile of the vector, from the whole matrix.
     pub fn columns_kernel(self) -> Kernel {
         if self.dtype == DType::F32 {
             Kernel::columns::<f32>(self.lines, self.rows, self.k)
@@ -88,13 +88,13 @@ impl MatVec {
         }
     }
 
-    /// About how long it takes on one core, in picoseconds: the matrix is in the cache, or soon will be.
+    /// The estimated time on one core, in picoseconds: the matrix is in the cache, or soon will be.
     pub fn picoseconds(&self) -> usize {
         (self.rows * self.k).saturating_mul(BYTE * self.dtype.bytes())
     }
 }
 
-/// A product of matrices of which blocks of columns can be made.
+/// A product of matrices that can be computed in blocks of columns.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixProduct {
     /// Rows of the first and of the result.
@@ -103,13 +103,13 @@ pub struct MatrixProduct {
     /// Products that are added up, and columns.
     k: usize,
     columns: usize,
-    /// Where the operands are.
+    /// Positions of the first elements of the operands, and their strides.
     lines: [Lines; 2],
 }
 
 impl MatrixProduct {
-    /// The product as one of two matrices: if it is one, of single or double precision, that is made by
-    /// blocks and can be shared so, and the matrices can be read where they lie.
+    /// The product as one of two matrices, if it is one of singles or doubles that is computed in blocks,
+    /// threads can share these, and the matrices can be read in place.
     pub fn of(op: &DotGeneral, at: &Asked) -> Option<MatrixProduct> {
         let layouts = [0, 1].map(|i| at.layout(i));
         let operands = [0, 1].map(|i| (at.shape(i), &layouts[i]));
@@ -129,7 +129,7 @@ impl MatrixProduct {
         }
     }
 
-    /// About how long it takes on one core, in picoseconds.
+    /// The estimated time on one core, in picoseconds.
     pub fn picoseconds(&self) -> usize {
         (self.rows * self.k * self.columns).saturating_mul(MULTIPLY_ADD)
     }

@@ -1,6 +1,6 @@
-//! Groups that fold segments and go on with what these are folded into. Tiles are whole segments, so that it
-//! is in a register too: it is computed on there, an element for each segment, and repeated for the elements
-//! of the segments. So a softmax or a variance is read and written once.
+//! Groups that fold segments and read the results of the folds. Tiles are whole segments, so that these
+//! results are in registers too, an element for each segment, and are broadcast to the elements of the
+//! segments. So a softmax or a variance reads and writes memory once.
 
 use super::node::Schedule;
 use crate::exec::vm::Cut;
@@ -15,7 +15,7 @@ pub fn is_row(segment: &usize) -> bool {
     (2..=MAX_ROW).contains(segment)
 }
 
-/// What a group of segments becomes when a node in it reads what these are folded into.
+/// The schedule of a group of segments when one of its nodes reads the result of its fold.
 pub fn of(group: Schedule) -> Schedule {
     match group {
         Schedule::Segments(segment) => Schedule::Rows(segment),

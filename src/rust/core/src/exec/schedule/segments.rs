@@ -1,6 +1,6 @@
-//! One element of the result from each segment, a run of elements that lie side by side: reductions over the
-//! first axes. Tiles are folded as they are made, in the order and with the partial results that the
-//! reduction has alone; a segment that is longer than a tile leaves a partial result of each of its tiles.
+//! One element of the result from each segment, a contiguous run of elements: reductions over the first axes.
+//! Tiles are folded as they are computed, in the order and with the partial results of the reduction in a
+//! step of its own; a segment that is longer than a tile leaves a partial result of each of its tiles.
 
 use super::asked::Asked;
 use super::node::{Body, Finish, NodePlan, Schedule};
@@ -20,15 +20,14 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     (len > 0).then(|| plan(Schedule::Segments(segment)))
 }
 
-/// The number of elements that make one of the result, if these lie side by side in a dense operand and can
-/// be folded tile by tile.
+/// The number of elements that are folded into one of the result, if they are contiguous in a dense operand.
 fn segment(shape: &Shape, axes: &[Axis]) -> Option<usize> {
     let leading = axes.iter().enumerate().all(|(i, axis)| axis.0 == i);
     let segment = shape.iter().take(axes.len()).product();
     (leading && segment > 0).then_some(segment)
 }
 
-/// A group takes it that folds the same segments, or none.
+/// A group that folds the same segments, or none, takes it.
 pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
     match group {
         Schedule::Map => Some(Schedule::Segments(segment)),

@@ -1,13 +1,13 @@
-//! Where the instructions of a program find what they read and write, relative to registers, constants and
-//! streams: found and checked once, for all runs on values of the same sizes.
+//! Addresses of the operands and results of instructions, relative to registers, constants and streams:
+//! resolved and checked once, for all runs on values of the same sizes.
 
 use crate::kernels::memory::Streams;
 
-/// Number of the base that registers have.
+/// Index of the base address of registers.
 pub(super) const REGISTERS: usize = 0;
-/// Number of that of constants; those of streams follow.
+/// Index of that of constants; those of streams follow.
 pub(super) const CONSTANTS: usize = 1;
-/// Number of that of the first stream.
+/// Index of that of the first stream.
 pub(super) const STREAMS: usize = 2;
 
 /// The address of a tile's elements: an offset from a base, and the bytes by which it moves with the first
@@ -22,12 +22,12 @@ pub struct Address {
 }
 
 impl Address {
-    /// One that does not move.
+    /// An address that is the same for all tiles.
     pub(super) fn fixed(base: usize, offset: usize) -> Address {
         Address { base, offset, by_tile: 0, by_chunk: 0, by_fold: 0 }
     }
 
-    /// Where the elements are, for these bases.
+    /// The address of the elements, for these bases.
     ///
     /// # Safety
     /// The bases are those of registers, constants, and as many streams as the program was bound to.
@@ -69,18 +69,18 @@ pub(super) struct Expected {
 /// The addresses of a program.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// Of what is run before the first tile.
+    /// Of the instructions before the first tile.
     pub(super) before: Vec<Resolved>,
-    /// Of what is run on each tile.
+    /// Of the instructions on each tile.
     pub(super) each: Vec<Resolved>,
-    /// Of the product that is made before.
+    /// Of the product that precedes the tiles.
     pub(super) product: Option<Resolved>,
     /// Of the operand and of the result of each fold across columns.
     pub(super) folds: Vec<[Address; 2]>,
     pub(super) streams: Vec<Expected>,
 }
 
-/// What is asked of streams that a program is run on.
+/// The properties of streams that addresses depend on.
 pub(super) fn expected<'s>(streams: &'s Streams) -> impl Iterator<Item = Expected> + use<'s> {
     (0..streams.count()).map(|i| {
         let stream = streams.get(i);
@@ -89,7 +89,7 @@ pub(super) fn expected<'s>(streams: &'s Streams) -> impl Iterator<Item = Expecte
 }
 
 impl Binding {
-    /// Whether these streams are as those that it was made for.
+    /// Whether these streams have the properties that it was resolved for.
     pub(super) fn fits(&self, streams: &Streams) -> bool {
         self.streams.len() == streams.count() && expected(streams).eq(self.streams.iter().copied())
     }

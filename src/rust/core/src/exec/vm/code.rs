@@ -53,8 +53,8 @@ pub struct Folding {
     pub width: usize,
     /// Slot of the elements, after all instructions were run on the tile.
     pub operand: Slot,
-    /// The stream with the results; with [`Partial`](crate::kernels::reductions::partials::Partial)s, for each
-    /// result one for each tile, if there are several.
+    /// The stream with the results; with [`Partial`](crate::kernels::reductions::partials::Partial)s, for
+    /// each result one for each tile, if there are several.
     pub result: usize,
 }
 

@@ -179,8 +179,8 @@ impl Kernel {
         Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
-    /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this dtype,
-    /// as bytes, into zeros.
+    /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this
+    /// dtype, as bytes, into zeros.
     pub fn pick<T: Element>(index: DType, find: Box<dyn Fn(&mut [isize], &[u8]) + Send + Sync>) -> Kernel {
         /// Positions that are computed at a time.
         const POSITIONS: usize = 256;

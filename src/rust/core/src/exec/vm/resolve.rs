@@ -66,7 +66,8 @@ impl Code {
     }
 }
 
-/// Registers begin with a cache line: loads of the widest vectors would be in two lines otherwise, all of them.
+/// Registers begin with a cache line: loads of the widest vectors would be in two lines otherwise, all of
+/// them.
 const CACHE_LINE: usize = 64;
 
 /// Alignment of scratch memory.

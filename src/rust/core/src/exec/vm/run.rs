@@ -1,4 +1,4 @@
-//! Runs programs: pieces of their tiles on the threads, or all on this one, as a list of calls.
+//! Execution of tile programs: in pieces that threads share, or as a list of calls on this thread.
 
 use super::binding::Binding;
 use super::code::{Code, Instruction, Walk, Work};
@@ -14,11 +14,11 @@ use std::rc::Rc;
 const MAX_PIECES_PER_THREAD: usize = 8;
 
 impl Code {
-    /// Runs it on all tiles, cut into `pieces` for the threads. Tiles do not depend on pieces.
+    /// Runs it on all tiles, in `pieces` that threads share. Tiles do not depend on pieces.
     ///
     /// # Panics
-    /// If an instruction reads or writes outside of its stream, or what another writes: a program that does
-    /// this is wrong.
+    /// If an instruction reads or writes outside of its stream, or what another writes: such a program is
+    /// malformed.
     pub fn run(&self, streams: &Streams, pieces: usize) {
         self.with_binding(streams, |binding| match &self.walk {
             Walk::Tiles => self.run_tiles(binding, streams, pieces),
@@ -28,8 +28,7 @@ impl Code {
     }
 
     fn run_tiles(&self, binding: &Binding, streams: &Streams, pieces: usize) {
-        // What it costs to begin a piece is not to be paid more often than it takes for threads to end at
-        // about the same time.
+        // To begin a piece has a cost: there are only as many as let threads end at about the same time.
         let pieces = match threads() {
             1 => 1,
             threads => pieces.clamp(1, MAX_PIECES_PER_THREAD * threads),
@@ -44,8 +43,8 @@ impl Code {
     }
 }
 
-/// A program in memory: the addresses of all that it reads and writes, found when values lie elsewhere than
-/// the last time.
+/// A bound tile program: the addresses of all that it reads and writes are resolved again only when buffers
+/// have moved.
 pub struct Bound {
     code: Rc<Code>,
     pieces: usize,
@@ -53,17 +52,17 @@ pub struct Bound {
     /// Whether it runs on this thread as a list of calls, and not in pieces each of which has registers and
     /// constants of its own.
     is_direct: bool,
-    /// Its own: what holds a number is filled once, what holds an operand each time that it is run.
+    /// Its constants: those of literals are filled once, those of operands in each run.
     constants: AlignedBytes,
     /// Registers, constants and streams.
     bases: Vec<*mut u8>,
-    /// What changes from one run to the next of that which is run before the first tile; and the first tile.
-    /// The instructions are those of `code`, which lives as long as they do.
+    /// The calls of a run before and on the first tile, without those that fill constants with literals. They
+    /// borrow the instructions of `code`, which lives as long.
     first: Vec<Call<'static>>,
-    /// The step that it is, of what is lent in this version; 0 before it is bound.
+    /// The number of its step, and the version of the memory that it is bound to; 0 before it is bound.
     step: usize,
     version: u64,
-    /// Where the registers are.
+    /// The address of the registers.
     registers: *mut u8,
 }
 
@@ -74,7 +73,7 @@ impl fmt::Debug for Bound {
 }
 
 impl Bound {
-    /// A program that threads share in so many pieces, not bound yet.
+    /// An unbound program that threads share in so many pieces.
     pub fn new(code: Rc<Code>, pieces: usize) -> Bound {
         let is_one = match &code.walk {
             Walk::Tiles => true,
@@ -102,7 +101,7 @@ impl Bound {
     /// # Panics
     /// As [`Code::run`].
     pub fn bind(&mut self, lent: &mut Lent, step: usize, registers: &mut [u8]) {
-        // What is left in the middle is not bound to what is lent.
+        // The version is set last: a panic leaves the program unbound to this memory.
         let is_first = self.version == 0;
         if self.is_direct {
             assert!(registers.len() >= self.code.registers, "registers are too few");
@@ -142,8 +141,8 @@ impl Bound {
     }
 }
 
-/// Lists what a program does before the first tile, and for it; what fills constants with numbers is done
-/// instead if this `is_first`.
+/// Lists the calls of a program before and on its first tile. Constants of literals are filled here, the
+/// first time.
 fn list(room: &Room, is_first: bool, calls: &mut Vec<Call<'static>>) {
     let Room { code, binding, .. } = room;
     let fills = |instruction: &Instruction| match &instruction.work {

@@ -15,11 +15,11 @@ pub(super) struct F64x4(__m256d);
 operators! { F32x8: add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps }
 operators! { F64x4: add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd }
 
-/// Truth values of [`F32x8`]: all bits of a lane or none.
+/// Mask of [`F32x8`]: all bits of a lane or none.
 #[derive(Clone, Copy)]
 pub(super) struct Mask32(__m256);
 
-/// Truth values of [`F64x4`]: all bits of a lane or none.
+/// Mask of [`F64x4`]: all bits of a lane or none.
 #[derive(Clone, Copy)]
 pub(super) struct Mask64(__m256d);
 

@@ -16,7 +16,7 @@ pub(super) struct F64x8(__m512d);
 operators! { F32x16: add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps }
 operators! { F64x8: add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd }
 
-/// Truth values, one bit for each lane.
+/// A mask, one bit for each lane.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<T>(T);
 

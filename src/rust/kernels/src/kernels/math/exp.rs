@@ -1,13 +1,13 @@
 //! Exponential and hyperbolic functions.
 //!
 //! `e^x = 2^n e^r` with `n` the whole number nearest to `x / log(2)`, and `e^r` by a polynomial. Where a
-//! result is a quotient, its two sides are carried with the parts that their rounding lost. Coefficients:
+//! result is a quotient, numerator and denominator are carried with their rounding errors. Coefficients:
 //! `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
 use super::lanes::{fast_two_sum, horner, polynomial, two_sum, Lanes};
 
-/// `x = n log(2) + r + rest` with `|r| <= log(2)/2` and `rest` below the last place of `r`.
+/// `x = n log(2) + r + rest` with `|r| <= log(2)/2` and `rest` below the last bit of `r`.
 struct Reduced<V> {
     /// A whole number.
     n: V,
@@ -44,7 +44,7 @@ fn bend_from_one<V: Lanes>(r: V) -> V {
     r * r * q
 }
 
-/// `e^r` with what its rounding lost.
+/// `e^r` and its rounding error.
 #[inline(always)]
 fn exp_parts<V: Lanes>(x: &Reduced<V>) -> (V, V) {
     let (p, lost) = fast_two_sum(x.r, bend(x.r) + x.rest);
@@ -104,7 +104,7 @@ pub(super) fn exp2<V: Lanes>(x: V) -> V {
     y.add_bits(bits.shl(V::FRACTION))
 }
 
-/// `e^x - 1` with what its rounding lost, for `|x|` up to 708, or 87 for singles.
+/// `e^x - 1` and its rounding error, for `|x|` up to 708, or 87 for singles.
 #[inline(always)]
 fn expm1_parts<V: Lanes>(x: V) -> (V, V) {
     let Reduced { bits, r, rest, .. } = reduce(x);
@@ -129,7 +129,7 @@ pub(super) fn expm1<V: Lanes>(x: V) -> V {
     y
 }
 
-/// A quotient of numbers in two parts each, the low ones far smaller than the high ones.
+/// A quotient of sums of two floats each, the low ones far smaller than the high ones.
 #[inline(always)]
 fn quotient<V: Lanes>((x, x_low): (V, V), (y, y_low): (V, V)) -> V {
     let inverse = V::of(1.0) / y;

@@ -124,7 +124,7 @@ fn positive_digamma<V: Lanes, const SHORT: bool>(x: V) -> V {
     }
     let t = y - V::of(0.5);
     let p = if SHORT { polynomial(t, &c::DIGAMMA_SHORT) } else { polynomial(t, &c::DIGAMMA) };
-    // Near the zero its second part counts.
+    // Near the zero its low float counts.
     let from_zero = (y - V::of(c::DIGAMMA_ZERO[0])) - V::of(c::DIGAMMA_ZERO[1]);
     let near = from_zero.mul_add(p, over / under);
     if !V::any(is_far) {

@@ -18,16 +18,16 @@ pub(super) trait Lanes:
 {
     /// An element.
     type Scalar: Copy;
-    /// One truth value for each lane.
+    /// A mask: one truth value for each lane.
     type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
     /// Number of lanes.
     const LANES: usize;
     /// Whether lanes are doubles.
     const DOUBLE: bool;
 
-    /// The same number in every lane, rounded to the type of the lanes.
+    /// A number broadcast to all lanes, rounded to their type.
     fn of(x: f64) -> Self;
-    /// The same bits in every lane; the low 32 for singles.
+    /// Bits broadcast to all lanes; the low 32 for singles.
     fn of_bits(x: u64) -> Self;
     /// The first elements of a slice that has as many as there are lanes.
     fn load(x: &[Self::Scalar]) -> Self;
@@ -52,21 +52,21 @@ pub(super) trait Lanes:
     /// Whether any lane is true.
     fn any(mask: Self::Mask) -> bool;
 
-    /// Bits that are set in both.
+    /// Bitwise and.
     fn and(self, y: Self) -> Self;
-    /// Bits that are set in either.
+    /// Bitwise or.
     fn or(self, y: Self) -> Self;
-    /// Bits that differ.
+    /// Bitwise exclusive or.
     fn xor(self, y: Self) -> Self;
-    /// Bits of `y` that are not set in `self`.
+    /// Bitwise and of `y` and the complement of `self`.
     fn not_and(self, y: Self) -> Self;
     /// Sum of the bits as integers.
     fn add_bits(self, y: Self) -> Self;
     /// Difference of the bits as integers.
     fn sub_bits(self, y: Self) -> Self;
-    /// Bits shifted up by a constant.
+    /// Bits shifted left by a constant.
     fn shl(self, by: u32) -> Self;
-    /// Bits shifted down by a constant; zeros enter.
+    /// Bits shifted right by a constant; zeros enter.
     fn shr(self, by: u32) -> Self;
 
     // ---- made of these
@@ -74,7 +74,7 @@ pub(super) trait Lanes:
     /// Number of bits.
     const WIDTH: u32 = if Self::DOUBLE { 64 } else { 32 };
 
-    /// Number of bits of the fraction.
+    /// Number of bits of the significand that are stored.
     const FRACTION: u32 = if Self::DOUBLE { 52 } else { 23 };
     /// Bits of 1.
     const ONE: u64 = if Self::DOUBLE { 0x3ff0_0000_0000_0000 } else { 0x3f80_0000 };
@@ -84,7 +84,7 @@ pub(super) trait Lanes:
     fn either(double: f64, single: f64) -> Self {
         Self::of(if Self::DOUBLE { double } else { single })
     }
-    /// The sign bit alone.
+    /// The sign bit.
     #[inline(always)]
     fn sign_mask() -> Self {
         Self::of_bits(if Self::DOUBLE { 1 << 63 } else { 1 << 31 })
@@ -94,7 +94,7 @@ pub(super) trait Lanes:
     fn abs(self) -> Self {
         Self::sign_mask().not_and(self)
     }
-    /// Sign bit turned, of NaN too.
+    /// Sign bit flipped, of NaN too.
     #[inline(always)]
     fn negate(self) -> Self {
         self.xor(Self::sign_mask())
@@ -127,7 +127,7 @@ pub(super) trait Lanes:
         let bits = self + magic;
         (bits - magic, bits)
     }
-    /// 2 to the power of a whole number for which it is a normal float.
+    /// 2 to the power of a whole number, if that is a normal float.
     #[inline(always)]
     fn power_of_two(self) -> Self {
         let (_, bits) = self.whole();
@@ -173,16 +173,16 @@ fn every_other<V: Lanes, const N: usize>(square: V, coefficients: &[f64; N], fir
     sum
 }
 
-/// Polynomial with these coefficients, constant first: even and odd powers apart, so that neither half waits
-/// for the other.
+/// Polynomial with these coefficients, constant first: Horner's scheme for even and for odd powers, so that
+/// neither half waits for the other.
 #[inline(always)]
 pub(super) fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
     let square = x * x;
     every_other(square, coefficients, 1).mul_add(x, every_other(square, coefficients, 0))
 }
 
-/// As [`polynomial`], one power after the other: fewer operations, and the smallest error where `x` is not
-/// small.
+/// As [`polynomial`], by Horner's scheme for all powers: fewer operations, and the smallest error where `x`
+/// is not small.
 #[inline(always)]
 pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
     let mut sum = V::of(coefficients[N - 1]);
@@ -194,15 +194,15 @@ pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) ->
     sum
 }
 
-/// The rounded sum, and what the rounding lost; for `|x| >= |y|`, or numbers that are far from overflow and
-/// underflow alike.
+/// The rounded sum and its rounding error (fast two-sum, Dekker); for `|x| >= |y|`, or numbers that are far
+/// from overflow and underflow alike.
 #[inline(always)]
 pub(super) fn fast_two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
     let sum = x + y;
     (sum, y - (sum - x))
 }
 
-/// The rounded sum, and what the rounding lost.
+/// The rounded sum and its rounding error (two-sum, Knuth).
 #[inline(always)]
 pub(super) fn two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
     let sum = x + y;
@@ -210,7 +210,7 @@ pub(super) fn two_sum<V: Lanes>(x: V, y: V) -> (V, V) {
     (sum, (x - (sum - kept)) + (y - kept))
 }
 
-/// The rounded product, and what the rounding lost.
+/// The rounded product and its rounding error (two-product).
 #[inline(always)]
 pub(super) fn two_product<V: Lanes>(x: V, y: V) -> (V, V) {
     let product = x * y;

@@ -23,7 +23,7 @@ fn split<V: Lanes>(x: V) -> (V, V) {
     (k, fraction - V::of(1.0))
 }
 
-/// The parts of `log(1 + f)`: `f^2 / 2`, `s`, and `R`.
+/// The terms of `log(1 + f)`: `f^2 / 2`, `s`, and `R`.
 #[inline(always)]
 fn parts<V: Lanes>(f: V) -> (V, V, V) {
     let s = f / (V::of(2.0) + f);
@@ -55,7 +55,7 @@ fn at_edges<V: Lanes>(x: V, y: V) -> V {
     x.keep_nan(V::select(x.lt(zero), V::of(f64::NAN), y))
 }
 
-/// The logarithm that `from` makes of the two parts of a number, everywhere.
+/// The logarithm that `from` computes of the exponent and the significand of a number, for all numbers.
 macro_rules! any_log {
     ($x:ident, $from:expr) => {{
         let is_normal = smallest::<V>().le($x) & $x.lt(V::of(f64::INFINITY));
@@ -101,7 +101,7 @@ pub(super) fn log_of<V: Lanes, const SHORT: bool>(x: V) -> V {
     }
 }
 
-/// `log(1 + f)` in two parts.
+/// `log(1 + f)` as a sum of two floats.
 #[inline(always)]
 fn log_parts<V: Lanes>(f: V) -> (V, V) {
     let (half, s, r) = parts(f);
@@ -110,7 +110,7 @@ fn log_parts<V: Lanes>(f: V) -> (V, V) {
     (high, s.mul_add(half + r, lost - half_lost))
 }
 
-/// `k a + log(1 + f) b` for constants in two parts.
+/// `k a + log(1 + f) b` for constants that are sums of two floats.
 #[inline(always)]
 fn scaled_log<V: Lanes>(k: V, f: V, a: [V; 2], b: [V; 2]) -> V {
     let (high, low) = log_parts(f);
@@ -212,11 +212,12 @@ fn power_at_edges<V: Lanes>(x: V, exponent: V, y: V) -> V {
     V::select(is_one, one, y)
 }
 
-/// `log(x)` in two parts that are right to about 2^-66, for positive normal `x = 2^k (1 + f)`.
+/// `log(x)` as a sum of two floats, with a relative error of about 2^-66, for positive normal `x = 2^k (1 +
+/// f)`.
 #[inline(always)]
 fn long_log<V: Lanes>(k: V, f: V) -> (V, V) {
     let two = V::of(2.0);
-    // s, its square z, 2/3 + ..., their product, and 2 s + s z (2/3 + ...), each in two parts.
+    // s, its square z, 2/3 + ..., their product, and 2 s + s z (2/3 + ...), each a sum of two floats.
     let (below, below_low) = fast_two_sum(two, f);
     let inverse = V::of(1.0) / below;
     let s = f * inverse;
@@ -243,7 +244,7 @@ pub(super) fn pow<V: Lanes>(x: V, y: V) -> V {
     V::select(y.same(V::of(2.0)), x * x, pow_of_log(x, y))
 }
 
-/// `e^(y log(x))` with the logarithm in two parts.
+/// `e^(y log(x))` with the logarithm as a sum of two floats.
 #[inline(always)]
 fn pow_of_log<V: Lanes>(x: V, y: V) -> V {
     let is_normal = smallest::<V>().le(x) & x.lt(V::of(f64::INFINITY));

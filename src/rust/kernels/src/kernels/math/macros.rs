@@ -33,7 +33,7 @@ macro_rules! operators {
 #[allow(unused_imports)]
 pub(super) use operators;
 
-/// Logic of truth values by intrinsics.
+/// Logic of masks by intrinsics.
 macro_rules! mask_operators {
     ($mask:ident: and $and:path, or $or:path, not |$x:ident| $not:expr) => {
         impl std::ops::BitAnd for $mask {

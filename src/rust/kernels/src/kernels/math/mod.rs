@@ -46,12 +46,12 @@ use std::sync::OnceLock;
 
 // ---- levels
 
-/// A set of instructions that the mathematics is compiled for.
+/// An instruction set that the mathematics is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// The instructions that every processor of its kind has.
+    /// The baseline of the architecture.
     Portable,
-    /// 256-bit vectors with fused multiplication and addition.
+    /// 256-bit vectors with fused multiply-add.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// 512-bit vectors.
@@ -63,7 +63,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Those that this build knows, the best one last.
+    /// The levels of this build, the best one last.
     pub const ALL: &'static [Level] = &[
         Level::Portable,
         #[cfg(target_arch = "x86_64")]
@@ -100,15 +100,15 @@ impl Level {
         }
     }
 
-    /// The one in use: the best that is here, or the one that the environment variable `ANVIL_SIMD` names, if
-    /// it is here.
+    /// The level in use: the best that this processor has, or the one that the environment variable
+    /// `ANVIL_SIMD` names, if the processor has it.
     #[inline]
     pub fn current() -> Level {
         Level::choice().0
     }
 
-    /// Whether `ANVIL_SIMD` can be followed. A level that this processor lacks, or this build, is no error:
-    /// the same variable may be set on all machines of a cluster, and bits do not depend on it.
+    /// Checks `ANVIL_SIMD`. A level that this processor or this build lacks is no error: the same variable
+    /// may be set on all machines of a cluster, and bits do not depend on it.
     ///
     /// # Errors
     /// [`Error::Arg`] if it names no level of any processor.
@@ -124,7 +124,7 @@ impl Level {
         }
     }
 
-    /// The level in use, and the name that is none.
+    /// The level in use, and the invalid name, if `ANVIL_SIMD` has one.
     #[inline]
     fn choice() -> &'static (Level, Option<String>) {
         static CHOICE: OnceLock<(Level, Option<String>)> = OnceLock::new();
@@ -217,7 +217,7 @@ pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
     out[0]
 }
 
-/// Elements of a 16-bit tile that are computed on at once.
+/// Elements of 16 bits that are converted at once.
 const HALVES: usize = 256;
 
 /// A function of 16-bit floats: that of singles, rounded once.
@@ -255,7 +255,7 @@ trait Map2 {
     fn double<V: Doubles>(x: V, y: V) -> V;
 }
 
-/// A loop over slices, vector by vector. The last elements are filled up with copies of the first of them.
+/// A loop over slices, vector by vector. The last vector is padded with copies of its first element.
 macro_rules! vector_loop {
     ($name:ident, $map:ident, $lanes:ident, $width:ident, $scalar:ident, $($x:ident),+) => {
         #[inline(always)]
@@ -289,7 +289,7 @@ vector_loop! { doubles1, Map1, Doubles, double, f64, x }
 vector_loop! { singles2, Map2, Singles, single, f32, x, y }
 vector_loop! { doubles2, Map2, Doubles, double, f64, x, y }
 
-/// The loops, compiled for one level; to be called only where that is there.
+/// The loops, compiled for one level; to be called only where the processor has it.
 macro_rules! level {
     ($name:ident, $singles:ty, $doubles:ty $(, #[$feature:meta])*) => {
         mod $name {

@@ -15,11 +15,11 @@ pub(super) struct F64x2(float64x2_t);
 operators! { F32x4: add vaddq_f32, sub vsubq_f32, mul vmulq_f32, div vdivq_f32 }
 operators! { F64x2: add vaddq_f64, sub vsubq_f64, mul vmulq_f64, div vdivq_f64 }
 
-/// Truth values of [`F32x4`]: all bits of a lane or none.
+/// Mask of [`F32x4`]: all bits of a lane or none.
 #[derive(Clone, Copy)]
 pub(super) struct Mask32(uint32x4_t);
 
-/// Truth values of [`F64x2`]: all bits of a lane or none.
+/// Mask of [`F64x2`]: all bits of a lane or none.
 #[derive(Clone, Copy)]
 pub(super) struct Mask64(uint64x2_t);
 

@@ -11,8 +11,7 @@ pub(super) struct F32x8([f32; 8]);
 #[derive(Clone, Copy)]
 pub(super) struct F64x4([f64; 4]);
 
-/// Truth values: all bits of a lane, or none, as the compiler makes vectors of them where it would not of
-/// booleans.
+/// A mask: all bits of a lane, or none. The compiler vectorises these, and not booleans.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<B, const N: usize>([B; N]);
 
@@ -79,7 +78,7 @@ fn emulated32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N]
     std::array::from_fn(|i| odd_sum(f64::from(x[i]) * f64::from(y[i]), f64::from(z[i])) as f32)
 }
 
-/// The rounded sum, and what the rounding lost.
+/// The rounded sum and its rounding error (two-sum, Knuth).
 #[inline(always)]
 fn two_sum(x: f64, y: f64) -> (f64, f64) {
     let sum = x + y;
@@ -87,7 +86,7 @@ fn two_sum(x: f64, y: f64) -> (f64, f64) {
     (sum, (x - (sum - kept)) + (y - kept))
 }
 
-/// The sum of two doubles, rounded to the nearer neighbour in size whose last bit is set unless it is exact.
+/// The sum of two doubles, rounded to odd: an inexact sum ends in a set bit.
 #[inline(always)]
 fn odd_sum(x: f64, y: f64) -> f64 {
     let (sum, lost) = two_sum(x, y);
@@ -117,7 +116,7 @@ fn emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N]
     if (0..N).fold(0, |unsafe_lanes, i| unsafe_lanes | all_bits(!safe(i))) != 0 {
         return std::array::from_fn(|i| libm::fma(x[i], y[i], z[i]));
     }
-    // The product in two parts, of factors in two parts (Dekker, Veltkamp).
+    // The product and its rounding error, of factors split in two floats (Dekker, Veltkamp).
     let split = |v: f64| {
         let scaled = v * 134217729.0;
         let high = scaled - (scaled - v);

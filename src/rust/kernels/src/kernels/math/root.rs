@@ -46,7 +46,7 @@ fn positive_cbrt<V: Lanes>(x: V) -> V {
     // Halley: y (y^3 + 2 m) / (2 y^3 + m).
     let cube = y * y * y;
     let y = y + y * (m - cube) / (cube + cube + m);
-    // Newton, with the cube in two parts.
+    // Newton, with the cube as a sum of two floats.
     let square = y * y;
     let square_low = y.mul_add(y, square.negate());
     let left = square.neg_mul_add(y, m) - square_low * y;

@@ -104,7 +104,7 @@ impl Scaled {
 /// `n >= 1`.
 ///
 /// Terms up to `x + k = 0.75 n + 9` are added one by one, the rest is Euler-Maclaurin. A power magnifies the
-/// relative error of its base `n` times, so each base carries the part that its rounding lost.
+/// relative error of its base `n` times, so each base carries its rounding error.
 fn hurwitz_zeta(n: f64, high: f64, low: f64) -> Scaled {
     let s = n + 1.0;
     // Bases are in units of `unit`, so that no power overflows; `step` is 1 in these units.
@@ -179,7 +179,7 @@ fn factorial(n: f64) -> Scaled {
     Scaled { value, exponent: f64::from(exponent) }
 }
 
-/// The rounded sum, and what the rounding lost (Knuth's two-sum).
+/// The rounded sum and its rounding error (two-sum, Knuth).
 #[inline]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;

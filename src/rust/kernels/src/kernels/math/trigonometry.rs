@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent, of arguments of any size.
 //!
-//! `x = n pi/2 + r` with `pi/2` in three parts (Cody, Waite 1980) up to 2^40, and beyond by the bits of
-//! `2/pi` that matter (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
+//! `x = n pi/2 + r` with `pi/2` as a sum of three floats (Cody, Waite 1980) up to 2^40, and beyond by the
+//! bits of `2/pi` that matter (Payne, Hanek 1983). Coefficients: `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
 use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles, MOST_LANES};
@@ -9,7 +9,7 @@ use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Sin
 /// Largest argument of the quick reduction.
 const FAR: f64 = 1099511627776.0;
 
-/// A float whose low bits are `n`, and `r` in two parts, for `|x| <= FAR`.
+/// A float whose low bits are `n`, and `r` as a sum of two floats, for `|x| <= FAR`.
 #[inline(always)]
 fn reduce<V: Lanes>(x: V) -> (V, V, V) {
     let magic = V::of(6755399441055744.0);
@@ -75,8 +75,8 @@ fn ratio<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
     V::select(is_odd, cosine.negate(), sine) / V::select(is_odd, sine, cosine)
 }
 
-/// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and what is left, in two
-/// parts. All bits are 0 of what is not far, and of infinities.
+/// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and the rest as a sum of two
+/// floats. All bits are 0 of what is not far, and of infinities.
 fn quarters_far(x: f64) -> (f64, f64, f64) {
     if !(x.is_finite() && x.abs() > 1.0) {
         return (0.0, 0.0, 0.0);

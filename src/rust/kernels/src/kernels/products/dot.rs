@@ -60,8 +60,8 @@ pub trait Dot: Element {
     }
 }
 
-/// Splits rows, or the products of a sum, into chunks of [`CHUNK`]; a shorter rest belongs to the last one, as
-/// short chunks are not computed by blocks.
+/// Splits rows, or the products of a sum, into chunks of [`CHUNK`]; a shorter rest belongs to the last one,
+/// as short chunks are not computed by blocks.
 fn chunks(n: usize) -> impl Iterator<Item = Range<usize>> {
     let count = (n / CHUNK).max(1);
     (0..count).map(move |i| i * CHUNK..if i + 1 == count { n } else { (i + 1) * CHUNK })
@@ -75,7 +75,8 @@ fn by_blocks<T: Element + LinalgScalar>(
     mut out: Block<T>,
 ) {
     assert!(out.sizes == [m, n], "a result of other sizes");
-    // In chunks between which it may be stopped: of the rows, and of the blocks in which sums are made anyway.
+    // In chunks between which it may be stopped: of the rows, and of the blocks in which sums are made
+    // anyway.
     for (i, l) in chunks(m).flat_map(|i| chunks(k).map(move |l| (i.clone(), l))) {
         let (lhs, rhs) =
             (lhs.from(i.start, l.start).view(i.len(), l.len()), rhs.from(l.start, 0).view(l.len(), n));

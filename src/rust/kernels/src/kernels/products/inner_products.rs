@@ -3,8 +3,8 @@
 use crate::dtype::Float;
 use crate::kernels::wide::{wide_loop, Loop};
 
-/// The inner products of each line of `x` with each of `y`, all of one length. A sum has `L` lanes: element `i`
-/// belongs to lane `i % L`, and the later half of the lanes is added to the earlier until one is left.
+/// The inner products of each line of `x` with each of `y`, all of one length. A sum has `L` lanes: element
+/// `i` belongs to lane `i % L`, and the later half of the lanes is added to the earlier until one is left.
 pub(super) fn products<F: Float, const L: usize, const R: usize, const C: usize>(
     x: [&[F]; R],
     y: [&[F]; C],

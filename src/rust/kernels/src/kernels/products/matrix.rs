@@ -79,7 +79,8 @@ pub struct Block<'a, T> {
 
 // SAFETY: a block is an exclusive borrow of its elements.
 unsafe impl<T: Send> Send for Block<'_, T> {}
-// SAFETY: of a shared block only some rows and columns can be written, which [`Block::rows`] asks to be disjoint.
+// SAFETY: of a shared block only some rows and columns can be written, which [`Block::rows`] asks to be
+// disjoint.
 unsafe impl<T: Sync> Sync for Block<'_, T> {}
 
 impl<T> Block<'_, T> {

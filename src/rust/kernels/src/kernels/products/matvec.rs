@@ -20,8 +20,8 @@ const SHORT: usize = 64;
 /// Results that are computed together where rows are contiguous.
 const LINES: usize = 4;
 
-/// Results that are computed together where rows are not contiguous: runs of columns that are long enough to be
-/// read at the speed of memory, and few enough that their sums stay in the cache.
+/// Results that are computed together where rows are not contiguous: runs of columns that are long enough to
+/// be read at the speed of memory, and few enough that their sums stay in the cache.
 const TOGETHER: usize = 2048;
 
 /// Elements of the matrix in a piece of work for a thread.
@@ -162,7 +162,8 @@ fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, firs
     out.copy_from_slice(&sums[..out.len()]);
 }
 
-/// The first rows and columns of a matrix, as many as the vector has elements, and the lanes of the sums, all 0.
+/// The first rows and columns of a matrix, as many as the vector has elements, and the lanes of the sums, all
+/// 0.
 struct Down<'a, F, const L: usize> {
     matrix: Matrix<'a, F>,
     x: &'a [F],

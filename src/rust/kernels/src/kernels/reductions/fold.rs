@@ -89,8 +89,8 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     }
 }
 
-/// The function that folds a tile of elements of this dtype, one of several of a result. It is chosen once, as
-/// the choice takes a tenth of the time of a tile of bytes.
+/// The function that folds a tile of elements of this dtype, one of several of a result. It is chosen once,
+/// as the choice takes a tenth of the time of a tile of bytes.
 pub fn tile(dtype: DType) -> fn(Fold, &[u8]) -> Partial {
     dispatch!(dtype, T => tile_of::<T> as fn(Fold, &[u8]) -> Partial)
 }

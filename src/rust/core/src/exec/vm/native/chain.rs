@@ -29,9 +29,9 @@ pub enum Op {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// All bits inverted.
+    /// Bitwise complement.
     Not,
-    /// With the other sign.
+    /// Negation.
     Negate,
     /// Absolute value.
     Abs,
@@ -57,7 +57,7 @@ pub enum Op {
     Le,
     /// The second operand where the first is true, else the third.
     Select,
-    /// The same value in another dtype.
+    /// Conversion to this dtype.
     Convert(DType),
 }
 
@@ -105,7 +105,7 @@ pub struct Chain {
     pub ops: Vec<MicroOp>,
     /// Values that are stored, each made by an op.
     pub outputs: Vec<usize>,
-    /// Outputs that are stored past the caches, if they are aligned to vectors.
+    /// Outputs with non-temporal stores, if they are aligned to vectors.
     pub past: Vec<usize>,
 }
 

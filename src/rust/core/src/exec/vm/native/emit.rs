@@ -1,10 +1,10 @@
-//! From a chain to instructions: which register holds what, and what is in memory. The processor's
-//! instructions for an op are in [`selection`](super::selection).
+//! Code generation for a chain: loops, register allocation, loads and stores. Instructions are selected in
+//! [`selection`](super::selection).
 //!
 //! A body of the loop begins with no value in a register. Operands are read from memory where they are used
-//! for the last time; when registers are needed, the value that is used last of all leaves its own, for the
-//! stack if it is nowhere else. Booleans are masks in registers, of lanes as wide as the elements of the
-//! chain, and bytes in memory.
+//! for the last time; when no register is free, the value whose last use is furthest away is spilled: to the
+//! stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
+//! the chain, and bytes in memory.
 
 use super::assembler::{vector, Assembler, Source, Vector, ADDRESSES, LITERAL};
 use super::chain::{Chain, Origin};
@@ -47,19 +47,19 @@ pub(super) struct Emitter<'c> {
     pub(super) held: [Option<usize>; REGISTERS],
     /// Registers that an op is using.
     pub(super) locked: [bool; REGISTERS],
-    /// Vectors on the stack that are taken for good, now, and at most.
+    /// Stack slots, of a vector each, that are taken for the whole function, now, and at most.
     pub(super) fixed: usize,
     pub(super) stack: usize,
     pub(super) most: usize,
     pub(super) lanes: Lanes,
-    /// Bytes of a value by which a body is ahead of the index, for elements of one byte.
+    /// Elements by which a body is ahead of the index.
     pub(super) ahead: usize,
-    /// Whether results are stored past the caches that are to be.
+    /// Whether the outputs in `chain.past` have non-temporal stores.
     pub(super) past: bool,
 }
 
-/// The code of a chain: a function of a table of addresses and a number of elements. With `past` it is one
-/// that stores past the caches what the chain says; all that it writes begins at a whole vector then.
+/// The code of a chain: a function of a table of addresses and a number of elements. With `past` it has the
+/// non-temporal stores that the chain asks for; all outputs are aligned to vectors then.
 pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     let mut uses = vec![vec![]; chain.values.len()];
     for (at, op) in chain.ops.iter().enumerate() {
@@ -104,7 +104,7 @@ pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
 }
 
 impl Emitter<'_> {
-    /// Loads addresses, and fills vectors with what is the same for all elements.
+    /// Loads addresses, and broadcasts repeated arguments.
     pub(super) fn prologue(&mut self) {
         let (mut argument, mut registers) = (0, ADDRESSES.iter().copied());
         let mut next = || registers.next().expect("a chain has no more streams");
@@ -164,7 +164,7 @@ impl Emitter<'_> {
         self.most = self.fixed;
     }
 
-    /// All ops, once.
+    /// The loop body: all ops, once.
     pub(super) fn body(&mut self) {
         self.held = [None; REGISTERS];
         self.stack = self.fixed;
@@ -182,7 +182,7 @@ impl Emitter<'_> {
                 self.locked[register as usize] = true;
                 let past = self.past && self.chain.past.contains(&op.result);
                 self.store(register, address, self.chain.values[op.result].dtype, past);
-                // What is past the caches is better not read there.
+                // A value with a non-temporal store is not in the caches, and is not read back.
                 if self.chain.values[op.result].dtype != DType::I1 && !past {
                     self.locations[op.result] = Location::Elements(address);
                 }
@@ -228,15 +228,15 @@ impl Emitter<'_> {
             };
             let evicted =
                 (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
-            self.leave(evicted);
+            self.spill(evicted);
             evicted
         });
         self.locked[register] = true;
         register as u8
     }
 
-    /// The value in a register goes to the stack, unless it is in memory.
-    pub(super) fn leave(&mut self, register: usize) {
+    /// Spills a register: its value goes to the stack, unless it is in memory.
+    pub(super) fn spill(&mut self, register: usize) {
         let v = self.held[register].take().expect("there is one");
         if self.locations[v] == Location::Nowhere {
             let slot = Source::Stack((LITERAL * self.stack) as i32);
@@ -323,7 +323,7 @@ impl Emitter<'_> {
             return self.store_mask(from, slot);
         }
         if self.long() {
-            return self.op(if past { STORE_PAST } else { STORE }, from, 0, slot);
+            return self.op(if past { STORE_NONTEMPORAL } else { STORE }, from, 0, slot);
         }
         match dtype.bytes() {
             1 => self.assembler.vector(vector(1, 3, 0x14), false, from, 0, slot, Some(0)),
@@ -350,7 +350,7 @@ impl Emitter<'_> {
             self.assembler.vector(UPPER_HALF, true, from, 0, own, Some(1));
             let mut halves = from;
             if self.width == 8 {
-                // The even parts of 4 bytes.
+                // The even elements of 4 bytes.
                 self.assembler.vector(vector(0, 1, 0xC6), false, to, halves, own, Some(0x88));
                 halves = to;
             }
@@ -369,7 +369,7 @@ impl Emitter<'_> {
         self.locked[to as usize] = false;
     }
 
-    /// Elements of a narrower dtype, from memory, as elements of the chain.
+    /// Loads elements of a narrower dtype, converted to those of the chain.
     pub(super) fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
         let Location::Elements(base) = self.locations[v] else {
             unreachable!("narrower values are read from memory")
@@ -408,7 +408,7 @@ impl Emitter<'_> {
 
     // ---- ops
 
-    /// Which of [`ByWidth`] is of the elements.
+    /// Index into [`ByWidth`] of the elements.
     pub(super) fn size(&self) -> usize {
         self.width.trailing_zeros() as usize
     }

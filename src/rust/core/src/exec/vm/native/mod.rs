@@ -1,12 +1,12 @@
-//! Native code for chains of cheap ops, written while the program runs.
+//! Native code for chains of cheap ops, generated when a program is compiled.
 //!
 //! Between the instructions of a tile program, values go through the first-level cache; a sum takes less time
 //! than that. A chain of cheap ops on elements of one width is one instruction here: a loop over the tile
-//! that keeps what is between the ops in registers. The ops are IEEE operations, and integer ones that
-//! wrap, in the order of the ops: nothing is contracted, so that the bits are those of the kernels.
+//! that keeps intermediate results in registers. The ops are IEEE operations, and integer ones that wrap, in
+//! the order of the ops: nothing is contracted, so that the bits are those of the kernels.
 //!
 //! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it. Elsewhere, and
-//! where the system does not allow memory to be run, there is none, and kernels run the ops one by one.
+//! where the system does not allow executable memory, there is none, and kernels run the ops one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
@@ -35,7 +35,7 @@ mod code {
     pub struct Native {
         pages: Arc<Pages>,
         start: usize,
-        /// The same, but for results that are stored past the caches.
+        /// The same with non-temporal stores, if the chain has any.
         past: Option<usize>,
         arguments: Vec<Argument>,
     }
@@ -45,7 +45,7 @@ mod code {
         opcodes::has(op, dtype)
     }
 
-    /// Whether there is native code at all.
+    /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         Level::current() != Level::Portable && Level::Avx2.is_here()
     }
@@ -116,7 +116,7 @@ mod code {
         false
     }
 
-    /// Whether there is native code at all.
+    /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         false
     }

@@ -4,19 +4,19 @@ use super::assembler::{vector, Vector, LITERAL};
 use super::chain::Op;
 use crate::dtype::DType;
 
-/// Bytes of a vector; what is stored past the caches begins at a multiple of it.
+/// Bytes of a vector; non-temporal stores are aligned to it.
 pub const VECTOR: usize = LITERAL;
 
 pub const LOAD: Vector = vector(0, 1, 0x10);
 pub const STORE: Vector = vector(0, 1, 0x11);
-pub const STORE_PAST: Vector = vector(0, 1, 0x2B);
+pub const STORE_NONTEMPORAL: Vector = vector(0, 1, 0x2B);
 pub const AND: Vector = vector(0, 1, 0x54);
 pub const AND_NOT: Vector = vector(0, 1, 0x55);
 pub const OR: Vector = vector(0, 1, 0x56);
 pub const XOR: Vector = vector(0, 1, 0x57);
-/// Floats of integers, of 4 bytes both.
+/// Converts integers of 4 bytes to singles.
 pub const SINGLES: Vector = vector(0, 1, 0x5B);
-/// By the highest bit of each byte of a fourth register.
+/// Selects by the highest bit of each byte of a fourth register.
 pub const BLEND: Vector = vector(1, 3, 0x4C);
 pub const ABSOLUTE_BYTES: Vector = vector(1, 2, 0x1C);
 pub const UPPER_HALF: Vector = vector(1, 3, 0x39);
@@ -40,7 +40,7 @@ pub const MAX_UNSIGNED: ByWidth =
 pub const MIN_UNSIGNED: ByWidth =
     [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
 
-/// Conditions of comparisons of floats that are false, or true, if an operand is NaN, and raise no exception.
+/// Predicates of float comparisons: ordered or unordered, and quiet.
 pub const FLOAT_EQ: u8 = 0x00;
 pub const FLOAT_NE: u8 = 0x04;
 pub const FLOAT_UNORDERED: u8 = 0x03;
@@ -49,7 +49,7 @@ pub const FLOAT_LE: u8 = 0x12;
 /// Whether an operand is NaN.
 pub const FLOAT_NAN: u8 = 0x03;
 
-/// Ways of rounding a float, without an exception.
+/// Rounding modes, without exceptions.
 pub const NEAREST: u8 = 8;
 pub const DOWN: u8 = 9;
 pub const UP: u8 = 10;
@@ -72,7 +72,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
             let widens = integer && dtype.bytes() < to.bytes();
             match to {
                 DType::F32 => boolean || widens || dtype == DType::I32,
-                // Of numbers without a sign the instruction would see one.
+                // The instruction would take unsigned integers as signed.
                 DType::F64 => boolean || widens && dtype != DType::UI32 || dtype == DType::F32,
                 to => is_integer(to) && (boolean || widens),
             }

@@ -1,5 +1,5 @@
-//! Memory that holds instructions. It is written first and run after, never both at one time; a system that
-//! does not allow it says so, and programs run without native code.
+//! Executable memory. Pages are writable first and executable after, never both (W^X); where the system
+//! refuses them, programs run without native code.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,15 +18,15 @@ extern "C" {
 
 const READ: c_int = 1;
 const WRITE: c_int = 2;
-const RUN: c_int = 4;
+const EXECUTE: c_int = 4;
 const PRIVATE: c_int = 2;
-/// Of no file.
+/// Not backed by a file.
 #[cfg(target_os = "linux")]
 const ANONYMOUS: c_int = 0x20;
 #[cfg(not(target_os = "linux"))]
 const ANONYMOUS: c_int = 0x1000;
 
-/// Instructions, ready to run. Given back when dropped.
+/// Pages with executable code, unmapped when dropped.
 #[derive(Debug)]
 pub struct Pages {
     start: *mut u8,
@@ -39,7 +39,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Memory with these bytes, which can be run; `None` if there is none to be had.
+    /// Executable pages with this code; `None` if the system refuses them.
     pub fn new(code: &[u8]) -> Option<Pages> {
         // SAFETY: asks for new memory.
         let start = unsafe {
@@ -52,11 +52,11 @@ impl Pages {
         // SAFETY: it is as long, and nobody else knows it.
         unsafe { pages.start.copy_from_nonoverlapping(code.as_ptr(), code.len()) };
         // SAFETY: the memory is ours.
-        let can_run = unsafe { mprotect(start, pages.len, READ | RUN) } == 0;
+        let can_run = unsafe { mprotect(start, pages.len, READ | EXECUTE) } == 0;
         can_run.then_some(pages)
     }
 
-    /// The byte with that number.
+    /// The address of the code from this byte on.
     pub fn at(&self, offset: usize) -> *const u8 {
         assert!(offset < self.len, "code outside of its pages");
         self.start.wrapping_add(offset).cast_const()

@@ -8,12 +8,12 @@ use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast;
 
 impl Emitter<'_> {
-    /// Makes the result of an op; returns its register.
+    /// Emits the instructions of an op; returns the register of its result.
     pub(super) fn select(&mut self, at: usize, micro: &MicroOp) -> u8 {
         let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
         let float = matches!(dtype, DType::F32 | DType::F64);
         let operand = |i: usize| micro.operands[i];
-        // Of floats the bit W says nothing, and the prefix which of the two they are.
+        // The prefix tells singles from doubles; the bit W is ignored.
         let prefix = u8::from(dtype == DType::F64);
         let size = self.size();
         match micro.op {
@@ -122,7 +122,7 @@ impl Emitter<'_> {
                     to
                 }
                 None => {
-                    // All ones where it is negative; then x is inverted there, and one more.
+                    // The mask is all ones where x is negative; there x is inverted, and 1 is added.
                     let (x, mask, to) = (self.register(operand(0)), self.take(), self.take());
                     self.op(XOR, mask, mask, Source::Register(mask));
                     self.op(GT[size].expect("of every width"), mask, mask, Source::Register(x));
@@ -240,7 +240,7 @@ impl Emitter<'_> {
         if signed {
             self.op(op, to, x, Source::Register(y));
         } else {
-            // In the order of signed numbers the upper half comes first.
+            // With its sign bit flipped, an unsigned number is in the order of signed ones.
             let (sign, other) = (self.sign(), self.take());
             self.op(XOR, to, x, sign);
             self.op(XOR, other, y, sign);
@@ -255,7 +255,7 @@ impl Emitter<'_> {
         self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
     }
 
-    /// Products of integers of 64 bits, from those of their halves.
+    /// Products of 64-bit integers, from products of their 32-bit halves.
     fn long_product(&mut self, x: usize, y: usize) -> u8 {
         const HALVES: Vector = vector(1, 1, 0xF4);
         let (x, y) = (self.register(x), self.register(y));
@@ -272,7 +272,7 @@ impl Emitter<'_> {
         to
     }
 
-    /// Products of bytes, from those of the lower and the upper ones of pairs.
+    /// Products of bytes, from 16-bit products of the lower and of the upper bytes of pairs.
     fn byte_product(&mut self, x: usize, y: usize) -> u8 {
         let mul = MUL[1].expect("of 2 bytes");
         let (x, y) = (self.register(x), self.register(y));

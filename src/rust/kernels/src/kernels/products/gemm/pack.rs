@@ -9,8 +9,8 @@ const LINES: usize = 4;
 pub trait Packed: Copy + Default {
     /// Elements of a line that are transposed together.
     const RUN: usize;
-    /// Transposes a run of [`LINES`] lines, whose stride is `line`: in `out` the lines are contiguous, and the
-    /// stride of a run is `width`.
+    /// Transposes a run of [`LINES`] lines, whose stride is `line`: in `out` the lines are contiguous, and
+    /// the stride of a run is `width`.
     ///
     /// # Safety
     /// The elements are there, and there is room for them; to be inlined where AVX is.
@@ -52,8 +52,8 @@ impl Packed for f64 {
     }
 }
 
-/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `line` and `stride` are the strides of lines and
-/// of their elements, `lines` and `depth` how many there are of both; missing lines are zeros.
+/// Packs a panel: element `l` of line `i` goes to `l * W + i`. `line` and `stride` are the strides of lines
+/// and of their elements, `lines` and `depth` how many there are of both; missing lines are zeros.
 ///
 /// # Safety
 /// The elements are there, and there is room for `W` lines of as many; to be inlined where AVX is.
