@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds src/libanvil.a. Called in src/ by Makevars; `build-rust.sh tidy` runs after linking.
+# Builds src/libanvil.a. Called in src/ by Makevars; `build-rust.sh tidy anvil.so` runs after linking.
 #
 # rust/vendor.tar.xz is the one switch:
 #   there (source tarball)  offline, two jobs, its own cargo home, everything but the shared library removed after
@@ -13,7 +13,11 @@ target=${ANVIL_TARGET_DIR:-"${src}/rust/target"}
 
 if test "$1" = "tidy"; then
   # R >= 4.5 inspects static libraries named in PKG_LIBS and reports Rust's `abort`; linked, it is not needed.
-  if test -f rust/vendor.tar.xz; then rm -Rf libanvil.a .cargo vendor "${src}/rust/target"; fi
+  if test -f rust/vendor.tar.xz; then
+    rm -Rf libanvil.a .cargo vendor "${src}/rust/target"
+    # Names of hidden functions, for profilers of a checkout: the linker has no option to drop them and keep the others.
+    if test "$(uname -s)" = "Linux"; then strip -x "$2" || true; fi
+  fi
   exit 0
 fi
 
