@@ -70,38 +70,58 @@ fn check_kinds(source: &Source, dtype: DType) -> Result<()> {
     })
 }
 
-/// An integer of R, unless it is `NA`.
-fn whole<T: Target>(x: i128, na: i128) -> Result<T, Refusal> {
-    if x == na {
-        Err(Refusal::Missing)
-    } else {
-        T::from_whole(x)
-    }
-}
+/// Reads the elements of the data from a position on into a slice, and notes those that it refuses.
+type Read<'a, T> = &'a dyn Fn(usize, &mut [T], &mut Refused);
+
+/// Elements that are read at once where they do not go side by side.
+const BUFFERED: usize = 256;
 
 // Not inlined: compilation takes ten times as long with all dtypes in one function.
 #[inline(never)]
 fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &mut [T]) -> Result<()> {
-    let na = i128::from(NA_INTEGER);
+    let whole = |x: i128, is_missing: bool| if is_missing { Err(Refusal::Missing) } else { T::from_whole(x) };
+    // The loop stands once for each kind of data: how the elements are arranged is none of its business.
+    let mut fill = |read: Read<T>| fill(source.len(), shape, filling, out, read);
     let filled = match *source {
-        Source::Doubles(x) => fill(x.len(), shape, filling, out, |i| T::from_double(x[i])),
-        Source::Integers(x) => fill(x.len(), shape, filling, out, |i| whole(x[i].into(), na)),
-        Source::Logicals(x) => fill(x.len(), shape, filling, out, |i| match x[i] {
+        Source::Doubles(x) => fill(&each(x, T::from_double)),
+        Source::Integers(x) => fill(&each(x, |x| whole(x.into(), x == NA_INTEGER))),
+        Source::Logicals(x) => fill(&each(x, |x| match x {
             NA_INTEGER => Err(Refusal::Missing),
             x => Ok(T::from_bool(x != 0)),
+        })),
+        Source::Integer64(x) => fill(&each(x, |x| whole(x.into(), x == NA_INTEGER64))),
+        Source::Raw(x) => fill(&each(x, |x| T::from_whole(x.into()))),
+        Source::Complexes(x) if T::DTYPE.is_complex() => fill(&each(x, |x| Ok(T::from_c128(x)))),
+        Source::Strings(get, _) if !T::DTYPE.is_complex() => fill(&|start, out, refused| {
+            for (i, slot) in (start..).zip(out) {
+                let read = match get(i).map(str::trim) {
+                    None | Some("NA") => Err(Refusal::Missing),
+                    Some(x) => T::from_text(x),
+                };
+                match read {
+                    Ok(x) => *slot = x,
+                    Err(why) => refused.note(i, why),
+                }
+            }
         }),
-        Source::Integer64(x) => {
-            fill(x.len(), shape, filling, out, |i| whole(x[i].into(), i128::from(NA_INTEGER64)))
-        }
-        Source::Raw(x) => fill(x.len(), shape, filling, out, |i| T::from_whole(x[i].into())),
-        // Only complex types get here, by `check_kinds`.
-        Source::Complexes(x) => fill(x.len(), shape, filling, out, |i| Ok(T::from_c128(x[i]))),
-        Source::Strings(get, len) => fill(len, shape, filling, out, |i| match get(i).map(str::trim) {
-            None | Some("NA") => Err(Refusal::Missing),
-            Some(x) => T::from_text(x),
-        }),
+        Source::Complexes(_) | Source::Strings(..) => unreachable!("refused by `check_kinds`"),
     };
     filled.map_err(|refused| refused.into_error(source, T::DTYPE))
+}
+
+/// [`Read`] of a slice.
+fn each<'a, S: Copy, T>(
+    x: &'a [S],
+    read: impl Fn(S) -> Result<T, Refusal> + 'a,
+) -> impl Fn(usize, &mut [T], &mut Refused) + 'a {
+    move |start, out, refused| {
+        for (i, (slot, &x)) in out.iter_mut().zip(&x[start..]).enumerate() {
+            match read(x) {
+                Ok(x) => *slot = x,
+                Err(why) => refused.note(start + i, why),
+            }
+        }
+    }
 }
 
 /// Reads every element once, in the order of the data, and writes it to its position.
@@ -110,35 +130,30 @@ fn fill<T: Element>(
     shape: &Shape,
     filling: Filling,
     out: &mut [T],
-    read: impl Fn(usize) -> Result<T, Refusal>,
+    read: Read<T>,
 ) -> Result<(), Refused> {
     let mut refused = Refused::default();
     if len == 1 {
         // An empty tensor holds no element, so the value is not checked.
-        match read(0) {
-            Ok(x) => stop::fill(out, x),
-            Err(why) if !out.is_empty() => refused.note(0, why),
-            Err(_) => {}
+        if let Some((first, _)) = out.split_first_mut() {
+            read(0, std::slice::from_mut(first), &mut refused);
+            let first = *first;
+            stop::fill(out, first);
         }
     } else if filling == Filling::Column || shape.rank() < 2 {
         for (part, out) in out.chunks_mut(stop::EVERY).enumerate() {
             stop::work(out.len());
-            for (i, slot) in (part * stop::EVERY..).zip(out) {
-                match read(i) {
-                    Ok(x) => *slot = x,
-                    Err(why) => refused.note(i, why),
-                }
-            }
+            read(part * stop::EVERY, out, &mut refused);
         }
     } else {
+        let mut buffer = [T::default(); BUFFERED];
         for (i, position) in row_major_positions(shape).enumerate() {
-            if i % stop::EVERY == 0 {
-                stop::work(stop::EVERY);
+            if i % BUFFERED == 0 {
+                let part = &mut buffer[..BUFFERED.min(len - i)];
+                stop::work(part.len());
+                read(i, part, &mut refused);
             }
-            match read(i) {
-                Ok(x) => out[position] = x,
-                Err(why) => refused.note(i, why),
-            }
+            out[position] = buffer[i % BUFFERED];
         }
     }
     if refused.is_empty() {

@@ -26,6 +26,17 @@ pub(super) trait Target: Element {
     fn from_text(x: &str) -> Result<Self, Refusal>;
 }
 
+/// A whole number in decimal digits.
+#[inline(never)]
+fn whole_of_text(x: &str) -> Result<i128, Refusal> {
+    let digits = x.strip_prefix(['+', '-']).unwrap_or(x);
+    if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) {
+        return Err(Refusal::NotANumber);
+    }
+    // A number of more digits than i128 has is whole, and too large.
+    x.parse().map_err(|_| Refusal::Unrepresentable)
+}
+
 macro_rules! integers {
     ($($type:ty)+) => {$(
         impl Target for $type {
@@ -49,12 +60,7 @@ macro_rules! integers {
             }
 
             fn from_text(x: &str) -> Result<$type, Refusal> {
-                let digits = x.strip_prefix(['+', '-']).unwrap_or(x);
-                if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) {
-                    return Err(Refusal::NotANumber);
-                }
-                // A number of more digits than i128 has is whole, and too large.
-                x.parse::<i128>().map_or(Err(Refusal::Unrepresentable), Target::from_whole)
+                whole_of_text(x).and_then(Target::from_whole)
             }
         }
     )+};
@@ -84,6 +90,8 @@ floats! { f32 f64 }
 macro_rules! halves {
     ($($type:ty)+) => {$(
         impl Target for $type {
+            // Of narrow integers little is left of it.
+            #[inline(always)]
             fn from_whole(x: i128) -> Result<$type, Refusal> {
                 Ok(<$type>::from_f32(crate::dtype::odd_whole(x)))
             }
