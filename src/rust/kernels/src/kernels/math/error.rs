@@ -3,6 +3,7 @@
 use super::exp::{exp2_short, exp_near, exp_of_sum};
 use super::lanes::{horner, polynomial, Lanes, Singles};
 use super::log::log_of;
+use super::macros::by_doubles;
 use super::special_coefficients as c;
 
 /// Error function: `x` times a polynomial up to 1, and `1 - e^-Q(x)` with a polynomial `Q` beyond. Less than
@@ -64,8 +65,7 @@ pub(super) fn erfc<V: Lanes>(x: V) -> V {
 /// As [`erfc`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn erfc_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(erfc_of::<_, true>(low), erfc_of::<_, true>(high))
+    by_doubles!(erfc_of::<_, true>, x)
 }
 
 /// `x` times a polynomial in `w = -log(1 - x^2)`, and in the root of `w` where that is large (Giles 2010,
@@ -105,6 +105,5 @@ pub(super) fn erf_inv<V: Lanes>(x: V) -> V {
 /// As [`erf_inv`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn erf_inv_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(erf_inv_of::<_, true>(low), erf_inv_of::<_, true>(high))
+    by_doubles!(erf_inv_of::<_, true>, x)
 }

@@ -7,6 +7,7 @@
 use super::coefficients::PI;
 use super::lanes::{polynomial, Lanes, Singles};
 use super::log::log_of;
+use super::macros::by_doubles;
 use super::special_coefficients as c;
 use super::trigonometry::sine_of_half_turns;
 
@@ -100,8 +101,7 @@ pub(super) fn lgamma<V: Lanes>(x: V) -> V {
 /// As [`lgamma`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn lgamma_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(lgamma_of::<_, true>(low), lgamma_of::<_, true>(high))
+    by_doubles!(lgamma_of::<_, true>, x)
 }
 
 /// Derivative of [`positive_lgamma`] at a positive number.
@@ -168,6 +168,5 @@ pub(super) fn digamma<V: Lanes>(x: V) -> V {
 /// As [`digamma`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn digamma_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(digamma_of::<_, true>(low), digamma_of::<_, true>(high))
+    by_doubles!(digamma_of::<_, true>, x)
 }

@@ -3,6 +3,7 @@
 use super::coefficients as c;
 use super::lanes::{horner, polynomial, Lanes, Singles};
 use super::log::log1p_of;
+use super::macros::by_doubles;
 
 /// Angle of the point (`x`, `y`) between 0 and a quarter turn; neither is negative, their sum is finite and
 /// not 0. `SHORT`: good enough for singles.
@@ -46,8 +47,7 @@ pub(super) fn atan<V: Lanes>(x: V) -> V {
 /// As [`atan`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn atan_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(atan_of::<_, true>(low), atan_of::<_, true>(high))
+    by_doubles!(atan_of::<_, true>, x)
 }
 
 #[inline(always)]
@@ -82,8 +82,7 @@ pub(super) fn atan2<V: Lanes>(y: V, x: V) -> V {
 /// As [`atan2`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn atan2_single<V: Singles>(y: V, x: V) -> V {
-    let ((y_low, y_high), (x_low, x_high)) = (y.widen(), x.widen());
-    V::narrow(atan2_of::<_, true>(y_low, x_low), atan2_of::<_, true>(y_high, x_high))
+    by_doubles!(atan2_of::<_, true>, y, x)
 }
 
 /// NaN outside of [-1, 1].
@@ -124,8 +123,7 @@ pub(super) fn asin<V: Lanes>(x: V) -> V {
 /// As [`asin`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn asin_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(asin_of::<_, true>(low), asin_of::<_, true>(high))
+    by_doubles!(asin_of::<_, true>, x)
 }
 
 #[inline(always)]
@@ -146,8 +144,7 @@ pub(super) fn acos<V: Lanes>(x: V) -> V {
 /// As [`acos`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn acos_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(acos_of::<_, true>(low), acos_of::<_, true>(high))
+    by_doubles!(acos_of::<_, true>, x)
 }
 
 // ---- hyperbolic
@@ -171,8 +168,7 @@ pub(super) fn asinh<V: Lanes>(x: V) -> V {
 /// As [`asinh`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn asinh_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(asinh(low), asinh(high))
+    by_doubles!(asinh, x)
 }
 
 /// Inverse hyperbolic cosine, `log(1 + t + sqrt(t (2 + t)))` with `t = x - 1`. Less than 2 ulp.
@@ -194,8 +190,7 @@ pub(super) fn acosh<V: Lanes>(x: V) -> V {
 /// As [`acosh`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn acosh_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(acosh(low), acosh(high))
+    by_doubles!(acosh, x)
 }
 
 /// Inverse hyperbolic tangent, half of `log(1 + 2 x + 2 x^2 / (1 - x))`. Less than 2 ulp.
@@ -215,6 +210,5 @@ pub(super) fn atanh<V: Lanes>(x: V) -> V {
 /// As [`atanh`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn atanh_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(atanh(low), atanh(high))
+    by_doubles!(atanh, x)
 }

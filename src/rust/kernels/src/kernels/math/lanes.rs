@@ -71,6 +71,18 @@ pub(super) trait Lanes:
 
     // ---- made of these
 
+    /// Polynomial by Horner's rule, of the coefficients `first`, `first + step` and so on, the constant first.
+    #[inline(always)]
+    fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
+        let mut at = N - 1 - (N - 1 - first) % step;
+        let mut sum = Self::of(coefficients[at]);
+        while at > first {
+            at -= step;
+            sum = sum.mul_add(self, Self::of(coefficients[at]));
+        }
+        sum
+    }
+
     /// Number of bits.
     const WIDTH: u32 = if Self::DOUBLE { 64 } else { 32 };
 
@@ -157,6 +169,8 @@ pub(super) trait Singles: Lanes {
     type Double: Doubles;
     /// The lanes in order: the first half, the second half.
     fn widen(self) -> (Self::Double, Self::Double);
+    /// Whether a function of doubles is compiled for both halves at once, so that neither waits for the other.
+    const TOGETHER: bool = true;
     /// Each rounded once.
     fn narrow(low: Self::Double, high: Self::Double) -> Self;
 }
@@ -164,13 +178,7 @@ pub(super) trait Singles: Lanes {
 /// Every other coefficient from `first` on, as a polynomial in `square`.
 #[inline(always)]
 fn every_other<V: Lanes, const N: usize>(square: V, coefficients: &[f64; N], first: usize) -> V {
-    let mut at = N - 1 - (N - 1 - first) % 2;
-    let mut sum = V::of(coefficients[at]);
-    while at > first {
-        at -= 2;
-        sum = sum.mul_add(square, V::of(coefficients[at]));
-    }
-    sum
+    square.powers(coefficients, first, 2)
 }
 
 /// Polynomial with these coefficients, constant first: Horner's scheme for even and for odd powers, so that
@@ -185,13 +193,7 @@ pub(super) fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]
 /// is not small.
 #[inline(always)]
 pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
-    let mut sum = V::of(coefficients[N - 1]);
-    let mut at = N - 1;
-    while at > 0 {
-        at -= 1;
-        sum = sum.mul_add(x, V::of(coefficients[at]));
-    }
-    sum
+    x.powers(coefficients, 0, 1)
 }
 
 /// The rounded sum and its rounding error (fast two-sum, Dekker); for `|x| >= |y|`, or numbers that are far

@@ -8,6 +8,7 @@
 use super::coefficients as c;
 use super::exp;
 use super::lanes::{fast_two_sum, horner, polynomial, two_product, two_sum, Lanes, Singles};
+use super::macros::by_doubles;
 
 /// `x = 2^k (1 + f)`, exactly, for positive normal `x`.
 #[inline(always)]
@@ -280,8 +281,7 @@ fn pow_careful<V: Lanes>(x: V, y: V) -> V {
 /// As [`pow`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn pow_single<V: Singles>(x: V, y: V) -> V {
-    let ((x_low, x_high), (y_low, y_high)) = (x.widen(), y.widen());
-    let power = V::narrow(pow_short(x_low, y_low), pow_short(x_high, y_high));
+    let power = by_doubles!(pow_short, x, y);
     V::select(y.same(V::of(2.0)), x * x, power)
 }
 

@@ -58,3 +58,22 @@ macro_rules! mask_operators {
 }
 #[allow(unused_imports)]
 pub(super) use mask_operators;
+
+/// A function of doubles on singles, rounded once. A macro, as a function that is passed on would not be
+/// compiled for the instructions of its caller.
+macro_rules! by_doubles {
+    ($function:expr, $($x:ident),+) => {{
+        if V::TOGETHER {
+            $(let $x = $x.widen();)+
+            V::narrow($function($($x.0),+), $function($($x.1),+))
+        } else {
+            $(let $x = <[V::Double; 2]>::from($x.widen());)+
+            let mut halves = [V::Double::of(0.0); 2];
+            for (i, half) in halves.iter_mut().enumerate() {
+                *half = $function($($x[i]),+);
+            }
+            V::narrow(halves[0], halves[1])
+        }
+    }};
+}
+pub(super) use by_doubles;

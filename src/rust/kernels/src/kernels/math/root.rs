@@ -2,6 +2,7 @@
 
 use super::coefficients as c;
 use super::lanes::{horner, Lanes, Singles};
+use super::macros::by_doubles;
 
 /// Square root, correctly rounded.
 #[inline(always)]
@@ -72,6 +73,5 @@ pub(super) fn cbrt<V: Lanes>(x: V) -> V {
 /// As [`cbrt`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn cbrt_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(cbrt(low), cbrt(high))
+    by_doubles!(cbrt, x)
 }

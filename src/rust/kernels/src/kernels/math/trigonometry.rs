@@ -5,6 +5,7 @@
 
 use super::coefficients as c;
 use super::lanes::{horner, polynomial, two_product, two_sum, Doubles, Lanes, Singles, MOST_LANES};
+use super::macros::by_doubles;
 
 /// Largest argument of the quick reduction.
 const FAR: f64 = 1099511627776.0;
@@ -221,20 +222,17 @@ fn tan_short<V: Doubles>(x: V) -> V {
 /// As [`sin`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn sin_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(sin_short(low), sin_short(high))
+    by_doubles!(sin_short, x)
 }
 
 /// As [`cos`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn cos_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(cos_short(low), cos_short(high))
+    by_doubles!(cos_short, x)
 }
 
 /// As [`tan`], for singles computed as doubles. Less than 0.51 ulp.
 #[inline(always)]
 pub(super) fn tan_single<V: Singles>(x: V) -> V {
-    let (low, high) = x.widen();
-    V::narrow(tan_short(low), tan_short(high))
+    by_doubles!(tan_short, x)
 }
