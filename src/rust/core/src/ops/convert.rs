@@ -134,6 +134,8 @@ fn widens(from: &Aval, to: &Aval) -> bool {
     from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
 }
 
+// Not inlined: it would stand twice for each pair of dtypes, here and in its kernel.
+#[inline(never)]
 fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
     wide(|| {
         for (out, x) in out.iter_mut().zip(x) {
