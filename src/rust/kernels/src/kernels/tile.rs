@@ -123,7 +123,7 @@ const PIECE: usize = 16 * TILE;
 const ELEMENT: usize = 500;
 
 /// The bytes of a tile of a value, as [`tile()`] has them.
-fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut AlignedBytes) -> &'a [u8] {
+pub(super) fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut AlignedBytes) -> &'a [u8] {
     let width = x.dtype.bytes();
     if x.layout.is_dense(x.shape) {
         return &x.data[(x.layout.offset + range.start) * width..][..range.len() * width];

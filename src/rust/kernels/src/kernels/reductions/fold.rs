@@ -63,8 +63,8 @@ pub struct Accumulation<T, A> {
     loops: Loops<T, A>,
     /// Whether the order makes no difference.
     free: bool,
-    /// For loops that are wrong for rare results: the test of a result, and the exact loops.
-    exact: Option<(fn(A) -> bool, Loops<T, A>)>,
+    /// For loops that are wrong for rare results: the test of results, and the exact loops.
+    exact: Option<(fn(&[A]) -> bool, Loops<T, A>)>,
 }
 
 /// Work that uses the loops of a fold.
@@ -83,7 +83,7 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
     fn run<A: Element>(self, how: Accumulation<T, A>) -> O {
         let acc = (how.loops.tile)(self.0);
         O::made(match how.exact {
-            Some((is_right, exact)) if !is_right(acc) => (exact.tile)(self.0),
+            Some((are_right, exact)) if !are_right(&[acc]) => (exact.tile)(self.0),
             _ => acc,
         })
     }
@@ -203,13 +203,19 @@ impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
     type Made = ();
     fn run<A: Element>(self, how: Accumulation<T, A>) {
         let mut acc = many(&how.loops, how.free, self.x, self.rows, self.out.len());
-        if let Some((is_right, exact)) = &how.exact {
-            if !acc.iter().fold(true, |all, &acc| all & is_right(acc)) {
+        if let Some((are_right, exact)) = &how.exact {
+            if !are_right(&acc) {
                 acc = many(exact, false, self.x, self.rows, self.out.len());
             }
         }
-        self.out.iter_mut().zip(&acc).for_each(|(out, &acc)| *out = O::made(acc));
+        made(&acc, self.out);
     }
+}
+
+/// What is made of the accumulators. Not inlined: few types of accumulators are shared by many folds.
+#[inline(never)]
+fn made<A: Element, O: Made>(acc: &[A], out: &mut [O]) {
+    out.iter_mut().zip(acc).for_each(|(out, &acc)| *out = O::made(acc));
 }
 
 /// The accumulators of so many results.
@@ -329,15 +335,26 @@ fn free<T, A>(loops: Loops<T, A>) -> Accumulation<T, A> {
 
 /// Extremes of floats: those of `about` where they are neither NaN nor zero.
 fn extremes<T, R: Real>(about: Loops<T, R>, exact: Loops<T, R>) -> Accumulation<T, R> {
-    let is_right = |x: R| (x == x) & (x != R::default());
-    Accumulation { loops: about, free: true, exact: Some((is_right, exact)) }
+    Accumulation { loops: about, free: true, exact: Some((are_numbers, exact)) }
+}
+
+/// Whether none is NaN or zero.
+fn are_numbers<R: Real>(x: &[R]) -> bool {
+    x.iter().fold(true, |all, &x| all & (x == x) & (x != R::default()))
+}
+
+/// A fold that elements of this kind do not have.
+#[cold]
+#[inline(never)]
+fn refused(fold: Fold, kind: &str) -> ! {
+    unreachable!("`infer` refuses {fold:?} of {kind}")
 }
 
 fn accumulate_bool<W: Work<Bool>>(fold: Fold, work: W) -> W::Made {
     work.run(free(match fold {
         Fold::Any | Fold::Max => free_loops::<_, Any>(),
         Fold::All | Fold::Min => free_loops::<_, All>(),
-        Fold::Sum | Fold::Prod | Fold::Squares => unreachable!("`infer` refuses {fold:?} of booleans"),
+        Fold::Sum | Fold::Prod | Fold::Squares => refused(fold, "booleans"),
     }))
 }
 
@@ -347,7 +364,7 @@ fn accumulate_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
         Fold::Min => free_loops::<_, Min>(),
         Fold::Prod => free_loops::<_, Prod>(),
         Fold::Sum => free_loops::<_, Sum>(),
-        Fold::Any | Fold::All | Fold::Squares => unreachable!("`infer` refuses {fold:?} of integers"),
+        Fold::Any | Fold::All | Fold::Squares => refused(fold, "integers"),
     }))
 }
 
@@ -359,7 +376,7 @@ fn accumulate_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
         Fold::Sum => work.run(ordered(loops::<_, SumFloats>())),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
-        Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
+        Fold::Any | Fold::All => refused(fold, "floats"),
     }
 }
 
@@ -371,7 +388,7 @@ fn accumulate_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
         Fold::Prod => ordered(halves::<_, ProdHalves>()),
         Fold::Sum => ordered(halves::<_, SumHalves>()),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
-        Fold::Any | Fold::All => unreachable!("`infer` refuses {fold:?} of floats"),
+        Fold::Any | Fold::All => refused(fold, "floats"),
     })
 }
 
@@ -379,9 +396,7 @@ fn accumulate_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
     work.run(ordered(match fold {
         Fold::Prod => loops::<_, ProdComplex>(),
         Fold::Sum => loops::<_, SumComplex>(),
-        Fold::Max | Fold::Min | Fold::Any | Fold::All | Fold::Squares => {
-            unreachable!("`infer` refuses {fold:?} of complex numbers")
-        }
+        Fold::Max | Fold::Min | Fold::Any | Fold::All | Fold::Squares => refused(fold, "complex numbers"),
     }))
 }
 

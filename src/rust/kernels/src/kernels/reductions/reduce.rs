@@ -6,12 +6,12 @@
 //! to.
 
 use super::fold::{Fold, Reduce};
-use super::partials::{Made, Partial, Rows, PARTIAL};
+use super::partials::{Partial, Rows, PARTIAL};
 use crate::dtype::{dispatch, DType};
 use crate::kernels::cast;
-use crate::kernels::memory::zeroed;
+use crate::kernels::memory::{zeroed, AlignedBytes};
 use crate::kernels::threads::{pool, threads};
-use crate::kernels::tile::{runs, tile, TILE};
+use crate::kernels::tile::{bytes_of, runs, TILE};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Layout, View, ViewMut};
@@ -28,10 +28,42 @@ const TOGETHER: usize = 4096;
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 18;
 
+/// The folds of a dtype, with what they make as `O`: results as bytes, or [`Partial`]s. What walks over values is
+/// thus compiled once for all dtypes.
+struct Folds<O> {
+    /// Of these a result is made.
+    width: usize,
+    /// Folds one tile.
+    tile: fn(Fold, &[u8], &mut [O]),
+    /// Folds one tile for each result.
+    tiles: fn(Fold, &[u8], Rows, &mut [O]),
+}
+
+impl Folds<u8> {
+    fn of<T: Reduce>() -> Folds<u8> {
+        Folds {
+            width: size_of::<T>(),
+            tile: |fold, x, out| cast::slice_mut::<T>(out)[0] = T::tile(fold, cast::slice(x)),
+            tiles: |fold, x, rows, out| T::tiles(fold, cast::slice(x), rows, cast::slice_mut::<T>(out)),
+        }
+    }
+}
+
+impl Folds<Partial> {
+    fn of<T: Reduce>() -> Folds<Partial> {
+        Folds {
+            width: 1,
+            tile: |fold, x, out| out[0] = T::tile(fold, cast::slice(x)),
+            tiles: |fold, x, rows, out| T::tiles(fold, cast::slice(x), rows, out),
+        }
+    }
+}
+
 /// A reduction on one operand.
-struct Plan<'a, T> {
+struct Plan<'a> {
     fold: Fold,
-    data: &'a [T],
+    dtype: DType,
+    data: &'a [u8],
     /// Of the results.
     kept: (Shape, Layout),
     /// Of the elements of one result, from its first.
@@ -47,9 +79,9 @@ fn along(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, 
     (Shape::try_new(sizes).expect("some axes of an addressable shape"), Layout { strides, offset })
 }
 
-impl<T: Reduce> Plan<'_, T> {
+impl Plan<'_> {
     /// Folds one tile of some results.
-    fn tile<O: Made>(&self, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
+    fn tile<O>(&self, folds: &Folds<O>, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
         let (shape, layout) = &self.reduced;
         let mut offsets = Vec::new();
         if !self.lines {
@@ -58,24 +90,23 @@ impl<T: Reduce> Plan<'_, T> {
                 offsets.extend((0..len as isize).map(|i| first as isize + i * stride));
             });
         }
-        let mut scratch = Vec::new();
+        let (mut layout, mut scratch, width) = (layout.clone(), AlignedBytes::new(), folds.width);
         runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
-            let out = &mut out[at..at + len];
+            let out = &mut out[at * width..(at + len) * width];
             if !self.lines {
                 let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
                 let rows = |i: usize| Rows { first: at(i), stride, offsets: &offsets };
-                let blocks = out.chunks_mut(TOGETHER).enumerate();
+                let blocks = out.chunks_mut(TOGETHER * width).enumerate();
                 return blocks.for_each(|(i, out)| {
-                    stop::work(out.len() * offsets.len());
-                    T::tiles(self.fold, self.data, rows(i), out);
+                    stop::work(out.len() / width * offsets.len());
+                    (folds.tiles)(self.fold, self.data, rows(i), out);
                 });
             }
-            let mut layout = layout.clone();
-            for (i, out) in out.iter_mut().enumerate() {
+            for (i, out) in out.chunks_mut(width).enumerate() {
                 layout.offset = (first as isize + i as isize * stride) as usize;
-                let x = View { dtype: T::DTYPE, shape, layout: &layout, data: cast::bytes(self.data) };
+                let x = View { dtype: self.dtype, shape, layout: &layout, data: self.data };
                 stop::work(tile_of.len());
-                *out = T::tile(self.fold, tile(&x, tile_of.clone(), &mut scratch));
+                (folds.tile)(self.fold, bytes_of(&x, tile_of.clone(), &mut scratch), out);
             }
         });
     }
@@ -87,41 +118,36 @@ const ELEMENT: usize = 200;
 /// Reduces the axes `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
 /// identity.
 pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
-    dispatch!(x.dtype, T => reduce_as::<T>(fold, x, axes, cast::slice_mut(out.data)))
-}
-
-fn reduce_as<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut [T]) {
+    let (dtype, width) = (x.dtype, x.dtype.bytes());
+    let out = &mut *out.data;
+    let results = out.len() / width;
     let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
     let reduced = along(x, of(true), 0);
     let n = reduced.0.size();
-    if n == 0 || out.is_empty() {
-        return out.fill(T::finish(fold, n, &mut |_| {}));
+    if n == 0 || results == 0 {
+        return finish(dtype, fold, &[], n, out);
     }
     let lines = match (reduced.0.first(), reduced.1.strides.first()) {
         (Some(&size), Some(&1)) => size >= LINE,
-        _ => out.len() == 1,
+        _ => results == 1,
     };
-    let plan = Plan {
-        fold,
-        data: cast::slice::<T>(x.data),
-        kept: along(x, of(false), x.layout.offset),
-        reduced,
-        lines,
-    };
-    let (count, results, work) = (n.div_ceil(TILE), out.len(), (n * out.len()).saturating_mul(ELEMENT));
+    let plan = Plan { fold, dtype, data: x.data, kept: along(x, of(false), x.layout.offset), reduced, lines };
+    let (count, work) = (n.div_ceil(TILE), (n * results).saturating_mul(ELEMENT));
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     // Neighbours that are folded together are cut apart no more than the threads need.
     let together = |each: usize| each.max((count * results / (2 * threads())).min(TOGETHER));
     let piece = |each: usize| if lines { each } else { together(each) };
     if count == 1 {
+        let folds = dispatch!(dtype, T => Folds::<u8>::of::<T>());
         let piece = piece(PIECE / n);
-        return pool::for_each_chunk(out, piece, work, |i, out| {
-            plan.tile(range(0), i * piece..i * piece + out.len(), out);
+        return pool::for_each_chunk(out, piece * width, work, |i, out| {
+            plan.tile(&folds, range(0), i * piece..i * piece + out.len() / width, out);
         });
     }
     // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
+    let folds = dispatch!(dtype, T => Folds::<Partial>::of::<T>());
     let (piece, inner) = (piece(PIECE / TILE), if lines { count } else { results });
-    let mut partials = zeroed::<[u8; PARTIAL]>(count * results);
+    let mut partials = zeroed::<Partial>(count * results);
     pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
         let mut at = i * piece;
         while !partials.is_empty() {
@@ -131,44 +157,54 @@ fn reduce_as<T: Reduce>(fold: Fold, x: &View, axes: &[Axis], out: &mut [T]) {
             if lines {
                 let numbers = now.iter_mut().zip(first..);
                 numbers.for_each(|(out, number)| {
-                    plan.tile(range(number), outer..outer + 1, std::slice::from_mut(out))
+                    plan.tile(&folds, range(number), outer..outer + 1, std::slice::from_mut(out))
                 });
             } else {
-                plan.tile(range(outer), first..first + now.len(), now);
+                plan.tile(&folds, range(outer), first..first + now.len(), now);
             }
             partials = later;
         }
     });
     let (from, step) = if lines { (count, 1) } else { (1, results) };
-    for (i, out) in out.iter_mut().enumerate() {
+    finish_each(dtype, fold, n, out, &|i, add| {
         stop::work(count);
-        let own = partials[i * from..].iter().step_by(step).take(count);
-        *out = T::finish(fold, n, &mut |add| own.clone().copied().for_each(add));
-    }
+        partials[i * from..].iter().step_by(step).take(count).for_each(|&partial| add(partial));
+    });
 }
 
 /// Folds the [`Partial`]s of the tiles of each result of this dtype, which has `len` elements.
 pub fn finish(dtype: DType, fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
-    dispatch!(dtype, T => finish_as::<T>(fold, partials, len, cast::slice_mut(out)))
+    let own = len.div_ceil(TILE) * PARTIAL;
+    finish_each(dtype, fold, len, out, &|i, add| {
+        for (j, partial) in partials[i * own..][..own].chunks(PARTIAL).enumerate() {
+            if j % stop::EVERY == 0 {
+                stop::work(stop::EVERY);
+            }
+            add(Partial::try_from(partial).expect("a whole number of partials"));
+        }
+    });
 }
 
-fn finish_as<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [T]) {
-    for (partials, out) in partials.chunks(len.div_ceil(TILE) * PARTIAL).zip(out) {
-        *out = T::finish(fold, len, &mut |add| {
-            for (i, partial) in partials.chunks(PARTIAL).enumerate() {
-                if i % stop::EVERY == 0 {
-                    stop::work(stop::EVERY);
-                }
-                add(Partial::try_from(partial).expect("a whole number of partials"));
-            }
-        });
-    }
+/// Folds the partial results that `each` gives for the result of a number.
+fn finish_each(
+    dtype: DType,
+    fold: Fold,
+    len: usize,
+    out: &mut [u8],
+    each: &dyn Fn(usize, &mut dyn FnMut(Partial)),
+) {
+    dispatch!(dtype, T => {
+        for (i, out) in cast::slice_mut::<T>(out).iter_mut().enumerate() {
+            *out = <T as Reduce>::finish(fold, len, &mut |add| each(i, add));
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dtype::HasDType;
+    use crate::kernels::tile::tile;
     use half::bf16;
     use num_complex::Complex;
 
