@@ -7,7 +7,7 @@ use super::{NA_INTEGER, NA_INTEGER64};
 use crate::dtype::{dispatch, DType, Element};
 use crate::error::{Error, Result};
 use crate::kernels::cast;
-use crate::shape::Shape;
+use crate::shape::{Axis, Shape};
 use crate::stop;
 
 /// The order in which data fills the axes of a tensor.
@@ -146,14 +146,24 @@ fn fill<T: Element>(
             read(part * stop::EVERY, out, &mut refused);
         }
     } else {
-        let mut buffer = [T::default(); BUFFERED];
-        for (i, position) in row_major_positions(shape).enumerate() {
-            if i % BUFFERED == 0 {
-                let part = &mut buffer[..BUFFERED.min(len - i)];
-                stop::work(part.len());
-                read(i, part, &mut refused);
+        // Runs along the last axis, which data fill first.
+        let (rows, columns) = (shape.without(&[Axis(shape.rank() - 1)]), shape[shape.rank() - 1]);
+        let (mut buffer, mut done, mut ready) = ([T::default(); BUFFERED], 0, 0..0);
+        for first in row_major_positions(&rows) {
+            let mut slots = out[first..].iter_mut().step_by(rows.size());
+            let mut left = columns;
+            while left > 0 {
+                if ready.is_empty() {
+                    ready = 0..BUFFERED.min(len - done);
+                    stop::work(ready.len());
+                    read(done, &mut buffer[ready.clone()], &mut refused);
+                    done += ready.len();
+                }
+                let now = left.min(ready.len());
+                let part = &buffer[ready.start..ready.start + now];
+                part.iter().zip(&mut slots).for_each(|(&x, slot)| *slot = x);
+                (left, ready.start) = (left - now, ready.start + now);
             }
-            out[position] = buffer[i % BUFFERED];
         }
     }
     if refused.is_empty() {
