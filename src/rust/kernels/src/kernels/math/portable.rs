@@ -73,11 +73,6 @@ fn fused64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
 /// product would be more than all other code together, and takes longer than the call.
 #[inline(never)]
 fn emulated32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
-    inline_emulated32(x, y, z)
-}
-
-#[inline(always)]
-fn inline_emulated32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {
     // The product is exact; the sum is made odd where it is not, so that it rounds to a single as the exact
     // sum would.
     std::array::from_fn(|i| odd_sum(f64::from(x[i]) * f64::from(y[i]), f64::from(z[i])) as f32)
@@ -117,6 +112,7 @@ fn emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N]
     inline_emulated64(x, y, z)
 }
 
+/// The code of [`emulated64`].
 #[inline(always)]
 fn inline_emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
     // Operands whose intermediate results neither overflow nor underflow.
@@ -146,34 +142,18 @@ fn inline_emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [
     })
 }
 
-/// [`Lanes::powers`]: called as a whole, which is one call in place of one for each coefficient.
-macro_rules! powers {
-    ($name:ident, $scalar:ident, $emulated:ident) => {
-        #[inline(never)]
-        fn $name<const N: usize>(
-            x: [$scalar; N],
-            coefficients: &[f64],
-            first: usize,
-            step: usize,
-        ) -> [$scalar; N] {
-            let mut terms = coefficients[first..].iter().step_by(step).rev().map(|&c| [c as $scalar; N]);
-            let last = terms.next().expect("a polynomial has coefficients");
-            terms.fold(last, |sum, c| {
-                if HAS_FUSED {
-                    std::array::from_fn(|i| sum[i].mul_add(x[i], c[i]))
-                } else {
-                    $emulated(sum, x, c)
-                }
-            })
-        }
-    };
+/// [`Lanes::powers`] of doubles: called as a whole, which is one call in place of one for each coefficient. (For
+/// singles that takes longer.)
+#[inline(never)]
+fn powers64<const N: usize>(x: [f64; N], coefficients: &[f64], first: usize, step: usize) -> [f64; N] {
+    let mut terms = coefficients[first..].iter().step_by(step).rev().map(|&c| [c; N]);
+    let last = terms.next().expect("a polynomial has coefficients");
+    terms.fold(last, |sum, c| if HAS_FUSED { fused64(sum, x, c) } else { inline_emulated64(sum, x, c) })
 }
-powers! { powers32, f32, inline_emulated32 }
-powers! { powers64, f64, inline_emulated64 }
 
 /// All methods of a vector type, element by element.
 macro_rules! lanes {
-    ($vector:ident, $n:literal, $scalar:ident, $bits:ident, $double:literal, $fused:ident, $powers:ident) => {
+    ($vector:ident, $n:literal, $scalar:ident, $bits:ident, $double:literal, $fused:ident $(, $powers:ident)?) => {
         impl $vector {
             #[inline(always)]
             fn zip(self, y: Self, f: impl Fn($scalar, $scalar) -> $scalar) -> Self {
@@ -245,10 +225,12 @@ macro_rules! lanes {
             fn neg_mul_add(self, y: Self, z: Self) -> Self {
                 Self($fused(self.0.map(|x| -x), y.0, z.0))
             }
-            #[inline(always)]
-            fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
-                Self($powers(self.0, coefficients, first, step))
-            }
+            $(
+                #[inline(always)]
+                fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
+                    Self($powers(self.0, coefficients, first, step))
+                }
+            )?
             #[inline(always)]
             fn sqrt(self) -> Self {
                 Self(self.0.map($scalar::sqrt))
@@ -309,7 +291,7 @@ macro_rules! lanes {
         }
     };
 }
-lanes! { F32x8, 8, f32, u32, false, fused32, powers32 }
+lanes! { F32x8, 8, f32, u32, false, fused32 }
 lanes! { F64x4, 4, f64, u64, true, fused64, powers64 }
 
 impl Singles for F32x8 {
