@@ -71,7 +71,7 @@ pub(super) trait Lanes:
 
     // ---- made of these
 
-    /// Polynomial by Horner's rule, of the coefficients `first`, `first + step` and so on, the constant first.
+    /// Polynomial by Horner's rule, of the coefficients `first`, `first + step` and so on, constant first.
     #[inline(always)]
     fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
         let mut at = N - 1 - (N - 1 - first) % step;
@@ -169,7 +169,7 @@ pub(super) trait Singles: Lanes {
     type Double: Doubles;
     /// The lanes in order: the first half, the second half.
     fn widen(self) -> (Self::Double, Self::Double);
-    /// Whether a function of doubles is compiled for both halves at once, so that neither waits for the other.
+    /// Whether a function of doubles is compiled for both halves at once: neither then waits for the other.
     const TOGETHER: bool = true;
     /// Each rounded once.
     fn narrow(low: Self::Double, high: Self::Double) -> Self;

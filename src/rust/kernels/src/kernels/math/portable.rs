@@ -142,8 +142,8 @@ fn inline_emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [
     })
 }
 
-/// [`Lanes::powers`] of doubles: called as a whole, which is one call in place of one for each coefficient. (For
-/// singles that takes longer.)
+/// [`Lanes::powers`] of doubles: called as a whole, which is one call in place of one for each coefficient.
+/// For singles that takes longer.
 #[inline(never)]
 fn powers64<const N: usize>(x: [f64; N], coefficients: &[f64], first: usize, step: usize) -> [f64; N] {
     let mut terms = coefficients[first..].iter().step_by(step).rev().map(|&c| [c; N]);
