@@ -28,7 +28,7 @@ const TOGETHER: usize = 4096;
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 18;
 
-/// The folds of a dtype, with what they make as `O`: results as bytes, or [`Partial`]s. What walks over values
+/// The folds of a dtype, with what they make as `O`: results as bytes, or [`Partial`]s. The walk over values
 /// is thus compiled once for all dtypes.
 struct Folds<O> {
     /// Of these a result is made.
