@@ -29,7 +29,7 @@
 as_array <- function(x, integer64 = FALSE) {
   if (inherits(x, "AnvilTracer")) abort_concrete("as_array()", x)
   out <- .Call(anvil_to_r, x, integer64)
-  count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", x$dtype)
+  count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", as.character(dtype(x)))
   if ((n <- out[[2L]]) > 0) {
     advice <- "Use `as_array(x, integer64 = TRUE)`."
     warn(
@@ -46,27 +46,11 @@ as_array <- function(x, integer64 = FALSE) {
   if ((n <- out[[4L]]) > 0) {
     advice <- "Use `integer64 = FALSE`, which rounds to double."
     message <- paste0(count(n), " cannot be represented as integer64.\ni ", advice)
-    abort("anvil_error_value", message, dtype = x$dtype, count = n)
+    abort("anvil_error_value", message, dtype = as.character(dtype(x)), count = n)
   }
   # Its methods, for printing and arithmetic.
   if (inherits(out[[1L]], "integer64")) requireNamespace("bit64", quietly = TRUE)
-  value <- out[[1L]]
-  # The tensor's own vector: R wraps it for `attributes<-`, where `dim<-` would copy it.
-  if (is.null(dim(value)) && length(x$shape)) value <- `attributes<-`(value, list(dim = x$shape))
-  value
-}
-
-# A traced value where R needs elements.
-abort_concrete <- function(what, x) {
-  abort(
-    "anvil_error_concrete",
-    paste0(
-      "A traced value has no elements yet: ", what, " cannot read them.\nx It is ", format(x),
-      " while the function is traced.\n",
-      "i Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
-    ),
-    where = what, aval = format(x)
-  )
+  out[[1L]]
 }
 
 # Elements as a vector without dim.
@@ -173,7 +157,7 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   check_flag("optional", optional)
   values <- as_array(x)
   rows <- NROW(values)
-  named <- (is.character(row.names) || is.numeric(row.names)) && length(row.names) == rows
+  named <- (is.character(row.names) || is_numeric(row.names)) && length(row.names) == rows
   if (!is.null(row.names) && (!named || anyNA(row.names) || anyDuplicated(row.names))) {
     abort_arg(
       "row.names", paste("NULL, or a different name or number for each row,", rows, "of them"),
@@ -181,13 +165,4 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
     )
   }
   as.data.frame(values, row.names = row.names, optional = optional, ...)
-}
-
-#' @export
-dim.AnvilValue <- function(x) .Call(anvil_shape, x)
-
-#' @export
-length.AnvilValue <- function(x) {
-  size <- prod(.Call(anvil_shape, x))
-  if (size <= .Machine$integer.max) as.integer(size) else size
 }

@@ -109,9 +109,7 @@ place_of_frame <- function(at) {
   call <- sys.call(at)
   ref <- attr(call, "srcref")
   file <- attr(home, "srcfile")
-  inside <- !is.null(ref) && identical(attr(ref, "srcfile"), file) && ref[1L] >= home[1L] &&
-    ref[3L] <= home[3L]
-  if (!inside) ref <- statement_with(call, body(sys.function(caller))) %||% home
+  if (!is_inside(ref, home)) ref <- statement_with(call, body(sys.function(caller))) %||% home
   c(file_name(file$filename), ref[1L])
 }
 
@@ -194,7 +192,7 @@ variable_of <- function(value, frame) {
     if (!identical(frame, globalenv()) && is.call(eval(call("substitute", as.name(name), frame)))) {
       return(FALSE)
     }
-    identical(get0(name, frame, inherits = FALSE), value)
+    is_same(get0(name, frame, inherits = FALSE), value)
   }
   # An argument may be missing altogether.
   asked <- function(name) if_it_fails(holds(name), FALSE)
@@ -207,6 +205,11 @@ variable_of <- function(value, frame) {
     }
     frame <- parent.env(frame)
   }
+}
+
+# As identical(), which cannot look into traced values and donated tensors.
+is_same <- function(x, y) {
+  if (inherits(x, "AnvilValue") || inherits(y, "AnvilValue")) .Call(anvil_same, x, y) else identical(x, y)
 }
 
 # Describes a value in messages: its type or class, and its length.

@@ -265,7 +265,7 @@ check_same_types <- function(before, after, rule, side_by_side, hint) {
 
 check_pred <- function(x, name, expected, got = "") {
   type <- if_it_fails(value_types(x, ""), NULL)
-  is_flag <- identical(unname(type), "i1[]") && !(is.logical(x) && is.na(x))
+  is_flag <- identical(unname(type), "i1[]") && (is.object(x) || !(is.logical(x) && is.na(x)))
   if (!is_flag) abort_arg(name, expected, paste0(got, if (inherits(x, "AnvilValue")) type else describe(x)))
   x
 }

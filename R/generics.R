@@ -10,6 +10,10 @@
 #' is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see
 #' [nv_subset()].
 #'
+#' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
+#' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to take:
+#' it is an `anvil_error_concrete` that names the function and says what to write.
+#'
 #' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
 #' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
 #' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
@@ -44,7 +48,7 @@ NULL
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
   if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
-  if (!(is.numeric(base) || is.complex(base)) || length(base) != 1L) {
+  if (!(is_numeric(base) || is.complex(base)) || length(base) != 1L) {
     abort_arg("base", "one number or a tensor", describe(base))
   }
   if (base %in% 2) return(nv_log2(x))
@@ -106,7 +110,7 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_na_rm(na.rm)
-  if (!is.numeric(trim) || !identical(as.double(trim), 0)) {
+  if (!is_numeric(trim) || !identical(as.double(trim), 0)) {
     abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
   }
   nv_mean(x, axes, drop)
@@ -152,21 +156,26 @@ check_na_rm <- function(value) {
   }
 }
 
-#' @export
-Math.AnvilValue <- function(x, ...) unsupported(.Generic)
-
-#' @export
-Ops.AnvilValue <- function(e1, e2) unsupported(.Generic)
-
-#' @export
-Complex.AnvilValue <- function(z) unsupported(.Generic)
-
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
     "anvil_error_unsupported", paste0("`", shown, "` is not available for ", what, ".\ni ", advice),
     generic = generic
   )
+}
+
+# R's functions that keep the attributes of their argument: without them, their results are R values like
+# those of others.
+#' @export
+Math.AnvilValue <- function(x, ...) {
+  if (inherits(x, "AnvilTracer")) abort_concrete(paste0(.Generic, "()"), x)
+  get(.Generic, baseenv())(as_array(x), ...)
+}
+
+#' @export
+rep.AnvilValue <- function(x, ...) {
+  count <- length(x)
+  nv_reshape(x, count, order = "column")[rep(seq_len(count), ...)]
 }
 
 #' @export
@@ -180,71 +189,27 @@ anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
 
 #' @export
 c.AnvilValue <- function(...) {
-  check_dots(..., .values = TRUE)
   values <- list(...)
+  # Names as base R makes them of those of arguments and elements.
+  names <- names(do.call(base::c, lapply(values, function(x) structure(rep(0L, length(x)), names = names(x)))))
+  values <- unname(values)
   for (i in seq_along(values)) {
     x <- values[[i]]
     if (ndims(x) < 2L) next
     # An R array keeps its digits until it is promoted.
     values[[i]] <- if (inherits(x, "AnvilValue")) nv_reshape(x, length(x), order = "column") else array(x)
   }
-  .External(anvil_op, "concatenate", operands = values, axis = 1L)
+  out <- .External(anvil_op, "concatenate", operands = values, axis = 1L)
+  if (!is.null(names)) names(out) <- names
+  out
 }
 
-# Functions of R that would otherwise silently use the underlying vector, or return it changed.
+# Sizes are part of the type: a vector's `dim<-` would leave a traced value's as they are.
+#' @export
+`dim<-.AnvilValue` <- function(x, value) nv_reshape(x, value %||% length(x), order = "column")
 
 #' @export
-`$<-.AnvilValue` <- function(x, name, value) unsupported("$<-")
+`$.AnvilValue` <- function(x, name) unsupported("$", advice = "A tensor has no named parts: it is a vector.")
 
 #' @export
-`dim<-.AnvilValue` <- function(x, value) {
-  unsupported("dim<-", advice = "Use `nv_reshape(x, shape, order = \"column\")`.")
-}
-
-#' @export
-`length<-.AnvilValue` <- function(x, value) unsupported("length<-")
-
-#' @export
-rep.AnvilValue <- function(x, ...) unsupported("rep")
-
-#' @export
-sort.AnvilValue <- function(x, decreasing = FALSE, ...) unsupported("sort")
-
-#' @importFrom stats median quantile
-#' @export
-median.AnvilValue <- function(x, na.rm = FALSE, ...) unsupported("median")
-
-#' @export
-quantile.AnvilValue <- function(x, ...) unsupported("quantile")
-
-#' @export
-unique.AnvilValue <- function(x, incomparables = FALSE, ...) unsupported("unique")
-
-#' @export
-`names<-.AnvilValue` <- function(x, value) unsupported("names<-", advice = "Tensors have no names.")
-
-#' @export
-`dimnames<-.AnvilValue` <- function(x, value) unsupported("dimnames<-", advice = "Tensors have no names.")
-
-#' @export
-`$.AnvilTensor` <- function(x, name) {
-  # Without this, `$` would complete a part of a name, and give NULL for any other.
-  if (!(is.character(name) && length(name) == 1L && name %in% c("data", "dtype", "shape", "ambiguous"))) {
-    unsupported("$", advice = "A tensor has no named elements.")
-  }
-  if (!is.list(x)) abort_arg("x", "a whole tensor record", "an R object of another type")
-  .subset2(x, name)
-}
-
-#' @export
-`$.AnvilTracer` <- function(x, name) unsupported("$", advice = "A traced value is no list.")
-
-#' @export
-cbind.AnvilValue <- function(..., deparse.level = 1) {
-  unsupported("cbind", advice = "`nv_concatenate(..., axis = 2)` joins matrices.")
-}
-
-#' @export
-rbind.AnvilValue <- function(..., deparse.level = 1) {
-  unsupported("rbind", advice = "`nv_concatenate(..., axis = 1)` joins matrices.")
-}
+`$<-.AnvilValue` <- function(x, name, value) unsupported("$<-", advice = "A tensor is a vector, not a list.")

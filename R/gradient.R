@@ -127,13 +127,13 @@ pull_back <- function(f, given, wrt, finish, pull) {
 # Checked here, not when the derivative is called: only arguments in `...` have names that f does not know.
 check_wrt <- function(wrt, f) {
   ok <- is.null(wrt) || is.character(wrt) && !anyNA(wrt) ||
-    is.numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
+    is_numeric(wrt) && all(vapply(wrt, is_whole, NA)) && all(wrt >= 1)
   if (!ok || anyDuplicated(wrt)) {
     abort_arg("wrt", "different names or positions of arguments, or paths into them", describe(wrt))
   }
   known <- names(formals_of(f))
   own <- setdiff(known, "...")
-  if (is.numeric(wrt)) {
+  if (is_numeric(wrt)) {
     beyond <- wrt[wrt > length(own)]
     if (length(beyond)) {
       abort_arg("wrt", paste0("positions of arguments, at most ", length(own)), describe(beyond[1L]))

@@ -83,7 +83,7 @@ npy_types <- c(
 )
 
 # Bytes of an element.
-npy_size <- function(x) as.integer(substring(npy_types[[unclass(x)$dtype]], 2L))
+npy_size <- function(x) as.integer(substring(npy_types[[as.character(dtype(x))]], 2L))
 
 npy_magic <- as.raw(c(0x93, utf8ToInt("NUMPY")))
 
@@ -91,10 +91,9 @@ npy_magic <- as.raw(c(0x93, utf8ToInt("NUMPY")))
 native_order <- function() if (.Platform$endian == "little") "<" else ">"
 
 write_npy <- function(x, con) {
-  record <- unclass(x)
-  type <- npy_types[[record$dtype]]
+  type <- npy_types[[as.character(dtype(x))]]
   order <- if (endsWith(type, "1")) "|" else native_order()
-  shape <- paste0(format(record$shape, scientific = FALSE, trim = TRUE), recycle0 = TRUE)
+  shape <- paste0(format(shape(x), scientific = FALSE, trim = TRUE), recycle0 = TRUE)
   shape <- if (length(shape) == 1L) paste0(shape, ",") else paste(shape, collapse = ", ")
   header <- sprintf("{'descr': '%s%s', 'fortran_order': True, 'shape': (%s), }", order, type, shape)
   # NumPy wants the elements at a multiple of 64 bytes, and a newline before them.
@@ -103,7 +102,7 @@ write_npy <- function(x, con) {
   writeBin(
     c(npy_magic, as.raw(c(1, 0)), as.raw(c(length(header) %% 256L, length(header) %/% 256L)), header), con
   )
-  write_elements(record$data, con)
+  write_elements(.Call(anvil_tensor_data, x), con)
 }
 
 # writeBin() takes less than 2^31 bytes at once, and readBin() as many. Parts of a vector cost more than the

@@ -131,7 +131,7 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 nv_runif <- function(shape, state, dtype = "f32", lower = 0, upper = 1) {
   check_parameter("lower", lower, "one finite number")
   check_parameter("upper", upper, "one finite number")
-  if (is.numeric(lower) && is.numeric(upper) && lower > upper) {
+  if (is_numeric(lower) && is_numeric(upper) && lower > upper) {
     abort_arg("upper", paste0("at least `lower`, ", describe(lower)), describe(upper))
   }
   dtype <- .Call(anvil_dtype_name, dtype)
@@ -167,7 +167,7 @@ nv_sample_int <- function(shape, state, n, dtype = "i32") {
 # A parameter of a distribution whose value is known to R; `ok` is asked only of a finite number.
 check_parameter <- function(arg, value, expected, ok = TRUE) {
   if (inherits(value, "AnvilValue")) return()
-  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || !ok) {
+  if (!is_numeric(value) || length(value) != 1L || !is.finite(value) || !ok) {
     abort_arg(arg, expected, describe(value))
   }
 }

@@ -101,9 +101,9 @@ compare_proxy_tensor <- function(x, path) {
   }
   # Without dim, which is compared as the shape: waldo shows vectors better than arrays of one axis.
   data <- withCallingHandlers(as.vector(x), anvil_warning = lossy)
-  object <- list(data = data, dtype = x$dtype, shape = x$shape, ambiguous = x$ambiguous)
+  object <- list(data = data, dtype = as.character(dtype(x)), shape = shape(x), ambiguous = ambiguous(x))
   # Integers that R cannot tell apart differ in their bytes.
-  if (!exact) object$bytes <- x$data
+  if (!exact) object$bytes <- .Call(anvil_tensor_data, x)
   list(object = object, path = paste0("compare_proxy(", path, ")"))
 }
 
@@ -123,7 +123,7 @@ compare_proxy_tensor <- function(x, path) {
 all.equal.AnvilTensor <- function(target, current, tolerance = 1.5e-8, ...) {
   # Those of lists are handed on to what is in them.
   check_dots(..., .known = c(taken_by("all.equal", "numeric"), taken_by("all.equal", "list")))
-  if (!is.numeric(tolerance) || length(tolerance) != 1L || is.na(tolerance)) {
+  if (!is_numeric(tolerance) || length(tolerance) != 1L || is.na(tolerance)) {
     abort_arg("tolerance", "one number", describe(tolerance))
   }
   if (!inherits(current, "AnvilTensor")) return(paste0("current is not a tensor: ", describe(current)))

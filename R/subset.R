@@ -130,7 +130,7 @@ as_update <- function(value) {
 # The range of positions that head() and tail() take of each axis.
 ends <- function(x, n, last) {
   sizes <- shape(x)
-  if (!is.numeric(n) || !length(n) || length(n) > length(sizes) || any(n != round(n), na.rm = TRUE)) {
+  if (!is_numeric(n) || !length(n) || length(n) > length(sizes) || any(n != round(n), na.rm = TRUE)) {
     abort_arg("n", paste0("1 to ", length(sizes), " whole numbers, one for each axis"), describe(n))
   }
   n <- c(n, rep(NA, length(sizes) - length(n)))

@@ -1,7 +1,14 @@
 #' Tensors
 #'
-#' A tensor holds elements of one dtype in an array of any number of axes. It is an ordinary R value: it
-#' is immutable, `identical()` compares it, `saveRDS()` saves it, and it can be sent to other processes.
+#' A tensor holds elements of one dtype in an array of any number of axes. It is an R vector with a dtype: of
+#' doubles for floats and for integers of 32 bits without a sign or of 64 bits, of integers for the other
+#' integers, of logicals for `i1`, of complex numbers for `c64` and `c128`. So R's own functions take it:
+#' `sapply()`, `for`, `if`, `optim()`, `identical()` and `saveRDS()` see numbers. Elements of narrow dtypes are
+#' kept as such in memory and in files, and are converted when R reads them. A 64-bit integer beyond 2^53 is
+#' rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its digits.
+#'
+#' Names of a vector and `dimnames` of an array stay with the tensor: subsets, `c()`, arguments of jitted
+#' functions and [as_array()] have them. What computes drops them.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex
@@ -48,11 +55,6 @@ nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device
   if (inherits(data, "AnvilValue")) {
     if (!identical(byrow, FALSE)) abort_arg("byrow", "FALSE for a tensor", describe(byrow))
     return(same_tensor(data, dtype, shape, ambiguous))
-  }
-  if (!is.object(data) && !is.null(attributes(data)) && is.atomic(data)) {
-    # R wraps the vector to do this, where a copy of a matrix would cost its size.
-    shape <- shape %||% dim(data)
-    attributes(data) <- NULL
   }
   .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, byrow)
 }
@@ -122,7 +124,7 @@ same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   }
   if (
     !is.null(asked_shape) &&
-    !(is.numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))
+    !(is_numeric(asked_shape) && identical(as.double(asked_shape), as.double(shape(x))))
   ) {
     to <- if (is.numeric(asked_shape)) format_shape(asked_shape) else describe(asked_shape)
     refuse("shape", format_shape(shape(x)), to, "nv_reshape()")
@@ -135,7 +137,10 @@ same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
 
 `%||%` <- function(x, y) if (is.null(x)) y else x
 
-is_whole <- function(x) is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x)
+# Whether R's own numbers: not a tensor, which is a vector of numbers too.
+is_numeric <- function(x) is.numeric(x) && !is.object(x)
+
+is_whole <- function(x) is_numeric(x) && length(x) == 1L && is.finite(x) && x == round(x)
 
 format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
@@ -243,7 +248,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
     }
     for (arg in c("start", "end")) {
       value <- get(arg)
-      if (!is.numeric(value) || length(value) != 1L || !is.finite(value)) {
+      if (!is_numeric(value) || length(value) != 1L || !is.finite(value)) {
         abort_arg(arg, "one finite number", describe(value))
       }
     }

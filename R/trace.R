@@ -23,7 +23,7 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # The graph that f records for these arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
-  out <- withCallingHandlers(call_function(f, args), error = translate_condition)
+  out <- call_function(f, args)
   graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"
   graph
@@ -46,7 +46,6 @@ call_function <- function(f, args) {
   # A builtin function has no frame: what R says of its arguments would be said of a call of ours.
   user <- user_frame(1L)$call
   withCallingHandlers(eval(call, frame), error = function(e) {
-    translate_condition(e)
     if (inherits(e, "anvil_error") || !identical(conditionCall(e), call)) return()
     abort(
       "anvil_error_arg",
@@ -87,74 +86,6 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
 }
 
 settle_function <- function(f, seen = new.env()) settle(body(f), environment(f), names(formals(f)), seen)
-
-# `if (x)`, `while (x)`, `for (i in x)` and some primitives cannot be dispatched on: R's own error about them
-# becomes one with advice.
-translate_condition <- function(e) {
-  call <- conditionCall(e)
-  if (inherits(e, "anvil_error") || !is.call(call) || !is.symbol(call[[1L]])) return()
-  what <- as.character(call[[1L]])
-  advice <- concrete_advice[[what]]
-  if (is.null(advice)) {
-    # What a tracer is to R, in the message of a function that cannot take one.
-    if (!grepl("externalptr", conditionMessage(e), fixed = TRUE)) return()
-    abort(
-      "anvil_error_concrete",
-      paste0(
-        "A traced value has no concrete value: `", what, "` cannot use it.\nx R says: ", conditionMessage(e),
-        "\ni Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
-      ),
-      where = what, call = call
-    )
-  }
-  read <- switch(what, "for" = call[3L], "if" = , "while" = , "switch" = call[2L], as.list(call)[-1L])
-  # The error may have another cause: it is ours only if a tracer is what R choked on.
-  if (!mentions_tracer(read, sys.frames())) return()
-  shown <- switch(
-    what, "if" = , "for" = , "while" = paste0(what, " (", deparse1(read[[1L]]), ")"), deparse1(call)
-  )
-  abort(
-    "anvil_error_concrete",
-    paste0("A traced value has no concrete value: `", shown, "` cannot use it.\ni ", advice),
-    where = what, call = call
-  )
-}
-
-# Advice by the function that needs a value.
-concrete_advice <- local({
-  static <- "ame the argument in `static = ` to trace a function for each value"
-  loop <- paste0("Use `seq_len()` of a size in `shape()`, or n", static, ".")
-  logic <- paste0("Use `&` and `|` for each element, or n", static, ".")
-  list(
-    "if" = paste0(
-      "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or n", static, "."
-    ),
-    "while" = paste0("Use `nv_while()`, or n", static, "."),
-    "switch" = paste0("N", static, "."),
-    "for" = paste0("Use `nv_scan()` to go along an axis. ", loop), ":" = loop, "seq_len" = loop,
-    "&&" = logic, "||" = logic
-  )
-})
-
-# Whether one of the symbols in some expressions is a tracer, or a list with one, in the frames of the user's
-# functions.
-mentions_tracer <- function(expressions, frames) {
-  symbols <- unique(unlist(lapply(expressions, all.names)))
-  for (frame in rev(frames)) {
-    if (identical(topenv(frame), topenv())) next
-    for (name in symbols) {
-      value <- if_it_fails(get0(name, envir = frame, inherits = FALSE), NULL)
-      if (holds_tracer(value)) return(TRUE)
-    }
-  }
-  FALSE
-}
-
-# A list that is nested too deep is no argument of an op.
-holds_tracer <- function(x) {
-  leaves <- tryCatch(unlist_leaves(x), anvil_error = function(e) list())
-  any(vapply(leaves, inherits, NA, "AnvilTracer"))
-}
 
 #' Trace a function
 #'

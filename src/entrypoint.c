@@ -193,10 +193,12 @@ ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
 ENTRY2(trace_lift)
 ENTRY0(trace_depth)
+ENTRY2(same)
 ENTRY2(graph_text)
 ENTRY5(tensor)
 ENTRY3(tensor_around)
 ENTRY2(to_r)
+ENTRY1(tensor_data)
 ENTRY2(lines)
 ENTRY2(footer)
 ENTRY1(summary)
@@ -299,8 +301,8 @@ static const R_CallMethodDef calls[] = {
     CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_snapshot, 2), CALL(jit_store, 5),  CALL(jit_info, 1),
     CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(paths, 2),      CALL(refill, 2),
     CALL(handles, 0),      CALL(in_trace, 4),   CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2),
-    CALL(trace_depth, 0),
-    CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2),         CALL(lines, 2),      CALL(footer, 2),
+    CALL(trace_depth, 0),  CALL(same, 2),
+    CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2), CALL(tensor_data, 1),        CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
     CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),

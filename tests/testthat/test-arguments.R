@@ -163,7 +163,7 @@ test_that("what R hands on to methods is taken", {
   expect_s3_class(data.frame(m), "data.frame")
   expect_s3_class(as.data.frame(m, row.names = c("a", "b")), "data.frame")
   expect_length(summary(x, digits = 3), 6L)
-  expect_identical(sapply(list(x, x), sum), list(sum(x), sum(x)))
+  expect_identical(sapply(list(x, x), sum), rep(as.vector(sum(x)), 2))
   expect_identical(vapply(c(2, 3), function(i) as.double(x[i]), 0), c(4, 2))
 })
 

@@ -88,7 +88,7 @@ test_that("anvil_error_static", {
 
 test_that("anvil_error_unsupported", {
   expect_conditions({
-    cumsum(nv_tensor(1:3))
+    nv_tensor(1:3)$a
     as_dtype("f32") < as_dtype("f64")
   })
 })
@@ -130,7 +130,7 @@ test_that("every error is an anvil_error with fields that a program can read", {
   expect_fields(nv_reduce_max(x, c(1, 1)), "anvil_error_axis", axis = 1)
   expect_fields(jit(function(x) as.integer(x))(x), "anvil_error_concrete", where = "as.integer()")
   expect_fields(jit(function(x) if (x) 1)(nv_scalar(TRUE)), "anvil_error_concrete", where = "if")
-  expect_fields(cumsum(x), "anvil_error_unsupported", generic = "cumsum")
+  expect_fields(x$a, "anvil_error_unsupported", generic = "$")
   expect_fields(.Call(anvil:::anvil_fail, "error"), "anvil_error_internal", detail = "100% on purpose: %s")
 })
 
@@ -208,7 +208,6 @@ test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(sum(x, na.rm = TRUE)), "sum(x, na.rm = TRUE)")
   expect_identical(call_of(sum(x + 1, axes = 3)), "sum(AnvilTensor, axes = 3)")
   expect_identical(call_of(round(x, 1.5)), "round(x, 1.5)")
-  expect_identical(call_of(cumsum(x)), "cumsum(x)")
   expect_identical(call_of(mean(x, axes = 3)), "mean(x, axes = 3)")
   expect_identical(call_of(mean(x, trim = 0.1)), "mean(x, trim = 0.1)")
   expect_identical(call_of(x[9]), "x[9]")

@@ -138,7 +138,7 @@ test_that("a program that cannot be written as a whole leaves the old one", {
   broken$constants[[1L]] <- structure(
     list(data = quote(x), dtype = "f32", shape = 1L, ambiguous = FALSE), class = class(nv_scalar(1))
   )
-  expect_error(nv_write_stablehlo(broken, path), class = "anvil_error_file")
+  expect_error(nv_write_stablehlo(broken, path), class = "anvil_error")
   expect_identical(lapply(files, bytes_of), before)
   expect_identical(sort(left_in(folder)), all)
   # Other files in a folder of that name are somebody's.

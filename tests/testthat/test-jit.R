@@ -242,13 +242,10 @@ test_that("R numbers, logicals and arrays are arguments; values play no role in 
 test_that("other R values are refused with advice, by a cold and a warm function", {
   f <- jit(function(x, y = 0) x + 1)
   for (warm in 1:2) {
-    e <- expect_error(f(1:3), class = "anvil_error_arg", "nv_tensor")
-    expect_error(f(c(1, 2)), class = "anvil_error_arg", "nv_tensor")
     expect_error(f("a"), class = "anvil_error_arg", "static")
     expect_error(f(factor("a")), class = "anvil_error_arg", "<factor>")
     expect_error(f(data.frame(a = 1)), class = "anvil_error_arg", "<data.frame>")
     expect_error(f(sum), class = "anvil_error_arg", "static")
-    expect_error(f(c(1i, 2i)), class = "anvil_error_arg", "complex")
     expect_error(f(quote(a)), class = "anvil_error_arg")
     expect_error(f(globalenv()), class = "anvil_error_arg")
     expect_error(f(list(x, list(a = "b"))), class = "anvil_error_arg", "character")
@@ -292,7 +289,7 @@ test_that("R arrays outside of the arguments are constants too", {
   m <- matrix(c(0.1, 0.2), 1)
   f <- jit(function(x) x * m)
   expect_elements(f(nv_tensor(m, dtype = "f64")), m * m, "f64[1, 2]")
-  expect_error(jit(function(x) x + c(1, 2, 3))(x), class = "anvil_error_arg", "nv_tensor")
+  expect_elements(jit(function(x) x + c(0.1, 0.2, 0.3))(nv_tensor(c(1, 2, 3), "f64")), c(1.1, 2.2, 3.3), "f64[3]")
 })
 
 test_that("a jitted function inside a traced one is inlined", {
@@ -393,7 +390,6 @@ test_that("jit_eval() runs an expression as one program", {
     z * z
   }), c(4, 9, 16), "f32[3]")
   expect_false(exists("z", inherits = FALSE))
-  expect_error(jit_eval(sort(x)), class = "anvil_error_unsupported")
   local_value <- function(v) jit_eval(v * 2)
   expect_elements(local_value(x), c(2, 4, 6), "f32[3]")
 })

@@ -40,7 +40,7 @@ test_that("what they say to objects that are whole is what it was", {
 test_that("a tensor whose names were changed is refused or compared, whatever the names are", {
   x <- nv_scalar(1)
   renamed <- asS4(unclass(x), FALSE, FALSE)
-  attr(renamed, "names") <- c("-1e+300", NA, NA, NA)
+  attr(renamed, "names") <- "-1e+300"
   renamed <- structure(renamed, class = class(x))
   for (pair in list(list(renamed, x), list(x, renamed))) {
     out <- tryCatch(all.equal(pair[[1L]], pair[[2L]]), anvil_error = function(e) TRUE)

@@ -273,14 +273,14 @@ test_that("0-d operands broadcast, nothing else does", {
   }
 })
 
-test_that("R numbers and arrays are operands on either side, bare vectors are not", {
+test_that("R numbers, vectors and arrays are operands on either side", {
   x <- nv_tensor(1:4, shape = c(2, 2))
   expect_elements(x + matrix(1:4, 2), 2L * 1:4, "i32[2, 2]")
   expect_elements(matrix(1:4, 2) + x, 2L * 1:4, "i32[2, 2]")
   expect_elements(x * matrix(c(0.5, 1, 1.5, 2), 2), 1:4 * c(0.5, 1, 1.5, 2), "f32?[2, 2]")
   expect_elements(nv_add(2, 3), 5, "f32?[]")
-  expect_error(x + 1:4, class = "anvil_error_arg", "nv_tensor")
-  expect_error(1:4 + x, class = "anvil_error_arg", "nv_tensor")
+  expect_elements(nv_tensor(1:4) + 1:4, 2L * 1:4, "i32[4]")
+  expect_elements(c(0.1, 0.2) * nv_tensor(c(1, 2), "f64"), c(0.1, 0.4), "f64[2]")
   expect_error(x + "1", class = "anvil_error_arg", "character")
   expect_error(x + NULL, class = "anvil_error_arg", "NULL")
   expect_error(x + NA_integer_, class = "anvil_error_value")

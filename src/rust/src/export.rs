@@ -3,7 +3,7 @@
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::jit;
-use crate::value::Record;
+use crate::value::Tensor;
 use crate::vector::Bytes;
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::Value;
@@ -20,14 +20,14 @@ pub fn stablehlo([graph, donated, mesh, split, limit]: [SEXP; 5], scope: &Scope)
     // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants and its result.
     let held = unsafe { R_ExternalPtrProtected(graph) };
     let (captured, result) = (element(held, 0), element(held, 1));
-    let records: Vec<Record> =
-        (0..len(captured)).map(|i| Record::read(element(captured, i))).collect::<Result<_>>()?;
-    let bytes: Vec<Bytes> = records.iter().map(Record::bytes).collect::<Outcome<_>>()?;
-    let shapes: Vec<Shape> = records.iter().map(Record::shape).collect();
+    let tensors: Vec<Tensor> =
+        (0..len(captured)).map(|i| Tensor::read(element(captured, i))).collect::<Result<_>>()?;
+    let bytes: Vec<Bytes> = tensors.iter().map(Tensor::bytes).collect::<Outcome<_>>()?;
+    let shapes: Vec<Shape> = tensors.iter().map(Tensor::shape).collect();
     let layouts: Vec<Layout> = shapes.iter().map(Layout::dense).collect();
-    let views: Vec<View> = (0..records.len())
+    let views: Vec<View> = (0..tensors.len())
         .map(|i| View {
-            dtype: records[i].dtype,
+            dtype: tensors[i].dtype,
             shape: &shapes[i],
             layout: &layouts[i],
             data: bytes[i].as_slice(),

@@ -40,6 +40,7 @@ extern "C" {
     pub static R_EmptyEnv: SEXP;
     pub static R_ClassSymbol: SEXP;
     pub static R_DimSymbol: SEXP;
+    pub static R_DimNamesSymbol: SEXP;
     pub static R_NamesSymbol: SEXP;
     pub static R_MissingArg: SEXP;
     pub static R_DotsSymbol: SEXP;
@@ -65,6 +66,9 @@ extern "C" {
     pub fn INTEGER_ELT(x: SEXP, i: Length) -> c_int;
     pub fn Rf_lang3(a: SEXP, b: SEXP, c: SEXP) -> SEXP;
     pub fn Rf_ScalarInteger(x: c_int) -> SEXP;
+    pub fn Rf_ScalarReal(x: f64) -> SEXP;
+    pub fn Rf_copyMostAttrib(from: SEXP, to: SEXP);
+    pub fn SHALLOW_DUPLICATE_ATTRIB(to: SEXP, from: SEXP);
     pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn VECTOR_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn SET_STRING_ELT(x: SEXP, i: Length, v: SEXP);

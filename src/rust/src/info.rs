@@ -8,7 +8,7 @@ use crate::jit;
 use crate::rules;
 use crate::trace;
 use crate::tree;
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use anvil_core::dtype::promote::{self, common_dtype};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
@@ -67,8 +67,16 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         return Ok(trace::type_of(x)?);
     }
     if value::is_tensor(x) {
-        Record::header(x)?;
-        return Ok([1, 2, 3].map(|i| element(x, i)));
+        let tensor = Tensor::header(x)?;
+        let type_ = [value::name_of_dtype(tensor.dtype), value::flag(tensor.ambiguous)];
+        // SAFETY: reads an attribute.
+        let sizes = if attribute(x, unsafe { R_DimSymbol }) == nil() {
+            // SAFETY: inside `protected`.
+            scope.keep(protected(|| unsafe { value::new_shape(&tensor.shape()) })?)
+        } else {
+            value::sizes_of(x)
+        };
+        return Ok([type_[0], sizes, type_[1]]);
     }
     let (ranked, shape) = match abstract_aval(x)? {
         Some(aval) => (aval.ranked(), aval.shape),

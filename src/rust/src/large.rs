@@ -6,12 +6,14 @@
 //! count these bytes. To make it collect its garbage, some vectors also hold an R vector that is never
 //! touched, whose bytes R counts for all of them: it takes address space and no memory.
 
+use crate::altrep::*;
 use crate::ffi::*;
 use crate::guard::lack;
 use crate::handle::{self, Held};
+use crate::vector;
 use anvil_core::kernels::memory::block_allocator::Block;
 use std::ffi::CStr;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
@@ -50,52 +52,19 @@ static UNTOLD: AtomicUsize = AtomicUsize::new(0);
 /// Bytes of results since one was last freed.
 static SINCE: AtomicUsize = AtomicUsize::new(0);
 
-/// R's type of an ALTREP class, which is passed by value.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Class(SEXP);
-
-// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`. Classes are preserved.
-unsafe impl Send for Class {}
-// SAFETY: as above.
-unsafe impl Sync for Class {}
-
 extern "C" {
-    fn R_make_altreal_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
-    fn R_make_altinteger_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
-    fn R_make_altcomplex_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
-    fn R_make_altraw_class(class: *const c_char, package: *const c_char, info: *mut c_void) -> Class;
-    fn R_set_altrep_Length_method(class: Class, method: Option<unsafe extern "C" fn(SEXP) -> Length>);
-    fn R_set_altrep_Inspect_method(class: Class, method: Option<Inspect>);
-    fn R_set_altvec_Dataptr_method(
-        class: Class,
-        method: Option<unsafe extern "C" fn(SEXP, c_int) -> *mut c_void>,
-    );
-    fn R_set_altvec_Dataptr_or_null_method(
-        class: Class,
-        method: Option<unsafe extern "C" fn(SEXP) -> *const c_void>,
-    );
-    fn R_new_altrep(class: Class, data1: SEXP, data2: SEXP) -> SEXP;
-    fn R_altrep_data1(x: SEXP) -> SEXP;
-    fn R_altrep_inherits(x: SEXP, class: Class) -> c_int;
-    fn Rprintf(format: *const c_char, ...);
     fn R_gc();
     fn R_RunPendingFinalizers();
+    fn DATAPTR_OR_NULL(x: SEXP) -> *const c_void;
 }
-
-type Inspect = unsafe extern "C" fn(
-    SEXP,
-    c_int,
-    c_int,
-    c_int,
-    Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
-) -> c_int;
 
 /// The elements of a vector.
 struct Elements {
     block: Block,
     /// Their number.
     len: usize,
+    /// References to the handle that R itself holds, for its finalizer.
+    own_references: c_int,
 }
 
 impl Held for Elements {
@@ -111,74 +80,152 @@ impl Drop for Elements {
 /// The classes of vectors of doubles, integers, complex numbers and bytes.
 static CLASSES: OnceLock<[Class; 4]> = OnceLock::new();
 
-/// Makes the classes, once in the life of the process: the library is never unloaded, see `stay()` in
-/// entrypoint.c.
-///
-/// R removes the methods of a package's classes when the package is unloaded, after which its vectors could
-/// no longer be read. These classes belong to no package, like R's own.
+/// Makes the classes.
 ///
 /// # Safety
 /// Called by R when the library is loaded.
 pub unsafe fn initialise() {
-    if CLASSES.get().is_some() {
-        return;
-    }
-    let (package, info) = (c"anvil".as_ptr(), std::ptr::null_mut());
-    // SAFETY: by the caller. A name is a string of C; a method is of the type that R calls.
-    let classes = unsafe {
-        [
-            R_make_altreal_class(c"large_double".as_ptr(), package, info),
-            R_make_altinteger_class(c"large_integer".as_ptr(), package, info),
-            R_make_altcomplex_class(c"large_complex".as_ptr(), package, info),
-            R_make_altraw_class(c"large_raw".as_ptr(), package, info),
-        ]
+    let _ = CLASSES.get_or_init(|| {
+        let names = [
+            (REALSXP, c"large_double"),
+            (INTSXP, c"large_integer"),
+            (CPLXSXP, c"large_complex"),
+            (RAWSXP, c"large_raw"),
+        ];
+        names.map(|(kind, name)| {
+            // SAFETY: by the caller. A method is of the type that R calls.
+            unsafe {
+                let class = Class::new(kind, name);
+                R_set_altrep_Length_method(class, Some(length));
+                R_set_altrep_Inspect_method(class, Some(inspect));
+                R_set_altrep_Serialized_state_method(class, Some(saved_state));
+                R_set_altrep_Unserialize_method(
+                    class,
+                    match kind {
+                        REALSXP => Some(restore::<REALSXP>),
+                        INTSXP => Some(restore::<INTSXP>),
+                        CPLXSXP => Some(restore::<CPLXSXP>),
+                        _ => Some(restore::<RAWSXP>),
+                    },
+                );
+                R_set_altvec_Dataptr_method(class, Some(elements));
+                R_set_altvec_Dataptr_or_null_method(class, Some(elements_to_read));
+                class
+            }
+        })
+    });
+}
+
+/// The class for vectors of a type, if there is one.
+fn class_of(kind: c_int) -> Option<Class> {
+    let i = match kind {
+        REALSXP => 0,
+        INTSXP => 1,
+        CPLXSXP => 2,
+        RAWSXP => 3,
+        _ => return None,
     };
-    for class in classes {
-        // SAFETY: as above.
-        unsafe {
-            // R keeps only the last class made under a name, and another build may be loaded.
-            R_PreserveObject(class.0);
-            R_set_altrep_Length_method(class, Some(length));
-            R_set_altrep_Inspect_method(class, Some(inspect));
-            R_set_altvec_Dataptr_method(class, Some(elements));
-            R_set_altvec_Dataptr_or_null_method(class, Some(elements_to_read));
-        }
-    }
-    let _ = CLASSES.set(classes);
+    Some(CLASSES.get()?[i])
+}
+
+/// Whether a vector is a large one of ours.
+pub fn is_large(x: SEXP) -> bool {
+    class_of(kind(x)).is_some_and(|class| class.has(x))
+}
+
+/// What holds the elements of a large vector.
+enum Store<'a> {
+    Block(&'a Elements),
+    Vector(SEXP),
+    Donated,
 }
 
 /// # Safety
 /// `x` is a vector of one of the classes.
-unsafe fn held<'a>(x: SEXP) -> &'a Elements {
+unsafe fn store<'a>(x: SEXP) -> Store<'a> {
     // SAFETY: by the caller: `new` gave the vector a handle, which lives as long as that, and R code sees no
     // handle.
-    unsafe { handle::known(R_altrep_data1(x)) }
+    unsafe {
+        match R_altrep_data1(x) {
+            data if data == nil() => Store::Donated,
+            data if kind(data) == EXTPTRSXP => Store::Block(handle::known(data)),
+            data => Store::Vector(data),
+        }
+    }
 }
 
 /// # Safety
-/// As [`held`].
+/// As [`store`].
 unsafe extern "C" fn length(x: SEXP) -> Length {
     // SAFETY: by the caller.
-    unsafe { held(x).len as Length }
+    unsafe {
+        match store(x) {
+            Store::Block(held) => held.len as Length,
+            Store::Vector(data) => len(data) as Length,
+            Store::Donated => vector::dim_size(x),
+        }
+    }
+}
+
+/// Whether something else refers to what holds the elements.
+///
+/// # Safety
+/// As [`store`].
+unsafe fn is_shared(x: SEXP) -> bool {
+    // SAFETY: by the caller.
+    unsafe {
+        let own = match store(x) {
+            Store::Block(held) => held.own_references.saturating_add(1),
+            Store::Vector(_) => 1,
+            Store::Donated => return false,
+        };
+        anvil_references(R_altrep_data1(x)) > own
+    }
+}
+
+/// The elements. What something else refers to is copied before R writes to it.
+///
+/// # Safety
+/// As [`store`]; may jump.
+unsafe extern "C" fn elements(x: SEXP, writable: c_int) -> *mut c_void {
+    // SAFETY: by the caller.
+    unsafe {
+        if writable != 0 && is_shared(x) {
+            let n = length(x) as usize;
+            let own = Rf_protect(new_vector(kind(x), n));
+            if is_large(own) {
+                let from = elements_to_read(x).cast::<u8>();
+                std::ptr::copy_nonoverlapping(from, vector::pointer(own).cast_mut(), vector::byte_len(own));
+                R_set_altrep_data1(x, R_altrep_data1(own));
+                R_set_altrep_data2(x, R_altrep_data2(own));
+                // A reference of garbage would be one.
+                donate(own);
+            }
+            Rf_unprotect(1);
+        }
+        match store(x) {
+            Store::Block(held) => held.block.as_ptr().cast(),
+            Store::Vector(data) => vector::pointer(data).cast_mut().cast(),
+            Store::Donated => refuse_donated(x),
+        }
+    }
 }
 
 /// # Safety
-/// As [`held`].
-unsafe extern "C" fn elements(x: SEXP, _writable: c_int) -> *mut c_void {
-    // SAFETY: by the caller. R asks to write only what nothing else refers to, and the block belongs to this
-    // vector alone.
-    unsafe { held(x).block.as_ptr().cast() }
-}
-
-/// # Safety
-/// As [`held`].
+/// As [`store`].
 unsafe extern "C" fn elements_to_read(x: SEXP) -> *const c_void {
     // SAFETY: by the caller.
-    unsafe { held(x).block.as_ptr().cast_const().cast() }
+    unsafe {
+        match store(x) {
+            Store::Block(held) => held.block.as_ptr().cast_const().cast(),
+            Store::Vector(data) => DATAPTR_OR_NULL(data),
+            Store::Donated => std::ptr::null(),
+        }
+    }
 }
 
 /// # Safety
-/// As [`held`].
+/// As [`store`].
 unsafe extern "C" fn inspect(
     x: SEXP,
     _pre: c_int,
@@ -186,29 +233,111 @@ unsafe extern "C" fn inspect(
     _pvec: c_int,
     _subtree: Option<unsafe extern "C" fn(SEXP, c_int, c_int, c_int)>,
 ) -> c_int {
-    // SAFETY: by the caller; the format takes two numbers of this type.
+    // SAFETY: by the caller; the formats take as many numbers.
     unsafe {
-        let held = held(x);
-        Rprintf(
-            c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(),
-            held.len as f64,
-            held.block.size() as f64,
-        );
+        match store(x) {
+            Store::Block(held) => Rprintf(
+                c" anvil: %.0f elements in a block of %.0f bytes\n".as_ptr(),
+                held.len as f64,
+                held.block.size() as f64,
+            ),
+            Store::Vector(data) => Rprintf(c" anvil: %.0f elements of a vector\n".as_ptr(), len(data) as f64),
+            Store::Donated => Rprintf(c" anvil: donated\n".as_ptr()),
+        }
     }
     1
 }
 
-/// Whether an ALTREP vector is one of ours, in a memory block.
-pub fn is_large(x: SEXP) -> bool {
-    let class = match kind(x) {
-        REALSXP => 0,
-        INTSXP => 1,
-        CPLXSXP => 2,
-        RAWSXP => 3,
-        _ => return false,
-    };
-    // SAFETY: `x` is a vector; its class is compared.
-    CLASSES.get().is_some_and(|classes| unsafe { R_altrep_inherits(x, classes[class]) != 0 })
+/// `NULL` for a donated tensor, which is saved as such; others are saved as ordinary vectors.
+///
+/// # Safety
+/// As [`store`].
+unsafe extern "C" fn saved_state(x: SEXP) -> SEXP {
+    // SAFETY: by the caller.
+    match unsafe { store(x) } {
+        Store::Donated => nil(),
+        _ => std::ptr::null_mut(),
+    }
+}
+
+/// # Safety
+/// R calls it with what it read.
+unsafe extern "C" fn restore<const KIND: c_int>(_class: SEXP, state: SEXP) -> SEXP {
+    // SAFETY: by the caller.
+    unsafe {
+        match class_of(KIND) {
+            Some(class) if state == nil() => R_new_altrep(class, nil(), nil()),
+            _ => {
+                anvil_call_r(c"refuse_saved".as_ptr(), state);
+                nil()
+            }
+        }
+    }
+}
+
+/// A vector without attributes that has the elements of another one, and shares them where the other is
+/// large.
+///
+/// # Safety
+/// As [`new_vector`]. `x` is a double, integer, complex or raw vector that holds its elements.
+pub unsafe fn share(x: SEXP) -> SEXP {
+    let bytes = vector::byte_len(x);
+    // SAFETY: by the caller.
+    unsafe {
+        match class_of(kind(x)) {
+            Some(class) if class.has(x) => R_new_altrep(class, R_altrep_data1(x), R_altrep_data2(x)),
+            Some(class) if bytes >= LARGE => R_new_altrep(class, x, nil()),
+            _ => {
+                let out = Rf_protect(ordinary_vector(kind(x), len(x)));
+                if len(out) == len(x) && bytes > 0 {
+                    std::ptr::copy_nonoverlapping(vector::pointer(x), vector::pointer(out).cast_mut(), bytes);
+                }
+                Rf_unprotect(1);
+                out
+            }
+        }
+    }
+}
+
+/// Whether only this vector refers to what holds its elements, which are aligned: then they may be taken
+/// over.
+pub fn is_exclusive(x: SEXP, align: usize) -> bool {
+    // SAFETY: a vector of ours has its elements at hand; the store of a block is ours alone to write to.
+    is_large(x)
+        && unsafe {
+            matches!(store(x), Store::Block(_))
+                && !is_shared(x)
+                && vector::pointer(x).align_offset(align) == 0
+        }
+}
+
+/// Takes the elements away from a vector.
+///
+/// # Safety
+/// `x` is a large vector, which nothing reads or writes at this time.
+pub unsafe fn donate(x: SEXP) {
+    // SAFETY: by the caller.
+    unsafe {
+        R_set_altrep_data1(x, nil());
+        R_set_altrep_data2(x, nil());
+    }
+}
+
+/// Whether a large vector has been donated.
+pub fn is_donated(x: SEXP) -> bool {
+    // SAFETY: asked of vectors of ours only.
+    is_large(x) && unsafe { matches!(store(x), Store::Donated) }
+}
+
+/// Jumps with the error about the use of a donated tensor.
+///
+/// # Safety
+/// Only where nothing needs dropping.
+pub unsafe fn refuse_donated(x: SEXP) -> ! {
+    loop {
+        // SAFETY: by the caller. The function signals an error.
+        unsafe { anvil_call_r(c"refuse_donated".as_ptr(), x) };
+    }
 }
 
 /// A vector of doubles, integers, complex numbers or bytes. Its elements are not initialised.
@@ -217,17 +346,17 @@ pub fn is_large(x: SEXP) -> bool {
 /// May jump, and runs R's finalizers: only inside [`protected`](crate::guard::protected). The caller protects
 /// the result.
 pub unsafe fn new_vector(kind: c_int, len: usize) -> SEXP {
-    let (class, unit) = match kind {
-        REALSXP => (0, 8),
-        INTSXP => (1, 4),
-        CPLXSXP => (2, 16),
-        _ => (3, 1),
+    let unit = match kind {
+        REALSXP => 8,
+        INTSXP => 4,
+        CPLXSXP => 16,
+        _ => 1,
     };
     // SAFETY: by the caller.
     unsafe {
-        match (CLASSES.get(), len.checked_mul(unit)) {
-            (Some(classes), Some(bytes)) if bytes >= LARGE => {
-                new(classes[class], len, bytes).unwrap_or_else(|| without_memory(kind, bytes))
+        match (class_of(kind), len.checked_mul(unit)) {
+            (Some(class), Some(bytes)) if bytes >= LARGE => {
+                new(class, len, bytes).unwrap_or_else(|| without_memory(kind, bytes))
             }
             _ => Rf_allocVector(kind, len as Length),
         }
@@ -313,7 +442,9 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     // SAFETY: `handle` is made above, and holds the block from now on; it is protected until the vector has
     // it.
     unsafe {
-        handle::fill(handle, Elements { block, len });
+        // Where R does not count, everything is shared.
+        let own_references = Some(anvil_references(handle)).filter(|&n| n < c_int::MAX).unwrap_or(0);
+        handle::fill(handle, Elements { block, len, own_references });
         let x = R_new_altrep(class, handle, weight);
         Rf_unprotect(2);
         Some(x)

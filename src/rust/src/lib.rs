@@ -5,7 +5,11 @@
 //! | `ffi` | R's C interface, as far as it is used |
 //! | `guard` | the boundary: panics, errors, jumps |
 //! | `handle` | external pointers, checked before they are read |
-//! | `value` | tensor records and tracers, read and made |
+//! | `altrep` | R's interface for vectors that hold their elements in another way |
+//! | `narrow` | tensors of dtypes that R has no vectors of |
+//! | `large` | large results, over memory blocks |
+//! | `tracer` | tracers as R sees them |
+//! | `value` | tensors and tracers, read and made |
 //! | `vector` | elements of R's vectors; R numbers |
 //! | `trace` | open traces and their tracers |
 //! | `tree` | nested lists, flattened and rebuilt |
@@ -35,6 +39,7 @@
 // Functions that extendr generates have no docs.
 #![allow(missing_docs)]
 
+mod altrep;
 mod audit;
 mod export;
 mod extent;
@@ -46,6 +51,7 @@ mod info;
 mod jit;
 mod large;
 mod mixer;
+mod narrow;
 mod op;
 mod path;
 mod plan;
@@ -58,6 +64,7 @@ mod subset;
 mod tensor;
 mod threads;
 mod trace;
+mod tracer;
 mod transform;
 mod tree;
 mod value;
@@ -104,10 +111,12 @@ entry! {
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
     rs_trace_lift(x, path) scope => info::lift(x, path, scope);
+    rs_same(x, y) _scope => trace::same(x, y);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
     rs_tensor_around(data, dtype, shape) scope => tensor::around(data, dtype, shape, scope);
+    rs_tensor_data(x) scope => tensor::data(x, scope);
     rs_to_r(x, integer64) scope => tensor::to_r(x, integer64, scope);
     rs_lines(x, limits) scope => tensor::lines(x, limits, scope);
     rs_footer(x, platform) scope => tensor::foot(x, platform, scope);
@@ -250,5 +259,7 @@ unsafe extern "C" fn anvil_register(info: *mut extendr_api::DllInfo, mut table: 
         }
         extendr_api::register_call_methods(info, metadata);
         large::initialise();
+        narrow::initialise();
+        tracer::initialise();
     }
 }

@@ -13,7 +13,7 @@ use crate::program::Program;
 use crate::rules;
 use crate::trace::{self, Trace};
 use crate::tree::{deeper, is_node, Leaf, Out};
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::{literal_ranked, Applier, Conversion, Operand};
 use anvil_core::dtype::promote::Rules;
@@ -133,9 +133,9 @@ fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
         words.push(text.len() as u64);
         words.extend(text.bytes().map(u64::from));
     } else if value::is_tensor(x) {
-        let record = Record::read(x)?;
-        words.extend([record.dtype as u64, record.sizes().len() as u64]);
-        words.extend(record.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
+        let tensor = Tensor::read(x)?;
+        words.extend([tensor.dtype as u64, tensor.sizes().len() as u64]);
+        words.extend(tensor.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
     } else if is_node(x) {
         let depth = deeper(depth, "argument")?;
         words.push(len(x) as u64);
@@ -162,11 +162,11 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
         _ if kind(x) == NILSXP => Attr::Null,
         _ if jit::is_graph(x) => Attr::Graph(Arc::new(jit::traced(x)?.graph.clone())),
         _ if value::is_tensor(x) => {
-            let record = Record::read(x)?;
-            if record.shape().size() != 1 {
-                return Ok(Attr::Other(format!("a tensor of shape {}", record.shape())));
+            let tensor = Tensor::read(x)?;
+            if tensor.shape().size() != 1 {
+                return Ok(Attr::Other(format!("a tensor of shape {}", tensor.shape())));
             }
-            Attr::Literal(Literal::from_bytes(record.dtype, record.bytes()?.as_slice()))
+            Attr::Literal(Literal::from_bytes(tensor.dtype, tensor.bytes()?.as_slice()))
         }
         _ if is_node(x) => {
             let depth = deeper(depth, "argument")?;
@@ -201,7 +201,7 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
 /// An operand of an eager op.
 pub fn leaf(x: SEXP) -> Outcome<Leaf> {
     Ok(if value::is_tensor(x) {
-        Leaf::Tensor(Record::read(x)?, false)
+        Leaf::Tensor(Tensor::read(x)?, false)
     } else {
         Leaf::Number(x, trace::number_argument(x)?.0)
     })
@@ -267,8 +267,8 @@ fn compile(
     let mut operands = Vec::with_capacity(leaves.len());
     for leaf in leaves {
         operands.push(match leaf {
-            Leaf::Tensor(record, _) => {
-                let aval = record.aval();
+            Leaf::Tensor(tensor, _) => {
+                let aval = tensor.aval();
                 Operand { ranked: aval.ranked(), value: builder.input(aval) }
             }
             Leaf::Number(x, dtype) => {

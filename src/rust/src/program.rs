@@ -4,7 +4,7 @@ use crate::ffi::*;
 use crate::guard::{protected, stoppable, Outcome, Scope};
 use crate::threads;
 use crate::tree::{Leaf, Out};
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use crate::vector::{self, Bytes};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Def;
@@ -33,43 +33,44 @@ impl Program {
         }
         let donations = self.donations(leaves);
         let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
-        let constants: Vec<Record> =
-            self.constants.iter().map(|&x| Record::read(x)).collect::<Result<_, _>>()?;
-        let constants: Vec<Bytes> = constants.iter().map(|r| r.bytes()).collect::<Outcome<_>>()?;
+        let constants: Vec<Tensor> =
+            self.constants.iter().map(|&x| Tensor::read(x)).collect::<Result<_, _>>()?;
+        let constants: Vec<Bytes> = constants.iter().map(Tensor::bytes).collect::<Outcome<_>>()?;
         let avals: Vec<_> = self.executable.outputs().collect();
         for aval in &avals {
             value::check_sizes(&aval.shape)?;
         }
-        // All of the result is allocated before anything runs, and protected as one: a list of the records
+        // All of the result is allocated before anything runs, and protected as one: a list of the tensors
         // and the result.
         // SAFETY: inside `protected`; each object is protected before the next is made.
-        let (records, result) = protected(|| unsafe {
+        let (made, result) = protected(|| unsafe {
             let list = Rf_protect(Rf_allocVector(VECSXP, avals.len() as Length));
             for (k, aval) in avals.iter().enumerate() {
-                let record = match (donations[k], self.passed_through(k, leaves)) {
-                    (Some((_, record)), _) => value::record_around(aval, record.data),
+                let x = match (donations[k], self.passed_through(k, leaves)) {
+                    (Some((_, donated)), _) => donated.successor(aval),
                     (None, Some(object)) => object,
-                    (None, None) => value::new_record(aval),
+                    (None, None) => value::new_tensor(aval),
                 };
-                SET_VECTOR_ELT(list, k as Length, record);
+                SET_VECTOR_ELT(list, k as Length, x);
             }
             let result = self.out.build(&|k| element(list, k));
             Rf_unprotect(1);
             (list, result)
         })?;
-        let records = scope.keep(records);
+        let made = scope.keep(made);
         let result = scope.keep(result);
-        for (_, record) in donations.iter().flatten() {
-            // From here on its elements may be overwritten, also if an error or an interrupt follows. The
-            // vector becomes that of a result.
-            // SAFETY: the record is a tensor's, and nothing but the caller's variable refers to it.
-            unsafe { value::donate(record.object) };
+        for (_, donated) in donations.iter().flatten() {
+            // From here on its elements may be overwritten, also if an error or an interrupt follows. They
+            // become those of a result.
+            // SAFETY: nothing but the caller's variable refers to the tensor, and nothing but the tensor to
+            // its elements.
+            unsafe { donated.donate() };
         }
-        self.compute(leaves, records, &donations, &inputs, &constants)?;
+        self.compute(leaves, made, &donations, &inputs, &constants)?;
         for k in 0..avals.len() {
             // The list is garbage now, but R would go on counting its references to the result.
             // SAFETY: index in range; the result is kept by the scope.
-            unsafe { SET_VECTOR_ELT(records, k as Length, nil()) };
+            unsafe { SET_VECTOR_ELT(made, k as Length, nil()) };
         }
         Ok(result)
     }
@@ -77,24 +78,27 @@ impl Program {
     fn compute(
         &self,
         leaves: &[Leaf],
-        records: SEXP,
-        donations: &[Option<(usize, Record)>],
+        made: SEXP,
+        donations: &[Option<(usize, Tensor)>],
         inputs: &[Bytes],
         constants: &[Bytes],
     ) -> Outcome<()> {
         let mut slices: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
         let mut outputs = Vec::with_capacity(donations.len());
-        for (k, donation) in donations.iter().enumerate() {
+        for ((k, donation), aval) in donations.iter().enumerate().zip(self.executable.outputs()) {
+            if donation.is_none() && self.passed_through(k, leaves).is_some() {
+                outputs.push(Output::Unused);
+                continue;
+            }
+            // SAFETY: made for this call, each is borrowed once. Donated elements are those of the result
+            // alone, and are read by the program only.
+            let bytes = unsafe { value::new_bytes(element(made, k), aval.dtype) };
             outputs.push(match donation {
-                Some((i, record)) => {
+                Some((i, _)) => {
                     slices[*i] = None;
-                    // SAFETY: `donations` found that nothing but the caller's record refers to the vector;
-                    // the result's record does since, and neither is read before the program has run.
-                    Output::Donated(unsafe { record.bytes_mut() }, *i)
+                    Output::Donated(bytes, *i)
                 }
-                None if self.passed_through(k, leaves).is_some() => Output::Unused,
-                // SAFETY: made above, each is borrowed once.
-                None => Output::Fresh(unsafe { value::new_bytes(element(records, k)) }),
+                None => Output::Fresh(bytes),
             });
         }
         let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
@@ -113,30 +117,30 @@ impl Program {
     /// The argument that output `k` returns unchanged, if it does.
     fn passed_through(&self, k: usize, leaves: &[Leaf]) -> Option<SEXP> {
         match leaves[self.input_of(k)?] {
-            Leaf::Tensor(record, _) => Some(record.object),
+            Leaf::Tensor(tensor, _) => Some(tensor.object),
             Leaf::Number(..) => None,
         }
     }
 
-    /// For each output, the donated leaf whose vector it takes over in this call. Nothing else may refer to
-    /// the vector, and it must not be donated twice.
-    fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Record)>> {
+    /// For each output, the donated leaf whose elements it takes over in this call. Nothing else may refer
+    /// to them, and they must not be donated twice.
+    fn donations(&self, leaves: &[Leaf]) -> Vec<Option<(usize, Tensor)>> {
         let planned = self.executable.donations();
         if planned.iter().all(Option::is_none) {
             return vec![None; planned.len()];
         }
         let mut times: HashMap<SEXP, usize> = HashMap::new();
         for leaf in leaves {
-            if let Leaf::Tensor(record, _) = leaf {
-                *times.entry(record.data).or_default() += 1;
+            if let Leaf::Tensor(tensor, _) = leaf {
+                *times.entry(tensor.holder()).or_default() += 1;
             }
         }
-        let alone = |record: &Record| times[&record.data] == 1;
+        let alone = |tensor: &Tensor| times[&tensor.holder()] == 1;
         planned
             .iter()
             .map(|input| match leaves[(*input)?] {
-                Leaf::Tensor(record, true) if alone(&record) && record.is_exclusive() => {
-                    Some(((*input)?, record))
+                Leaf::Tensor(tensor, true) if alone(&tensor) && tensor.is_exclusive() => {
+                    Some(((*input)?, tensor))
                 }
                 _ => None,
             })
@@ -146,7 +150,7 @@ impl Program {
 
 fn leaf_bytes<'a>(leaf: &'a Leaf) -> Outcome<Bytes<'a>> {
     match leaf {
-        Leaf::Tensor(record, _) => record.bytes(),
+        Leaf::Tensor(tensor, _) => tensor.bytes(),
         Leaf::Number(x, dtype) => vector::number_bytes(*x, *dtype),
     }
 }

@@ -7,6 +7,7 @@
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::tree;
+use crate::value;
 use std::os::raw::c_int;
 
 /// Flags of `identical()`: numbers by their bits, `NA` and NaN too, so that `0` is not `-0`; pointers by
@@ -63,6 +64,7 @@ fn is_of_package(x: SEXP) -> Outcome<bool> {
 fn is_bare(x: SEXP, depth: usize) -> bool {
     let is_list = match kind(x) {
         NILSXP | SYMSXP | BUILTINSXP | SPECIALSXP => return true,
+        _ if value::is_tracer(x) => return false,
         LGLSXP | INTSXP | REALSXP | CPLXSXP | STRSXP | RAWSXP => false,
         VECSXP => true,
         _ => return false,

@@ -11,7 +11,7 @@ use crate::op::{eager, leaf, traced};
 use crate::rules;
 use crate::trace;
 use crate::tree::Leaf;
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
 use anvil_core::apply::subset::{check_count, Start, Subscript};
@@ -77,7 +77,7 @@ fn shape_of(x: SEXP) -> Outcome<Shape> {
     Ok(if value::is_tracer(x) {
         vector::shape_of(ints(trace::type_of(x)?[1]))
     } else if value::is_tensor(x) {
-        Record::header(x)?.shape()
+        Tensor::header(x)?.shape()
     } else {
         trace::number_argument(x)?.1
     })
@@ -369,10 +369,10 @@ fn is_range(expression: SEXP) -> bool {
 /// Whether the only subscript is a logical array of a shape with several axes.
 fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
     let x = values[0];
-    if kind(x) != LGLSXP || is_object(x) || vector::number_sizes(x).len() < 2 {
+    if kind(x) != LGLSXP || is_object(x) || ints(value::sizes_of(x)).len() < 2 {
         return Ok(false);
     }
-    let own = vector::shape_of(vector::number_sizes(x));
+    let own = vector::shape_of(ints(value::sizes_of(x)));
     if own == *shape {
         return Ok(true);
     }
@@ -392,7 +392,7 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
         return wrong(axis, value::describe(x), "");
     }
     let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);
-    let rank = if vector { vector::number_sizes(x).len() } else { 0 };
+    let rank = if vector { ints(value::sizes_of(x)).len() } else { 0 };
     if rank > 1 {
         let hint = "Give each axis a subscript of its own.";
         return wrong(axis, format!("an array of {rank} axes"), hint);

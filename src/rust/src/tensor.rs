@@ -4,7 +4,7 @@ use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::info::{dtype_argument, flag_argument, shape_argument};
 use crate::large;
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::boundary::{
     export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural,
@@ -18,10 +18,6 @@ use anvil_core::shape::Shape;
 use anvil_core::stop;
 use anvil_core::tensor::{Aval, Literal};
 use num_complex::Complex;
-
-extern "C" {
-    static R_DimNamesSymbol: SEXP;
-}
 
 fn is_integer64(x: SEXP) -> bool {
     kind(x) == REALSXP && inherits(x, c"integer64")
@@ -78,19 +74,22 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
         Shape::try_new(vec![len(data)])?
     };
     value::check_sizes(&shape)?;
+    let sizes = vector::number_shape(data);
+    let names = if sizes.as_ref() == Some(&shape) { value::axis_names(data, scope)? } else { nil() };
     let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
     let aval = Aval { dtype, shape, ambiguous: flag_argument("ambiguous", ambiguous)? };
-    if let Some(record) = adopt(data, &aval, filling, scope)? {
-        return Ok(record);
+    if let Some(tensor) = adopt(data, &aval, filling, scope)? {
+        value::set_axis_names(tensor, names)?;
+        return Ok(tensor);
     }
     let n = len(data);
     if n != aval.shape.size() && n != 1 {
         return Err(Error::DataLength { len: n, shape: aval.shape.clone(), size: aval.shape.size() }.into());
     }
     // SAFETY: inside `protected`; the vector is written before anything else sees it.
-    let record = scope.keep(protected(|| unsafe { value::new_record(&aval) })?);
+    let tensor = scope.keep(protected(|| unsafe { value::new_tensor(&aval) })?);
     // SAFETY: as above.
-    let out = unsafe { value::new_bytes(record) };
+    let out = unsafe { value::new_bytes(tensor, dtype) };
     let source_bytes = if kind(data) == STRSXP { None } else { Some(vector::bytes(data, 8)?) };
     let bytes = source_bytes.as_ref().map_or(&[][..], |b| b.as_slice());
     let at = |i: usize| -> Option<&str> { texts_at(data, i) };
@@ -104,7 +103,8 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
         _ => Source::Raw(bytes),
     };
     import(&source, dtype, &aval.shape, filling, out)?;
-    Ok(record)
+    value::set_axis_names(tensor, names)?;
+    Ok(tensor)
 }
 
 /// Element of a character vector, `None` for `NA` and for text that is not ASCII or UTF-8.
@@ -123,10 +123,10 @@ fn texts_at<'a>(x: SEXP, i: usize) -> Option<&'a str> {
     }
 }
 
-/// A tensor that shares the caller's vector, if that holds the elements as a record does: nothing is copied.
+/// A tensor that shares the caller's vector, if that is large and holds the elements as the engine reads them:
+/// nothing is copied.
 fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Option<SEXP>> {
-    let same = kind(data) == vector::storage(aval.dtype)
-        && matches!(aval.dtype, DType::F64 | DType::I32 | DType::C128);
+    let same = kind(data) == vector::storage(aval.dtype) && kind(data) != RAWSXP;
     let ordered = matches!(filling, Filling::Column) || aval.shape.rank() < 2;
     if !same || !ordered || is_object(data) || len(data) != aval.shape.size() {
         return Ok(None);
@@ -134,36 +134,64 @@ fn adopt(data: SEXP, aval: &Aval, filling: Filling, scope: &Scope) -> Outcome<Op
     if aval.dtype == DType::I32 && has_missing(data)? {
         return Ok(None);
     }
-    // R/tensor.R removes them before.
-    if attributed(data) {
-        return Ok(None);
-    }
-    // SAFETY: inside `protected`; `data` is an argument of this call.
-    let record = protected(|| unsafe { value::record_around(aval, data) })?;
-    Ok(Some(scope.keep(record)))
+    around_own(data, aval, scope).map(Some)
 }
 
-/// A tensor around an R vector that holds the elements as a record does, as it was read from a file.
+/// A tensor of the elements of a vector as the engine reads them.
+fn around_own(data: SEXP, aval: &Aval, scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; `data` is an argument of this call.
+    let tensor = protected(|| unsafe {
+        let x = Rf_protect(large::share(data));
+        value::mark(x, aval);
+        Rf_unprotect(1);
+        x
+    })?;
+    Ok(scope.keep(tensor))
+}
+
+/// A tensor of elements that were read from a file: in an R vector that holds them as the engine reads them, or
+/// as bytes in a raw vector.
 pub fn around(data: SEXP, dtype: SEXP, shape: SEXP, scope: &Scope) -> Outcome {
     let aval = Aval::known(dtype_argument(dtype)?, shape_argument(shape)?);
-    if kind(data) != vector::storage(aval.dtype) || attributed(data) {
+    let unit = if kind(data) == RAWSXP { aval.dtype.bytes() } else { 1 };
+    if kind(data) != vector::storage(aval.dtype) || len(data) != aval.shape.size() * unit {
         return Err(Error::Internal { detail: "a vector that is not what a tensor holds".into() }.into());
     }
-    // SAFETY: inside `protected`; `data` is an argument of this call.
-    let object = scope.keep(protected(|| unsafe { value::record_around(&aval, data) })?);
-    // Reading checks that the length is right.
-    let record = Record::read(object)?;
-    let bytes = record.bytes()?;
+    if kind(data) != RAWSXP {
+        return around_own(data, &aval, scope);
+    }
+    let bytes = vector::bytes(data, 1)?;
     if aval.dtype == DType::I1 && bytes.as_slice().iter().any(|&b| b > 1) {
         return Err(Error::arg("data", "booleans that are 0 or 1", "other bytes").into());
     }
-    Ok(object)
+    // SAFETY: inside `protected`; `data` is an argument of this call.
+    Ok(scope.keep(protected(|| unsafe { value::around_bytes(&aval, data) })?))
 }
 
-/// Whether a vector has `names`, `dim` or `dimnames`.
-fn attributed(x: SEXP) -> bool {
-    // SAFETY: reads attributes that vectors and arrays have.
-    unsafe { [R_NamesSymbol, R_DimSymbol, R_DimNamesSymbol] }.iter().any(|&a| attribute(x, a) != nil())
+/// The elements of a tensor as the engine reads them: an R vector of them, or a raw vector with their bytes.
+pub fn data(x: SEXP, scope: &Scope) -> Outcome {
+    let tensor = Tensor::read(x)?;
+    let holder = tensor.holder();
+    if kind(holder) == RAWSXP {
+        return Ok(holder);
+    }
+    if kind(holder) == vector::storage(tensor.dtype) {
+        // SAFETY: inside `protected`; `x` is an argument of this call.
+        return Ok(scope.keep(protected(|| unsafe { large::share(holder) })?));
+    }
+    let bytes = tensor.bytes()?;
+    let bytes = bytes.as_slice();
+    let kind = vector::storage(tensor.dtype);
+    let n = if kind == RAWSXP { bytes.len() } else { tensor.shape().size() };
+    // SAFETY: inside `protected`; a fresh vector of that type and length.
+    let out = scope.keep(protected(|| unsafe { large::ordinary_vector(kind, n) })?);
+    if n > 0 {
+        // SAFETY: as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), vector::pointer(out).cast_mut(), bytes.len())
+        };
+    }
+    Ok(out)
 }
 
 fn has_missing(x: SEXP) -> Outcome<bool> {
@@ -181,30 +209,28 @@ fn missing(bytes: &[u8]) -> usize {
 }
 
 /// R data of a tensor: `list(data, rounded, na, out_of_range)`, with the numbers of values that R cannot
-/// hold. Data that are the tensor's own vector have no `dim`: R code sets it on a wrapper of the vector.
-/// Others have one unless 0-d. With `integer64`, dtypes wider than R's integers become vectors of that class.
+/// hold. Data have a `dim` unless 0-d. With `integer64`, dtypes wider than R's integers become vectors of that
+/// class.
 pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     if !value::is_tensor(x) {
         return Err(Error::arg("x", "a tensor", value::describe(x)).into());
     }
-    let record = Record::read(x)?;
+    let tensor = Tensor::read(x)?;
     let wide = flag_argument("integer64", integer64)?;
-    let shape = record.shape();
-    let wants_integer64 = wide && natural(record.dtype) == Natural::Double && record.dtype.is_integer();
-    let to = match natural(record.dtype) {
+    let shape = tensor.shape();
+    let wants_integer64 = wide && natural(tensor.dtype) == Natural::Double && tensor.dtype.is_integer();
+    let to = match natural(tensor.dtype) {
         Natural::Logical => LGLSXP,
         Natural::Integer => INTSXP,
         Natural::Double => REALSXP,
         Natural::Complex => CPLXSXP,
     };
-    let shared = matches!(record.dtype, DType::F64 | DType::I32 | DType::C128);
+    let shared = to == vector::storage(tensor.dtype) && to == kind(x);
     // SAFETY: inside `protected`; the result is protected while its attributes are made.
     let out = scope.keep(protected(|| unsafe {
-        if shared {
-            return record.data;
-        }
-        let out = Rf_protect(large::ordinary_vector(to, shape.size()));
-        if shape.rank() > 0 {
+        let out = if shared { large::share(x) } else { large::ordinary_vector(to, shape.size()) };
+        Rf_protect(out);
+        if shape.rank() > 0 && len(out) == shape.size() {
             let dim = Rf_protect(value::new_shape(&shape));
             Rf_setAttrib(out, R_DimSymbol, dim);
             Rf_unprotect(1);
@@ -218,41 +244,42 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         Rf_unprotect(1);
         out
     })?);
+    value::set_axis_names(out, value::axis_names(x, scope)?)?;
     let mut loss = Loss::default();
     if shared {
-        if record.dtype == DType::I32 {
-            let bytes = record.bytes()?;
+        if tensor.dtype == DType::I32 {
+            let bytes = tensor.bytes()?;
             loss.na = missing(bytes.as_slice());
         }
     } else if shape.size() > 0 {
-        let bytes = record.bytes()?;
+        let bytes = tensor.bytes()?;
         let n = shape.size();
         // SAFETY: a fresh vector of that type and length.
         unsafe {
             match to {
                 LGLSXP => export_logicals(
-                    record.dtype,
+                    tensor.dtype,
                     bytes.as_slice(),
                     std::slice::from_raw_parts_mut(LOGICAL(out), n),
                 ),
                 INTSXP => {
                     loss = export_integers(
-                        record.dtype,
+                        tensor.dtype,
                         bytes.as_slice(),
                         std::slice::from_raw_parts_mut(INTEGER(out), n),
                     )
                 }
                 CPLXSXP => {
                     let out = std::slice::from_raw_parts_mut(COMPLEX(out).cast(), n);
-                    export_complex(record.dtype, bytes.as_slice(), out);
+                    export_complex(tensor.dtype, bytes.as_slice(), out);
                 }
                 _ if wants_integer64 => {
                     let out = std::slice::from_raw_parts_mut(REAL(out).cast::<i64>(), n);
-                    loss = export_integer64(record.dtype, bytes.as_slice(), out);
+                    loss = export_integer64(tensor.dtype, bytes.as_slice(), out);
                 }
                 _ => {
                     loss = export_doubles(
-                        record.dtype,
+                        tensor.dtype,
                         bytes.as_slice(),
                         std::slice::from_raw_parts_mut(REAL(out), n),
                     )
@@ -278,7 +305,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
 /// Lines of a tensor's data. `limits` are three numbers: rows in all, width in characters, rows of a slice; a
 /// negative number is no limit.
 pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
-    let record = Record::read(x)?;
+    let tensor = Tensor::read(x)?;
     if kind(limits) != REALSXP || len(limits) != 3 {
         return Err(Error::arg("limits", "three numbers", value::describe(limits)).into());
     }
@@ -289,8 +316,8 @@ pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
         max_width: limit("anvil.print_max_width", width)?,
         max_rows_slice: limit("anvil.print_max_rows_slice", slice)?,
     };
-    let bytes = record.bytes()?;
-    let (dtype, unit, bytes) = (record.dtype, record.dtype.bytes(), bytes.as_slice());
+    let bytes = tensor.bytes()?;
+    let (dtype, unit, bytes) = (tensor.dtype, tensor.dtype.bytes(), bytes.as_slice());
     let at = |i: usize| {
         let element = Literal::from_bytes(dtype, &bytes[i * unit..]);
         match dtype.kind() {
@@ -303,17 +330,17 @@ pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
             Kind::Boolean | Kind::Integer => Number::Int(element.get::<i64>().into()),
         }
     };
-    r_strings(&data_lines(&record.shape(), at, &limits), scope)
+    r_strings(&data_lines(&tensor.shape(), at, &limits), scope)
 }
 
 /// The last line of a printed tensor.
 pub fn foot(x: SEXP, platform: SEXP, scope: &Scope) -> Outcome {
-    let aval = Record::read(x)?.aval();
+    let aval = Tensor::read(x)?.aval();
     r_string(&footer(&string(platform).unwrap_or_default(), aval.ranked(), &aval.shape), scope)
 }
 
 /// A tensor in one line.
 pub fn one_line(x: SEXP, scope: &Scope) -> Outcome {
-    let aval = Record::read(x)?.aval();
+    let aval = Tensor::read(x)?.aval();
     r_string(&summary(aval.ranked(), &aval.shape), scope)
 }

@@ -6,7 +6,8 @@
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
-use crate::value::{self, Record};
+use crate::tracer;
+use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::{literal_ranked, Operand};
 use anvil_core::dtype::{DType, Ranked};
@@ -18,7 +19,6 @@ use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::os::raw::c_void;
 use std::rc::Rc;
 
 /// A graph under construction.
@@ -129,59 +129,38 @@ fn lift_from(depth: usize, mut value: Value) -> Value {
 
 // ---- tracers -------------------------------------------------------------------------------------------------------
 
-/// Tag of tracers.
-const TRACER: &CStr = c"anvil_tracer";
-
-/// Makes the tracer of a value. It is an external pointer: the address is the value's number plus one, the
-/// protected slot is `list(dtype, shape, ambiguous, trace)`.
+/// Makes the tracer of a value; it holds `list(dtype, ambiguous, trace)`.
 pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
     value::check_sizes(shape)?;
-    let address = (operand.value.index() + 1) as *mut c_void;
+    let index = operand.value.index();
     let Ranked { dtype, ambiguous } = operand.ranked;
     // SAFETY: inside `protected`; objects are protected before the next is made.
     let x = protected(|| unsafe {
-        let held = Rf_protect(Rf_allocVector(VECSXP, 4));
+        let held = Rf_protect(Rf_allocVector(VECSXP, 3));
         SET_VECTOR_ELT(held, 0, value::name_of_dtype(dtype));
-        SET_VECTOR_ELT(held, 1, value::new_shape(shape));
-        SET_VECTOR_ELT(held, 2, value::flag(ambiguous));
-        SET_VECTOR_ELT(held, 3, handle);
-        let x = Rf_protect(handle::tagged(address, TRACER, held));
-        let x = value::mark_tracer(x);
+        SET_VECTOR_ELT(held, 1, value::flag(ambiguous));
+        SET_VECTOR_ELT(held, 2, handle);
+        let x = Rf_protect(tracer::new(dtype, held, index, shape.size()));
+        value::mark_tracer(x, shape);
         Rf_unprotect(2);
         x
     })?;
     Ok(scope.keep(x))
 }
 
-/// Whether an external pointer is a tracer.
-pub fn is_tracer(x: SEXP) -> bool {
-    handle::has_tag(x, TRACER)
-}
-
 fn leaked<T>(trace: &str, state: &str) -> Result<T> {
     Err(Error::LeakedTracer { trace: trace.into(), state: state.into() })
 }
 
-/// The elements of a tracer's protected slot.
-///
-/// # Errors
-/// [`Error::LeakedTracer`] if it is of another session, since what was read back may be anything.
-fn parts(tracer: SEXP) -> Result<[SEXP; 4]> {
-    // SAFETY: `tracer` is an external pointer of ours, by its tag. One with an address was made in this
-    // session.
-    let (address, held) = unsafe { (R_ExternalPtrAddr(tracer), R_ExternalPtrProtected(tracer)) };
-    if address.is_null() {
-        return leaked("another session", "ended");
-    }
-    Ok([0, 1, 2, 3].map(|i| element(held, i)))
+/// What a tracer holds, and the number of its value.
+fn parts(x: SEXP) -> Result<([SEXP; 3], usize)> {
+    let (held, index) = tracer::held(x).ok_or_else(|| Error::Internal { detail: "no tracer".into() })?;
+    Ok(([0, 1, 2].map(|i| element(held, i)), index))
 }
 
 /// The type of a tracer as R reads it: `(dtype, shape, ambiguous)`.
-///
-/// # Errors
-/// [`Error::LeakedTracer`] if it is of another session.
 pub fn type_of(tracer: SEXP) -> Result<[SEXP; 3]> {
-    parts(tracer).map(|[dtype, shape, ambiguous, _]| [dtype, shape, ambiguous])
+    parts(tracer).map(|([dtype, ambiguous, _], _)| [dtype, value::sizes_of(tracer), ambiguous])
 }
 
 /// The trace of a tracer, and its depth in the stack.
@@ -189,7 +168,7 @@ pub fn type_of(tracer: SEXP) -> Result<[SEXP; 3]> {
 /// # Errors
 /// [`Error::LeakedTracer`] if the trace has ended, or the innermost trace is no part of it.
 fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
-    let [.., handle] = parts(tracer)?;
+    let ([.., handle], _) = parts(tracer)?;
     let Some(trace) = of_handle(handle) else { return leaked("another session", "ended") };
     let reached = STACK.with_borrow(|stack| {
         let depth = stack.iter().position(|(t, _)| Rc::ptr_eq(t, &trace))?;
@@ -205,10 +184,9 @@ fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
 /// The value that a tracer stands for in its own trace, its type, and the depth of the trace in the stack.
 pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;
-    // SAFETY: an external pointer whose address is a number, see `tracer()`.
-    let index = unsafe { R_ExternalPtrAddr(tracer) } as usize;
+    let (_, index) = parts(tracer)?;
     let builder = trace.builder();
-    let found = builder.graph().values().nth(index.wrapping_sub(1));
+    let found = builder.graph().values().nth(index);
     let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
     let [dtype, _, ambiguous] = type_of(tracer)?;
     let dtype = value::dtype_of_name(dtype)
@@ -217,6 +195,12 @@ pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
     let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
     let aval = builder.graph().aval(value).clone();
     Ok((Operand { value, ranked: Ranked { dtype, ambiguous } }, aval, depth))
+}
+
+/// Whether two values are the same: tracers of one value, or one object.
+pub fn same(x: SEXP, y: SEXP) -> Outcome {
+    let value = |x| tracer::held(x).map(|(held, index)| (element(held, 2), index));
+    Ok(value::flag(x == y || value(x).is_some() && value(x) == value(y)))
 }
 
 /// The trace that an op on these arguments belongs to, if there is a tracer among them: the innermost.
@@ -239,8 +223,8 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
         return Ok(Operand { value: lift_from(depth, operand.value), ..operand });
     }
     if value::is_tensor(x) {
-        let record = Record::read(x)?;
-        return capture(trace, &record, Ranked { dtype: record.dtype, ambiguous: record.ambiguous });
+        let tensor = Tensor::read(x)?;
+        return capture(trace, &tensor, Ranked { dtype: tensor.dtype, ambiguous: tensor.ambiguous });
     }
     let (dtype, shape) = number_argument(x)?;
     let ranked = literal_ranked(dtype);
@@ -251,25 +235,20 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
         return Ok(Operand { value, ranked });
     }
     let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
-    let record = new_tensor(&aval, bytes.as_slice(), scope)?;
-    capture(trace, &Record::read(record)?, ranked)
+    let tensor = new_tensor(&aval, bytes.as_slice(), scope)?;
+    capture(trace, &Tensor::read(tensor)?, ranked)
 }
 
-/// Type and shape of an R number or array.
+/// Type and shape of an R number, vector or array.
 ///
 /// # Errors
-/// [`Error::Arg`] with advice for anything else.
+/// [`Error::Arg`] for anything else.
 pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
-    vector::number(x).ok_or_else(|| {
-        let numeric = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP) && !is_object(x);
-        let hint =
-            if numeric { "Make it a tensor with `nv_tensor()`, or an array with `array()`." } else { "" };
-        Error::Arg {
-            arg: "operand".into(),
-            expected: "a tensor, or an R number, logical or array".into(),
-            got: value::describe(x),
-            hint: hint.into(),
-        }
+    vector::number(x).ok_or_else(|| Error::Arg {
+        arg: "operand".into(),
+        expected: "a tensor, or an R number, logical, vector or array of these".into(),
+        got: value::describe(x),
+        hint: String::new(),
     })
 }
 
@@ -277,18 +256,18 @@ pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
 pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
     value::check_sizes(&aval.shape)?;
     // SAFETY: inside `protected`; the new vector is written before anything else sees it.
-    let record = scope.keep(protected(|| unsafe { value::new_record(aval) })?);
+    let tensor = scope.keep(protected(|| unsafe { value::new_tensor(aval) })?);
     // SAFETY: as above.
-    unsafe { value::new_bytes(record) }.copy_from_slice(bytes);
-    Ok(record)
+    unsafe { value::new_bytes(tensor, aval.dtype) }.copy_from_slice(bytes);
+    Ok(tensor)
 }
 
 /// Captures a tensor: a scalar becomes a literal, another tensor a constant, once for each vector of R.
 /// Constants belong to the outermost trace of nested ones.
-fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
-    let aval = record.aval();
+fn capture(trace: &Trace, tensor: &Tensor, ranked: Ranked) -> Outcome<Operand> {
+    let aval = tensor.aval();
     if aval.shape.rank() == 0 {
-        let bytes = record.bytes()?;
+        let bytes = tensor.bytes()?;
         let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
         let value = trace.builder().literal(literal, aval.ambiguous);
         return Ok(Operand { value, ranked });
@@ -298,7 +277,7 @@ fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
     let Some((root, handle)) = found else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
-    let key = record.data as usize;
+    let key = tensor.object as usize;
     let known = root.captured.borrow().get(&key).copied();
     let known = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval);
     let value = match known {
@@ -306,7 +285,7 @@ fn capture(trace: &Trace, record: &Record, ranked: Ranked) -> Outcome<Operand> {
         None => {
             // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
             protected(|| unsafe {
-                let held = Rf_cons(record.object, R_ExternalPtrProtected(handle));
+                let held = Rf_cons(tensor.object, R_ExternalPtrProtected(handle));
                 R_SetExternalPtrProtected(handle, held);
             })?;
             let value = root.builder().constant(aval);

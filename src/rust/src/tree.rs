@@ -8,13 +8,14 @@ use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::path;
 use crate::trace;
-use crate::value::{self, Record};
+use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::literal_ranked;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
+use std::os::raw::c_int;
 
 /// Depth of nested lists, at most, since walks are recursive.
 pub const MAX_DEPTH: usize = 256;
@@ -44,7 +45,7 @@ pub fn is_node(x: SEXP) -> bool {
 #[derive(Clone, Copy)]
 pub enum Leaf {
     /// A tensor, and whether only the caller's variable refers to it.
-    Tensor(Record, bool),
+    Tensor(Tensor, bool),
     /// An R number or array, with the dtype that stores it.
     Number(SEXP, DType),
 }
@@ -52,12 +53,14 @@ pub enum Leaf {
 impl Leaf {
     /// Adds the leaf's part of the signature: kind, dtype, ambiguity, shape.
     pub fn add_words(&self, words: &mut Vec<u64>) {
-        let (kind, dtype, ambiguous, sizes) = match self {
-            Leaf::Tensor(record, _) => (TENSOR, record.dtype, record.ambiguous, record.sizes()),
-            Leaf::Number(x, dtype) => (NUMBER, *dtype, false, vector::number_sizes(*x)),
+        let mut add = |kind: u64, dtype: DType, ambiguous: bool, sizes: &[c_int]| {
+            words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
+            words.extend(sizes.iter().map(|&d| d as u64));
         };
-        words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
-        words.extend(sizes.iter().map(|&d| d as u64));
+        match self {
+            Leaf::Tensor(tensor, _) => add(TENSOR, tensor.dtype, tensor.ambiguous, tensor.sizes()),
+            Leaf::Number(x, dtype) => vector::with_sizes(*x, |sizes| add(NUMBER, *dtype, false, sizes)),
+        }
     }
 }
 
@@ -86,6 +89,7 @@ const NUMBER: u64 = 3;
 const STATIC: u64 = 4;
 const ABSENT: u64 = 5;
 const TAG: u64 = 6;
+const NAMES: u64 = 7;
 
 /// Whether a value stands for an argument that the caller left out.
 pub fn is_absent(x: SEXP) -> bool {
@@ -122,7 +126,8 @@ impl Flat {
         if x == nil() {
             self.words.push(EMPTY);
         } else if value::is_tensor(x) {
-            self.leaf(owner, Leaf::Tensor(Record::read(x)?, own));
+            self.leaf(owner, Leaf::Tensor(Tensor::read(x)?, own));
+            self.names_of_axes(x);
         } else if value::is_tracer(x) {
             self.traced = true;
         } else if is_node(x) {
@@ -147,8 +152,32 @@ impl Flat {
         } else {
             let (dtype, _) = argument(x)?;
             self.leaf(owner, Leaf::Number(x, dtype));
+            self.names_of_axes(x);
         }
         Ok(())
+    }
+
+    /// Adds the names of an argument's axes to the signature.
+    fn names_of_axes(&mut self, x: SEXP) {
+        // SAFETY: reads attributes that vectors and arrays have.
+        for symbol in unsafe { [R_DimNamesSymbol, R_NamesSymbol] } {
+            let names = attribute(x, symbol);
+            if names == nil() {
+                continue;
+            }
+            self.names.push(names);
+            let lists = if kind(names) == VECSXP { len(names) } else { 1 };
+            self.words.push(NAMES | (lists as u64) << 8);
+            for i in 0..lists {
+                let axis = if kind(names) == VECSXP { element(names, i) } else { names };
+                let count = if kind(axis) == STRSXP { len(axis) } else { 0 };
+                self.words.push(count as u64);
+                // SAFETY: index in range. As for the names of lists.
+                self.words.extend((0..count).map(|i| unsafe { STRING_ELT(axis, i as Length) } as u64));
+            }
+            // The names of a vector of one axis are those of the axis.
+            return;
+        }
     }
 
     fn leaf(&mut self, owner: usize, leaf: Leaf) {
@@ -195,12 +224,12 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     if value::is_tracer(x) {
         // A tracer of the outer trace.
         let (operand, aval, _) = trace::own_value(x)?;
-        return trace::input(trace, handle, aval, operand.ranked, scope);
+        return named(trace::input(trace, handle, aval, operand.ranked, scope)?, x, scope);
     }
     if value::is_tensor(x) {
-        let record = Record::read(x)?;
-        let ranked = Ranked { dtype: record.dtype, ambiguous: record.ambiguous };
-        return trace::input(trace, handle, record.aval(), ranked, scope);
+        let tensor = Tensor::read(x)?;
+        let ranked = Ranked { dtype: tensor.dtype, ambiguous: tensor.ambiguous };
+        return named(trace::input(trace, handle, tensor.aval(), ranked, scope)?, x, scope);
     }
     if let Some(aval) = crate::info::abstract_aval(x)? {
         let ranked = aval.ranked();
@@ -219,7 +248,14 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     }
     let (dtype, shape) = argument(x)?;
     let ranked = literal_ranked(dtype);
-    trace::input(trace, handle, Aval { dtype, shape, ambiguous: ranked.ambiguous }, ranked, scope)
+    let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
+    named(trace::input(trace, handle, aval, ranked, scope)?, x, scope)
+}
+
+/// A tracer with the names of an argument's axes.
+fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
+    value::set_axis_names(tracer, value::axis_names(x, scope)?)?;
+    Ok(tracer)
 }
 
 /// The structure of a result.

@@ -1,16 +1,22 @@
-//! Tensor records and tracers: the R objects that stand for values of the engine, read and made.
+//! Tensors and tracers: the R objects that stand for values of the engine, read and made.
 //!
-//! A tensor is `list(data, dtype, shape, ambiguous)` of class `c("AnvilTensor", "AnvilValue")` over an
-//! ordinary R vector in column-major order: REALSXP for f64, INTSXP for i32, CPLXSXP for c128, RAWSXP for the
-//! rest. R owns the memory; Rust borrows it for the length of a call, while the record is an argument of that
-//! call.
+//! A tensor is an R vector in column-major order with the class `c("AnvilTensor", "AnvilValue")` and the
+//! attributes `dim` (none for 0-d), `dtype`, and `ambiguous` where it is. An ordinary vector holds the
+//! elements of `f64`, `i32` and `c128` as the engine reads them; the other dtypes are [`narrow`] vectors. Any
+//! other vector with these attributes is a tensor too, whose elements are converted when it is used. R owns the
+//! memory; Rust borrows it for the length of a call, while the vector is an argument of that call.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome};
+use crate::guard::{protected, Outcome, Scope};
 use crate::large;
+use crate::narrow;
+use crate::tracer;
 use crate::vector::{align_of, byte_len, bytes, pointer, shape_of, storage, Bytes};
+use anvil_core::boundary::{import, Filling, Source};
 use anvil_core::dtype::DType;
 use anvil_core::error::{Error, Result};
+use anvil_core::kernels::cast;
+use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
 use std::ffi::CStr;
@@ -33,12 +39,15 @@ struct Globals {
     names: Vec<Fixed>,
     tensor: Fixed,
     tracer: Fixed,
-    /// Records without data and shape, for each dtype, known and ambiguous: results are copies of them.
+    /// Vectors with the attributes of tensors but `dim`, for each dtype, known and ambiguous.
     templates: Vec<[Fixed; 2]>,
-    tracer_class: Fixed,
-    operands: Fixed,
-    rules: Fixed,
-    threads: Fixed,
+    /// A vector with the attributes of tracers but `dim`.
+    traced: Fixed,
+    /// `FALSE` and `TRUE`.
+    flags: [Fixed; 2],
+    /// `integer(0)`.
+    no_sizes: Fixed,
+    symbols: [Fixed; 5],
     s4: bool,
 }
 
@@ -48,11 +57,12 @@ fn globals() -> &'static Globals {
     GLOBALS.get().expect("the package's .onLoad() has run")
 }
 
-/// Positions of the parts of a record.
-const DATA: usize = 0;
-const DTYPE: usize = 1;
-const SHAPE: usize = 2;
-const AMBIGUOUS: usize = 3;
+// Positions of symbols.
+const DTYPE: usize = 0;
+const AMBIGUOUS: usize = 1;
+const OPERANDS: usize = 2;
+const RULES: usize = 3;
+const THREADS: usize = 4;
 
 /// Class of every tensor, most specific first.
 pub const TENSOR: &CStr = c"AnvilTensor";
@@ -65,71 +75,65 @@ pub fn initialise(s4: bool) -> Outcome<()> {
     if GLOBALS.get().is_some() {
         return Ok(());
     }
+    let count = DType::ALL.len();
     // SAFETY: inside `protected`; each object is preserved or protected before the next is made.
-    let made = protected(|| unsafe {
-        let fixed = |x: SEXP| {
-            R_PreserveObject(x);
+    let (fixed, symbols) = protected(|| unsafe {
+        let symbols = [c"dtype", c"ambiguous", c"operands", c"anvil.promotion_rules", c"anvil.threads"]
+            .map(|name| Rf_install(name.as_ptr()));
+        // The elements: names of dtypes, templates, FALSE, TRUE, integer(0), classes, the template of tracers.
+        let all = Rf_allocVector(VECSXP, (3 * count + 6) as Length);
+        R_PreserveObject(all);
+        let keep = |i: usize, x: SEXP| {
+            SET_VECTOR_ELT(all, i as Length, x);
             x
         };
-        let strings = |texts: &[&CStr]| {
-            let x = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
-            for (i, t) in texts.iter().enumerate() {
-                SET_STRING_ELT(
-                    x,
-                    i as Length,
-                    Rf_mkCharLenCE(t.as_ptr(), t.to_bytes().len() as c_int, CE_UTF8),
-                );
+        let strings = |at: usize, texts: &[&str]| {
+            let x = keep(at, Rf_allocVector(STRSXP, texts.len() as Length));
+            for (i, text) in texts.iter().enumerate() {
+                SET_STRING_ELT(x, i as Length, crate::guard::r_char(text));
             }
-            fixed(x);
-            Rf_unprotect(1);
             x
         };
-        let names = strings(&[c"data", c"dtype", c"shape", c"ambiguous"]);
-        let class = strings(&[TENSOR, VALUE]);
-        let tracer_class = strings(&[TRACER, VALUE]);
-        let count = DType::ALL.len() as Length;
-        let all = Rf_protect(Rf_allocVector(VECSXP, 2 * count));
-        fixed(all);
-        for (i, dtype) in DType::ALL.iter().enumerate() {
-            let name = Rf_protect(Rf_allocVector(STRSXP, 1));
-            SET_STRING_ELT(name, 0, crate::guard::r_char(dtype.name()));
-            for ambiguous in [false, true] {
-                let record = Rf_allocVector(VECSXP, 4);
-                SET_VECTOR_ELT(all, 2 * i as Length + ambiguous as Length, record);
-                SET_VECTOR_ELT(record, DTYPE as Length, name);
-                let flag = Rf_allocVector(LGLSXP, 1);
-                *LOGICAL(flag) = ambiguous as c_int;
-                SET_VECTOR_ELT(record, AMBIGUOUS as Length, flag);
-                Rf_setAttrib(record, R_NamesSymbol, names);
-                Rf_setAttrib(record, R_ClassSymbol, class);
-                if s4 {
-                    let record = Rf_protect(Rf_asS4(record, 1, 0));
-                    SET_VECTOR_ELT(all, 2 * i as Length + ambiguous as Length, record);
-                    Rf_unprotect(1);
-                }
-            }
-            Rf_unprotect(1);
+        let ascii = |name: &'static CStr| name.to_str().unwrap_or_default();
+        for value in [0, 1] {
+            let flag = keep(3 * count + value, Rf_allocVector(LGLSXP, 1));
+            *LOGICAL(flag) = value as c_int;
         }
-        Rf_unprotect(1);
-        let symbols =
-            [c"operands", c"anvil.promotion_rules", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
-        (all, class, tracer_class, symbols)
+        keep(3 * count + 2, Rf_allocVector(INTSXP, 0));
+        let class = strings(3 * count + 3, &[ascii(TENSOR), ascii(VALUE)]);
+        let traced = strings(3 * count + 4, &[ascii(TRACER), ascii(VALUE)]);
+        let template = |at: usize, class: SEXP, attributes: &[(usize, SEXP)]| {
+            let x = keep(at, Rf_allocVector(LGLSXP, 0));
+            for &(symbol, value) in attributes {
+                Rf_setAttrib(x, symbols[symbol], value);
+            }
+            Rf_setAttrib(x, R_ClassSymbol, class);
+            if s4 {
+                keep(at, Rf_asS4(x, 1, 0));
+            }
+        };
+        for (i, dtype) in DType::ALL.iter().enumerate() {
+            let name = strings(i, &[dtype.name()]);
+            template(count + 2 * i, class, &[(DTYPE, name)]);
+            let yes = element(all, 3 * count + 1);
+            template(count + 2 * i + 1, class, &[(DTYPE, name), (AMBIGUOUS, yes)]);
+        }
+        template(3 * count + 5, traced, &[]);
+        (all, symbols)
     })?;
-    let (all, class, tracer_class, [operands, rules, threads]) = made;
-    let templates: Vec<[Fixed; 2]> =
-        (0..DType::ALL.len()).map(|i| [Fixed(element(all, 2 * i)), Fixed(element(all, 2 * i + 1))]).collect();
+    let at = |i: usize| Fixed(element(fixed, i));
     // SAFETY: character vectors made above, with at least one element each.
-    let first = |x: SEXP| Fixed(unsafe { STRING_ELT(x, 0) });
+    let first = |i: usize| Fixed(unsafe { STRING_ELT(element(fixed, i), 0) });
     let globals = Globals {
-        dtypes: templates.iter().map(|t| first(element(t[0].0, DTYPE))).collect(),
-        names: templates.iter().map(|t| Fixed(element(t[0].0, DTYPE))).collect(),
-        tensor: first(class),
-        tracer: first(tracer_class),
-        templates,
-        tracer_class: Fixed(tracer_class),
-        operands: Fixed(operands),
-        rules: Fixed(rules),
-        threads: Fixed(threads),
+        dtypes: (0..count).map(first).collect(),
+        names: (0..count).map(at).collect(),
+        tensor: first(3 * count + 3),
+        tracer: first(3 * count + 4),
+        templates: (0..count).map(|i| [at(count + 2 * i), at(count + 2 * i + 1)]).collect(),
+        traced: at(3 * count + 5),
+        flags: [at(3 * count), at(3 * count + 1)],
+        no_sizes: at(3 * count + 2),
+        symbols: symbols.map(Fixed),
         s4,
     };
     GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
@@ -138,12 +142,12 @@ pub fn initialise(s4: bool) -> Outcome<()> {
 
 /// The option that names the rules of promotion.
 pub fn rules_symbol() -> SEXP {
-    globals().rules.0
+    globals().symbols[RULES].0
 }
 
 /// The option with the number of threads.
 pub fn threads_symbol() -> SEXP {
-    globals().threads.0
+    globals().symbols[THREADS].0
 }
 
 /// Whether values carry the S4 bit.
@@ -153,7 +157,7 @@ pub fn has_s4_bit() -> bool {
 
 /// The tag of a list of operands.
 pub fn operands_symbol() -> SEXP {
-    globals().operands.0
+    globals().symbols[OPERANDS].0
 }
 
 /// Whether an object has a class; the usual case, that it is the first one, is fast.
@@ -168,20 +172,20 @@ fn has_class(x: SEXP, first: Fixed, name: &CStr) -> bool {
     }
 }
 
-/// Whether an object is a tensor record.
+/// Whether an object has the class of tensors.
 pub fn is_tensor(x: SEXP) -> bool {
-    kind(x) == VECSXP && has_class(x, globals().tensor, TENSOR)
+    has_class(x, globals().tensor, TENSOR)
 }
 
 /// Whether an object is a tracer.
 pub fn is_tracer(x: SEXP) -> bool {
-    kind(x) == EXTPTRSXP && has_class(x, globals().tracer, TRACER) && crate::trace::is_tracer(x)
+    has_class(x, globals().tracer, TRACER) && tracer::held(x).is_some()
 }
 
 /// The dtype that a character vector of length 1 names, by the identity of R's strings.
 pub fn dtype_of_name(name: SEXP) -> Option<DType> {
     let globals = globals();
-    // Records that anvil made share the vectors of their templates.
+    // Tensors that anvil made share the vectors of their templates.
     if let Some(at) = globals.names.iter().position(|n| n.0 == name) {
         return Some(DType::ALL[at]);
     }
@@ -201,70 +205,96 @@ pub fn name_of_dtype(dtype: DType) -> SEXP {
 
 /// The shared logical that holds a flag.
 pub fn flag(ambiguous: bool) -> SEXP {
-    element(globals().templates[0][ambiguous as usize].0, AMBIGUOUS)
+    globals().flags[ambiguous as usize].0
 }
 
-/// A tensor record, checked.
+/// The sizes of the axes of an array as R's integers: its `dim`, or none.
+pub fn sizes_of(x: SEXP) -> SEXP {
+    // SAFETY: reads an attribute.
+    let dim = attribute(x, unsafe { R_DimSymbol });
+    if dim == nil() {
+        globals().no_sizes.0
+    } else {
+        dim
+    }
+}
+
+/// A tensor, checked.
 #[derive(Clone, Copy)]
-pub struct Record {
-    /// The record itself.
+pub struct Tensor {
+    /// The vector.
     pub object: SEXP,
-    /// Its vector.
-    pub data: SEXP,
     /// Its dtype.
     pub dtype: DType,
     /// Its flag.
     pub ambiguous: bool,
-    shape: SEXP,
+    /// Sizes of the axes; those of a vector without `dim` are its length, or none for one element.
+    dim: SEXP,
+    length: c_int,
 }
 
-impl Record {
-    /// Reads the type of a tensor, whose data may have been donated.
+impl Tensor {
+    /// Reads the type of a tensor, whose elements may have been donated.
     ///
     /// # Errors
-    /// [`Error::Arg`] if its parts were changed.
-    pub fn header(object: SEXP) -> Result<Record> {
-        let broken = |what: &str| Err(broken_record(what));
-        if kind(object) != VECSXP || len(object) != 4 {
-            return broken("missing parts");
+    /// [`Error::Arg`] if its attributes were changed so that they are none.
+    pub fn header(object: SEXP) -> Result<Tensor> {
+        let symbols = &globals().symbols;
+        if !matches!(kind(object), LGLSXP | INTSXP | REALSXP | CPLXSXP) {
+            return Err(broken("other data than a vector of numbers"));
         }
-        // SAFETY: a list of four elements.
-        let [data, dtype, shape, flag] =
-            [DATA, DTYPE, SHAPE, AMBIGUOUS].map(|i| unsafe { VECTOR_ELT(object, i as Length) });
-        let Some(dtype) = dtype_of_name(dtype) else { return broken("an unknown dtype") };
-        let Some(ambiguous) = flag_of(flag) else { return broken("a broken flag") };
-        if kind(shape) != INTSXP || ints(shape).iter().any(|&d| d < 0) {
-            return broken("a broken shape");
+        let Some(dtype) = dtype_of_name(attribute(object, symbols[DTYPE].0)) else {
+            return Err(broken("an unknown dtype"));
+        };
+        let flag = attribute(object, symbols[AMBIGUOUS].0);
+        let Some(ambiguous) = (if flag == nil() { Some(false) } else { flag_of(flag) }) else {
+            return Err(broken("a broken flag"));
+        };
+        // SAFETY: reads an attribute.
+        let dim = attribute(object, unsafe { R_DimSymbol });
+        let mut length = 1;
+        if dim == nil() {
+            let Ok(n) = c_int::try_from(len(object)) else { return Err(broken("no `dim`")) };
+            length = n;
         }
-        let sizes = ints(shape).iter().map(|&d| d.max(0) as usize).collect();
-        if Shape::try_new(sizes).is_err() {
-            return broken("a broken shape");
+        let tensor = Tensor { object, dtype, ambiguous, dim, length };
+        // R checks a `dim` that is set, but none that it reads from a file.
+        let size = tensor.sizes().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
+        if size != Some(len(object)) || dim != nil() && kind(dim) != INTSXP {
+            return Err(broken("a `dim` that is not that of its elements"));
         }
-        Ok(Record { object, data, dtype, ambiguous, shape })
+        Ok(tensor)
     }
 
-    /// Reads a record with its data.
+    /// Reads a tensor with its elements.
     ///
     /// # Errors
-    /// [`Error::Donated`] if its vector was donated; [`Error::Arg`] if its parts were changed so that they no
-    /// longer fit together.
-    pub fn read(object: SEXP) -> Result<Record> {
-        let record = Record::header(object)?;
-        let (dtype, data) = (record.dtype, record.data);
-        if data == nil() {
+    /// [`Error::Donated`] if they were donated; those of [`Tensor::header`].
+    pub fn read(object: SEXP) -> Result<Tensor> {
+        let tensor = Tensor::header(object)?;
+        tensor.source()?;
+        Ok(tensor)
+    }
+
+    fn source(&self) -> Result<Elements> {
+        if narrow::is_narrow(self.object, self.dtype) {
+            return Ok(narrow::bytes(self.object)?.map_or(Elements::Seen, Elements::Narrow));
+        }
+        if large::is_donated(self.object) {
             return Err(Error::Donated);
         }
-        let size = record.sizes().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
-        let unit = if storage(dtype) == RAWSXP { dtype.bytes() } else { 1 };
-        if kind(data) != storage(dtype) || size.and_then(|n| n.checked_mul(unit)) != Some(len(data)) {
-            return Err(broken_record("data that do not match its dtype and shape"));
-        }
-        Ok(record)
+        Ok(if kind(self.object) == storage(self.dtype) { Elements::Own } else { Elements::Seen })
     }
 
     /// Sizes of the axes.
     pub fn sizes(&self) -> &[c_int] {
-        ints(self.shape)
+        if self.dim != nil() {
+            ints(self.dim)
+        } else if self.length == 1 {
+            &[]
+        } else {
+            std::slice::from_ref(&self.length)
+        }
     }
 
     /// Sizes of the axes, as a shape.
@@ -277,47 +307,139 @@ impl Record {
         Aval { dtype: self.dtype, shape: self.shape(), ambiguous: self.ambiguous }
     }
 
-    /// Its bytes.
+    /// Its bytes: borrowed from R, or converted from the elements that R sees.
     ///
     /// # Errors
-    /// A jump if the vector is an ALTREP one that cannot be expanded.
+    /// [`Error::Unrepresentable`] and [`Error::MissingValue`] for elements that the dtype does not have, which
+    /// base R or a user has put there. A jump if the vector is an ALTREP one that cannot be expanded.
     pub fn bytes(&self) -> Outcome<Bytes<'_>> {
-        bytes(self.data, align_of(self.dtype))
+        match self.source()? {
+            Elements::Own => bytes(self.object, align_of(self.dtype)),
+            Elements::Narrow(store) => bytes(store, align_of(self.dtype)),
+            Elements::Seen => self.converted(),
+        }
     }
 
-    /// Whether only the record refers to its vector, and that is an ordinary or a large vector, aligned for
-    /// its elements.
-    pub fn is_exclusive(&self) -> bool {
-        // SAFETY: reads the header; a vector that is not an ALTREP one, or is one of ours, has its elements
-        // at hand.
-        let plain = unsafe {
-            anvil_references(self.data) <= 1 && (ALTREP(self.data) == 0 || large::is_large(self.data))
+    fn converted(&self) -> Outcome<Bytes<'_>> {
+        let seen = bytes(self.object, 8)?;
+        let source = match kind(self.object) {
+            REALSXP => Source::Doubles(cast::slice(seen.as_slice())),
+            INTSXP => Source::Integers(cast::slice(seen.as_slice())),
+            LGLSXP => Source::Logicals(cast::slice(seen.as_slice())),
+            _ => Source::Complexes(cast::slice(seen.as_slice())),
         };
-        // SAFETY: as above.
-        plain && unsafe { pointer(self.data) }.align_offset(align_of(self.dtype)) == 0
+        let shape = self.shape();
+        let mut out = AlignedBytes::zeroed(shape.size() * self.dtype.bytes());
+        import(&source, self.dtype, &shape, Filling::Column, out.as_mut_slice())
+            .map_err(|e| e.for_argument("tensor"))?;
+        Ok(Bytes::Owned(out))
     }
 
-    /// Its bytes, for writing.
+    /// Whether its elements may be taken over: nothing but the vector refers to what holds them, and they are
+    /// as the engine reads them, aligned. Those of a small ordinary vector stay where they are.
+    pub fn is_exclusive(&self) -> bool {
+        match self.source() {
+            // SAFETY: reads the header.
+            Ok(Elements::Narrow(store)) => unsafe {
+                anvil_references(store) <= 1
+                    && (ALTREP(store) == 0 || large::is_exclusive(store, align_of(self.dtype)))
+            },
+            Ok(Elements::Own) => large::is_exclusive(self.object, align_of(self.dtype)),
+            _ => false,
+        }
+    }
+
+    /// What holds its elements, an object that stays the same while they are there.
+    pub fn holder(&self) -> SEXP {
+        match self.source() {
+            Ok(Elements::Narrow(store)) => store,
+            _ => self.object,
+        }
+    }
+
+    /// A tensor of this type over the elements of this one, which [`Tensor::donate`] takes away.
     ///
     /// # Safety
-    /// [`Record::is_exclusive`] held when the call began, and nobody else reads or writes the vector
-    /// meanwhile.
-    pub unsafe fn bytes_mut<'a>(&self) -> &'a mut [u8] {
-        let n = byte_len(self.data);
-        if n == 0 {
-            return &mut [];
-        }
+    /// May jump: only inside [`protected`]. [`Tensor::is_exclusive`] holds. The caller protects the result.
+    pub unsafe fn successor(&self, aval: &Aval) -> SEXP {
         // SAFETY: by the caller.
-        unsafe { std::slice::from_raw_parts_mut(pointer(self.data).cast_mut(), n) }
+        unsafe {
+            match self.source() {
+                Ok(Elements::Narrow(store)) => around_bytes(aval, store),
+                _ => {
+                    let x = Rf_protect(large::share(self.object));
+                    mark(x, aval);
+                    Rf_unprotect(1);
+                    x
+                }
+            }
+        }
+    }
+
+    /// Takes the elements away, so that using the tensor again is an error.
+    ///
+    /// # Safety
+    /// [`Tensor::is_exclusive`] held when the call began.
+    pub unsafe fn donate(&self) {
+        // SAFETY: by the caller.
+        unsafe {
+            if narrow::is_narrow(self.object, self.dtype) {
+                narrow::donate(self.object);
+            } else {
+                large::donate(self.object);
+            }
+        }
     }
 }
 
-fn broken_record(what: &str) -> Error {
+/// The names along the axes of a vector or array of R: a list with a character vector or `NULL` for each axis;
+/// `NULL` without names.
+pub fn axis_names(x: SEXP, scope: &Scope) -> Outcome {
+    // SAFETY: reads attributes that vectors and arrays have.
+    let (dim, dimnames) = unsafe { (attribute(x, R_DimSymbol), attribute(x, R_DimNamesSymbol)) };
+    if dim != nil() {
+        return Ok(dimnames);
+    }
+    // SAFETY: as above.
+    let names = attribute(x, unsafe { R_NamesSymbol });
+    if names == nil() || len(x) == 1 {
+        return Ok(nil());
+    }
+    // SAFETY: inside `protected`; the names belong to `x`.
+    let list = protected(|| unsafe {
+        let list = Rf_allocVector(VECSXP, 1);
+        SET_VECTOR_ELT(list, 0, names);
+        list
+    })?;
+    Ok(scope.keep(list))
+}
+
+/// Gives a tensor, a tracer or an array the names of another one's axes, which have the same sizes.
+pub fn set_axis_names(x: SEXP, names: SEXP) -> Outcome<()> {
+    if names == nil() {
+        return Ok(());
+    }
+    // SAFETY: inside `protected`: R checks that they fit.
+    protected(|| unsafe { Rf_setAttrib(x, R_DimNamesSymbol, names) }).map(|_| ())
+}
+
+/// Where the elements of a tensor are.
+#[derive(Clone, Copy)]
+enum Elements {
+    /// In the vector itself, as the engine reads them.
+    Own,
+    /// In a raw vector, as the engine reads them.
+    Narrow(SEXP),
+    /// In the vector, as R sees them.
+    Seen,
+}
+
+fn broken(what: &str) -> Error {
     Error::Arg {
         arg: "tensor".into(),
-        expected: "a whole tensor record".into(),
+        expected: "a whole tensor".into(),
         got: format!("one with {what}"),
-        hint: "Make tensors with `nv_tensor()`; do not change their parts.".into(),
+        hint: "Make tensors with `nv_tensor()`; do not change their attributes.".into(),
     }
 }
 
@@ -368,40 +490,71 @@ pub fn describe(x: SEXP) -> String {
     }
 }
 
-/// Makes a record around a new vector. The bytes are not initialised.
+/// Makes a tensor of new elements, which are not initialised: [`new_bytes`] gives them.
 ///
 /// # Safety
 /// May jump: only inside [`protected`]. The caller protects the result.
-pub unsafe fn new_record(aval: &Aval) -> SEXP {
+pub unsafe fn new_tensor(aval: &Aval) -> SEXP {
+    let (kind, size) = (storage(aval.dtype), aval.shape.size());
     // SAFETY: by the caller.
     unsafe {
-        let record = Rf_protect(Rf_shallow_duplicate(
-            globals().templates[aval.dtype as usize][aval.ambiguous as usize].0,
-        ));
-        SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
-        let kind = storage(aval.dtype);
-        let unit = if kind == RAWSXP { aval.dtype.bytes() } else { 1 };
-        let data = large::new_vector(kind, aval.shape.size() * unit);
-        SET_VECTOR_ELT(record, DATA as Length, data);
+        if kind == RAWSXP {
+            let bytes = Rf_protect(large::new_vector(RAWSXP, size * aval.dtype.bytes()));
+            let x = around_bytes(aval, bytes);
+            Rf_unprotect(1);
+            return x;
+        }
+        let x = Rf_protect(large::new_vector(kind, size));
+        mark(x, aval);
         Rf_unprotect(1);
-        record
+        x
     }
 }
 
-/// Makes a record around an R vector of the right type and length.
+/// Makes a tensor of a dtype that R has no vectors of, over a raw vector with its bytes.
 ///
 /// # Safety
-/// May jump: only inside [`protected`]. The caller protects `data` and the result.
-pub unsafe fn record_around(aval: &Aval, data: SEXP) -> SEXP {
+/// As [`new_tensor`]; the caller protects `bytes` too.
+pub unsafe fn around_bytes(aval: &Aval, bytes: SEXP) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
-        let record = Rf_protect(Rf_shallow_duplicate(
-            globals().templates[aval.dtype as usize][aval.ambiguous as usize].0,
-        ));
-        SET_VECTOR_ELT(record, SHAPE as Length, new_shape(&aval.shape));
-        SET_VECTOR_ELT(record, DATA as Length, data);
+        let x = Rf_protect(narrow::new(aval.dtype, bytes));
+        mark(x, aval);
         Rf_unprotect(1);
-        record
+        x
+    }
+}
+
+/// Gives a vector the attributes of a tensor.
+///
+/// # Safety
+/// As [`new_tensor`]; nothing else refers to the vector, which has no attributes.
+pub unsafe fn mark(x: SEXP, aval: &Aval) {
+    let template = globals().templates[aval.dtype as usize][aval.ambiguous as usize].0;
+    // SAFETY: by the caller.
+    unsafe { set_type(x, template, &aval.shape) }
+}
+
+/// Gives a vector the attributes of a tracer.
+///
+/// # Safety
+/// As [`mark`].
+pub unsafe fn mark_tracer(x: SEXP, shape: &Shape) {
+    // SAFETY: by the caller.
+    unsafe { set_type(x, globals().traced.0, shape) }
+}
+
+/// # Safety
+/// As [`mark`].
+unsafe fn set_type(x: SEXP, template: SEXP, shape: &Shape) {
+    // SAFETY: by the caller. A vector without memory has no elements, and is never seen.
+    unsafe {
+        Rf_copyMostAttrib(template, x);
+        if shape.rank() > 0 && len(x) == shape.size() {
+            let dim = Rf_protect(new_shape(shape));
+            Rf_setAttrib(x, R_DimSymbol, dim);
+            Rf_unprotect(1);
+        }
     }
 }
 
@@ -431,42 +584,17 @@ pub fn check_sizes(shape: &Shape) -> Result<()> {
     Err(Error::TooLarge { shape: shape.to_string() })
 }
 
-/// The bytes of a new record's vector.
+/// The bytes of a new tensor.
 ///
 /// # Safety
-/// `record` was made by [`new_record`] in this call, and its bytes are borrowed once.
-pub unsafe fn new_bytes<'a>(record: SEXP) -> &'a mut [u8] {
-    let data = element(record, DATA);
-    if len(data) == 0 {
+/// `x` was made by [`new_tensor`] or [`Tensor::successor`] in this call, its bytes are borrowed once, and
+/// nobody else reads or writes them meanwhile.
+pub unsafe fn new_bytes<'a>(x: SEXP, dtype: DType) -> &'a mut [u8] {
+    let holder = if storage(dtype) == RAWSXP { narrow::bytes(x).ok().flatten().unwrap_or(x) } else { x };
+    let n = byte_len(holder);
+    if n == 0 {
         return &mut [];
     }
-    // SAFETY: a fresh vector that nothing else refers to.
-    unsafe { std::slice::from_raw_parts_mut(pointer(data).cast_mut(), byte_len(data)) }
-}
-
-/// Removes a record's vector, so that using the tensor again is an error.
-///
-/// # Safety
-/// `record` is a tensor record.
-pub unsafe fn donate(record: SEXP) {
-    // SAFETY: by the caller; this changes the record in place, which nothing else refers to (checked by the
-    // caller).
-    unsafe { SET_VECTOR_ELT(record, DATA as Length, nil()) };
-}
-
-/// Gives a pointer the class and the S4 bit of tracers.
-///
-/// # Safety
-/// May jump: only inside [`protected`]. The caller protects `x`.
-pub unsafe fn mark_tracer(x: SEXP) -> SEXP {
-    let globals = globals();
-    // SAFETY: by the caller.
-    unsafe {
-        Rf_setAttrib(x, R_ClassSymbol, globals.tracer_class.0);
-        if globals.s4 {
-            Rf_asS4(x, 1, 0)
-        } else {
-            x
-        }
-    }
+    // SAFETY: by the caller; a vector of ours that has its elements at hand.
+    unsafe { std::slice::from_raw_parts_mut(pointer(holder).cast_mut(), n) }
 }

@@ -26,6 +26,12 @@ pub fn shape_of(sizes: &[c_int]) -> Shape {
     Shape::try_new(sizes).expect("a vector of this shape exists")
 }
 
+/// The number of elements of an array: the product of its `dim`, or 1.
+pub fn dim_size(x: SEXP) -> Length {
+    // SAFETY: reads an attribute.
+    ints(attribute(x, unsafe { R_DimSymbol })).iter().map(|&d| d as Length).product()
+}
+
 /// Alignment of elements in memory, which is at most that of a double: R guarantees no larger one.
 pub fn align_of(dtype: DType) -> usize {
     dtype.bytes().min(8)
@@ -99,8 +105,7 @@ pub fn bytes<'a>(x: SEXP, align: usize) -> Outcome<Bytes<'a>> {
 }
 
 /// A bare R vector or array of numbers or logicals, as an operand: the dtype that stores it without loss, and
-/// its shape. A vector of length 1 without `dim` is a scalar. `None` for anything else, longer vectors
-/// included.
+/// its shape. A vector of length 1 without `dim` is a scalar, a longer one is 1-d. `None` for anything else.
 pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     let dtype = match kind(x) {
         REALSXP => DType::F64,
@@ -109,22 +114,34 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
         CPLXSXP => DType::C128,
         _ => return None,
     };
-    if is_object(x) {
+    // SAFETY: reads an attribute.
+    let bare = attribute(x, unsafe { R_DimSymbol }) == nil();
+    if is_object(x) || bare && c_int::try_from(len(x)).is_err() {
         return None;
     }
-    let sizes = number_sizes(x);
-    let bare_vector = sizes.is_empty() && len(x) != 1;
-    (!bare_vector).then(|| (dtype, shape_of(sizes)))
+    Some((dtype, with_sizes(x, shape_of)))
 }
 
-/// Sizes of the axes of a [`number`]; none for a scalar.
-pub fn number_sizes<'a>(x: SEXP) -> &'a [c_int] {
+/// The shape of an R vector of any type; a vector of length 1 without `dim` has one axis here.
+pub fn number_shape(x: SEXP) -> Option<Shape> {
     // SAFETY: reads an attribute.
     let dim = attribute(x, unsafe { R_DimSymbol });
-    if dim == nil() {
-        &[]
-    } else {
-        ints(dim)
+    if dim != nil() {
+        return Some(shape_of(ints(dim)));
+    }
+    Shape::try_new(vec![len(x)]).ok()
+}
+
+/// Sizes of the axes of an R vector as an operand.
+pub fn with_sizes<T>(x: SEXP, see: impl FnOnce(&[c_int]) -> T) -> T {
+    // SAFETY: reads an attribute.
+    let dim = attribute(x, unsafe { R_DimSymbol });
+    if dim != nil() {
+        return see(ints(dim));
+    }
+    match len(x) {
+        1 => see(&[]),
+        n => see(&[n as c_int]),
     }
 }
 

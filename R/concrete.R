@@ -1,0 +1,214 @@
+# Reading the elements of traced values: the error, and what to write instead.
+
+# Called by the methods of traced values that would give elements: some function of R reads one.
+refuse_reading <- function(x) {
+  reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
+  abort_concrete(reader$what, x, reader$name, reader$call, reader$line)
+}
+
+# A traced value where R needs elements. `name` is the function that needs them.
+abort_concrete <- function(what, x, name = sub("\\(\\)$", "", what), call = user_call(), line = "") {
+  call <- call # evaluated here: the stack is what is asked for
+  advice <- instead_of[name]
+  if (is.na(advice)) {
+    advice <- "Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
+  }
+  abort(
+    "anvil_error_concrete",
+    paste0(
+      "A traced value has no elements yet: ", what, " cannot read them.\nx It is ", format(x),
+      " while the function is traced", if (nzchar(line)) paste0(" (", line, ")"), ".\ni ", advice
+    ),
+    where = what, aval = format(x), line = line, call = call
+  )
+}
+
+# Called by the methods of donated tensors: their elements are gone. Asking for the tensor says so.
+refuse_donated <- function(x) {
+  reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
+  said <- tryCatch(.Call(anvil_summary, x), anvil_error_donated = identity)
+  abort("anvil_error_donated", conditionMessage(said), call = reader$call)
+}
+
+# Called where R reads a saved tensor whose bytes are of an unknown version.
+refuse_saved <- function(state) {
+  reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
+  abort(
+    "anvil_error_value",
+    paste0(
+      "A saved tensor cannot be read: its bytes are broken, or of a newer version of anvil.\n",
+      "i Save it again, or update anvil."
+    ),
+    call = reader$call
+  )
+}
+
+# What to write instead of a function that reads elements.
+instead_of <- c(
+  `if` = paste(
+    "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in",
+    "`static = ` to trace a function for each value."
+  ),
+  `while` = "Use `nv_while()`.",
+  `repeat` = "Use `nv_while()`.",
+  `for` = "Use `nv_for()` or `nv_scan()`, or `seq_len(length(x))` to unroll it.",
+  `&&` = "Use `&`, and `nv_if()` for the branch.",
+  `||` = "Use `|`, and `nv_if()` for the branch.",
+  isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  stopifnot = "A program cannot stop on a value: check arguments before it runs.",
+  ifelse = "Use `nv_ifelse()`.",
+  switch = "Use `nv_if()`.",
+  c = "Use `nv_concatenate()`, or begin with the traced value: `c(x, 1)`.",
+  unlist = "Use `nv_concatenate()` with the elements of the list.",
+  append = "Use `nv_concatenate()`.",
+  cbind = "Use `nv_concatenate(..., axis = 2)` with matrices.",
+  rbind = "Use `nv_concatenate(..., axis = 1)` with matrices.",
+  matrix = "Use `nv_reshape()`.",
+  array = "Use `nv_reshape()`, or `nv_broadcast_to()` to repeat a value.",
+  rep = "Use `nv_broadcast_to()`, or `x[index]` with positions.",
+  numeric = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
+  seq_len = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
+  seq = "Use `nv_seq()` or `nv_iota()` with sizes that are known when the function is traced.",
+  pmax = "Use `nv_max()`.",
+  pmin = "Use `nv_min()`.",
+  max = "Begin with the traced value: `max(x, 1)`.",
+  min = "Begin with the traced value: `min(x, 1)`.",
+  sum = "Begin with the traced value: `sum(x, 1)`.",
+  range = "Begin with the traced value: `range(x, 1)`.",
+  rowSums = "Use `nv_reduce_sum(x, axes = 2)`.",
+  colSums = "Use `nv_reduce_sum(x, axes = 1)`.",
+  rowMeans = "Use `nv_mean(x, axes = 2)`.",
+  colMeans = "Use `nv_mean(x, axes = 1)`.",
+  apply = "Use reductions with `axes = `, such as `nv_reduce_sum(x, axes = 2)`.",
+  sapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  vapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  lapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Map = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Reduce = "Use `nv_scan()`, or a list of tensors.",
+  outer = "Use `nv_reshape()` and ops on matrices.",
+  which = "Positions of a traced mask have no fixed number: use `nv_ifelse()` with the mask.",
+  identical = "Compare with `==`; `nv_reduce_all(x == y)` is one value.",
+  all.equal = "Compare with `==`, or `abs(x - y) < tolerance`.",
+  var = "Use `nv_mean()` of the squared deviations.",
+  sd = "Use `nv_mean()` of the squared deviations, and `sqrt()`.",
+  `[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
+  `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
+  print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
+)
+
+# Whether a value is traced, or a list with one that is. A list that is nested too deep is no argument of an op.
+holds_tracer <- function(x) {
+  leaves <- tryCatch(unlist_leaves(x), anvil_error = function(e) list())
+  any(vapply(leaves, inherits, NA, "AnvilTracer"))
+}
+
+# The function that reads elements, from the frame in which it is called: list(what, name, call, line).
+# A function of a package that the user's code calls, by its call. A primitive has no frame: it is looked for
+# in the code of the function that calls it.
+reading_call <- function(at, statement) {
+  parents <- sys.parents()
+  line <- line_of(statement)
+  call <- NULL
+  # What this package calls is the user's, wherever it was defined.
+  while (at > 0L && is_of_package(sys.function(at)) && !is_ours(sys.function(at))) {
+    call <- sys.call(at)
+    line <- line_of(attr(call, "srcref")) %||% line
+    # A method, of which the user has called the generic.
+    at <- if (parents[at] < at) parents[at] else at - 1L
+  }
+  if (!is.null(call)) {
+    name <- name_of_call(call)
+    if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
+    return(list(what = what, name = name, call = call, line = line %||% ""))
+  }
+  if (at > 0L) {
+    fun <- sys.function(at)
+    code <- if (is_inside(statement, attr(fun, "srcref"))) code_of(statement)
+    found <- primitive_calls(code, sys.frame(at))
+    # On one line, a statement inside the function looks like one around it.
+    if (!length(found)) found <- primitive_calls(body(fun), sys.frame(at))
+  } else {
+    found <- list()
+  }
+  calls <- unique(found)
+  names <- unique(vapply(calls, name_of_call, ""))
+  what <- if (length(names)) paste0("`", names, "`", collapse = " or ") else "a function of R"
+  list(
+    what = what, name = if (length(names) == 1L) names else "", line = line %||% "",
+    call = if (length(calls) == 1L) calls[[1L]] else if (at > 0L) sys.call(at)
+  )
+}
+
+# Whether a source reference lies in another one.
+is_inside <- function(ref, home) {
+  !is.null(ref) && !is.null(home) && identical(attr(ref, "srcfile"), attr(home, "srcfile")) &&
+    ref[1L] >= home[1L] && ref[3L] <= home[3L]
+}
+
+# Tests define functions below a copy of a namespace, which are the user's.
+is_of_package <- function(fun) {
+  if (is.primitive(fun)) return(TRUE)
+  top <- topenv(environment(fun))
+  identical(top, baseenv()) || identical(top, .BaseNamespaceEnv) ||
+    isNamespace(top) && identical(top, .getNamespace(getNamespaceName(top)))
+}
+
+name_of_call <- function(call) {
+  name <- call[[1L]]
+  if (is.call(name) && length(name) == 3L && is.name(name[[3L]])) name <- name[[3L]]
+  if (is.name(name)) as.character(name) else "function"
+}
+
+# "file.R:12" of a source reference; NULL without one.
+line_of <- function(ref) {
+  if (is.null(ref)) return(NULL)
+  file <- file_name(attr(ref, "srcfile")$filename %||% "")
+  if (nzchar(file)) paste0(file, ":", ref[1L]) else paste("line", ref[1L])
+}
+
+code_of <- function(ref) {
+  if (is.null(ref)) return(NULL)
+  if_it_fails(as.call(c(as.name("{"), as.list(parse(text = as.character(ref), keep.source = FALSE)))), NULL)
+}
+
+# Calls of primitives in a piece of code that read a traced value: with a variable that is one, or else with a
+# call.
+primitive_calls <- function(code, frame) {
+  found <- list()
+  is_traced <- function(x) {
+    is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
+      !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
+  }
+  visit <- function(x) {
+    if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
+    arguments <- Filter(function(x) !identical(x, quote(expr = )), as.list(x)[-1L])
+    if (is.name(x[[1L]]) && as.character(x[[1L]]) %in% primitive_readers) {
+      read <- switch(
+        as.character(x[[1L]]), `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], arguments
+      )
+      # These look for methods of their first argument.
+      if (as.character(x[[1L]]) %in% dispatching && length(read) && is_traced(read[[1L]])) read <- list()
+      if (any(vapply(read, is_traced, NA)) || is_condition(x) && length(read) && is.call(read[[1L]])) {
+        found[[length(found) + 1L]] <<- x
+      }
+    }
+    for (part in arguments) visit(part)
+  }
+  visit(code)
+  found
+}
+
+dispatching <- c(
+  "c", "max", "min", "sum", "prod", "range", "any", "all", "[<-", "[[<-", "[", "[[", "cumsum", "cumprod", "cummax",
+  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma",
+  "signif"
+)
+
+is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||")
+
+primitive_readers <- c(
+  "if", "while", "for", "switch", "&&", "||", "c", "unlist", "max", "min", "sum", "prod", "range", "any", "all",
+  "seq_len", "seq_along", "rep", "cumsum", "cumprod", "cummax", "cummin", "[<-", "[[<-", "as.numeric", "as.double",
+  "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma", "signif", "xtfrm", "[", "[[", "<-"
+)
