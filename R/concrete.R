@@ -19,7 +19,7 @@ abort_concrete <- function(what, x, name = sub("\\(\\)$", "", what), call = user
       "A traced value has no elements yet: ", what, " cannot read them.\nx It is ", format(x),
       " while the function is traced", if (nzchar(line)) paste0(" (", line, ")"), ".\ni ", advice
     ),
-    where = what, aval = format(x), line = line, call = call
+    where = gsub("`", "", what, fixed = TRUE), aval = format(x), line = line, call = call
   )
 }
 
