@@ -26,8 +26,8 @@
 #' @param body A function that gives the next state: of the state for `nv_while()`, of the number of the
 #'   repetition (an `i32` from 1) and the state for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
-#' @param f A function of the state and of slices of `xs` that gives `list(state, y)`: the next state, and
-#'   the result that is stacked.
+#' @param f A function of the state and of slices of `xs` that gives the next state and the result that is
+#'   stacked: by name as `list(carry = , ys = )`, in any order, or without names as `list(state, y)`.
 #' @param xs Tensors or R arrays of the same first size, in nested lists if needed, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
@@ -42,9 +42,9 @@
 #' * Derivative:
 #'     * `nv_if()` and `nv_scan()`: From the derivatives of the functions given.
 #'     * `nv_while()`: None: how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`.
-#' @section Errors: `anvil_error_arg` for an argument of another kind; `anvil_error_structure` if a body
-#' changes the structure or a type of the state, or branches differ in theirs: it names the part of the state
-#' and both types.
+#' @section Errors: `anvil_error_arg` for an argument of another kind, and for other names in what the body of
+#' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure or a type of the state, or
+#' branches differ in theirs: it names the part of the state and both types.
 #' @references StableHLO specification, `if` and `while`.
 #' @examples
 #' x <- nv_scalar(3)
@@ -61,7 +61,7 @@
 #' # Exponential smoothing
 #' smooth <- function(level, x) {
 #'   level <- 0.8 * level + 0.2 * x
-#'   list(level, level)
+#'   list(carry = level, ys = level)
 #' }
 #' nv_scan(smooth, nv_scalar(0), nv_tensor(c(1, 2, 3, 4)))
 #' @name control
@@ -173,9 +173,7 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     ys <- NULL
     body <- trace_region(f, list(init, slices), "the body of a loop", function(out) {
-      if (!is.list(out) || is.object(out) || base::length(out) != 2L) {
-        abort_arg("f", "a function that gives `list(state, y)`", paste("one that gives", describe(out)))
-      }
+      out <- carry_and_ys(out)
       check_state(init, check_leaves(out[[1L]], arg))
       ys <<- check_leaves(out[[2L]], arg)
       out
@@ -186,6 +184,20 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
     stacked <- seq_along(made) > count
     list(carry = restore(init, made[!stacked]), ys = restore(ys, made[stacked]))
   })
+}
+
+# What the body of a scan gives, the state first.
+carry_and_ys <- function(out) {
+  expected <- "a function that gives `list(carry = , ys = )`, or `list(state, y)` without names"
+  if (!is.list(out) || is.object(out) || length(out) != 2L) {
+    abort_arg("f", expected, paste("one that gives", describe(out)))
+  }
+  names <- names(out)
+  if (is.null(names) || all(names %in% "")) return(out)
+  if (identical(names, c("carry", "ys"))) return(out)
+  if (identical(names, c("ys", "carry"))) return(out[2:1])
+  shown <- ifelse(names %in% c("", NA), "none", paste0("`", names, "`"))
+  abort_arg("f", expected, paste("one with the names", paste(shown, collapse = " and ")))
 }
 
 # ---- regions ----

@@ -29,7 +29,8 @@
 #'   arguments.
 #' @param ... Its arguments: tensors, abstract tensors from [nv_abstract()], R numbers, logicals and arrays,
 #'   and lists of these.
-#' @param static Names of arguments that are passed to the function as they are.
+#' @param static Names or positions (among the formals of `f`) of arguments that are passed to the function as
+#'   they are.
 #' @param rules Name of the rules to promote by, see [promotion_rules()]; `NULL` for those that hold, or those
 #'   that `f` was jitted with.
 #' @param x,object A report.
@@ -83,7 +84,7 @@ explain_dtypes <- function(f, ..., static = character(), rules = NULL) {
   }
   names(args) <- argument_names(f, args)
   check_taken(f, names(args))
-  check_names("static", static, names(args))
+  static <- static_names(static, names(formals_of(f)), names(args)[nzchar(names(args))])
   check_static(static, names(args), args)
   local_promotion_rules(rules)
   is_static <- names(args) %in% static

@@ -15,11 +15,20 @@
 #' it is an `anvil_error_concrete` that names the function and says what to write.
 #'
 #' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
-#' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise;
-#' there is no `NA`, so `na.rm = TRUE` is an error. `sum()` and `prod()` count booleans, as R does. Complex
-#' tensors have no order, as in R: `<` and its like, rounding, `sign()` and `max()` refuse them. Where a
-#' function has a branch cut, the sign of a zero says on which side of the cut a number is, as in C99; base R
-#' does so for some functions only.
+#' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise.
+#' `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: `<` and its like,
+#' rounding, `sign()` and `max()` refuse them. Where a function has a branch cut, the sign of a zero says on
+#' which side of the cut a number is, as in C99; base R does so for some functions only.
+#'
+#' @section Reductions: `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()` and `mean()` reduce
+#' all axes, as in R, or those in `axes`: `sum(x, axes = 1)` has the sums of columns of a matrix, as
+#' [colSums()] does, and `max(x, axes = 2)` the largest of each row. With `drop = FALSE` reduced axes stay
+#' with size 1. `range()` has the lowest and highest values along a new first axis.
+#'
+#' Tensors hold no `NA`, but floats and complex numbers may be NaN, which R counts as missing: `na.rm = TRUE`
+#' leaves NaN out, as in R, and changes nothing for integers and booleans. What is left out has gradient 0.
+#' Where nothing is left, `sum()` is 0, `prod()` 1, `mean()` NaN, `max()` -Inf and `min()` Inf, without the
+#' warning that R gives: a program does not know its values before it runs.
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.
@@ -27,18 +36,24 @@
 #'   in R. Integers stay integers.
 #' @param axes Axes to reduce, from 1; `NULL` is all.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
-#' @param na.rm,trim Must have their defaults: tensors hold no `NA`, and there is no trimmed mean.
+#' @param na.rm Whether NaN is left out: `TRUE` or `FALSE`.
+#' @param trim Must be 0: there is no trimmed mean.
 #' @param ... Further tensors for `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()`: all are
 #'   reduced together. Not used otherwise.
 #' @return A tensor, as the op of that name returns it.
 #' @section Errors: `anvil_error_unsupported` for a function of these groups without a counterpart,
-#' `anvil_error_dtype` for complex numbers where an order is needed, otherwise as the op.
+#' `anvil_error_dtype` for complex numbers where an order is needed, `anvil_error_arg` for `na.rm` that is
+#' neither `TRUE` nor `FALSE`, otherwise as the op.
 #' @examples
 #' x <- nv_tensor(c(1, 2, 4))
 #' log(x, base = 2)
 #' round(nv_tensor(c(0.125, 2.5)), 2)
 #' sum(x > 1)
 #' range(x)
+#' m <- nv_tensor(matrix(c(1, NaN, 3, 4, 5, 6), 2))
+#' sum(m, axes = 1, na.rm = TRUE)
+#' max(m, axes = 2, drop = FALSE)
+#' mean(m, axes = 2, na.rm = TRUE)
 #' Mod(nv_tensor(3+4i))
 #' @name base-generics
 NULL
@@ -109,39 +124,42 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 #' @export
 mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
-  check_na_rm(na.rm)
+  check_flag("na.rm", na.rm)
   if (!is_numeric(trim) || !identical(as.double(trim), 0)) {
     abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
   }
-  nv_mean(x, axes, drop)
+  if (!na.rm) return(nv_mean(x, axes, drop))
+  .External(anvil_op, "mean_of_numbers", x, axes = axes, drop = drop)
 }
 
 #' @rdname base-generics
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   check_dots(..., .values = TRUE)
-  check_na_rm(na.rm)
+  check_flag("na.rm", na.rm)
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
-  reduce <- function(op, combine) {
+  # `neutral` is what changes no result, in place of NaN.
+  reduce <- function(op, combine, neutral) {
     out <- NULL
     for (x in values) {
+      if (na.rm && may_be_nan(x)) x <- nv_ifelse(nv_is_nan(x), nv_scalar(neutral, dtype(x), ambiguous(x)), x)
       one <- .External(anvil_op, op, x, axes = axes, drop = drop)
       out <- if (is.null(out)) one else combine(out, one)
     }
     out
   }
   switch(.Generic,
-    sum = reduce("reduce_sum", nv_add),
-    prod = reduce("reduce_prod", nv_mul),
-    max = reduce("reduce_max", nv_max),
-    min = reduce("reduce_min", nv_min),
-    any = reduce("reduce_any", nv_or),
-    all = reduce("reduce_all", nv_and),
+    sum = reduce("reduce_sum", nv_add, 0),
+    prod = reduce("reduce_prod", nv_mul, 1),
+    max = reduce("reduce_max", nv_max, -Inf),
+    min = reduce("reduce_min", nv_min, Inf),
+    any = reduce("reduce_any", nv_or, FALSE),
+    all = reduce("reduce_all", nv_and, TRUE),
     range = {
-      low <- reduce("reduce_min", nv_min)
-      high <- reduce("reduce_max", nv_max)
+      low <- reduce("reduce_min", nv_min, Inf)
+      high <- reduce("reduce_max", nv_max, -Inf)
       if (ndims(low) == 0L) return(nv_concatenate(low, high))
       one <- c(1L, shape(low))
       nv_concatenate(nv_reshape(low, one), nv_reshape(high, one), axis = 1L)
@@ -150,11 +168,7 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   )
 }
 
-check_na_rm <- function(value) {
-  if (!identical(value, FALSE)) {
-    abort_arg("na.rm", "FALSE", describe(value), "Tensors hold no NA. Use `nv_ifelse()` to replace NaN.")
-  }
-}
+may_be_nan <- function(x) is_float(dtype(x)) || inherits(dtype(x), "ComplexType")
 
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic

@@ -18,8 +18,8 @@
 #' each op runs at once.
 #'
 #' @param f A function of tensors.
-#' @param static Names of arguments of `f` that are not data: `f` gets them as they are and is traced for each
-#'   value, see below.
+#' @param static Names or positions of arguments of `f` that are not data: `f` gets them as they are and is
+#'   traced for each value, see below. Positions are those of its formals, from 1.
 #' @param cache_size Number of programs that are kept; the least recently used one is dropped first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given
 #'   away cannot be used again: that is an error of class `anvil_error_donated`. If anything but the caller's
@@ -46,11 +46,11 @@
 #' Objects that can change in place cannot be compared: environments, and with them R6 objects, formulas and
 #' functions that use such objects, and external pointers of other packages. They are errors of class
 #' `anvil_error_static`.
-#' @section Errors: `anvil_error_arg` if `f` is no function, if `static` or `donate` names something that is
-#' no argument of `f`, if both name the same argument, if `cache_size` is not a whole number of at least 1,
-#' and for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or result that is
-#' neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a tracer;
-#' `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`;
+#' @section Errors: `anvil_error_arg` if `f` is no function, if `static` or `donate` has something that is no
+#' argument of `f` (`...` is none), if both have the same argument, if `cache_size` is not a whole number of
+#' at least 1, and for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or
+#' result that is neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a
+#' tracer; `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`;
 #' `anvil_error_static`; and what the ops of `f` raise.
 #' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
 #' @examples
@@ -60,6 +60,8 @@
 #'
 #' power <- jit(function(x, n) if (n == 0) 1 else x * power(x, n - 1), static = "n")
 #' power(nv_scalar(2), 3)
+#' # The same by position
+#' power <- jit(function(x, n) if (n == 0) 1 else x * power(x, n - 1), static = 2)
 #'
 #' jit_eval(x + 1)
 #' @export
@@ -72,7 +74,7 @@ jit <- function(
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
   fm <- formals_of(f)
   names <- setdiff(as.character(names(fm)), "...")
-  check_names("static", static, names)
+  static <- static_names(static, names(fm), names)
   check_names("donate", donate, names)
   if (length(both <- intersect(static, donate))) {
     abort_arg(
@@ -131,6 +133,26 @@ check_names <- function(arg, x, names) {
       if ("..." %in% x) "`...` is always data." else NULL
     )
   }
+}
+
+# The names of static arguments, of which `static` has names or positions among the formals; `known` are those
+# that it may have.
+static_names <- function(static, formals, known) {
+  if (!is.numeric(static) || is.object(static)) {
+    if (!is.character(static)) abort_arg("static", "names or positions of arguments", describe(static))
+    check_names("static", static, known)
+    return(static)
+  }
+  count <- length(formals)
+  positions <- paste("positions among the", count, if (count == 1L) "formal" else "formals", "of `f`")
+  for (at in static) {
+    if (!is_whole(at) || at < 1 || at > count) abort_arg("static", positions, describe(at))
+    if (formals[at] == "...") {
+      abort_arg("static", positions, paste0(at, ", which is `...`"), "`...` is always data.")
+    }
+  }
+  # An argument that the call leaves out keeps its default, as it is.
+  intersect(formals[static], known)
 }
 
 # The arguments that a function has, those of a primitive function too. The few that are part of R's grammar,

@@ -94,7 +94,8 @@ settle_function <- function(f, seen = new.env()) settle(body(f), environment(f),
 #' @param f A function of tensors.
 #' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals
 #'   and arrays (in nested lists too) become inputs; their values play no role.
-#' @param static Names of the arguments that are passed to the function as they are.
+#' @param static Names or positions (among the formals of `f`) of the arguments that are passed to the
+#'   function as they are.
 #' @return A graph: an object of class `AnvilGraph`. Printed, it shows inputs (`%x1`), captured tensors
 #'   (`%c1`), one line per op with its static parameters in brackets, and the outputs. Types are written
 #'   `f32?[2, 3]`: dtype, `?` if ambiguous, shape. [graph_text()] gives the text.
@@ -106,11 +107,11 @@ settle_function <- function(f, seen = new.env()) settle(body(f), environment(f),
 trace_fn <- function(f, args = list(), static = character()) {
   f <- match_function(f)
   if (!is.list(args) || is.object(args)) abort_arg("args", "a list", describe(args))
-  check_names("static", static, names(args))
-  check_static(static, names(args), args)
   names <- argument_names(f, args)
   check_taken(f, names)
-  traced <- if (length(static)) !(names(args) %in% static) else rep(TRUE, length(args))
+  static <- static_names(static, names(formals_of(f)), names[nzchar(names)])
+  check_static(static, names, args)
+  traced <- !names %in% static
   Map(check_data, args[traced], argument_places(names)[traced])
   trace_call(f, args, traced, name = "the function given to trace_fn()")
 }

@@ -205,7 +205,7 @@ test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(max(x, axes = 3)), "max(x, axes = 3)")
   expect_identical(call_of(range(x, axes = 3)), "range(x, axes = 3)")
   expect_identical(call_of(any(x)), "any(x)")
-  expect_identical(call_of(sum(x, na.rm = TRUE)), "sum(x, na.rm = TRUE)")
+  expect_identical(call_of(sum(x, na.rm = NA)), "sum(x, na.rm = NA)")
   expect_identical(call_of(sum(x + 1, axes = 3)), "sum(AnvilTensor, axes = 3)")
   expect_identical(call_of(round(x, 1.5)), "round(x, 1.5)")
   expect_identical(call_of(mean(x, axes = 3)), "mean(x, axes = 3)")

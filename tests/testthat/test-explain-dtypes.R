@@ -234,6 +234,8 @@ test_that("jitted functions are traced with their own rules and static arguments
   expect_identical(attr(report, "inputs"), c(x = "i32[3]", n = "static 2L"))
   g <- user(function(x, n) if (n == 2L) x * 0.5 else x)
   expect_identical(nrow(explain_dtypes(g, one_of("i32"), 1L, static = "n")), 0L)
+  by_name <- explain_dtypes(g, one_of("i32"), 1L, static = "n")
+  expect_identical(explain_dtypes(g, one_of("i32"), 1L, static = 2), by_name)
 })
 
 test_that("rules are not given twice", {

@@ -151,12 +151,103 @@ test_that("mean", {
   expect_error(mean(x, trim = 0.1), class = "anvil_error_arg", "`trim`")
 })
 
-test_that("na.rm has nothing to remove", {
+# What R gives, without its warning about nothing that is left.
+in_r <- function(f, x) suppressWarnings(f(x, na.rm = TRUE))
+
+test_that("na.rm = TRUE leaves NaN out, as in R", {
+  data <- list(
+    c(1, NaN, -3), c(NA, 2), NaN, c(NaN, NA), 1:3 / 2, numeric(), c(Inf, NaN), c(-Inf, NaN, 1),
+    c(Inf, -Inf, NaN)
+  )
   for (f in list(sum, prod, max, min, range, mean)) {
-    expect_error(f(x, na.rm = TRUE), class = "anvil_error_arg", "`na.rm` must be FALSE")
-    expect_error(f(x, na.rm = FALSE), NA)
+    for (values in data) {
+      expect_jit_equal(function(x) f(x, na.rm = TRUE), nv_tensor(values, "f64"), r = in_r(f, values))
+    }
+    # Without NaN, nothing changes, not even a bit.
+    clean <- nv_tensor(c(0.1, 0.7, -1e-3, 1e5), "f32")
+    for (x in list(clean, nv_convert(clean, "bf16"), m, nv_tensor(1:4), nv_tensor(c(TRUE, FALSE)))) {
+      if (identical(dtype(x), as_dtype("i1")) && !identical(f, sum) && !identical(f, mean)) next
+      expect_identical(f(x, na.rm = TRUE), f(x))
+      expect_identical(f(x, na.rm = FALSE), f(x))
+    }
+    for (dtype in floats) {
+      x <- nv_tensor(c(1, NaN, 4), dtype)
+      type <- paste0(dtype, if (identical(f, range)) "[2]" else "[]")
+      expect_elements(f(x, na.rm = TRUE), in_r(f, c(1, NaN, 4)), type)
+    }
   }
-  expect_error(any(p, na.rm = TRUE), class = "anvil_error_arg")
+  expect_elements(any(p, na.rm = TRUE), TRUE, "i1[]")
+  expect_elements(all(p, na.rm = TRUE), FALSE, "i1[]")
+  expect_error(any(x, na.rm = TRUE), class = "anvil_error_dtype")
+  z <- c(1+2i, complex(real = NaN, imaginary = 1), complex(real = 1, imaginary = NaN), -1i)
+  for (f in list(sum, prod, mean)) {
+    expect_equal(as.complex(f(nv_tensor(z, "c128"), na.rm = TRUE)), f(z, na.rm = TRUE))
+  }
+  expect_error(max(nv_tensor(z), na.rm = TRUE), class = "anvil_error_dtype")
+  # Several tensors and numbers, and 0-d ones.
+  x <- nv_tensor(c(1, NaN))
+  expect_elements(sum(x, NaN, 2L, x, na.rm = TRUE), 4, "f32[]")
+  expect_elements(max(nv_scalar(NaN, "f32"), x, na.rm = TRUE), 1, "f32[]")
+  expect_elements(mean(nv_scalar(NaN, "f64"), na.rm = TRUE), NaN, "f64[]")
+  # Ambiguity stays.
+  expect_identical(type_of(sum(nv_scalar(NaN), na.rm = TRUE)), "f32?[]")
+  # Halves: neither sum nor count need fit 16 bits.
+  many <- nv_concatenate(nv_fill(1, 70000, "f16"), nv_fill(NaN, 5, "f16"))
+  expect_elements(mean(many, na.rm = TRUE), 1, "f16[]")
+  # Other rules of promotion have nothing to say here.
+  for (rules in promotion_rules()) {
+    expect_elements(with_promotion_rules(rules, sum(x, na.rm = TRUE)), 1, "f32[]")
+    expect_elements(with_promotion_rules(rules, mean(x, na.rm = TRUE)), 1, "f32[]")
+  }
+})
+
+test_that("na.rm goes with axes and drop", {
+  a <- matrix(c(1, NaN, 3, NaN, NaN, 6), 2)
+  x <- nv_tensor(a, "f64")
+  for (axis in 1:2) {
+    along <- 3L - axis
+    for (f in list(sum, prod, max, min, mean)) {
+      want <- suppressWarnings(apply(a, along, f, na.rm = TRUE))
+      expect_jit_equal(function(x) f(x, na.rm = TRUE, axes = axis), x, r = want)
+      kept <- f(x, axes = axis, drop = FALSE, na.rm = TRUE)
+      expect_identical(shape(kept), replace(dim(a), axis, 1L))
+      expect_identical(as.double(kept), as.double(want))
+    }
+    expect_elements(
+      range(x, axes = axis, na.rm = TRUE), suppressWarnings(apply(a, along, range, na.rm = TRUE)),
+      paste0("f64[2, ", dim(a)[along], "]")
+    )
+  }
+})
+
+test_that("what na.rm leaves out has gradient 0, and the others theirs", {
+  values <- c(2, NaN, 3, 5, NA)
+  x <- nv_tensor(values, "f64")
+  gradient_of <- function(f) {
+    loss <- function(x) f(x, na.rm = TRUE)
+    eager <- gradient(loss)(x)$x
+    expect_identical(jit(gradient(loss))(x)$x, eager)
+    as.double(eager)
+  }
+  expect_identical(gradient_of(sum), c(1, 0, 1, 1, 0))
+  expect_identical(gradient_of(prod), c(15, 0, 10, 6, 0))
+  expect_identical(gradient_of(max), c(0, 0, 0, 1, 0))
+  expect_identical(gradient_of(min), c(1, 0, 0, 0, 0))
+  expect_equal(gradient_of(mean), c(1, 0, 1, 1, 0) / 3)
+  expect_identical(as.double(gradient(function(x) sum(x^2, na.rm = TRUE))(x)$x), c(4, 0, 6, 10, 0))
+  nothing <- nv_tensor(c(NaN, NaN), "f64")
+  expect_identical(as.double(gradient(function(x) sum(x, na.rm = TRUE))(nothing)$x), c(0, 0))
+})
+
+test_that("na.rm is TRUE or FALSE", {
+  for (f in list(sum, prod, max, min, range, mean)) {
+    for (wrong in list(NA, "yes", 1, NULL, c(TRUE, FALSE), nv_scalar(TRUE))) {
+      expect_error(f(x, na.rm = wrong), class = "anvil_error_arg", "`na.rm` must be TRUE or FALSE")
+    }
+  }
+  expect_error(any(p, na.rm = NA), class = "anvil_error_arg")
+  traced <- jit(function(x, flag) sum(x, na.rm = flag))
+  expect_error(traced(x, TRUE), class = "anvil_error_arg", "a traced value")
 })
 
 test_that("anyNA() looks for NaN", {

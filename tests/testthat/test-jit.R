@@ -162,6 +162,47 @@ test_that("static arguments are passed as they are, and each value is a program"
   expect_identical(runs, length(statics))
 })
 
+test_that("static arguments by position are those by name", {
+  traced <- 0L
+  power <- function(x, n, scale) {
+    traced <<- traced + 1L
+    if (n == 0) scale * 1 else scale * x^n
+  }
+  x <- nv_scalar(3, dtype = "f64")
+  for (static in list(2, 2L, c(3L, 2L), c(2, 3, 2), "n", c("n", "scale"))) {
+    traced <- 0L
+    f <- jit(power, static = static)
+    expect_nv(f(x, 2, 5), 45, "f64", shape = integer())
+    expect_nv(f(x, scale = 5, n = 0), 5, "f32", shape = integer(), ambiguous = TRUE)
+    f(x, 2, 5)
+    expect_identical(traced, 2L)
+  }
+  # Positions count `...`, which has none to give.
+  f <- jit(function(x, ..., n = 2) if (n == 2) x else sum(x, ...), static = 3)
+  expect_nv(f(x), 3, "f64", shape = integer())
+  expect_nv(f(x, x, n = 1), 6, "f64", shape = integer())
+  expect_nv(jit(function(x) x, static = integer())(x), 3, "f64", shape = integer())
+  g <- jit(jit(function(x, n) if (n) x else -x, static = "n"), static = 2)
+  expect_nv(g(x, FALSE), -3, "f64", shape = integer())
+  count <- "the 2 formals of `f`"
+  for (wrong in list(0, 3, -1, 1.5, c(1, 2.5), NA_real_, NaN, Inf)) {
+    expect_error(jit(function(x, n) x, static = wrong), class = "anvil_error_arg", count)
+    expect_error(trace_fn(function(x, n) x, list(1, 2), static = wrong), class = "anvil_error_arg", count)
+    expect_error(explain_dtypes(function(x, n) x, 1, 2, static = wrong), class = "anvil_error_arg", count)
+  }
+  for (wrong in list(NULL, TRUE, NA, list(1), factor("n"), nv_scalar(1L))) {
+    expect_error(
+      jit(function(x, n) x, static = wrong), class = "anvil_error_arg", "names or positions of arguments"
+    )
+  }
+  dots <- function(x, ..., n) x
+  e <- expect_error(jit(dots, static = 2), class = "anvil_error_arg", "2, which is `...`", fixed = TRUE)
+  expect_match(conditionMessage(e), "always data")
+  expect_identical(e$arg, "static")
+  expect_error(jit(function() 1, static = 1), class = "anvil_error_arg", "the 0 formals")
+  expect_error(jit(function(x, n) x, static = 1, donate = "x"), class = "anvil_error_arg", "not static")
+})
+
 test_that("static values are compared with identical()", {
   runs <- 0L
   f <- jit(function(x, s) {
@@ -405,7 +446,6 @@ test_that("arguments of jit() are checked", {
   expect_error(jit(1), class = "anvil_error_arg", "`f` must be a function, not 1")
   expect_error(jit("sum"), class = "anvil_error_arg")
   expect_error(jit(function(x) x, static = "y"), class = "anvil_error_arg", "\\(x\\), not \"y\"")
-  expect_error(jit(function(x) x, static = 1), class = "anvil_error_arg")
   expect_error(jit(function(...) 1, static = "..."), class = "anvil_error_arg", "always data")
   expect_error(jit(function(x) x, donate = "y"), class = "anvil_error_arg", "`donate`")
   expect_error(jit(function(x) x, cache_size = 0), class = "anvil_error_arg", "`cache_size`")

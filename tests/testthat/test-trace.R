@@ -170,6 +170,14 @@ test_that("trace_fn() checks its arguments", {
   expect_error(trace_fn(function(x) x, x), class = "anvil_error_arg", "`args` must be a list")
   expect_error(trace_fn(function(x) x, list("a")), class = "anvil_error_arg")
   expect_error(trace_fn(function(x) x, list(1:3)), class = "anvil_error_arg", "nv_tensor")
+  # By name and by position, of arguments with and without names.
+  f <- function(x, n) if (n > 1) x + n else x
+  named <- graph_text(trace_fn(f, list(x = nv_abstract("i32"), n = 3L), static = "n"))
+  for (static in list("n", 2, 2L)) {
+    for (args in list(list(nv_abstract("i32"), 3L), list(n = 3L, nv_abstract("i32")))) {
+      expect_identical(graph_text(trace_fn(f, args, static)), named)
+    }
+  }
   expect_error(trace_fn(function(x) x, list(x = 1), static = "n"), class = "anvil_error_arg")
   expect_error(trace_fn(function(x) "a", list(1)), class = "anvil_error_arg", "`the result`")
   expect_error(nv_abstract("f33"), class = "anvil_error_dtype")

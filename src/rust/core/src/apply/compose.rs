@@ -17,6 +17,7 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("imag", |a, operands, attrs| a.imag(operands, attrs)),
     ("arg", |a, operands, attrs| a.arg(operands, attrs)),
     ("mean", |a, operands, attrs| a.mean(operands, attrs)),
+    ("mean_of_numbers", |a, operands, attrs| a.mean_of_numbers(operands, attrs)),
     ("var", |a, operands, attrs| a.var(operands, attrs)),
     ("matmul", |a, operands, _| a.matmul(operands)),
     ("identity", |a, operands, _| a.identity(operands)),
@@ -137,6 +138,22 @@ impl Applier<'_> {
         self.per_element("reduce_squares", FLOAT, operands, attrs, left)
     }
 
+    /// The mean of the elements that are not NaN, in floats.
+    fn mean_of_numbers(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let (x, own) = self.widened(operands, INEXACT)?;
+        let is_nan = self.builder.node1(Op::Predicate(Predicate::is_nan), &[x])?;
+        let zero = self.zeros_of(x)?;
+        let kept = self.builder.node1(Op::Ternary(Ternary::Select), &[is_nan, zero, x])?;
+        let sum = self.op("reduce_sum", &[self.operand(kept)], attrs)?[0];
+        let is_number = self.builder.node1(Op::Unary(Unary::not), &[is_nan])?;
+        let dtype = if i32::try_from(self.aval(x).shape.size()).is_ok() { DType::I32 } else { DType::I64 };
+        let ones = self.cast(is_number, Ranked { dtype, ambiguous: false })?;
+        let count = self.op("reduce_sum", &[self.operand(ones)], attrs)?[0];
+        let count = self.cast(count, self.aval(sum).ranked())?;
+        let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
+        Ok(vec![self.cast(mean, own)?])
+    }
+
     /// A reduction divided by a function of the number of elements.
     fn per_element(
         &mut self,
@@ -146,11 +163,7 @@ impl Applier<'_> {
         attrs: &Attrs,
         divisor: impl Fn(f64) -> f64,
     ) -> Result<Vec<Value>> {
-        let x = self.promote(operands, accepts)?[0];
-        // Neither the sum nor the number of elements need fit 16 bits: they are f32 up to the result.
-        let own = self.aval(x).ranked();
-        let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
-        let x = self.cast(x, Ranked { dtype: wide, ..own })?;
+        let (x, own) = self.widened(operands, accepts)?;
         let sum = self.op(name, &[self.operand(x)], attrs)?[0];
         let size = |v: Value| self.aval(v).shape.size();
         // Without results there is nothing to divide.
@@ -161,5 +174,14 @@ impl Applier<'_> {
         let count = self.broadcast(count, &aval.shape)?;
         let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
         Ok(vec![self.cast(mean, own)?])
+    }
+
+    /// The operand of a mean, and the type of the result: neither the sum nor the number of elements need fit
+    /// 16 bits, so they are f32 up to there.
+    fn widened(&mut self, operands: &[Operand], accepts: Class) -> Result<(Value, Ranked)> {
+        let x = self.promote(operands, accepts)?[0];
+        let own = self.aval(x).ranked();
+        let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
+        Ok((self.cast(x, Ranked { dtype: wide, ..own })?, own))
     }
 }
