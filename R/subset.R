@@ -11,19 +11,24 @@
 #' axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
-#' are not recycled.} \item{a logical array of the tensor's shape}{As the only subscript: the elements where
-#' it is `TRUE`, in R's order, as a tensor of one axis.} \item{a 0-d tensor of integers}{One position that the
-#' program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several
-#' such positions. The axis stays.} }
+#' are not recycled.} \item{a 0-d tensor of integers}{One position that the program computes. The axis
+#' disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The axis
+#' stays.} }
 #'
 #' Numbers are checked: a position that the axis does not have is an error. Tensors are not, since their
 #' values are not known while a function is traced: a position out of bounds reads the nearest element, and
 #' writes nothing. If a position is written twice, the value that comes last in R's order is kept.
 #'
-#' Unlike in base R, a single subscript of a tensor with several axes belongs to its first axis, unless it is
-#' a logical array; a negative number beyond the size is an error; and there are no indices 0, `NA` or names.
+#' A tensor of several axes has no single subscript: `A[2]`, `A[mask]` and `A[cbind(i, j)]` are elements in R,
+#' and positions of the first axis in tensor libraries, so that they are errors, which show what to write for
+#' either: `A[2, ]` and `nv_flatten(A)[2]`, `nv_ifelse(mask, A, 0)` and `nv_flatten(A)[as.vector(mask)]`. How
+#' many elements a mask selects must be known when a function is traced: a mask is an R logical, and one that
+#' the program computes is an error.
 #'
-#' `x[[...]]` takes one element: it needs a number, or a 0-d tensor of integers, for each axis.
+#' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0, `NA` or names.
+#'
+#' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor, and `A[[i, j]] <- value` replaces it: each axis
+#' needs a number, or a 0-d tensor of integers that the program computes.
 #'
 #' A value that is assigned is converted to the dtype of `x`, which must be the common dtype of both: a double
 #' cannot be assigned to elements of an `i32`.
@@ -43,9 +48,9 @@
 #' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each axis that stays, the number of
 #'   positions; that of an assignment is `x`'s.
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, for too
-#' many subscripts, and for what is no subscript; `anvil_error_dtype` for a tensor of another dtype as
-#' subscript, a boolean one included, and for a value whose dtype is above that of `x`; `anvil_error_shape`
-#' for a value of another shape.
+#' many subscripts, a single one of several axes, and for what is no subscript; `anvil_error_dtype` for a
+#' tensor of another dtype as subscript, a boolean one included, and for a value whose dtype is above that of
+#' `x`; `anvil_error_shape` for a value of another shape.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]
@@ -53,8 +58,9 @@
 #' x[, 2:2]
 #' x[, c(3, 1)]
 #' x[-1, c(TRUE, FALSE, TRUE)]
-#' x[as_array(x) > 2L]
 #' x[[2, 3]]
+#' try(x[2])
+#' nv_ifelse(x > 2L, x, 0L)
 #' x[1, ] <- 0L
 #' x
 #' jit(function(x, i) x[i, ])(x, nv_scalar(2L))

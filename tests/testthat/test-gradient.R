@@ -480,3 +480,34 @@ test_that("an argument that the caller of a derived function was not given is le
   own <- custom_gradient(f, function(x, y) list(x * y, y), function(y, g) list(g * y, NULL))
   expect_identical(as.double((function(x, y) own(x, y))(nv_scalar(2))), 6)
 })
+
+test_that("arithmetic with a list of gradients says to take its element", {
+  f <- function(x) sum(x^2)
+  x <- nv_tensor(c(1, 2))
+  said <- function(expr, advice) {
+    e <- expect_error(expr, class = "anvil_error_arg", "not a list of length")
+    expect_match(conditionMessage(e), advice, fixed = TRUE)
+  }
+  for (op in list(`-`, `+`, `*`, `/`, `^`, `%%`, `%/%`, `==`, `<`)) {
+    said(op(x, gradient(f)(x)), "Gradients are a list: take its element `$x`.")
+    said(op(gradient(f)(x), x), "Gradients are a list: take its element `$x`.")
+  }
+  said(jit(function(x) x - 0.1 * gradient(f)(x)$x + gradient(f)(x))(x), "its element `$x`.")
+  said(nv_sub(x, gradient(f)(x)), "its element `$x`.")
+  g <- function(w, b) sum(w * 2 + b)
+  said(x - gradient(g, "w")(x, x), "its element `$w`.")
+  said(x - gradient(g)(x, x), "one of its elements, `$w` or `$b`.")
+  said(x - value_and_gradient(g)(x, x), "one of its elements, `$value` or `$gradient`.")
+  said(x - list(a = x, b = x, c = x, d = x), "such as `$a`, `$b`, `$c`.")
+  # The gradient with respect to a list is one itself.
+  h <- function(p) sum(p$w * 2)
+  said(x - gradient(h)(list(w = x)), "its element `$p`.")
+  said(x - gradient(h)(list(w = x))$p, "its element `$w`.")
+  # Any other list.
+  for (wrong in list(list(1, 2), list(x), list(a = 1))) {
+    e <- expect_error(x - wrong, class = "anvil_error_arg", "Take one of its elements, such as `")
+    expect_no_match(conditionMessage(e), "Gradients")
+  }
+  expect_no_match(conditionMessage(expect_error(x - list(), class = "anvil_error_arg")), "\ni ")
+  expect_nv(x - gradient(f)(x)$x, c(-1, -2), "f32")
+})

@@ -54,9 +54,9 @@ test_that("reads of every static form are base R's, eagerly and jitted", {
     x <- nv_tensor(case$a)
     drop <- i %% 3L != 0L
     calls <- unlist(lapply(case$subscripts, `[[`, "call"), recursive = FALSE)
-    # Trailing axes that are taken whole may be left out.
+    # Trailing axes that are taken whole may be left out, if more than one subscript is left.
     short <- calls
-    while (length(short) > 1L && identical(short[[length(short)]], quote(expr = ))) {
+    while (length(short) > 2L && identical(short[[length(short)]], quote(expr = ))) {
       short <- short[-length(short)]
     }
     read <- as.call(c(quote(`[`), quote(x), if (i %% 2L) calls else short, if (!drop) list(drop = FALSE)))
@@ -108,29 +108,99 @@ test_that("writes of every static form are base R's, eagerly and jitted", {
   }
 })
 
-test_that("masks of all elements select in R's order", {
-  set.seed(3)
-  for (sizes in list(c(2, 3), c(3, 1, 4), c(2, 0), c(2, 2, 2, 2))) {
-    a <- array(rnorm(prod(sizes)), sizes)
-    mask <- a > 0
-    x <- nv_tensor(a, dtype = "f64")
-    expect_identical(as.vector(as_array(x[mask])), a[mask])
-    expect_identical(shape(x[mask]), sum(mask))
-    expect_identical(jit(function(x) x[mask])(x), x[mask])
-    b <- a
-    b[mask] <- 0
-    y <- x
-    y[mask] <- 0
-    expect_identical(as_array(y), b)
-    b[mask] <- seq_len(sum(mask))
-    y[mask] <- as.double(seq_len(sum(mask)))
-    expect_identical(as_array(y), b)
-    expect_identical(as_array(jit(function(x) { x[mask] <- 1; x })(x)), { b <- a; b[mask] <- 1; b })
+# What an expression signals, on tensors and traced.
+refused_single <- function(call, x, advice, env = parent.frame()) {
+  label <- deparse1(call)
+  e <- expect_error(eval(call, list(A = x), env), class = "anvil_error_index", label = label)
+  expect_match(conditionMessage(e), "has two meanings", fixed = TRUE, label = label)
+  expect_match(conditionMessage(e), advice, fixed = TRUE, label = label)
+  expect_identical(e[c("shape", "rank")], list(shape = as.double(shape(x)), rank = as.double(ndims(x))))
+  f <- eval(call("function", as.pairlist(alist(A = )), call("{", call, quote(A))), env)
+  traced <- expect_error(jit(f)(x), class = "anvil_error_index", label = paste("jitted", label))
+  expect_identical(conditionMessage(traced), conditionMessage(e))
+}
+
+test_that("a single subscript of several axes is an error that shows both meanings", {
+  A <- nv_tensor(matrix(1:6, 2))
+  k <- 7
+  mask <- as_array(A) > 2L
+  rows <- c(TRUE, FALSE)
+  at <- cbind(1, 2)
+  reads <- list(
+    list(quote(A[2]), "`A[2, ]` for the first axis, `nv_flatten(A)[2]` for elements"),
+    list(quote(A[k]), "`A[k, ]` for the first axis, `nv_flatten(A)[k]` for elements"),
+    list(quote(A[1:2]), "`A[1:2, ]`"), list(quote(A[-1]), "`nv_flatten(A)[-1]`"), list(quote(A[0]), "`A[0, ]`"),
+    list(quote(A[c(1, 7)]), "`A[c(1, 7), ]`"), list(quote(A[NA_real_]), "`A[NA_real_, ]`"),
+    list(quote(A[2, drop = FALSE]), "`A[2, ]`"), list(quote(A[list(1)]), "`A[list(1), ]`"),
+    list(quote(A[integer()]), "`A[integer(), ]`"), list(quote(nv_subset(A, 2)), "`A[2, ]`"),
+    list(quote(A[nv_scalar(1L)]), "`nv_flatten(A)[nv_scalar(1L)]`"),
+    list(quote(A[rows]), "`A[rows, ]` for the first axis, `nv_flatten(A)[rows]` for elements"),
+    list(quote(A[TRUE]), "`A[TRUE, ]`"),
+    list(quote(A[mask]), "`nv_flatten(A)[as.vector(mask)]` for elements in R's order, or `nv_ifelse(mask, A, 0)`"),
+    list(quote(A[A > 2L]), "`nv_ifelse(A > 2L, A, 0)` to keep the shape"),
+    list(quote(A[nv_tensor(rows)]), "`as_array(A)[as_array(nv_tensor(rows))]`"),
+    list(quote(A[at]), "`nv_flatten(A)[at[, 1] + nrow(A) * (at[, 2] - 1L)]`"),
+    list(quote(A[nv_tensor(at, "i32")]), "nv_gather()"),
+    # What is long is not repeated.
+    list(quote(A[c(1, 2) + 3 * c(10000, 200000)]), "`A[i, ]` for the first axis")
+  )
+  for (case in reads) refused_single(case[[1L]], A, case[[2L]])
+  writes <- list(
+    list(quote(A[2] <- 0L), "`x[2, ] <- value` for the first axis, `x[[i, j]] <- value` for an element"),
+    list(quote(A[rows] <- 0L), "`x[rows, ] <- value` for the first axis, `x <- nv_ifelse(mask, value, x)`"),
+    list(quote(A[mask] <- 0L), "`x <- nv_ifelse(mask, value, x)`"),
+    list(quote(A[mask] <- 1:4), "`x <- nv_ifelse(mask, value, x)`"),
+    list(quote(A[A > 2L] <- 0L), "`x <- nv_ifelse(A > 2L, value, x)`"),
+    list(quote(A[at] <- 0L), "nv_scatter()"),
+    list(quote(nv_subset_assign(A, 2, value = 0L)), "`A[2, ] <- value`")
+  )
+  for (case in writes) refused_single(case[[1L]], A, case[[2L]])
+  expect_identical(call_of(A[2]), "A[2]")
+  expect_identical(call_of(A[2] <- 0L), "A[2] <- 0L")
+  # Of more axes, and of none.
+  refused_single(quote(A[2]), nv_fill(0, c(2, 3, 4)), "`A[2, , ]` for the first axis")
+  refused_single(quote(A[2] <- 1), nv_fill(0, c(2, 3, 4)), "`x[[i, j, k]] <- value`")
+  refused_single(quote(A[matrix(1, 2, 3)]), nv_fill(0, c(2, 3, 4)), "nv_gather()")
+  refused_single(quote(A[1]), nv_fill(0, c(0, 3)), "`A[1, ]`")
+  refused_single(quote(A[1]), nv_fill(0, c(1, 1)), "`A[1, ]`")
+  # The tensor need not be a variable.
+  expect_error((A + 1L)[2], class = "anvil_error_index", "`x[2, ]`", fixed = TRUE)
+  # An error of its own comes first.
+  expect_error(A[stop("mine")], "mine", class = "simpleError")
+  expect_identical(A[], A)
+})
+
+test_that("what the error about a single subscript says to write is right", {
+  a <- matrix(c(1.5, -2, 3, 0.5, -1, 4), 2)
+  A <- nv_tensor(a, "f64")
+  mask <- a > 0
+  at <- rbind(c(1, 2), c(2, 3), c(1, 1))
+  # As nv_flatten() does.
+  flat <- function(x) nv_reshape(x, length(x), order = "column")
+  expect_jit_equal(function(A) flat(A)[2], A, r = a[2])
+  expect_jit_equal(function(A) flat(A)[as.vector(mask)], A, r = a[mask])
+  expect_jit_equal(function(A) nv_ifelse(mask, A, 0), A, r = ifelse(mask, a, 0))
+  expect_jit_equal(function(A) nv_ifelse(A > 0, A, 0), A, r = ifelse(mask, a, 0))
+  expect_jit_equal(function(A) flat(A)[at[, 1] + nrow(A) * (at[, 2] - 1L)], A, r = a[at])
+  i <- nv_tensor(at, "i32")
+  expect_jit_equal(function(A, i) flat(A)[i[, 1] + nrow(A) * (i[, 2] - 1L)], A, i, r = a[at])
+  expect_jit_equal(function(A) { A <- nv_ifelse(mask, 9, A); A }, A, r = replace(a, mask, 9))
+  loss <- function(A) sum(nv_ifelse(A > 0, A, 0)^2)
+  expect_identical(as_array(gradient(loss)(A)$A), ifelse(mask, 2 * a, 0))
+})
+
+test_that("an R logical is a mask of a 1-d tensor", {
+  x <- nv_tensor(c(3, 1, 2), "f64")
+  keep <- c(TRUE, FALSE, TRUE)
+  expect_jit_equal(function(x) x[keep], x, r = c(3, 2))
+  expect_jit_equal(function(x) x[as_array(nv_tensor(keep))], x, r = c(3, 2))
+  expect_jit_equal(function(x) { x[keep] <- c(8, 9); x }, x, r = c(8, 1, 9))
+  expect_jit_equal(function(x) x[!keep & FALSE], x, r = numeric())
+  expect_identical(as.double(gradient(function(x) sum(x[keep]^2))(x)$x), c(6, 0, 4))
+  for (f in list(function(x) x[x > 1], function(x) { x[x > 1] <- 0; x })) {
+    expect_error(f(x), class = "anvil_error_dtype", "nv_ifelse(mask, x, y)", fixed = TRUE)
+    expect_error(jit(f)(x), class = "anvil_error_dtype", "or an R logical", fixed = TRUE)
   }
-  x <- nv_tensor(matrix(1:4, 2))
-  e <- expect_error(x[matrix(TRUE, 3, 2)], class = "anvil_error_index", "shape (3,2)", fixed = TRUE)
-  expect_error(x[matrix(c(NA, TRUE, TRUE, TRUE), 2)], class = "anvil_error_index", "NA")
-  expect_error(x[matrix(TRUE, 2, 2), 1], class = "anvil_error_index")
 })
 
 test_that("tensors are dynamic subscripts; reads are moved to what there is, writes outside are dropped", {
@@ -213,6 +283,29 @@ test_that("`[[` takes one element", {
   expect_jit_equal(function(x, i) { x[[i, i]] <- x[[1, i]] + 1L; x }, x, nv_scalar(2L), r = {
     a <- as_array(x); a[2, 2] <- a[1, 2] + 1L; a
   })
+  # Indices that the program computes, and gradients.
+  at <- nv_tensor(c(2L, 3L))
+  expect_jit_equal(function(x, at) x[[at[1], at[2] - 1L]], x, at, r = as_array(x)[2, 2])
+  v <- nv_tensor(c(1, 2, 3), "f64")
+  expect_jit_equal(function(v, at) { v[[at[2]]] <- v[[at[1]]] * 10; v }, v, at, r = c(1, 2, 20))
+  expect_jit_equal(function(v) { v[[2]] <- 7L; v }, v, r = c(1, 7, 3))
+  expect_identical(shape(v[[1]]), integer())
+  y <- nv_tensor(matrix(c(1, 2, 3, 4), 2), "f64")
+  square <- function(y, i) { y[[1, i]] <- 5; y[[2, i]]^2 + sum(y) }
+  for (f in list(gradient(square, "y"), jit(gradient(square, "y")))) {
+    expect_identical(as_array(f(y, nv_scalar(2L))$y), matrix(c(1, 1, 0, 9), 2))
+  }
+  expect_error(v[[1, 1]], class = "anvil_error_index")
+  expect_error(v[[4]], class = "anvil_error_index", "Index 4 is out of bounds")
+  expect_error(v[[4]] <- 0, class = "anvil_error_index", "Index 4 is out of bounds")
+  expect_error(v[[]], class = "anvil_error_index")
+  e <- expect_error(x[[2]], class = "anvil_error_index", "`x[[i, j]]`", fixed = TRUE)
+  expect_identical(e[c("got", "rank")], list(got = 1, rank = 2))
+  for (wrong in alist(x[[1]] <- 0L, x[[1, 2, 3]] <- 0L, x[[3, 1]] <- 0L, x[[1, 1:2]] <- 0L)) {
+    expect_error(eval(wrong), class = "anvil_error_index", label = deparse1(wrong))
+    f <- eval(call("function", as.pairlist(alist(x = )), call("{", wrong, quote(x))))
+    expect_error(jit(f)(x), class = "anvil_error_index", label = paste("jitted", deparse1(wrong)))
+  }
   for (wrong in alist(
     x[[1]], x[[1, 2, 3]], x[["a", 1]], x[[c(1, 2), 1]], x[[-1, 1]], x[[, 1]], x[[TRUE, 1]],
     x[[nv_tensor(1L), 1]], x[[3, 1]]
@@ -293,12 +386,12 @@ test_that("shapes of values", {
     expect_error(eval(wrong), class = "anvil_error_shape", label = deparse1(wrong))
   }
   e <- expect_error(
-    nv_subset_assign(x, 1, value = 1:2), class = "anvil_error_shape", "(2), the elements", fixed = TRUE
+    nv_subset_assign(x, 1, , value = 1:2), class = "anvil_error_shape", "(2), the elements", fixed = TRUE
   )
   expect_identical(e[c("value", "subset")], list(value = 2, subset = 3))
   x[, 1:1] <- matrix(8:9)
   expect_identical(as_array(x)[, 1], 8:9)
-  expect_identical(nv_subset_assign(x, integer(), value = 1L), x)
+  expect_identical(nv_subset_assign(x, integer(), , value = 1L), x)
 })
 
 test_that("an argument that was left out leaves its subscript empty, as in R", {
@@ -328,10 +421,12 @@ test_that("what is no subscript says so", {
   x <- nv_tensor(matrix(1:6, 2))
   k <- 4
   cases <- alist(
-    x[3, ], x[, 4], x[, k], x[1:3, ], x[, c(1, 4)], x[-3, ], x[0], x[c(0, 1)], x[1.5], x[c(1, 1.5)],
-    x[NA_integer_], x[NA_real_], x[c(1, NA)], x["a"], x[c(-1, 1)], x[c(1, -1)], x[1, 1, 1], x[1, , ], x[TRUE],
-    x[c(TRUE, NA)], x[c(TRUE, FALSE, TRUE)], x[NULL], x[list("a")], x[list(1:2)], x[list(nv_scalar(1L))],
-    x[factor("a")], x[cbind(1, 1)], x[sum], x[1i], x[Inf], x[as.Date("2020-01-01")], x[nv_tensor(matrix(1L))]
+    x[3, ], x[, 4], x[, k], x[1:3, ], x[, c(1, 4)], x[-3, ], x[0, ], x[c(0, 1), ], x[1.5, ], x[c(1, 1.5), ],
+    x[NA_integer_, ], x[NA_real_, ], x[c(1, NA), ], x["a", ], x["a"], x[c(-1, 1), ], x[c(1, -1), ],
+    x[1, 1, 1], x[1, , ], x[TRUE, ], x[c(TRUE, NA), ], x[c(TRUE, FALSE, TRUE), ], x[NULL, ], x[NULL],
+    x[list("a"), ], x[list(1:2), ], x[list(nv_scalar(1L)), ], x[factor("a"), ], x[factor("a")],
+    x[cbind(1, 1), ], x[matrix(TRUE, 2, 3), 1], x[sum, ], x[sum], x[1i, ], x[1i], x[Inf, ],
+    x[as.Date("2020-01-01"), ], x[as.Date("2020-01-01")], x[nv_tensor(matrix(1L)), ]
   )
   for (case in cases) {
     e <- expect_error(eval(case), class = "anvil_error_index", label = deparse1(case))
@@ -346,13 +441,13 @@ test_that("what is no subscript says so", {
   expect_identical(e[c("index", "axis", "size")], list(index = "7", axis = 2, size = 3))
   e <- expect_error(x[1, 2, 3, 4], class = "anvil_error_index")
   expect_identical(e[c("got", "rank")], list(got = 4, rank = 2))
-  expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_dtype", "nv_ifelse")
-  expect_error(x[nv_scalar(1)], class = "anvil_error_dtype", "nv_convert")
+  expect_error(x[nv_tensor(c(TRUE, FALSE)), ], class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(x[nv_scalar(1), ], class = "anvil_error_dtype", "nv_convert")
   expect_error(jit(function(x) x[x[, 1] > 1L, ])(x), class = "anvil_error_dtype", "nv_ifelse")
   expect_error(x[1, drop = NA], class = "anvil_error_arg", "drop")
   expect_error(nv_subset(1:3, 1), class = "anvil_error_arg")
   expect_error(nv_subset("a", 1), class = "anvil_error_arg")
-  expect_error(nv_subset_assign(x, 1, value = "a"), class = "anvil_error_arg")
+  expect_error(nv_subset_assign(x, 1, , value = "a"), class = "anvil_error_arg")
   # An error in a subscript is the user's own.
   expect_error(x[stop("mine"), ], "mine", class = "simpleError")
   expect_no_open_trace()
@@ -360,8 +455,9 @@ test_that("what is no subscript says so", {
     x[1, 7]
     x[1, 2, 3]
     x["a", ]
-    x[c(TRUE, NA)]
-    nv_subset_assign(x, 1, value = 0.5)
+    x[c(TRUE, NA), ]
+    nv_subset_assign(x, 1, , value = 0.5)
+    x[2]
   })
 })
 

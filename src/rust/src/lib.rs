@@ -17,6 +17,7 @@
 //! | `printing` | printing from running programs |
 //! | `op` | calls of ops, eager or traced |
 //! | `subset` | `x[...]` and `x[...] <- value` |
+//! | `single_subscript` | what to write in place of `x[i]` where `x` has several axes |
 //! | `jit` | jitted functions and their caches |
 //! | `statics` | static arguments as parts of a signature |
 //! | `export` | traced functions as StableHLO |
@@ -59,6 +60,7 @@ mod printing;
 mod program;
 mod reserve;
 mod rules;
+mod single_subscript;
 mod statics;
 mod subset;
 mod tensor;

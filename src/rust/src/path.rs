@@ -70,3 +70,31 @@ pub fn subscript(list: SEXP, i: usize) -> String {
         format!("${name}")
     }
 }
+
+/// What to write in place of a list that was given as an operand; empty for anything but a bare list with
+/// elements.
+pub fn advice(x: SEXP) -> String {
+    /// Elements that are listed.
+    const LISTED: usize = 3;
+    if !tree::is_node(x) || len(x) == 0 {
+        return String::new();
+    }
+    // SAFETY: reads an attribute.
+    let named = attribute(x, unsafe { R_NamesSymbol }) != nil();
+    // The gradient with respect to a list is one itself.
+    let may_be_gradient = |x: SEXP| value::is_tensor(x) || value::is_tracer(x) || tree::is_node(x);
+    let is_gradient = named && (0..len(x)).all(|i| may_be_gradient(element(x, i)));
+    if !is_gradient {
+        return format!("Take one of its elements, such as `{}`.", subscript(x, 0));
+    }
+    let elements: Vec<String> = (0..len(x)).map(|i| format!("`{}`", subscript(x, i))).collect();
+    match elements.as_slice() {
+        [one] => format!("Gradients are a list: take its element {one}."),
+        [some @ .., last] if some.len() < LISTED => {
+            format!("Gradients are a list: take one of its elements, {} or {last}.", some.join(", "))
+        }
+        many => {
+            format!("Gradients are a list: take one of its elements, such as {}.", many[..LISTED].join(", "))
+        }
+    }
+}

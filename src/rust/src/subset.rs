@@ -9,6 +9,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::op::{eager, leaf, traced};
 use crate::rules;
+use crate::single_subscript;
 use crate::trace;
 use crate::tree::Leaf;
 use crate::value::{self, Tensor};
@@ -28,8 +29,6 @@ use std::sync::OnceLock;
 /// A subscript for each of the first axes.
 struct Subscripts {
     chosen: Vec<Chosen>,
-    /// Whether there is a single one, for all elements in R's order.
-    flat: bool,
 }
 
 enum Chosen {
@@ -56,14 +55,14 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, false, scope)?;
     subscripts.call(x, None, drop, scope)
 }
 
 /// `.External(anvil_subset_assign, x, expressions, frame, one, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, value] = arguments(args);
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, scope)?;
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, true, scope)?;
     subscripts.call(x, Some(value), true, scope)
 }
 
@@ -100,7 +99,14 @@ fn named(name: &str) -> Error {
 
 impl Subscripts {
     /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
-    fn new(shape: &Shape, dots: SEXP, frame: SEXP, one: SEXP, scope: &Scope) -> Outcome<Subscripts> {
+    fn new(
+        shape: &Shape,
+        dots: SEXP,
+        frame: SEXP,
+        one: SEXP,
+        assigns: bool,
+        scope: &Scope,
+    ) -> Outcome<Subscripts> {
         let one = value::flag_of(one) == Some(true);
         let mut expressions = Vec::with_capacity(4);
         for (tag, expression) in pairs(dots) {
@@ -115,7 +121,7 @@ impl Subscripts {
         if expressions.len() == 1 && is_missing(expressions[0]) {
             expressions.clear();
         }
-        let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()), flat: false };
+        let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()) };
         let mut values = Vec::with_capacity(expressions.len());
         for (i, &expression) in expressions.iter().enumerate() {
             // As in R, a variable that is a missing argument makes its subscript empty.
@@ -127,14 +133,16 @@ impl Subscripts {
                 evaluated(expression, i, frame, scope)?
             });
         }
-        if !one && values.len() == 1 && is_mask_of_all(&values, shape)? {
-            let mask = vector::bytes(values[0], 4)?;
-            let selection = select_mask(cast::slice::<i32>(mask.as_slice()), Axis(0), shape.size())?;
-            return Ok(Subscripts { chosen: vec![Chosen::Known(selection)], flat: true });
+        if !one && values.len() == 1 && shape.rank() > 1 {
+            let (i, expression) = (values[0], expressions[0]);
+            if let Some(error) = single_subscript::refused(shape, i, expression, frame, assigns, scope)? {
+                return Err(error.into());
+            }
         }
         check_count(expressions.len(), shape)?;
         if one && expressions.len() < shape.rank() {
-            let hint = "`x[[...]]` is one element: give each axis a subscript.".into();
+            let each = single_subscript::letters(shape.rank());
+            let hint = format!("An element has a subscript for each axis: `x[[{each}]]`.");
             return Err(Error::SubscriptCount { got: expressions.len(), shape: shape.clone(), hint }.into());
         }
         if value::has_s4_bit() && expressions.iter().any(|&x| is_integer(x)) {
@@ -179,8 +187,8 @@ impl Subscripts {
         drop: bool,
     ) -> Outcome<Vec<Value>> {
         Ok(match new {
-            Some(new) => applier.subset_assign(x, subscripts, self.flat, new)?,
-            None => applier.subset(x, subscripts, self.flat, drop)?,
+            Some(new) => applier.subset_assign(x, subscripts, new)?,
+            None => applier.subset(x, subscripts, drop)?,
         })
     }
 
@@ -220,7 +228,7 @@ impl Subscripts {
         let rules = rules::current()?;
         // The address of this text is the first word of no other signature.
         static SUBSET: &str = "subset";
-        let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2;
+        let flags = u64::from(new.is_some()) | u64::from(drop) << 1;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
         words.extend([
             SUBSET.as_ptr() as u64,
@@ -364,23 +372,6 @@ fn is_range(expression: SEXP) -> bool {
         let function = CAR(expression);
         kind(function) == SYMSXP && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(function))) == c":"
     }
-}
-
-/// Whether the only subscript is a logical array of a shape with several axes.
-fn is_mask_of_all(values: &[SEXP], shape: &Shape) -> Outcome<bool> {
-    let x = values[0];
-    if kind(x) != LGLSXP || is_object(x) || ints(value::sizes_of(x)).len() < 2 {
-        return Ok(false);
-    }
-    let own = vector::shape_of(ints(value::sizes_of(x)));
-    if own == *shape {
-        return Ok(true);
-    }
-    wrong(
-        Axis(0),
-        format!("a logical array of shape {own}"),
-        &format!("A mask of all elements has shape {shape}."),
-    )
 }
 
 /// The selection of a value that is not missing; `range` says whether it is written as `a:b`.

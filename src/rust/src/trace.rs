@@ -6,6 +6,7 @@
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
+use crate::path;
 use crate::tracer;
 use crate::value::{self, Tensor};
 use crate::vector;
@@ -248,7 +249,7 @@ pub fn number_argument(x: SEXP) -> Result<(DType, Shape)> {
         arg: "operand".into(),
         expected: "a tensor, or an R number, logical, vector or array of these".into(),
         got: value::describe(x),
-        hint: String::new(),
+        hint: path::advice(x),
     })
 }
 

@@ -103,6 +103,9 @@ pub enum Error {
     /// More subscripts than axes, or not the number that is needed.
     #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
     SubscriptCount { got: usize, shape: Shape, hint: String },
+    /// A single subscript of several axes, `written` so: R and tensor libraries mean different things by it.
+    #[error("`{written}` has two meanings for shape {shape}: elements in R, positions of the first axis in tensor libraries.\ni {advice}")]
+    SingleSubscript { written: String, shape: Shape, advice: String },
     /// Not something that selects positions.
     #[error("Subscript {axis} must be {expected}, not {got}.{}", hint_line(.hint))]
     Subscript { axis: Axis, expected: String, got: String, hint: String },
@@ -231,7 +234,9 @@ impl Error {
             | Window { .. }
             | Mesh { .. } => Class::Shape,
             AxisOutOfRange { .. } | DuplicateAxis { .. } | Permutation { .. } => Class::Axis,
-            IndexOutOfBounds { .. } | SubscriptCount { .. } | Subscript { .. } => Class::Index,
+            IndexOutOfBounds { .. } | SubscriptCount { .. } | SingleSubscript { .. } | Subscript { .. } => {
+                Class::Index
+            }
             LeakedTracer { .. } => Class::LeakedTracer,
             Donated => Class::Donated,
             NoGradient { .. } => Class::Grad,
@@ -336,6 +341,7 @@ impl Error {
             SubscriptCount { got, shape: s, .. } => {
                 vec![("got", number(*got)), ("shape", shape(s)), ("rank", number(s.rank()))]
             }
+            SingleSubscript { shape: s, .. } => vec![("shape", shape(s)), ("rank", number(s.rank()))],
             Subscript { axis, expected, got, .. } => {
                 vec![("axis", number(axis.one_based())), ("expected", text(expected)), ("got", text(got))]
             }

@@ -72,21 +72,13 @@ enum Pick {
 }
 
 impl Applier<'_> {
-    /// The elements that subscripts select; `drop` says whether axes are dropped. With `flat` there is one
-    /// subscript, for all elements in R's order.
+    /// The elements that subscripts select; `drop` says whether axes are dropped.
     ///
     /// # Errors
     /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are
     /// no indices.
-    pub fn subset(
-        &mut self,
-        x: Operand,
-        subscripts: &[Subscript],
-        flat: bool,
-        drop: bool,
-    ) -> Result<Vec<Value>> {
-        let x = self.materialise(x)?;
-        let mut x = if flat { self.flattened(x)? } else { x };
+    pub fn subset(&mut self, x: Operand, subscripts: &[Subscript], drop: bool) -> Result<Vec<Value>> {
+        let mut x = self.materialise(x)?;
         let (picks, drops) = self.picks(x, subscripts, true)?;
         let shape = self.shape(x);
         // Static slices first: they are free.
@@ -149,7 +141,7 @@ impl Applier<'_> {
         Ok(vec![x])
     }
 
-    /// `x` with the elements replaced that subscripts select. `flat` as in [`subset`](Applier::subset).
+    /// `x` with the elements replaced that subscripts select.
     ///
     /// # Errors
     /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
@@ -157,13 +149,11 @@ impl Applier<'_> {
         &mut self,
         x: Operand,
         subscripts: &[Subscript],
-        flat: bool,
         value: Operand,
     ) -> Result<Vec<Value>> {
-        let whole = self.materialise(x)?;
-        let value = self.assigned(value, whole)?;
-        let to = self.aval(whole).ranked();
-        let x = if flat { self.flattened(whole)? } else { whole };
+        let x = self.materialise(x)?;
+        let value = self.assigned(value, x)?;
+        let to = self.aval(x).ranked();
         let (picks, drops) = self.picks(x, subscripts, false)?;
         let shape = self.shape(x);
         let sizes: Vec<usize> = picks.iter().map(|pick| self.size(pick)).collect();
@@ -174,7 +164,7 @@ impl Applier<'_> {
             return Err(Error::AssignShape { value: self.shape(value), subset });
         }
         if full.size() == 0 {
-            return Ok(vec![whole]);
+            return Ok(vec![x]);
         }
         let value = self.broadcast(value, &subset)?;
         let all = |(pick, &size): (&Pick, &usize)| matches!(pick, Pick::Known { start: 0, size: n, stride: 1 } if *n == size);
@@ -196,7 +186,7 @@ impl Applier<'_> {
             };
             self.builder.node1(Op::Scatter(op), &[x, indices, value])?
         };
-        let shape = self.shape(whole);
+        // Without the axes of size 1 that a number selects.
         Ok(vec![self.reshaped(out, shape)?])
     }
 
@@ -418,12 +408,6 @@ impl Applier<'_> {
         }
         self.builder.node1(Op::Reshape(Reshape { shape, order: Order::Column }), &[x])
     }
-
-    /// All elements in R's order.
-    fn flattened(&mut self, x: Value) -> Result<Value> {
-        let size = self.shape(x).size();
-        self.reshaped(x, Shape::try_new(vec![size])?)
-    }
 }
 
 fn pick_from(start: Start, size: usize, stride: isize) -> Pick {
@@ -450,8 +434,8 @@ mod tests {
         let one = Operand::of(&b, one);
         let mut applier = Applier::new(&mut b, rules());
         let result = match value {
-            true => applier.subset_assign(x, &subscripts, false, one),
-            false => applier.subset(x, &subscripts, false, true),
+            true => applier.subset_assign(x, &subscripts, one),
+            false => applier.subset(x, &subscripts, true),
         };
         let graph = b.finish(result.unwrap());
         graph.nodes().iter().map(|node| node.op.name()).collect()
@@ -464,7 +448,7 @@ mod tests {
             let x = b.input(Aval::known(DType::F32, shape.into()));
             let picked = picked.map(|n| Subscript::Positions(b.input(Aval::known(DType::I32, [n].into()))));
             let x = Operand::of(&b, x);
-            let result = Applier::new(&mut b, rules()).subset(x, &picked, false, true).unwrap();
+            let result = Applier::new(&mut b, rules()).subset(x, &picked, true).unwrap();
             let graph = b.finish(result);
             graph.nodes().iter().filter(|node| node.op.name() == "gather").count()
         };

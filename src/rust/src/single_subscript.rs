@@ -1,0 +1,141 @@
+//! `x[i]` where `x` has several axes: elements to R, positions of the first axis to tensor libraries. It is
+//! refused, by a message that has what to write for either.
+
+use crate::ffi::*;
+use crate::guard::{protected, Outcome, Scope};
+use crate::trace;
+use crate::value::{self, Record};
+use crate::vector;
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::shape::Shape;
+
+/// What a single subscript is.
+enum Kind {
+    /// Numbers, or a tensor of integers.
+    Numbers,
+    /// Logicals of R: of several axes, or a vector.
+    Mask { matrix: bool },
+    /// A tensor of booleans.
+    Computed,
+    /// Numbers in a matrix, a row for each element.
+    Matrix,
+}
+
+/// The error about a single subscript `i` of a tensor of several axes; `None` for what is no subscript of any
+/// kind. `frame` is the one of the method, `assigned` says whether it assigns.
+///
+/// # Errors
+/// Those of reading a tensor or tracer.
+pub fn refused(
+    shape: &Shape,
+    i: SEXP,
+    expression: SEXP,
+    frame: SEXP,
+    assigned: bool,
+    scope: &Scope,
+) -> Outcome<Option<Error>> {
+    let Some(kind) = kind_of(i)? else { return Ok(None) };
+    let mask = matches!(kind, Kind::Mask { .. } | Kind::Computed);
+    // What is assigned to is a variable of R's own, `*tmp*`.
+    let x = name_of(frame, scope)?.unwrap_or_else(|| "x".into());
+    let i = text_of(expression, scope)?.unwrap_or_else(|| if mask { "mask" } else { "i" }.into());
+    let rest = ", ".repeat(shape.rank() - 1);
+    let rest = rest.trim_end().to_string() + " ";
+    let first = format!("`{x}[{i}{rest}]{}` for the first axis", if assigned { " <- value" } else { "" });
+    let advice = match (kind, assigned) {
+        (Kind::Numbers, false) => {
+            format!("Write {first}, `nv_flatten({x})[{i}]` for elements in R's order.")
+        }
+        (Kind::Numbers, true) => {
+            format!("Write {first}, `{x}[[{}]] <- value` for an element.", letters(shape.rank()))
+        }
+        (Kind::Mask { matrix: true }, false) => format!(
+            "Write `nv_flatten({x})[as.vector({i})]` for elements in R's order, or `nv_ifelse({i}, {x}, 0)` to keep the shape."
+        ),
+        (Kind::Mask { .. }, false) => {
+            format!("Write {first}, `nv_flatten({x})[{i}]` for elements in R's order.")
+        }
+        (Kind::Mask { matrix: true } | Kind::Computed, true) => {
+            format!("Write `{x} <- nv_ifelse({i}, value, {x})`.")
+        }
+        (Kind::Mask { .. }, true) => {
+            format!("Write {first}, `{x} <- nv_ifelse(mask, value, {x})` with a mask of its shape for elements.")
+        }
+        (Kind::Computed, false) => format!(
+            "How many elements a mask selects is not known in a program: write `nv_ifelse({i}, {x}, 0)` to keep the shape, or outside of it `as_array({x})[as_array({i})]`."
+        ),
+        (Kind::Matrix, false) if shape.rank() == 2 => format!(
+            "Write `nv_flatten({x})[{i}[, 1] + nrow({x}) * ({i}[, 2] - 1L)]` for an element for each row of it, or use `nv_gather()`."
+        ),
+        (Kind::Matrix, false) => "Use `nv_gather()` for an element for each row of it.".into(),
+        (Kind::Matrix, true) => "Use `nv_scatter()` for an element for each row of it.".into(),
+    };
+    Ok(Some(Error::SingleSubscript { written: format!("{x}[{i}]"), shape: shape.clone(), advice }))
+}
+
+/// Names for the subscripts of so many axes: `i, j`.
+pub fn letters(rank: usize) -> String {
+    let letter = |axis| ('i'..='z').nth(axis).map_or_else(|| format!("i{}", axis + 1), String::from);
+    (0..rank).map(letter).collect::<Vec<_>>().join(", ")
+}
+
+fn kind_of(i: SEXP) -> Outcome<Option<Kind>> {
+    if value::is_tensor(i) || value::is_tracer(i) {
+        let (dtype, rank) = if value::is_tracer(i) {
+            let (_, aval, _) = trace::own_value(i)?;
+            (aval.dtype, aval.shape.rank())
+        } else {
+            let record = Record::header(i)?;
+            (record.dtype, record.shape().rank())
+        };
+        return Ok(Some(match dtype {
+            DType::I1 => Kind::Computed,
+            _ if rank > 1 => Kind::Matrix,
+            _ => Kind::Numbers,
+        }));
+    }
+    if is_object(i) {
+        return Ok(None);
+    }
+    let matrix = || vector::number_sizes(i).len() > 1;
+    Ok(match kind(i) {
+        LGLSXP => Some(Kind::Mask { matrix: matrix() }),
+        INTSXP | REALSXP if matrix() => Some(Kind::Matrix),
+        INTSXP | REALSXP | VECSXP => Some(Kind::Numbers),
+        _ => None,
+    })
+}
+
+/// The variable that is subset, if it is one.
+fn name_of(frame: SEXP, scope: &Scope) -> Outcome<Option<String>> {
+    // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
+    let written = scope.keep(protected(|| unsafe {
+        let ask = Rf_protect(Rf_lang2(Rf_install(c"substitute".as_ptr()), Rf_install(c"x".as_ptr())));
+        let written = Rf_eval(ask, frame);
+        Rf_unprotect(1);
+        written
+    })?);
+    if kind(written) != SYMSXP {
+        return Ok(None);
+    }
+    // SAFETY: a symbol has a name.
+    let name = text(unsafe { PRINTNAME(written) });
+    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_');
+    Ok((plain && !name.is_empty()).then_some(name))
+}
+
+/// A subscript as it is written, if that is short.
+fn text_of(expression: SEXP, scope: &Scope) -> Outcome<Option<String>> {
+    /// Characters at most.
+    const SHORT: usize = 24;
+    // SAFETY: inside `protected`; the calls that are made are protected while they are evaluated.
+    let lines = scope.keep(protected(|| unsafe {
+        let quoted = Rf_protect(Rf_lang2(Rf_install(c"quote".as_ptr()), expression));
+        let ask = Rf_protect(Rf_lang2(Rf_install(c"deparse".as_ptr()), quoted));
+        let lines = Rf_eval(ask, R_BaseEnv);
+        Rf_unprotect(2);
+        lines
+    })?);
+    Ok(string(lines).filter(|line| line.chars().count() <= SHORT))
+}
