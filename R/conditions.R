@@ -89,7 +89,8 @@ user_frame <- function(above) {
 
 # What C calls while the user's own call is running.
 is_callback <- function(fun) {
-  identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running)
+  identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running) ||
+    identical(fun, warn_of_digits)
 }
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.

@@ -15,10 +15,15 @@
 #' numbers as `c128` are not copied where R's own vector can serve.
 #'
 #' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and
-#' never wraps. Floats and the parts of complex numbers round to the nearest, ties to even, beyond the range
-#' of the dtype to an infinity. `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so
-#' `NA_real_` comes back as `NA`, and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as
-#' strings or as `bit64::integer64`.
+#' never wraps. Floats and the parts of complex numbers round to the nearest, ties to even. Beyond the range
+#' of a `dtype` that is given they become infinite; beyond that of the default it is an error. Whole numbers
+#' that the default rounds may be counts, times or keys: those beyond 2^24, and up to 2^53, from where on
+#' doubles do not hold all of them either, give a warning of class `anvil_warning_rounded`, once in a session.
+#' `dtype = "f64"` keeps them, and `dtype = "f32"` says that rounding is meant.
+#'
+#' `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`,
+#' and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as strings or as
+#' `bit64::integer64`.
 #'
 #' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character
 #'   data need a `dtype`, and complex data can only have a complex one. For `nv_scalar()`, one value. For
@@ -36,11 +41,11 @@
 #'   own, and other data are one column.
 #' @return A tensor: an object of class `AnvilTensor`, of shape `shape` and dtype `dtype`; 0-d for
 #'   `nv_scalar()`, 2-d for `nv_matrix()`.
-#' @section Errors: `anvil_error_value` for missing values and values that the dtype cannot hold, with their
-#' number and the first positions; `anvil_error_shape` if the length of the data is not that of the shape, or
-#' a shape is too large; `anvil_error_dtype` for an unknown dtype; `anvil_error_arg` for data of another
-#' class, complex data and a dtype that is not complex, negative sizes, and a tensor together with another
-#' `dtype`, `shape` or ambiguity than it has.
+#' @section Errors: `anvil_error_value` for missing values and values that the dtype cannot hold, or that
+#' become infinite by default, with their number and the first positions; `anvil_error_shape` if the length of
+#' the data is not that of the shape, or a shape is too large; `anvil_error_dtype` for an unknown dtype;
+#' `anvil_error_arg` for data of another class, complex data and a dtype that is not complex, negative sizes,
+#' and a tensor together with another `dtype`, `shape` or ambiguity than it has.
 #' @seealso [as_array()] for the inverse, [nv_fill()] and [nv_iota()] for tensors without data.
 #' @examples
 #' nv_tensor(1:4, shape = c(2, 2))
@@ -135,6 +140,25 @@ same_tensor <- function(x, asked_dtype, asked_shape, asked_ambiguous) {
   x
 }
 
+# What the session has been told once.
+told <- new.env(parent = emptyenv())
+
+# Called by Rust, with list(count, first, dtype): whole numbers that a default dtype rounds.
+warn_of_digits <- function(lost) {
+  if (isTRUE(told$digits)) return()
+  told$digits <- TRUE
+  count <- lost[[1L]]
+  dtype <- lost[[3L]]
+  wide <- if (dtype == "c64") "`dtype = \"c128\"`" else "`dtype = \"f64\"` or an integer dtype"
+  message <- paste0(
+    "`data` holds ", format(count, scientific = FALSE), " whole number", if (count != 1) "s",
+    " beyond 2^24 that ", dtype, " rounds, the dtype that ", if (count == 1) "it has" else "they have",
+    " by default.\nx First: ", lost[[2L]], ".\ni Use ", wide, ", or `dtype = \"", dtype,
+    "\"` if rounding is meant. This is said once in a session."
+  )
+  warn("anvil_warning_rounded", message, count = count, first = lost[[2L]], dtype = dtype)
+}
+
 `%||%` <- function(x, y) if (is.null(x)) y else x
 
 # Whether R's own numbers: not a tensor, which is a vector of numbers too.
@@ -189,7 +213,8 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #'     * `nv_iota()`: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
 #' * Accuracy: Floats are correctly rounded (0.5 ulp).
 #' @section Errors: `anvil_error_arg`, `anvil_error_shape`, `anvil_error_axis`, `anvil_error_dtype` for
-#' arguments that are not as above; `anvil_error_value` for a value that the dtype cannot hold.
+#' arguments that are not as above; `anvil_error_value` for a value that the dtype cannot hold, or that
+#' becomes infinite by default.
 #' @examples
 #' nv_fill(0.5, c(2, 2))
 #' nv_empty("i8", c(0, 3))
@@ -209,7 +234,8 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
       "Use `nv_tensor()` to make a tensor of several values."
     )
   }
-  .External(anvil_op, "fill", value = nv_scalar(value, dtype), shape = shape, ambiguous = ambiguous)
+  value <- nv_scalar(value, dtype, ambiguous)
+  .External(anvil_op, "fill", value = value, shape = shape, ambiguous = ambiguous)
 }
 
 # The dtype of what a tensor is filled with. `dtype()` and `shape()` are arguments of the function that asks.
@@ -252,7 +278,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
         abort_arg(arg, "one finite number", describe(value))
       }
     }
-    return(nv_tensor(seq(start, end, length.out = steps), dtype %||% "f32", ambiguous = ambiguous))
+    return(nv_tensor(as.double(seq(start, end, length.out = steps)), dtype, ambiguous = ambiguous))
   }
   if (!is_whole(start)) abort_arg("start", "a whole number", describe(start))
   if (!is_whole(end) || end < start) abort_arg("end", "a whole number, at least `start`", describe(end))

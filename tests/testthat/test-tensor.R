@@ -213,7 +213,7 @@ test_that("values that the dtype cannot hold are refused, and never wrap", {
   expect_nv(nv_tensor(2^63 - 1024, "i64"), 2^63 - 1024, "i64")
   expect_nv(nv_tensor(2^64 - 2048, "ui64"), 2^64 - 2048, "ui64")
   # Floats hold any number, rounded.
-  expect_nv(nv_tensor(c(1e300, -1e300, 1e-300)), c(Inf, -Inf, 0), "f32")
+  expect_nv(nv_tensor(c(1e300, -1e300, 1e-300), "f32"), c(Inf, -Inf, 0), "f32")
   expect_nv(nv_tensor(0.1), 0.1, "f32", tolerance = 1e-7)
   expect_false(as.vector(nv_tensor(0.1)) == 0.1)
 })
@@ -472,4 +472,85 @@ test_that("abstract tensors are compared by their types", {
   expect_fields(1 != types[[1L]], "anvil_error_arg", arg = "e1", got = "1")
   expect_fields(types[[1L]] < types[[2L]], "anvil_error_unsupported", generic = "<")
   expect_fields(-types[[1L]], "anvil_error_unsupported", generic = "-")
+})
+
+# As in a new session.
+untold <- function(code) {
+  before <- as.list(anvil:::told)
+  rm(list = names(before), envir = anvil:::told)
+  on.exit(list2env(before, anvil:::told))
+  code
+}
+
+test_that("a number that becomes infinite by default is an error", {
+  for (make in list(
+    nv_tensor, function(x) nv_fill(x, 2), nv_matrix, function(x) nv_tensor(c(0, x, 1)),
+    function(x) nv_tensor(matrix(c(0, x), 1)), function(x) nv_tensor(complex(real = x, imaginary = 1)),
+    function(x) nv_tensor(x, shape = c(2, 2)), function(x) nv_tensor(c(x, 1), shape = c(1, 2), byrow = TRUE)
+  )) {
+    for (x in c(1e40, -3.5e38, .Machine$double.xmax)) {
+      expect_error(make(x), class = "anvil_error_value", "beyond the range")
+    }
+    expect_true(inherits(make(Inf), "AnvilTensor"))
+  }
+  expect_error(nv_seq(0, 1e40, steps = 3), class = "anvil_error_value", "beyond the range")
+  # The number of an ambiguous float is stored in f32, too.
+  for (make in list(nv_scalar, as_nv_tensor, function(x) nv_tensor(x, ambiguous = TRUE))) {
+    expect_error(make(1e40), class = "anvil_error_value", "beyond the range")
+  }
+  many <- c(1, 1e40, Inf, -1e300)
+  e <- expect_error(nv_tensor(many), class = "anvil_error_value", "dtype = \"f64\"", fixed = TRUE)
+  expect_match(conditionMessage(e), "1e+40", fixed = TRUE)
+  expect_identical(e[c("dtype", "count", "positions")], list(dtype = "f32", count = 2, positions = c(2, 4)))
+  expect_identical(call_of(nv_tensor(1e40)), "nv_tensor(1e+40)")
+  expect_error(nv_tensor(1e40+1i), class = "anvil_error_value", "dtype = \"c128\"", fixed = TRUE)
+  # What is asked for becomes infinite, and what fits stays.
+  expect_nv(nv_tensor(1e40, "f32"), Inf, "f32")
+  expect_nv(nv_fill(-1e40, 1, "f32"), -Inf, "f32")
+  expect_nv(nv_tensor(1e40, "f64"), 1e40, "f64")
+  expect_nv(nv_tensor(c(3.4e38, Inf, -Inf, NaN)), c(as_f32(3.4e38), Inf, -Inf, NaN), "f32")
+  expect_nv(nv_tensor(1e40, shape = 0), numeric(), "f32")
+  expect_error(jit(function(x) x + nv_tensor(1e40))(nv_tensor(1)), class = "anvil_error_value")
+  expect_no_open_trace()
+})
+
+test_that("whole numbers that the default dtype rounds are a warning, once", {
+  warned <- function(expr) {
+    untold({
+      w <- expect_warning(expr, class = "anvil_warning_rounded")
+      # Said once.
+      expect_no_warning(nv_tensor(123456789))
+      w
+    })
+  }
+  w <- warned(nv_tensor(123456789))
+  expect_match(conditionMessage(w), "1 whole number beyond 2^24 that f32 rounds", fixed = TRUE)
+  expect_match(conditionMessage(w), "`dtype = \"f64\"` or an integer dtype", fixed = TRUE)
+  expect_identical(w[c("count", "first", "dtype")], list(count = 1, first = "123456789", dtype = "f32"))
+  expect_identical(deparse1(conditionCall(w)), "nv_tensor(123456789)")
+  w <- warned(nv_tensor(c(0.5, -16777217, 2^30, 16777219)))
+  expect_identical(w[c("count", "first")], list(count = 2, first = "-16777217"))
+  expect_match(conditionMessage(w), "that they have", fixed = TRUE, all = FALSE)
+  for (make in list(function(x) nv_fill(x, 2), nv_matrix, function(x) nv_tensor(x + 0i))) {
+    warned(make(123456789))
+  }
+  # The number of an ambiguous float is stored in f32, too.
+  for (make in list(nv_scalar, as_nv_tensor)) warned(make(123456789))
+  # The tensor is what it was.
+  expect_nv(suppressWarnings(nv_tensor(123456789)), 123456792, "f32")
+  # What holds the number, what was asked for, and what is no whole number beyond 2^24 and up to 2^53.
+  quiet <- list(
+    quote(nv_tensor(123456789, "f64")), quote(nv_tensor(123456789, "f32")), quote(nv_tensor(123456789L)),
+    quote(nv_tensor(c(16777216, 2^40, 0.1, 123456789.5, 1e16, 1e30, Inf, NaN))),
+    quote(nv_tensor(123456789, "i32")), quote(nv_tensor(123456789, shape = 0)),
+    quote(nv_scalar(2) + 123456789)
+  )
+  for (call in quiet) untold(expect_no_warning(eval(call)))
+  # An error, if warnings are.
+  untold({
+    old <- options(warn = 2)
+    on.exit(options(old))
+    expect_error(nv_tensor(123456789), "rounds")
+  })
+  expect_no_open_trace()
 })

@@ -4,8 +4,7 @@
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::trace;
-use crate::value::{self, Record};
-use crate::vector;
+use crate::value::{self, Tensor};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
@@ -86,8 +85,8 @@ fn kind_of(i: SEXP) -> Outcome<Option<Kind>> {
             let (_, aval, _) = trace::own_value(i)?;
             (aval.dtype, aval.shape.rank())
         } else {
-            let record = Record::header(i)?;
-            (record.dtype, record.shape().rank())
+            let tensor = Tensor::header(i)?;
+            (tensor.dtype, tensor.shape().rank())
         };
         return Ok(Some(match dtype {
             DType::I1 => Kind::Computed,
@@ -98,7 +97,7 @@ fn kind_of(i: SEXP) -> Outcome<Option<Kind>> {
     if is_object(i) {
         return Ok(None);
     }
-    let matrix = || vector::number_sizes(i).len() > 1;
+    let matrix = || ints(value::sizes_of(i)).len() > 1;
     Ok(match kind(i) {
         LGLSXP => Some(Kind::Mask { matrix: matrix() }),
         INTSXP | REALSXP if matrix() => Some(Kind::Matrix),
@@ -107,22 +106,34 @@ fn kind_of(i: SEXP) -> Outcome<Option<Kind>> {
     })
 }
 
-/// The variable that is subset, if it is one.
+/// The variable that is subset, if it is one. The call may have a value in its place, and the argument too: R
+/// before 4.3 evaluates it where a package has S4 methods for `[`.
 fn name_of(frame: SEXP, scope: &Scope) -> Outcome<Option<String>> {
     // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
-    let written = scope.keep(protected(|| unsafe {
+    let argument = scope.keep(protected(|| unsafe {
         let ask = Rf_protect(Rf_lang2(Rf_install(c"substitute".as_ptr()), Rf_install(c"x".as_ptr())));
-        let written = Rf_eval(ask, frame);
+        let argument = Rf_eval(ask, frame);
         Rf_unprotect(1);
-        written
+        argument
     })?);
-    if kind(written) != SYMSXP {
-        return Ok(None);
-    }
+    let first = pairs(call_of(frame, scope)?).nth(1).map_or(nil(), |(_, x)| x);
+    let Some(&name) = [argument, first].iter().find(|&&x| kind(x) == SYMSXP) else { return Ok(None) };
     // SAFETY: a symbol has a name.
-    let name = text(unsafe { PRINTNAME(written) });
+    let name = text(unsafe { PRINTNAME(name) });
     let plain = name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_');
     Ok((plain && !name.is_empty()).then_some(name))
+}
+
+/// The call of the function with this frame.
+pub fn call_of(frame: SEXP, scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
+    let call = protected(|| unsafe {
+        let ask = Rf_protect(Rf_lang1(Rf_install(c"sys.call".as_ptr())));
+        let call = Rf_eval(ask, frame);
+        Rf_unprotect(1);
+        call
+    })?;
+    Ok(scope.keep(call))
 }
 
 /// A subscript as it is written, if that is short.

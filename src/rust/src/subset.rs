@@ -134,6 +134,9 @@ impl Subscripts {
             });
         }
         if !one && values.len() == 1 && shape.rank() > 1 {
+            if value::has_s4_bit() {
+                expressions = as_written(expressions, frame, scope)?;
+            }
             let (i, expression) = (values[0], expressions[0]);
             if let Some(error) = single_subscript::refused(shape, i, expression, frame, assigns, scope)? {
                 return Err(error.into());
@@ -333,14 +336,7 @@ fn is_integer(expression: SEXP) -> bool {
 /// The expressions of subscripts from the call itself, if it has as many. R before 4.3 evaluates the
 /// arguments of `[` as soon as some package has S4 methods for it, since tensors have the S4 bit there.
 fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
-    // SAFETY: inside `protected`; the call that is made is protected while it is evaluated.
-    let call = protected(|| unsafe {
-        let ask = Rf_protect(Rf_lang1(Rf_install(c"sys.call".as_ptr())));
-        let call = Rf_eval(ask, frame);
-        Rf_unprotect(1);
-        call
-    })?;
-    let call = scope.keep(call);
+    let call = single_subscript::call_of(frame, scope)?;
     if kind(call) != LANGSXP {
         return Ok(expressions);
     }

@@ -8,7 +8,7 @@ use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::boundary::{
     export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural,
-    Filling, Loss, Natural, Source,
+    Filling, Loss, Lost, Natural, Source,
 };
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::{Error, Result};
@@ -63,7 +63,8 @@ fn check_data(x: SEXP) -> Result<()> {
 /// Makes a tensor: `nv_tensor(data, dtype, shape, ambiguous, byrow)`.
 pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP, scope: &Scope) -> Outcome {
     check_data(data)?;
-    let dtype = if dtype == nil() { default_dtype(data)? } else { dtype_argument(dtype)? };
+    let by_default = dtype == nil();
+    let dtype = if by_default { default_dtype(data)? } else { dtype_argument(dtype)? };
     // SAFETY: reads an attribute.
     let dim = attribute(data, unsafe { R_DimSymbol });
     let shape = if shape != nil() {
@@ -102,9 +103,30 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
         STRSXP => Source::Strings(&at, n),
         _ => Source::Raw(bytes),
     };
-    import(&source, dtype, &aval.shape, filling, out)?;
+    let lost = import(&source, dtype, by_default, &aval.shape, filling, out)?;
+    if lost.count > 0 {
+        warn_of_digits(&lost, dtype)?;
+    }
     value::set_axis_names(tensor, names)?;
     Ok(tensor)
+}
+
+/// Has R warn, once in a session, of whole numbers that the default dtype rounds.
+fn warn_of_digits(lost: &Lost, dtype: DType) -> Outcome<()> {
+    // SAFETY: inside `protected`; each object is protected before the next is made.
+    protected(|| unsafe {
+        let told = Rf_protect(Rf_allocVector(VECSXP, 3));
+        let count = Rf_allocVector(REALSXP, 1);
+        SET_VECTOR_ELT(told, 0, count);
+        *REAL(count) = lost.count as f64;
+        for (i, text) in [(1, lost.first.as_str()), (2, dtype.name())] {
+            let string = Rf_allocVector(STRSXP, 1);
+            SET_VECTOR_ELT(told, i, string);
+            SET_STRING_ELT(string, 0, crate::guard::r_char(text));
+        }
+        anvil_call_r(c"warn_of_digits".as_ptr(), told);
+        Rf_unprotect(1);
+    })
 }
 
 /// Element of a character vector, `None` for `NA` and for text that is not ASCII or UTF-8.

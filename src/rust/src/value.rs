@@ -330,7 +330,7 @@ impl Tensor {
         };
         let shape = self.shape();
         let mut out = AlignedBytes::zeroed(shape.size() * self.dtype.bytes());
-        import(&source, self.dtype, &shape, Filling::Column, out.as_mut_slice())
+        import(&source, self.dtype, false, &shape, Filling::Column, out.as_mut_slice())
             .map_err(|e| e.for_argument("tensor"))?;
         Ok(Bytes::Owned(out))
     }

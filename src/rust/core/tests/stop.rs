@@ -301,7 +301,10 @@ fn conversions_and_texts_are_left() {
     let mut out = aligned(&vec![0; 4 * N]);
     for filling in [Filling::Column, Filling::Row] {
         let source = Source::Doubles(&x);
-        none_of("import", unstopped(|| import(&source, DType::F32, &shape, filling, out.as_mut_slice())));
+        none_of(
+            "import",
+            unstopped(|| import(&source, DType::F32, true, &shape, filling, out.as_mut_slice())),
+        );
     }
     let mut doubles = vec![0.0; N];
     none_of("export", unstopped(|| export_doubles(DType::F32, out.as_slice(), &mut doubles)));

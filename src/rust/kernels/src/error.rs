@@ -33,6 +33,12 @@ pub enum Error {
         plural(*.count), plural(.positions.len()), list(.positions)
     )]
     Unrepresentable { dtype: DType, count: usize, positions: Vec<usize>, first: String, range: String },
+    /// Numbers beyond the range of a float that nobody asked for: `wide` holds them.
+    #[error(
+        "`data` holds {count} value{} beyond the range of {dtype}, the dtype that they have by default.\nx First at position{} {}: {first}.\ni Use `dtype = \"{wide}\"`; with `dtype = \"{dtype}\"` they become infinite.",
+        plural(*.count), plural(.positions.len()), list(.positions)
+    )]
+    Overflow { dtype: DType, wide: DType, count: usize, positions: Vec<usize>, first: String },
     /// A sequence that leaves the range of its integer dtype.
     #[error("A sequence from {from} to {to} does not fit {dtype}.\ni {dtype} holds {}; choose another dtype.", .dtype.range())]
     SequenceRange { dtype: DType, from: i128, to: i128 },
@@ -214,7 +220,9 @@ impl Error {
         use Error::*;
         let class = match self {
             Arg { .. } => Class::Arg,
-            MissingValue { .. } | Unrepresentable { .. } | SequenceRange { .. } => Class::Value,
+            MissingValue { .. } | Unrepresentable { .. } | Overflow { .. } | SequenceRange { .. } => {
+                Class::Value
+            }
             UnknownDtype { .. }
             | UnsupportedDtype { .. }
             | DtypeMismatch { .. }
@@ -266,7 +274,8 @@ impl Error {
                     ("positions", numbers(positions)),
                 ]
             }
-            Unrepresentable { dtype, count, positions, first, .. } => {
+            Unrepresentable { dtype, count, positions, first, .. }
+            | Overflow { dtype, count, positions, first, .. } => {
                 vec![
                     ("dtype", text(dtype)),
                     ("count", number(*count)),

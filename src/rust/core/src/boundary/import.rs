@@ -1,5 +1,6 @@
 //! Import of R's vectors to the bytes of a tensor.
 
+use super::narrowing::{Lost, Narrowing};
 use super::refused::Refused;
 use super::source::Source;
 use super::target::{Refusal, Target};
@@ -9,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernels::cast;
 use crate::shape::{Axis, Shape};
 use crate::stop;
+use std::cell::RefCell;
 
 /// The order in which data fills the axes of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +22,8 @@ pub enum Filling {
 }
 
 /// Converts data to the elements of a tensor of this dtype and shape, dense and column-major in `out`. Data
-/// of length 1 is repeated.
+/// of length 1 is repeated. Gives what whole numbers among doubles lost in a float that nobody asked for: with
+/// `by_default`, the dtype is the default of the data.
 ///
 /// Numbers round to the nearest float, beyond its range to an infinity; NaN keeps its payload in f64, so
 /// `NA_real_` comes back as such. Complex dtypes take both parts by the rules of floats (c128 bit for bit, so
@@ -38,14 +41,25 @@ pub enum Filling {
 ///
 /// # Panics
 /// If `out` is not aligned, or has not the bytes of the tensor.
-pub fn import(source: &Source, dtype: DType, shape: &Shape, filling: Filling, out: &mut [u8]) -> Result<()> {
+pub fn import(
+    source: &Source,
+    dtype: DType,
+    by_default: bool,
+    shape: &Shape,
+    filling: Filling,
+    out: &mut [u8],
+) -> Result<Lost> {
     check_kinds(source, dtype)?;
     let (len, size) = (source.len(), shape.size());
     if len != size && len != 1 {
         return Err(Error::DataLength { len, shape: shape.clone(), size });
     }
     assert_eq!(out.len(), size * dtype.bytes(), "the buffer is that of the tensor");
-    dispatch!(dtype, T => import_as::<T>(source, shape, filling, cast::slice_mut::<T>(out)))
+    let mut narrowing = Narrowing::new(by_default && matches!(dtype, DType::F32 | DType::C64) && size > 0);
+    dispatch!(dtype, T => {
+        import_as::<T>(source, &mut narrowing, shape, filling, cast::slice_mut::<T>(out))
+    })?;
+    narrowing.finish(source, dtype)
 }
 
 /// Refuses kinds of data whatever their values: complex data for a real dtype, whose imaginary part would be
@@ -78,10 +92,22 @@ const BUFFERED: usize = 256;
 
 // Not inlined: compilation takes ten times as long with all dtypes in one function.
 #[inline(never)]
-fn import_as<T: Target>(source: &Source, shape: &Shape, filling: Filling, out: &mut [T]) -> Result<()> {
+fn import_as<T: Target>(
+    source: &Source,
+    narrowing: &mut Narrowing,
+    shape: &Shape,
+    filling: Filling,
+    out: &mut [T],
+) -> Result<()> {
+    let narrowing = RefCell::new(narrowing);
     let whole = |x: i128, is_missing: bool| if is_missing { Err(Refusal::Missing) } else { T::from_whole(x) };
     // The loop stands once for each kind of data: how the elements are arranged is none of its business.
-    let mut fill = |read: Read<T>| fill(source.len(), shape, filling, out, read);
+    let mut fill = |read: Read<T>| {
+        fill(source.len(), shape, filling, out, &|start, out, refused| {
+            narrowing.borrow_mut().look(source, start..start + out.len());
+            read(start, out, refused);
+        })
+    };
     let filled = match *source {
         Source::Doubles(x) => fill(&each(x, T::from_double)),
         Source::Integers(x) => fill(&each(x, |x| whole(x.into(), x == NA_INTEGER))),
@@ -203,7 +229,7 @@ mod tests {
 
     fn try_fill<T: Element>(source: Source, shape: Shape, filling: Filling) -> Result<Vec<T>> {
         let mut out = vec![T::default(); shape.size()];
-        import(&source, T::DTYPE, &shape, filling, cast::bytes_mut(&mut out))?;
+        import(&source, T::DTYPE, false, &shape, filling, cast::bytes_mut(&mut out))?;
         Ok(out)
     }
 

@@ -1,11 +1,13 @@
 //! Conversion between R's vectors and the bytes of a tensor, without R: both sides are slices.
 //!
-//! Nothing is lost in silence. A value that the dtype cannot hold is an error of [`import`]; a value that R's
-//! vector cannot hold is counted in a [`Loss`], for the caller to warn of. Tensors are dense and column-major
+//! Nothing is lost in silence. A value that the dtype cannot hold is an error of [`import`], whole numbers that
+//! a default dtype rounds are counted in [`Lost`], and values that R's vector cannot hold in a [`Loss`], for the
+//! caller to warn of. Tensors are dense and column-major
 //! on both sides, as R's arrays are. Knows nothing of graphs or ops.
 
 mod export;
 mod import;
+mod narrowing;
 mod refused;
 mod source;
 mod target;
@@ -15,6 +17,7 @@ pub use export::{
     Natural,
 };
 pub use import::{import, Filling};
+pub use narrowing::Lost;
 pub use source::Source;
 
 /// `NA` among integers and logicals.
