@@ -108,29 +108,6 @@ test_that("nv_scan() carries and stacks, in both directions", {
   }
 })
 
-test_that("the body of nv_scan() returns by name, or by position without names", {
-  x <- vec(1, 2, 3)
-  init <- nv_scalar(0, dtype = "f32")
-  want <- both(function(x) nv_scan(function(s, x) list(s + x, s * x), init, x), x)
-  expect_nv(want$carry, 6, "f32", shape = integer())
-  expect_nv(want$ys, c(0, 2, 9), "f32")
-  for (body in list(
-    function(s, x) list(carry = s + x, ys = s * x), function(s, x) list(ys = s * x, carry = s + x),
-    function(s, x) setNames(list(s + x, s * x), c("", ""))
-  )) expect_identical(both(user_env(function(x) nv_scan(body, init, x), body = body, init = init), x), want)
-  # No results to stack, and a state that is a list.
-  out <- both(function(x) {
-    step <- function(s, x) list(ys = NULL, carry = list(n = s$n + 1L, sum = s$sum + x))
-    nv_scan(step, list(n = 0L, sum = 0), x)
-  }, x)
-  expect_null(out$ys)
-  expect_identical(lapply(out$carry, as.double), list(n = 3, sum = 6))
-  swapped <- function(x) nv_scan(function(s, x) list(ys = s, carry = s * x), nv_scalar(2, "f32"), x)
-  loss <- function(x) swapped(x)$carry + sum(swapped(x)$ys)
-  expect_nv(gradient(loss)(x)$x, c(12 + 2 + 4, 6 + 2, 4), "f32")
-  expect_identical(jit(gradient(loss))(x), gradient(loss)(x))
-})
-
 test_that("nv_scan() goes along lists of tensors and arrays, and along nothing", {
   xs <- list(a = vec(1, 2, 3), b = list(nv_tensor(array(1:12, c(3, 2, 2)))))
   out <- both(
@@ -531,17 +508,6 @@ test_that("arguments of another kind are named", {
   refused(nv_scan(function(s, x) s, 0, x), "f", "one that gives a traced value")
   refused(nv_scan(function(s, x) list(s), 0, x), "f", "one that gives a list of length 1")
   refused(nv_scan(function(s, x) list(s, "a"), 0, x), "f", "\"a\"")
-  refused(nv_scan(function(s, x) list(state = s, y = x), 0, x), "f", "one with the names `state` and `y`")
-  refused(nv_scan(function(s, x) list(carry = s, x), 0, x), "f", "one with the names `carry` and none")
-  refused(nv_scan(function(s, x) list(s, ys = x), 0, x), "f", "one with the names none and `ys`")
-  refused(
-    nv_scan(function(s, x) list(carry = s, carry = x), 0, x), "f", "one with the names `carry` and `carry`"
-  )
-  refused(nv_scan(function(s, x) list(carry = s), 0, x), "f", "one that gives a list of length 1")
-  refused(
-    jit(function(x) nv_scan(function(s, x) list(carry = s, y = x), 0, x))(x), "f",
-    "one with the names `carry` and `y`"
-  )
   expect_identical(call_of(nv_while(x, yes, 3)), "nv_while(x, yes, 3)")
   expect_identical(call_of(nv_for(-1, x, keep)), "nv_for(-1, x, keep)")
   expect_identical(call_of(nv_while(x, id, id)), "nv_while(x, id, id)")

@@ -113,8 +113,8 @@ fn loses_digits(x: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{import, Filling};
     use super::*;
+    use crate::boundary::{import, Filling};
     use crate::shape::Shape;
 
     fn by_default(source: &Source, dtype: DType, shape: Shape, filling: Filling) -> Result<Lost> {
