@@ -16,6 +16,7 @@
 //! | `program` | a compiled graph, called on R values |
 //! | `printing` | printing from running programs |
 //! | `op` | calls of ops, eager or traced |
+//! | `axis_names` | names along axes: of vectors, `dimnames` of arrays |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `single_subscript` | what to write in place of `x[i]` where `x` has several axes |
 //! | `jit` | jitted functions and their caches |
@@ -42,6 +43,7 @@
 
 mod altrep;
 mod audit;
+mod axis_names;
 mod export;
 mod extent;
 mod ffi;

@@ -5,11 +5,13 @@
 //! ]`, `x[2, ]` and all others.
 
 use crate::audit;
+use crate::axis_names::{self, Left};
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::op::{eager, leaf, traced};
 use crate::rules;
 use crate::single_subscript;
+use crate::tensor;
 use crate::trace;
 use crate::tree::Leaf;
 use crate::value::{self, Tensor};
@@ -55,15 +57,21 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, false, scope)?;
-    subscripts.call(x, None, drop, scope)
+    let names = axis_names::of(x, scope)?;
+    let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], false, scope)?;
+    let out = subscripts.call(x, None, drop, scope)?;
+    axis_names::set(out, subscripts.names(names, drop, scope)?)?;
+    Ok(out)
 }
 
 /// `.External(anvil_subset_assign, x, expressions, frame, one, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, value] = arguments(args);
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, true, scope)?;
-    subscripts.call(x, Some(value), true, scope)
+    let names = axis_names::of(x, scope)?;
+    let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], true, scope)?;
+    let out = subscripts.call(x, Some(value), true, scope)?;
+    axis_names::set(out, names)?;
+    Ok(out)
 }
 
 /// The arguments after the entry point.
@@ -101,9 +109,8 @@ impl Subscripts {
     /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
     fn new(
         shape: &Shape,
-        dots: SEXP,
-        frame: SEXP,
-        one: SEXP,
+        names: SEXP,
+        [dots, frame, one]: [SEXP; 3],
         assigns: bool,
         scope: &Scope,
     ) -> Outcome<Subscripts> {
@@ -130,7 +137,7 @@ impl Subscripts {
             values.push(if empty {
                 unsafe { R_MissingArg }
             } else {
-                evaluated(expression, i, frame, scope)?
+                known(evaluated(expression, i, frame, scope)?, names, i, scope)?
             });
         }
         if !one && values.len() == 1 && shape.rank() > 1 {
@@ -166,6 +173,20 @@ impl Subscripts {
             subscripts.chosen.push(chosen);
         }
         Ok(subscripts)
+    }
+
+    /// The names along the axes of the selected elements, from those of all.
+    fn names(&self, names: SEXP, drop: bool, scope: &Scope) -> Outcome {
+        let left = self.chosen.iter().map(|chosen| {
+            Ok(match chosen {
+                _ if drop && chosen.is_one()? => Left::Nothing,
+                Chosen::All => Left::All,
+                Chosen::Known(selection) => Left::Some(selection),
+                Chosen::Dynamic(_) => Left::Unknown,
+            })
+        });
+        let left: Vec<Left> = left.collect::<Outcome<_>>()?;
+        axis_names::subset(names, &left, scope)
     }
 
     /// Reads the selected elements, or with a value replaces them.
@@ -298,6 +319,21 @@ impl Subscripts {
     }
 }
 
+/// A subscript whose positions are known while tracing, as numbers or logicals: names, and masks that are
+/// tensors with elements.
+fn known(x: SEXP, names: SEXP, i: usize, scope: &Scope) -> Outcome {
+    if kind(x) == STRSXP && !is_object(x) {
+        return axis_names::positions(x, names, Axis(i), scope);
+    }
+    if value::is_tensor(x) {
+        let tensor = Tensor::header(x)?;
+        if tensor.dtype == DType::I1 && tensor.shape().rank() == 1 {
+            return Ok(element(tensor::to_r(x, value::flag(false), scope)?, 0));
+        }
+    }
+    Ok(x)
+}
+
 /// Whether element number `i` of the frame's `...` is missing, or a variable that is.
 fn is_left_out(i: usize, frame: SEXP) -> Outcome<bool> {
     let name = element_name(i);
@@ -402,7 +438,6 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
             select(Numbers::Doubles(cast::slice::<f64>(bytes.as_slice())), range || rank == 1, axis, size)?
         }
         VECSXP => select(Numbers::Doubles(&listed(x, axis)?), true, axis, size)?,
-        STRSXP => return wrong(axis, value::describe(x), "Tensors have no names."),
         _ => return wrong(axis, value::describe(x), ""),
     }))
 }

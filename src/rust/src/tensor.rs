@@ -1,5 +1,6 @@
 //! Tensors from R data, R data from tensors, and their text.
 
+use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::info::{dtype_argument, flag_argument, shape_argument};
@@ -76,11 +77,11 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     };
     value::check_sizes(&shape)?;
     let sizes = vector::number_shape(data);
-    let names = if sizes.as_ref() == Some(&shape) { value::axis_names(data, scope)? } else { nil() };
+    let names = if sizes.as_ref() == Some(&shape) { axis_names::of(data, scope)? } else { nil() };
     let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
     let aval = Aval { dtype, shape, ambiguous: flag_argument("ambiguous", ambiguous)? };
     if let Some(tensor) = adopt(data, &aval, filling, scope)? {
-        value::set_axis_names(tensor, names)?;
+        axis_names::set(tensor, names)?;
         return Ok(tensor);
     }
     let n = len(data);
@@ -107,7 +108,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     if lost.count > 0 {
         warn_of_digits(&lost, dtype)?;
     }
-    value::set_axis_names(tensor, names)?;
+    axis_names::set(tensor, names)?;
     Ok(tensor)
 }
 
@@ -266,7 +267,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         Rf_unprotect(1);
         out
     })?);
-    value::set_axis_names(out, value::axis_names(x, scope)?)?;
+    axis_names::set(out, axis_names::of(x, scope)?)?;
     let mut loss = Loss::default();
     if shared {
         if tensor.dtype == DType::I32 {

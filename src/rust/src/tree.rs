@@ -4,6 +4,7 @@
 //! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves
 //! is that of a walk depth first. All walks of nested lists are here, with one limit for their depth.
 
+use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::path;
@@ -254,7 +255,7 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
 
 /// A tracer with the names of an argument's axes.
 fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
-    value::set_axis_names(tracer, value::axis_names(x, scope)?)?;
+    axis_names::set(tracer, axis_names::of(x, scope)?)?;
     Ok(tracer)
 }
 

@@ -7,7 +7,7 @@
 //! memory; Rust borrows it for the length of a call, while the vector is an argument of that call.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome, Scope};
+use crate::guard::{protected, Outcome};
 use crate::large;
 use crate::narrow;
 use crate::tracer;
@@ -390,37 +390,6 @@ impl Tensor {
             }
         }
     }
-}
-
-/// The names along the axes of a vector or array of R: a list with a character vector or `NULL` for each axis;
-/// `NULL` without names.
-pub fn axis_names(x: SEXP, scope: &Scope) -> Outcome {
-    // SAFETY: reads attributes that vectors and arrays have.
-    let (dim, dimnames) = unsafe { (attribute(x, R_DimSymbol), attribute(x, R_DimNamesSymbol)) };
-    if dim != nil() {
-        return Ok(dimnames);
-    }
-    // SAFETY: as above.
-    let names = attribute(x, unsafe { R_NamesSymbol });
-    if names == nil() || len(x) == 1 {
-        return Ok(nil());
-    }
-    // SAFETY: inside `protected`; the names belong to `x`.
-    let list = protected(|| unsafe {
-        let list = Rf_allocVector(VECSXP, 1);
-        SET_VECTOR_ELT(list, 0, names);
-        list
-    })?;
-    Ok(scope.keep(list))
-}
-
-/// Gives a tensor, a tracer or an array the names of another one's axes, which have the same sizes.
-pub fn set_axis_names(x: SEXP, names: SEXP) -> Outcome<()> {
-    if names == nil() {
-        return Ok(());
-    }
-    // SAFETY: inside `protected`: R checks that they fit.
-    protected(|| unsafe { Rf_setAttrib(x, R_DimNamesSymbol, names) }).map(|_| ())
 }
 
 /// Where the elements of a tensor are.

@@ -33,6 +33,35 @@ pub enum Selection {
     Positions(Vec<i32>),
 }
 
+impl Selection {
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        match self {
+            Selection::At(_) => 1,
+            Selection::Range { size, .. } => *size,
+            Selection::Positions(at) => at.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Position number `i` of them.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn at(&self, i: usize) -> usize {
+        assert!(i < self.len(), "a position that is selected");
+        match self {
+            Selection::At(at) => *at,
+            Selection::Range { start, stride, .. } => start.wrapping_add_signed(i as isize * stride),
+            Selection::Positions(at) => at[i] as usize,
+        }
+    }
+}
+
 impl Numbers<'_> {
     fn len(self) -> usize {
         match self {
