@@ -23,6 +23,23 @@ abort_concrete <- function(what, x, name = sub("\\(\\)$", "", what), call = user
   )
 }
 
+# R asks a condition for its length before it reads it: its error about a longer one becomes ours, if a traced
+# value is what the condition is about.
+refuse_condition <- function(e) {
+  call <- conditionCall(e)
+  if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
+  name <- as.character(call[[1L]])
+  if (!name %in% c("if", "while", "&&", "||")) return()
+  read <- if (name %in% c("if", "while")) as.list(call)[2L] else as.list(call)[-1L]
+  for (frame in rev(sys.frames())) {
+    if (identical(topenv(frame), topenv())) next
+    for (variable in unique(unlist(lapply(read, all.names)))) {
+      value <- if_it_fails(get0(variable, envir = frame, inherits = FALSE), NULL)
+      if (inherits(value, "AnvilTracer")) abort_concrete(paste0("`", name, "`"), value, name, call)
+    }
+  }
+}
+
 # Called by the methods of donated tensors: their elements are gone. Asking for the tensor says so.
 refuse_donated <- function(x) {
   reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
@@ -49,16 +66,16 @@ instead_of <- c(
     "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in",
     "`static = ` to trace a function for each value."
   ),
-  `while` = "Use `nv_while()`.",
+  `while` = "Use `nv_while()`, or name the argument in `static = ` to trace a function for each value.",
   `repeat` = "Use `nv_while()`.",
   `for` = "Use `nv_for()` or `nv_scan()`, or `seq_len(length(x))` to unroll it.",
-  `&&` = "Use `&`, and `nv_if()` for the branch.",
-  `||` = "Use `|`, and `nv_if()` for the branch.",
+  `&&` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
+  `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
   isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
   isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
   stopifnot = "A program cannot stop on a value: check arguments before it runs.",
   ifelse = "Use `nv_ifelse()`.",
-  switch = "Use `nv_if()`.",
+  switch = "Use `nv_if()`, or name the argument in `static = ` to trace a function for each value.",
   c = "Use `nv_concatenate()`, or begin with the traced value: `c(x, 1)`.",
   unlist = "Use `nv_concatenate()` with the elements of the list.",
   append = "Use `nv_concatenate()`.",
@@ -116,6 +133,10 @@ reading_call <- function(at, statement) {
     line <- line_of(attr(call, "srcref")) %||% line
     # A method, of which the user has called the generic.
     at <- if (parents[at] < at) parents[at] else at - 1L
+  }
+  if (at > 0L && identical(sys.function(at), call_function)) {
+    # A primitive that anvil calls for the user, who gave it as a function.
+    return(list(what = "the function", name = "", call = user_call(), line = ""))
   }
   if (!is.null(call)) {
     name <- name_of_call(call)

@@ -23,7 +23,7 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # The graph that f records for these arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
-  out <- call_function(f, args)
+  out <- withCallingHandlers(call_function(f, args), error = refuse_condition)
   graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"
   graph

@@ -69,7 +69,7 @@ test_that("any number of leaves goes in and out", {
 })
 
 test_that("what is kept during a call is let go of after it, errors included", {
-  x <- nv_tensor(c(1, 2, 3), dtype = "f64")
+  x <- nv_tensor(c(1, 2, 3), dtype = "f32")
   many <- rep(list(1), 60000L)
   expect_error(jit(function(p) stop("mine"))(many), "mine")
   expect_error(jit(function(p) p)(c(many, "a")), class = "anvil_error_arg")
