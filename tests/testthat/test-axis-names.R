@@ -62,9 +62,9 @@ test_that("names of arguments are part of the signature", {
   expect_identical(as.vector(f(nv_tensor(c(a = 1, b = 2)))), 20)
   expect_identical(as.vector(f(nv_tensor(c(b = 1, a = 2)))), 10)
   expect_identical(as.vector(f(c(b = 3, a = 4))), 30)
-  expect_identical(cache_info(f)$misses, 3)
+  expect_identical(cache_info(f)$misses, 3L)
   f(nv_tensor(c(a = 5, b = 6)))
-  expect_identical(cache_info(f)$misses, 3)
+  expect_identical(cache_info(f)$misses, 3L)
   expect_error(f(nv_tensor(c(1, 2))), class = "anvil_error_index")
 })
 

@@ -140,7 +140,6 @@ test_that("a single subscript of several axes is an error that shows both meanin
     list(quote(A[mask]), "`nv_flatten(A)[as.vector(mask)]` for elements in R's order"),
     list(quote(A[mask]), "`nv_ifelse(mask, A, 0)` to keep the shape"),
     list(quote(A[A > 2L]), "`nv_ifelse(A > 2L, A, 0)` to keep the shape"),
-    list(quote(A[nv_tensor(rows)]), "`as_array(A)[as_array(nv_tensor(rows))]`"),
     list(quote(A[at]), "`nv_flatten(A)[at[, 1] + nrow(A) * (at[, 2] - 1L)]`"),
     list(quote(A[nv_tensor(at, "i32")]), "nv_gather()"),
     # What is long is not repeated.
@@ -200,7 +199,6 @@ test_that("an R logical is a mask of a 1-d tensor", {
   expect_jit_equal(function(x) x[!keep & FALSE], x, r = numeric())
   expect_identical(as.double(gradient(function(x) sum(x[keep]^2))(x)$x), c(6, 0, 4))
   for (f in list(function(x) x[x > 1], function(x) { x[x > 1] <- 0; x })) {
-    expect_error(f(x), class = "anvil_error_dtype", "nv_ifelse(mask, x, y)", fixed = TRUE)
     expect_error(jit(f)(x), class = "anvil_error_dtype", "or an R logical", fixed = TRUE)
   }
 })
@@ -443,11 +441,11 @@ test_that("what is no subscript says so", {
   expect_identical(e[c("index", "axis", "size")], list(index = "7", axis = 2, size = 3))
   e <- expect_error(x[1, 2, 3, 4], class = "anvil_error_index")
   expect_identical(e[c("got", "rank")], list(got = 4, rank = 2))
-  expect_error(x[nv_tensor(c(TRUE, FALSE)), ], class = "anvil_error_dtype", "nv_ifelse")
+  expect_identical(x[nv_tensor(c(TRUE, FALSE)), ], x[c(TRUE, FALSE), ])
   expect_error(x[nv_scalar(1), ], class = "anvil_error_dtype", "nv_convert")
   expect_error(jit(function(x) x[x[, 1] > 1L, ])(x), class = "anvil_error_dtype", "nv_ifelse")
   expect_error(x[1, drop = NA], class = "anvil_error_arg", "drop")
-  expect_error(nv_subset(1:3, 1), class = "anvil_error_arg")
+  expect_nv(nv_subset(1:3, 1), 1, "i32", integer(), ambiguous = TRUE)
   expect_error(nv_subset("a", 1), class = "anvil_error_arg")
   expect_error(nv_subset_assign(x, 1, , value = "a"), class = "anvil_error_arg")
   # An error in a subscript is the user's own.
