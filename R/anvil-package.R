@@ -21,7 +21,7 @@
 #' | `anvil_error_promotion` | types that the promotion rules do not combine |
 #' | `anvil_error_shape` | shapes or numbers of elements that do not fit, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
-#' | `anvil_error_index` | a subscript out of bounds, or too many or too few subscripts |
+#' | `anvil_error_index` | an index out of bounds, in a running program too; too many or too few subscripts |
 #' | `anvil_error_structure` | a loop's body, branch or rule whose value has another structure or type |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |

@@ -59,6 +59,13 @@ warn <- function(class, message, ...) {
 # What the user called, see user_frame(); asked for by a function that signals.
 user_call <- function() user_frame(3L)$call
 
+# Called by Rust when an op has converted something or may fail: the user's call, its file and its line, as
+# text.
+call_site <- function(x) {
+  user <- user_frame(2L)
+  c(deparse1(user$call), place_of_frame(user$at))
+}
+
 # What the user called, and the number of its frame: from the function that asks, up through its callers as
 # long as they are functions of this package, or base R's on behalf of one, such as lapply(). On top of the
 # first of them are `above` frames.

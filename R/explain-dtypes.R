@@ -196,12 +196,6 @@ audited <- function(expr) {
   structure(out, class = c("AnvilDtypeReport", class(out)))
 }
 
-# Called by Rust when an op has converted something: the user's call, its file and its line, as text.
-promotion_site <- function(x) {
-  user <- user_frame(2L)
-  c(deparse1(user$call), place_of_frame(user$at))
-}
-
 # Warns of the conversions in a report that are of some classes.
 warn_of_conversions <- function(report, classes) {
   found <- report[report$class %in% classes, ]

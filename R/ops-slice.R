@@ -4,7 +4,8 @@
 #' `nv_dynamic_slice()` takes a window whose start is a tensor,
 #' `nv_dynamic_update_slice()` replaces such a window. [nv_subset()] is the easier way to most of these.
 #'
-#' The start of a window that exceeds the bounds is clamped, so that the window fits.
+#' A window that exceeds the bounds is an error when the program has run, unless `mode` chooses otherwise. See
+#' [nv_subset()] for what is checked, and for export to StableHLO, where `"error"` means `"clip"`.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,limit_indices First and last position along each axis, from 1. A last position
@@ -12,6 +13,9 @@
 #' @param strides Distance between positions along each axis, at least 1. `NULL` is 1 everywhere.
 #' @param ... The first position along each axis, from 1: 0-d tensors of integers, or whole numbers.
 #' @param slice_sizes Sizes of the window.
+#' @param mode What becomes of a window that exceeds the bounds: `"error"`; `"clip"`, it is moved so that it
+#'   fits; `"drop"`, nothing is written, and what is read is NaN, the smallest integer of a signed and the
+#'   largest of an unsigned dtype, or `TRUE`.
 #' @param update The new elements of the window, with as many axes as `operand`, and of a dtype that is
 #'   promotable to its dtype.
 #' @return A tensor of `operand`'s dtype and ambiguity; its shape is that of the slice, and for
@@ -26,14 +30,15 @@
 #' * Derivative:
 #'     * `nv_static_slice()` and `nv_dynamic_slice()`: Differentiable, linear in `operand`.
 #'     * `nv_dynamic_update_slice()`: Differentiable, linear in `operand` and `update` together.
-#' @section Errors: `anvil_error_index` for static positions out of bounds; `anvil_error_shape` for a window
+#' @section Errors: `anvil_error_index` for positions out of bounds; `anvil_error_shape` for a window
 #' that is larger than the operand, and positions that are not 0-d; `anvil_error_dtype` for positions that are
 #' no integers, and an update of a dtype above the operand's; `anvil_error_arg` unless there is one number for
 #' each axis.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' nv_static_slice(x, c(1, 1), c(3, 4), strides = c(2, 3))
-#' nv_dynamic_slice(x, nv_scalar(2L), nv_scalar(9L), slice_sizes = c(2, 2))
+#' nv_dynamic_slice(x, nv_scalar(2L), nv_scalar(3L), slice_sizes = c(2, 2))
+#' nv_dynamic_slice(x, nv_scalar(2L), nv_scalar(9L), slice_sizes = c(2, 2), mode = "clip")
 #' nv_dynamic_update_slice(x, nv_fill(0L, c(2, 2)), 1, 1)
 #' @export
 nv_static_slice <- function(operand, start_indices, limit_indices, strides = NULL) {
@@ -45,18 +50,21 @@ nv_static_slice <- function(operand, start_indices, limit_indices, strides = NUL
 
 #' @rdname nv_static_slice
 #' @export
-nv_dynamic_slice <- function(operand, ..., slice_sizes) {
+nv_dynamic_slice <- function(operand, ..., slice_sizes, mode = "error") {
   check_dots(..., .values = TRUE)
   .External(
-    anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes
+    anvil_op, "dynamic_slice", operand, operands = lapply(list(...), as_index), slice_sizes = slice_sizes,
+    mode = mode
   )
 }
 
 #' @rdname nv_static_slice
 #' @export
-nv_dynamic_update_slice <- function(operand, update, ...) {
+nv_dynamic_update_slice <- function(operand, update, ..., mode = "error") {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "dynamic_update_slice", operand, update, operands = lapply(list(...), as_index))
+  .External(
+    anvil_op, "dynamic_update_slice", operand, update, operands = lapply(list(...), as_index), mode = mode
+  )
 }
 
 # Doubles of R that are positions, as integers.
@@ -128,13 +136,15 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' `collapsed_slice_axes` have size 1 and are left out. A scatter has the same parts, under StableHLO's other
 #' names.
 #'
-#' `nv_gather()` clamps windows that exceed the bounds; `nv_scatter()` skips them. Windows that overlap are
-#' updated one after the other, in the order of `update`.
+#' A window that exceeds the bounds is an error when the program has run, unless `mode` chooses otherwise. See
+#' [nv_subset()] for what is checked, and for export to StableHLO, where `"error"` means `"clip"` for
+#' `nv_gather()` and `"drop"` for `nv_scatter()`. Windows that overlap are updated one after the other, in the
+#' order of `update`.
 #'
 #' @section Gradients: `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where
 #' elements that tie share the gradient in equal parts, and `"mul"` as long as no element or update is 0:
-#' where one is, the first derivative holds, and higher ones may not. Skipped windows have
-#' gradient 0. An update computation that is a function has no gradient: [gradient()] signals
+#' where one is, the first derivative holds, and higher ones may not. Windows that are left out
+#' have gradient 0. An update computation that is a function has no gradient: [gradient()] signals
 #' `anvil_error_grad`.
 #'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
@@ -151,6 +161,9 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #'   vector belong to.
 #' @param index_vector_axis The axis of the indices that holds the index vectors; the number of axes plus 1 if
 #'   each index is a vector of length 1.
+#' @param mode What becomes of windows that exceed the bounds: `"error"`; `"clip"`, they are moved so that
+#'   they fit; `"drop"`, they are not written, and what is read is NaN, the smallest integer of a signed and
+#'   the largest of an unsigned dtype, or `TRUE`.
 #' @param indices_are_sorted,unique_indices Promises to a compiler, which are kept in the graph and change no
 #'   result.
 #' @param update The stack of windows, of a dtype that is not above the input's.
@@ -173,11 +186,12 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #'     * `nv_scatter()`: Differentiable with respect to `input` and `update`. Not for all arguments: updates
 #'       by a function have no rule; give an update that has one, by name ("replace", "add", "mul", "min" or
 #'       "max").
-#' @section Errors: `anvil_error_arg` with its name for a set of axes that does not fit;
-#' `anvil_error_shape` for windows and updates that do not; `anvil_error_dtype` for indices that are no
-#' integers, an update of a dtype above the input's, and dtypes that the update computation does not take. For
-#' a function as update computation, `anvil_error_arg` unless it takes two arguments and gives one value,
-#' `anvil_error_structure` if that is of another dtype or not 0-d.
+#' @section Errors: `anvil_error_index` for a window that exceeds the bounds, with the `value`, the `axis`
+#' and its `size`; `anvil_error_arg` with its name for a set of axes that does not fit; `anvil_error_shape`
+#' for windows and updates that do not; `anvil_error_dtype` for indices that are no integers, an update of a
+#' dtype above the input's, and dtypes that the update computation does not take. For a function as update
+#' computation, `anvil_error_arg` unless it takes two arguments and gives one value, `anvil_error_structure`
+#' if that is of another dtype or not 0-d.
 #' @examples
 #' x <- nv_tensor(matrix(1:12, 3))
 #' # Columns 4 and 1.
@@ -199,13 +213,13 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' @export
 nv_gather <- function(operand, start_indices, slice_sizes, offset_axes, collapsed_slice_axes,
                       operand_batching_axes = NULL, start_indices_batching_axes = NULL, start_index_map,
-                      index_vector_axis, indices_are_sorted = FALSE) {
+                      index_vector_axis, indices_are_sorted = FALSE, mode = "error") {
   .External(
     anvil_op, "gather", operand, as_index(start_indices), slice_sizes = slice_sizes,
     offset_axes = offset_axes, collapsed_slice_axes = collapsed_slice_axes,
     operand_batching_axes = operand_batching_axes, start_indices_batching_axes = start_indices_batching_axes,
     start_index_map = start_index_map, index_vector_axis = index_vector_axis,
-    indices_are_sorted = indices_are_sorted
+    indices_are_sorted = indices_are_sorted, mode = mode
   )
 }
 
@@ -215,7 +229,7 @@ nv_scatter <- function(input, scatter_indices, update, update_window_axes, inser
                        input_batching_axes = NULL, scatter_indices_batching_axes = NULL,
                        scatter_axes_to_operand_axes, index_vector_axis, indices_are_sorted = FALSE,
                        unique_indices = FALSE,
-                       update_computation = "replace") {
+                       update_computation = "replace", mode = "error") {
   scatter <- function(input, how) {
     .External(
       anvil_op, "scatter", input, as_index(scatter_indices), as_operand(update),
@@ -223,7 +237,8 @@ nv_scatter <- function(input, scatter_indices, update, update_window_axes, inser
       input_batching_axes = input_batching_axes,
       scatter_indices_batching_axes = scatter_indices_batching_axes,
       scatter_axes_to_operand_axes = scatter_axes_to_operand_axes, index_vector_axis = index_vector_axis,
-      indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how
+      indices_are_sorted = indices_are_sorted, unique_indices = unique_indices, update_computation = how,
+      mode = mode
     )
   }
   # A graph is what a function becomes, and nothing that a user gives.

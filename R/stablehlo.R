@@ -20,6 +20,10 @@
 #' has a loop, or captures tensors, becomes a loop over all updates: it keeps R's order everywhere, and is
 #' slow for many updates.
 #'
+#' Exported programs check no index: one that is out of range, an error in R (see [nv_subset()]), reads the
+#' nearest element there and writes nothing, except that [nv_dynamic_update_slice()] moves its window.
+#' The modes `"clip"` and `"drop"` mean the same there as here.
+#'
 #' [nv_print()] cannot be exported: it is an error. Side effects of `f` while it is traced are not part of any
 #' program.
 #'

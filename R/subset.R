@@ -15,9 +15,17 @@
 #' disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The axis
 #' stays.} }
 #'
-#' Numbers are checked: a position that the axis does not have is an error. Tensors are not, since their
-#' values are not known while a function is traced: a position out of bounds reads the nearest element, and
-#' writes nothing. If a position is written twice, the value that comes last in R's order is kept.
+#' A position that the axis does not have is an error: of a number when the function is called or traced, of a
+#' tensor when the program has run. Programs pay for that with a flag, not with a branch for each element.
+#' What a program does not read or write is not checked: in a branch that is not taken, in an iteration that
+#' is not run, and where nothing depends on what is read. (Both sides of [nv_ifelse()] are computed;
+#' [nv_if()] computes one.) For tensors, `mode` chooses otherwise. `"clip"` moves a position to the nearest.
+#' `"drop"` writes nothing there, and reads what JAX reads with `mode = "fill"`: NaN, the smallest integer of
+#' a signed and the largest of an unsigned dtype, `TRUE`; R shows the smallest `i32` as `NA`. In a program
+#' that is exported to StableHLO nothing is checked: there `"error"` reads as `"clip"` and writes as
+#' `"drop"`.
+#'
+#' If a position is written twice, the value that comes last in R's order is kept.
 #'
 #' A tensor of several axes has no single subscript: `A[2]`, `A[mask]` and `A[cbind(i, j)]` are elements in R,
 #' and positions of the first axis in tensor libraries, so that they are errors, which show what to write for
@@ -39,6 +47,7 @@
 #' @param x,operand A tensor or a traced value; for the functions also an R number, logical or array.
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
 #' @param drop Whether axes with one number as subscript disappear.
+#' @param mode What becomes of positions in a tensor that are out of bounds: `"error"`, `"clip"` or `"drop"`.
 #' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
 #'   the elements that it is assigned to.
 #' @param axis The axis that `index` belongs to, from 1.
@@ -47,10 +56,10 @@
 #'   `NA` for all. If negative, all but so many.
 #' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each axis that stays, the number of
 #'   positions; that of an assignment is `x`'s.
-#' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, for too
-#' many subscripts, a single one of several axes, and for what is no subscript; `anvil_error_dtype` for a
-#' tensor of another dtype as subscript, a boolean one included, and for a value whose dtype is above that of
-#' `x`; `anvil_error_shape` for a value of another shape.
+#' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, and for one
+#' that a program computed the `value`; for too many subscripts, a single one of several axes, and for what is
+#' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a boolean one included, and
+#' for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]
@@ -65,6 +74,8 @@
 #' x
 #' jit(function(x, i) x[i, ])(x, nv_scalar(2L))
 #' nv_select(x, axis = 2, index = 3)
+#' try(nv_select(x, axis = 2, index = nv_scalar(4L)))
+#' nv_select(x, axis = 2, index = nv_scalar(4L), mode = "clip")
 #' head(x, 1)
 #' @name nv_subset
 NULL
@@ -74,41 +85,43 @@ NULL
 
 #' @rdname nv_subset
 #' @export
-nv_subset <- function(x, ..., drop = TRUE) {
-  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+nv_subset <- function(x, ..., drop = TRUE, mode = "error") {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, mode, drop)
 }
 
 #' @rdname nv_subset
 #' @export
-nv_subset_assign <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_update(value))
+nv_subset_assign <- function(x, ..., value, mode = "error") {
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, mode, as_update(value))
 }
 
 #' @rdname nv_subset
 #' @export
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
-  .External(anvil_subset, x, substitute(...()), environment(), FALSE, drop)
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
 }
 
 #' @rdname nv_subset
 #' @export
 `[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, as_update(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, as_update(value))
 }
 
 #' @rdname nv_subset
 #' @export
-`[[.AnvilValue` <- function(x, ...) .External(anvil_subset, x, substitute(...()), environment(), TRUE, TRUE)
+`[[.AnvilValue` <- function(x, ...) {
+  .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
+}
 
 #' @rdname nv_subset
 #' @export
 `[[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, as_update(value))
+  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, NULL, as_update(value))
 }
 
 #' @rdname nv_subset
 #' @export
-nv_select <- function(operand, axis, index) {
+nv_select <- function(operand, axis, index, mode = "error") {
   rank <- ndims(operand)
   if (!is_whole(axis) || axis < 1 || axis > rank) {
     abort_arg("axis", paste("an axis from 1 to", rank), describe(axis))
@@ -117,7 +130,7 @@ nv_select <- function(operand, axis, index) {
   # A range keeps its axis here too.
   range <- is.call(substitute(index)) && identical(substitute(index)[[1L]], quote(`:`))
   subscripts[[axis]] <- if (range) array(index) else index
-  do.call(nv_subset, c(list(operand), subscripts), quote = TRUE)
+  do.call(nv_subset, c(list(operand), subscripts, list(mode = mode)), quote = TRUE)
 }
 
 # A vector of R, which has no `dim`, as an array of one axis.

@@ -31,21 +31,48 @@ test_that("static slices are base R's, of every dtype", {
   expect_error(nv_static_slice(x, "a", 1), class = "anvil_error_arg")
 })
 
-test_that("dynamic slices are moved so that they fit", {
+test_that("dynamic slices that do not fit are errors, are moved or left out", {
   a <- matrix(1:12, 3)
   x <- nv_tensor(a)
-  slice <- function(x, i, j) nv_dynamic_slice(x, i, j, slice_sizes = c(2, 3))
+  slice <- function(x, i, j) nv_dynamic_slice(x, i, j, slice_sizes = c(2, 3), mode = "clip")
   for (i in c(-5, 0, 1, 2, 3, 9)) for (j in c(-1, 1, 2, 3)) {
     at <- pmin(pmax(c(i, j), 1), c(2, 2))
     want <- a[at[1] + 0:1, at[2] + 0:2]
     expect_jit_equal(slice, x, nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = want)
     expect_identical(as_array(slice(x, i, j)), want)
-    update <- function(x, u, i, j) nv_dynamic_update_slice(x, u, i, j)
+    update <- function(x, u, i, j) nv_dynamic_update_slice(x, u, i, j, mode = "clip")
     b <- a
     b[at[1] + 0:1, at[2] + 0:2] <- -(1:6)
     expect_jit_equal(
       update, x, nv_tensor(matrix(-(1:6), 2)), nv_scalar(as.integer(i)), nv_scalar(as.integer(j)), r = b
     )
+    starts <- list(nv_scalar(as.integer(i)), nv_scalar(as.integer(j)))
+    fits <- all(c(i, j) == at)
+    left_out <- list(
+      function(x, u, i, j) nv_dynamic_slice(x, i, j, slice_sizes = c(2, 3), mode = "drop"),
+      function(x, u, i, j) nv_dynamic_update_slice(x, u, i, j, mode = "drop")
+    )
+    nothing <- nv_broadcast_to(nv_scalar(lowest[["i32"]], dtype = "i32"), c(2, 3))
+    others <- if (fits) list(nv_tensor(want), nv_tensor(b)) else list(nothing, x)
+    failing <- list(
+      function(x, u, i, j) nv_dynamic_slice(x, i, j, slice_sizes = c(2, 3)), nv_dynamic_update_slice
+    )
+    for (k in 1:2) {
+      args <- c(list(x, nv_tensor(matrix(-(1:6), 2))), starts)
+      expect_identical(do.call(left_out[[k]], args), others[[k]])
+      expect_identical(do.call(jit(left_out[[k]]), args), others[[k]])
+      f <- jit(function(x, u, i, j) failing[[k]](x, u, i, j))
+      if (fits) {
+        expect_identical(do.call(f, args), others[[k]])
+        next
+      }
+      e <- expect_error(do.call(f, args), class = "anvil_error_index", "A window of size")
+      first <- which(c(i, j) != at)[1L]
+      expect_identical(
+        e[c("value", "axis", "size")],
+        lapply(list(value = c(i, j)[first], axis = first, size = dim(a)[first]), as.double)
+      )
+    }
   }
   for (dtype in integers) {
     i <- nv_scalar(lowest[[dtype]], dtype = dtype)
@@ -201,7 +228,8 @@ test_that("gather is a loop over windows", {
     )
     gather <- function(x, i) {
       nv_gather(
-        x, i, w$window, w$window_axes, w$dropped, start_index_map = w$map, index_vector_axis = w$vector_axis
+        x, i, w$window, w$window_axes, w$dropped, start_index_map = w$map, index_vector_axis = w$vector_axis,
+        mode = "clip"
       )
     }
     expect_jit_equal(gather, nv_tensor(a), nv_tensor(w$indices), r = want)
@@ -216,17 +244,19 @@ test_that("scatter is a loop over updates, with each update computation", {
   for (i in 1:80) {
     w <- random_windows()
     a <- array(sample(100L, prod(w$sizes)), w$sizes)
-    u <- array(sample(100L, prod(w$stack), replace = TRUE), w$stack)
+    # Small numbers, as windows that are moved may meet in one place, and be multiplied there.
+    u <- array(sample(5L, prod(w$stack), replace = TRUE), w$stack)
     how <- sample(names(join), 1L)
+    mode <- sample(c("clip", "drop"), 1L)
     want <- a
     each_place(
-      w$stack, w$sizes, w$window, w$indices, w$window_axes, w$dropped, w$map, w$vector_axis, FALSE,
+      w$stack, w$sizes, w$window, w$indices, w$window_axes, w$dropped, w$map, w$vector_axis, mode == "clip",
       function(at, place) want[place] <<- as.integer(join[[how]](want[place], u[at]))
     )
     scatter <- function(x, i, u) {
       nv_scatter(
         x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map,
-        index_vector_axis = w$vector_axis, update_computation = how
+        index_vector_axis = w$vector_axis, update_computation = how, mode = mode
       )
     }
     expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
@@ -236,7 +266,8 @@ test_that("scatter is a loop over updates, with each update computation", {
 test_that("scatter on every dtype, with duplicates; empty ones", {
   count <- function(x, i, u, how = "add") {
     nv_scatter(
-      x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how
+      x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how,
+      mode = "drop"
     )
   }
   for (dtype in real_dtypes) {
@@ -271,9 +302,10 @@ test_that("scatter on every dtype, with duplicates; empty ones", {
 })
 
 # Elements of a vector, updated at positions by a function or a name.
-scatter_by <- function(x, i, u, how) {
+scatter_by <- function(x, i, u, how, mode = "drop") {
   nv_scatter(
-    x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how
+    x, i, u, NULL, 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, update_computation = how,
+    mode = mode
   )
 }
 
@@ -303,7 +335,7 @@ test_that("scatter by a function is a loop over updates", {
     scatter <- function(x, i, u) {
       nv_scatter(
         x, i, u, w$window_axes, w$dropped, scatter_axes_to_operand_axes = w$map,
-        index_vector_axis = w$vector_axis, update_computation = joins[[k]]
+        index_vector_axis = w$vector_axis, update_computation = joins[[k]], mode = "drop"
       )
     }
     expect_jit_equal(scatter, nv_tensor(a), nv_tensor(w$indices), nv_tensor(u), r = want)
@@ -383,7 +415,7 @@ test_that("a function that is a named update is that", {
     expect_identical(text(same[[k]]), text(names(same)[k]), label = deparse1(same[k]))
   }
   shown <- text(function(old, new) old - new)
-  expect_match(shown, "update_computation = update]", fixed = TRUE)
+  expect_match(shown, "update_computation = update, mode = \"drop\"]", fixed = TRUE)
   expect_match(
     shown, "update(%x1: f32[], %x2: f32[]):\n        %1: f32[] = sub(%x1, %x2)\n        gives (%1)",
     fixed = TRUE
@@ -443,14 +475,15 @@ test_that("batching axes of gather and scatter", {
   pick <- function(x, i) {
     nv_gather(
       x, i, slice_sizes = c(1, 1), offset_axes = NULL, collapsed_slice_axes = 2, operand_batching_axes = 1,
-      start_indices_batching_axes = 1, start_index_map = 2, index_vector_axis = 2
+      start_indices_batching_axes = 1, start_index_map = 2, index_vector_axis = 2, mode = "clip"
     )
   }
   expect_jit_equal(pick, nv_tensor(a), nv_tensor(i), r = a[cbind(1:4, c(3, 1, 2, 3))])
   put <- function(x, i, u) {
     nv_scatter(
       x, i, u, update_window_axes = NULL, inserted_window_axes = 2, input_batching_axes = 1,
-      scatter_indices_batching_axes = 1, scatter_axes_to_operand_axes = 2, index_vector_axis = 2
+      scatter_indices_batching_axes = 1, scatter_axes_to_operand_axes = 2, index_vector_axis = 2,
+      mode = "drop"
     )
   }
   b <- a

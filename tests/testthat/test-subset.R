@@ -203,7 +203,7 @@ test_that("an R logical is a mask of a 1-d tensor", {
   }
 })
 
-test_that("tensors are dynamic subscripts; reads are moved to what there is, writes outside are dropped", {
+test_that("tensors are dynamic subscripts; `mode` says what becomes of those out of bounds", {
   a <- matrix(1:12, 3)
   x <- nv_tensor(a)
   for (dtype in integers) {
@@ -225,26 +225,61 @@ test_that("tensors are dynamic subscripts; reads are moved to what there is, wri
       # Where it is greater than 3, the last one.
       nearest <- if (startsWith(end, "-") || end == "0") 1L else 3L
       label <- paste(dtype, end)
-      expect_identical(plain(x[i, ]), a[nearest, ], label = label)
-      expect_identical(jit(function(x, i) x[i, ])(x, i), x[i, ], label = label)
-      expect_identical(jit(function(x) x[i, ])(x), x[i, ], label = label)
-      expect_identical(as_array(x[nv_reshape(i, 1), ]), a[nearest, , drop = FALSE], label = label)
-      y <- x
-      y[i, ] <- 0L
-      expect_identical(y, x, label = label)
-      y[nv_reshape(i, 1), 1:2] <- 0L
-      expect_identical(y, x, label = label)
-      expect_identical(jit(function(x) { x[i, 1] <- 0L; x })(x), x, label = label)
+      many <- nv_reshape(i, 1)
+      read <- function(x, i) nv_subset(x, i, , mode = "clip")
+      expect_identical(plain(read(x, i)), a[nearest, ], label = label)
+      expect_identical(jit(read)(x, i), read(x, i), label = label)
+      expect_identical(jit(function(x) read(x, i))(x), read(x, i), label = label)
+      expect_identical(as_array(read(x, many)), a[nearest, , drop = FALSE], label = label)
+      read <- function(x, i) nv_subset(x, i, , mode = "drop")
+      nothing <- nv_broadcast_to(nv_scalar(lowest[["i32"]], dtype = "i32"), 4)
+      expect_identical(read(x, i), nothing, label = label)
+      expect_identical(jit(read)(x, i), read(x, i), label = label)
+      expect_identical(jit(function(x) read(x, i))(x), read(x, i), label = label)
+      expect_identical(read(x, many), nv_reshape(nothing, c(1, 4)), label = label)
+      write <- function(x, i) nv_subset_assign(x, i, 1:2, value = 0L, mode = "drop")
+      for (at in list(i, many)) {
+        expect_identical(write(x, at), x, label = label)
+        expect_identical(jit(write)(x, at), x, label = label)
+      }
+      expect_identical(jit(function(x) write(x, i))(x), x, label = label)
+      b <- a
+      b[nearest, 1:2] <- 0L
+      write <- function(x, i) nv_subset_assign(x, i, 1:2, value = 0L, mode = "clip")
+      for (at in list(i, many)) {
+        expect_identical(as_array(write(x, at)), b, label = label)
+        expect_identical(as_array(jit(write)(x, at)), b, label = label)
+      }
+      expect_identical(as_array(jit(function(x) write(x, i))(x)), b, label = label)
+      for (at in list(i, many)) {
+        reads <- function(x, at) x[at, ]
+        writes <- function(x, at) { x[at, 1] <- 0L; x }
+        for (f in list(reads, writes, jit(reads), jit(writes))) {
+          e <- expect_error(f(x, at), class = "anvil_error_index", label = label)
+          expect_identical(e[c("axis", "size")], list(axis = 1, size = 3), label = label)
+          if (!dtype %in% c("i64", "ui64")) expect_identical(e$value, as.double(end), label = label)
+        }
+      }
+      # Known while tracing.
+      expect_error(jit(function(x) x[i, ])(x), class = "anvil_error_index", label = label)
+      expect_error(jit(function(x) { x[i, 1] <- 0L; x })(x), class = "anvil_error_index", label = label)
     }
   }
   # Of several positions those that are there.
   y <- x
-  y[nv_tensor(c(0L, 2L, 4L)), 1] <- -1:-3
-  expect_identical(as_array(y)[, 1], c(1L, -2L, 3L))
+  some <- nv_tensor(c(0L, 2L, 4L))
+  expect_identical(as_array(nv_subset_assign(x, some, 1, value = -1:-3, mode = "drop"))[, 1], c(1L, -2L, 3L))
+  expect_identical(as_array(nv_subset_assign(x, some, 1, value = -1:-3, mode = "clip"))[, 1], -1:-3)
+  expect_error(y[some, 1] <- -1:-3, class = "anvil_error_index", "Index 0 .* axis 1 of size 3")
+  expect_identical(y, x)
+  expect_error(nv_subset(x, some, mode = "wrap"), class = "anvil_error_arg", "mode")
+  expect_error(nv_subset_assign(x, some, value = 1L, mode = 1), class = "anvil_error_arg", "mode")
   # A range that is a tensor keeps its axis, and is static while tracing.
   expect_identical(as_array(x[nv_seq(2, 3), nv_seq(1, 1)]), a[2:3, 1, drop = FALSE])
   expect_match(graph_text(trace_fn(function(x) x[nv_seq(2, 3), ], list(x)), optimised = TRUE), "static_slice")
-  expect_identical(as_array(jit(function(x) x[nv_seq(2, 5), ])(x)), a[c(2, 3, 3, 3), ])
+  beyond <- function(x) nv_subset(x, nv_seq(2, 5), mode = "clip")
+  expect_identical(as_array(jit(beyond)(x)), a[c(2, 3, 3, 3), ])
+  expect_error(jit(function(x) x[nv_seq(2, 5), ])(x), class = "anvil_error_index", "Index 4")
   expect_identical(x[nv_empty("i32", 0), ], nv_empty("i32", c(0, 4)))
   expect_error(nv_empty("f32", c(0, 2))[nv_scalar(1L), ], class = "anvil_error_index", "axis 1 of size 0")
 })
@@ -322,7 +357,8 @@ test_that("nv_select(), head(), tail() and rev()", {
   expect_identical(as_array(nv_select(x, 3, i)), a[, , 2])
   expect_identical(shape(nv_select(x, 1, i:2)), c(1L, 3L, 4L))
   expect_identical(as_array(nv_select(x, 3, c(4, 1))), a[, , c(4, 1)])
-  expect_identical(as_array(nv_select(x, 2, nv_scalar(9L))), a[, 3, ])
+  expect_identical(as_array(nv_select(x, 2, nv_scalar(9L), mode = "clip")), a[, 3, ])
+  expect_error(nv_select(x, 2, nv_scalar(9L)), class = "anvil_error_index")
   expect_jit_equal(function(x, i) nv_select(x, 2, i), x, nv_scalar(2L), r = a[, 2, ])
   e <- expect_error(nv_select(x, 4, 1), class = "anvil_error_arg")
   expect_identical(deparse1(conditionCall(e)), "nv_select(x, 4, 1)")
@@ -528,11 +564,17 @@ test_that("few positions along several large axes", {
     expect_identical(as_array(read(given)), want)
     expect_identical(as_array(read(tensors)), want)
   }
-  # Positions outside are moved to the nearest one.
-  pick <- function(x, i, j) x[i, j, 2]
-  expect_jit_equal(
-    pick, x, nv_tensor(c(-5L, 99L)), nv_tensor(c(31L, 4L, 0L)), r = a[c(1, 40), c(30, 4, 1), 2]
-  )
+  # Out of bounds.
+  pick <- function(mode) function(x, i, j) nv_subset(x, i, j, 2, mode = mode)
+  i <- nv_tensor(c(-5L, 99L))
+  j <- nv_tensor(c(31L, 4L, 0L))
+  expect_jit_equal(pick("clip"), x, i, j, r = a[c(1, 40), c(30, 4, 1), 2])
+  x <- nv_convert(x, "f32")
+  expect_jit_equal(pick("drop"), x, i, j, r = matrix(NaN, 2, 3))
+  inside <- nv_tensor(c(3L, 40L))
+  expect_jit_equal(pick("drop"), x, inside, j, r = cbind(NaN, a[c(3, 40), 4, 2], NaN))
+  expect_error(pick("error")(x, inside, j), class = "anvil_error_index", "Index 31 .* axis 2 of size 30")
+  expect_error(pick("error")(x, i, nv_tensor(1:3)), class = "anvil_error_index", "Index -5 .* size 40")
 })
 
 test_that("a range selects by its ends, and is not made for it", {

@@ -187,7 +187,10 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     setNames(nm = integers), function(d) in_both(function(x, i) x[i, i], x, nv_scalar(2, dtype = d))
   )
   largest <- lapply(integers, function(d) {
-    ends <- function(x, i) list(x[i, 2], nv_dynamic_slice(x, i, 1L, slice_sizes = c(2L, 2L)))
+    ends <- function(x, i) list(
+      nv_subset(x, i, 2, mode = "clip"), nv_dynamic_slice(x, i, 1L, slice_sizes = c(2L, 2L), mode = "clip"),
+      nv_subset(x, i, 2, mode = "drop"), nv_dynamic_slice(x, i, 1L, slice_sizes = c(2L, 2L), mode = "drop")
+    )
     in_both(ends, x, nv_scalar(highest[[d]], dtype = d))
   })
   expect_same_in_xla(python, c(programs, indices, setNames(largest, paste("largest", integers)), list(
@@ -197,7 +200,7 @@ test_that("XLA and anvil agree on what subscripts read and write", {
     ),
     "repeated places" = in_both(function(x, v, at) { x[at, 1] <- v; x }, x, f32(c(7, 8, 9)), at),
     "dynamic update" = in_both(
-      function(x, u, i) nv_dynamic_update_slice(x, u, i, 99L), x, wave(2L, 2L) * 9, i
+      function(x, u, i) nv_dynamic_update_slice(x, u, i, 99L, mode = "clip"), x, wave(2L, 2L) * 9, i
     ),
     "static slice" = in_both(function(x) nv_static_slice(x, c(1, 2, 1), c(3, 4, 5), c(2, 2, 3)), cube),
     "padding" = in_both(function(x) nv_pad(x, 0, c(1L, -1L), c(0L, 2L), c(2L, 0L)), x),
@@ -221,7 +224,7 @@ test_that("XLA and anvil agree on gather and scatter", {
     force(how)
     function(x, at, update) nv_scatter(
       x, at, update, update_window_axes = NULL, inserted_window_axes = 1L, scatter_axes_to_operand_axes = 1L,
-      index_vector_axis = 2L, update_computation = how
+      index_vector_axis = 2L, update_computation = how, mode = "drop"
     )
   }
   by_name <- setNames(nm = c("replace", "add", "mul", "min", "max"))
@@ -247,7 +250,8 @@ test_that("XLA and anvil agree on gather and scatter", {
   slopes <- lapply(by_name, function(how) in_both(slope(how), x, at, update, ulps = 8))
   batched <- function(x, i) nv_gather(
     x, i, slice_sizes = c(1L, 2L), offset_axes = 2L, collapsed_slice_axes = NULL, operand_batching_axes = 1L,
-    start_indices_batching_axes = 1L, start_index_map = 2L, index_vector_axis = 2L
+    start_indices_batching_axes = 1L, start_index_map = 2L, index_vector_axis = 2L,
+    mode = "clip"
   )
   booleans <- scatter(function(old, new) xor(old, new))
   powers <- scatter(function(old, new) old^new)

@@ -66,18 +66,21 @@ pub fn note(conversions: Vec<Conversion>, site: Option<&str>, scope: &Scope) -> 
     }
     let site = match site {
         Some(text) => [text.into(), String::new(), String::new()],
-        None => {
-            // SAFETY: inside `protected`; the function is R/explain-dtypes.R's and gives three strings.
-            let x = scope.keep(protected(|| unsafe { anvil_call_r(c"promotion_site".as_ptr(), nil()) })?);
-            // SAFETY: as above.
-            [0, 1, 2].map(|i| text(unsafe { STRING_ELT(x, i) }))
-        }
+        None => call_site(scope)?,
     };
     LOG.with_borrow_mut(|log| {
         let entries = conversions.into_iter().map(|conversion| Entry { conversion, site: site.clone() });
         log.entries.extend(entries);
     });
     Ok(())
+}
+
+/// The user's call that an op is applied in, its file and its line, as text.
+pub fn call_site(scope: &Scope) -> Outcome<[String; 3]> {
+    // SAFETY: inside `protected`; the function is R/conditions.R's and gives three strings.
+    let x = scope.keep(protected(|| unsafe { anvil_call_r(c"call_site".as_ptr(), nil()) })?);
+    // SAFETY: as above.
+    Ok([0, 1, 2].map(|i| text(unsafe { STRING_ELT(x, i) })))
 }
 
 /// The conversions but for the first `from`, ten strings for each: call, file, line, all operands, the

@@ -15,7 +15,7 @@ use crate::trace::{self, Trace};
 use crate::tree::{deeper, is_node, Leaf, Out};
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{literal_ranked, Applier, Conversion, Operand};
+use anvil_core::apply::{applies_at_positions, literal_ranked, Applier, Conversion, Operand};
 use anvil_core::dtype::promote::Rules;
 use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
@@ -23,7 +23,7 @@ use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::Builder;
+use anvil_core::ops::{Builder, Site};
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -189,7 +189,8 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             let builder = trace.builder();
             operands.extend(jit::traced(graph)?.outer.iter().map(|&v| Operand::of(&builder, v)));
         }
-        return traced(&trace, handle, list, scope, |applier| call.apply(applier, &operands));
+        let site = if applies_at_positions(&text(call.name)) { site(scope)? } else { Site::default() };
+        return traced(&trace, handle, site, list, scope, |applier| call.apply(applier, &operands));
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
     let rules = rules::current()?;
@@ -281,8 +282,7 @@ fn compile(
             }
         });
     }
-    let (results, conversions) =
-        applied(&mut builder, rules::current()?, |applier| build(applier, &operands))?;
+    let (results, conversions) = applied(&mut builder, Site::default(), |applier| build(applier, &operands))?;
     audit::note(conversions, None, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
@@ -290,13 +290,30 @@ fn compile(
     Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
 }
 
+/// Where an op is applied, for the error of an index that is out of range: the call, and its line if R knows
+/// it.
+pub fn site(scope: &Scope) -> Outcome<Site> {
+    /// Characters of a call that are shown, at most.
+    const SHOWN: usize = 60;
+    let [mut call, file, line] = audit::call_site(scope)?;
+    if let Some((end, _)) = call.char_indices().nth(SHOWN) {
+        call.replace_range(end.., "...");
+    }
+    let place = match (file.is_empty(), line.is_empty()) {
+        (_, true) => String::new(),
+        (true, false) => format!(" (line {line})"),
+        (false, false) => format!(" ({file}:{line})"),
+    };
+    Ok(Site::new(&format!("`{call}`{place}")))
+}
+
 /// The results of `build` on a graph, and the conversions if an audit is open.
 fn applied(
     builder: &mut Builder,
-    rules: &'static Rules,
+    site: Site,
     build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
-    let mut applier = Applier::new(builder, rules);
+    let mut applier = Applier::new(builder, rules::current()?).at(site);
     if audit::is_open() {
         applier = applier.noting();
     }
@@ -304,16 +321,16 @@ fn applied(
     Ok((results, applier.conversions()))
 }
 
-/// Adds the nodes that `build` makes for operands to a trace.
+/// Adds the nodes that `build` makes for operands to a trace. The site is that of the call.
 pub fn traced(
     trace: &Trace,
     handle: SEXP,
+    site: Site,
     list: bool,
     scope: &Scope,
     build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome {
-    let rules = rules::current()?;
-    let (results, conversions) = applied(&mut trace.builder(), rules, build)?;
+    let (results, conversions) = applied(&mut trace.builder(), site, build)?;
     audit::note(conversions, None, scope)?;
     let mut tracers = Vec::with_capacity(results.len());
     for value in results {

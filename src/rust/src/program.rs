@@ -102,7 +102,7 @@ impl Program {
             });
         }
         let constants: Vec<&[u8]> = constants.iter().map(Bytes::as_slice).collect();
-        stoppable(|| self.executable.run(&slices, &constants, outputs))
+        Ok(stoppable(|| self.executable.run(&slices, &constants, outputs))??)
     }
 
     /// The input that output `k` equals, if it is one.

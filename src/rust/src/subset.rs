@@ -8,7 +8,7 @@ use crate::audit;
 use crate::axis_names::{self, Left};
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
-use crate::op::{eager, leaf, traced};
+use crate::op::{attr, eager, leaf, site, traced};
 use crate::rules;
 use crate::single_subscript;
 use crate::tensor;
@@ -23,6 +23,8 @@ use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
+use anvil_core::ops::attrs::Attrs;
+use anvil_core::ops::{Mode, Site};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
@@ -51,33 +53,53 @@ impl Chosen {
     }
 }
 
-/// `.External(anvil_subset, x, expressions, frame, one, drop)`; `one` says whether it must be one element.
+/// `.External(anvil_subset, x, expressions, frame, one, mode, drop)`; `one` says whether it must be one
+/// element.
 pub fn read(args: SEXP, scope: &Scope) -> Outcome {
-    let [x, dots, frame, one, drop] = arguments(args);
+    let [x, dots, frame, one, mode, drop] = arguments(args);
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
+<<<<<<< HEAD
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], false, scope)?;
-    let out = subscripts.call(x, None, drop, scope)?;
+    let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
     axis_names::set(out, subscripts.names(names, drop, scope)?)?;
     Ok(out)
+=======
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, false, scope)?;
+    subscripts.call(x, None, drop, mode_of(mode)?, scope)
+>>>>>>> 339244f (Indices that a program computes are checked: out of range is an error, unless mode says to clip or drop)
 }
 
-/// `.External(anvil_subset_assign, x, expressions, frame, one, value)`.
+/// `.External(anvil_subset_assign, x, expressions, frame, one, mode, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
-    let [x, dots, frame, one, value] = arguments(args);
+<<<<<<< HEAD
+    let [x, dots, frame, one, mode, value] = arguments(args);
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], true, scope)?;
-    let out = subscripts.call(x, Some(value), true, scope)?;
+    let out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     axis_names::set(out, names)?;
     Ok(out)
+=======
+    let [x, dots, frame, one, mode, value] = arguments(args);
+    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, true, scope)?;
+    subscripts.call(x, Some(value), true, mode_of(mode)?, scope)
+>>>>>>> 339244f (Indices that a program computes are checked: out of range is an error, unless mode says to clip or drop)
 }
 
 /// The arguments after the entry point.
-fn arguments(args: SEXP) -> [SEXP; 5] {
+fn arguments(args: SEXP) -> [SEXP; 6] {
     let mut rest = pairs(args).skip(1);
-    [(); 5].map(|()| rest.next().map_or(nil(), |(_, x)| x))
+    [(); 6].map(|()| rest.next().map_or(nil(), |(_, x)| x))
+}
+
+/// The mode of a call: operators have none, and fail.
+fn mode_of(x: SEXP) -> Outcome<Mode> {
+    match kind(x) {
+        NILSXP => Ok(Mode::Error),
+        _ => Ok(Mode::decode(&Attrs::new().with("mode", attr(x)?))?),
+    }
 }
 
 fn shape_of(x: SEXP) -> Outcome<Shape> {
@@ -190,15 +212,15 @@ impl Subscripts {
     }
 
     /// Reads the selected elements, or with a value replaces them.
-    fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
+    fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
             Chosen::Dynamic(x) => Some(*x),
             _ => None,
         });
         let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
         match trace::trace_of(&operands)? {
-            Some((trace, handle)) => self.traced(x, new, drop, &trace, handle, scope),
-            None => self.eager(x, new, drop, scope),
+            Some((trace, handle)) => self.traced(x, new, drop, mode, &trace, handle, scope),
+            None => self.eager(x, new, drop, mode, scope),
         }
     }
 
@@ -209,10 +231,11 @@ impl Subscripts {
         new: Option<Operand>,
         subscripts: &[Subscript],
         drop: bool,
+        mode: Mode,
     ) -> Outcome<Vec<Value>> {
         Ok(match new {
-            Some(new) => applier.subset_assign(x, subscripts, new)?,
-            None => applier.subset(x, subscripts, drop)?,
+            Some(new) => applier.subset_assign(x, subscripts, new, mode)?,
+            None => applier.subset(x, subscripts, drop, mode)?,
         })
     }
 
@@ -222,6 +245,7 @@ impl Subscripts {
         x: SEXP,
         new: Option<SEXP>,
         drop: bool,
+        mode: Mode,
         trace: &trace::Trace,
         handle: SEXP,
         scope: &Scope,
@@ -242,17 +266,21 @@ impl Subscripts {
             });
         }
         let (x, new) = (operand(x)?, new.map(operand).transpose()?);
-        traced(trace, handle, false, scope, |applier| self.apply(applier, x, new, &subscripts, drop))
+        let checked = mode == Mode::Error && subscripts.iter().any(|s| matches!(s, Subscript::Dynamic(_)));
+        let site = if checked { site(scope)? } else { Site::default() };
+        traced(trace, handle, site, false, scope, |applier| {
+            self.apply(applier, x, new, &subscripts, drop, mode)
+        })
     }
 
     /// Eagerly: positions are operands of the program; its signature has kinds and sizes of subscripts.
-    fn eager(&self, x: SEXP, new: Option<SEXP>, drop: bool, scope: &Scope) -> Outcome {
+    fn eager(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let mut leaves: Vec<Leaf> = [x].into_iter().chain(new).map(leaf).collect::<Outcome<_>>()?;
         let before = leaves.len();
         let rules = rules::current()?;
         // The address of this text is the first word of no other signature.
         static SUBSET: &str = "subset";
-        let flags = u64::from(new.is_some()) | u64::from(drop) << 1;
+        let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | (mode as u64) << 2;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
         words.extend([
             SUBSET.as_ptr() as u64,
@@ -314,7 +342,7 @@ impl Subscripts {
                 });
             }
             let new = new.map(|_| operands[1]);
-            self.apply(applier, operands[0], new, &subscripts, drop)
+            self.apply(applier, operands[0], new, &subscripts, drop, mode)
         })
     }
 }

@@ -157,7 +157,7 @@ fn time(name: &str, dtype: DType, times: usize, graph: &Graph) {
     let mut run = || {
         let start = Instant::now();
         let buffers = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-        executable.run(&inputs, &[], buffers);
+        executable.run(&inputs, &[], buffers).unwrap();
         start.elapsed().as_nanos() as f64 / times as f64
     };
     // Short runs, of which some are not interrupted.

@@ -1,8 +1,8 @@
 //! The engine of anvil: everything that computes, and nothing that knows R.
 //!
 //! It stands on the crate `anvil-kernels` and gives its modules on: [`error`], [`growth`], [`stop`],
-//! [`dtype`], [`shape`], [`tensor`] and [`kernels`]. Above these, modules from the bottom up; each knows only
-//! those before it (`tests/tidy.rs` checks):
+//! [`raised`], [`dtype`], [`shape`], [`tensor`] and [`kernels`]. Above these, modules from the bottom up;
+//! each knows only those before it (`tests/tidy.rs` checks):
 //!
 //! | module | what it is |
 //! |---|---|
@@ -29,4 +29,4 @@ pub mod hlo;
 pub mod ops;
 pub mod passes;
 
-pub use anvil_kernels::{dtype, error, growth, kernels, shape, stop, tensor};
+pub use anvil_kernels::{dtype, error, growth, kernels, raised, shape, stop, tensor};

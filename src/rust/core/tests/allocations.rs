@@ -63,7 +63,7 @@ fn warm_all(shapes: &[&[usize]], program: impl Fn(&mut Builder, &[Value]) -> Vec
         let bytes: Vec<Option<&[u8]>> = data.iter().map(|x| Some(cast::bytes(x))).collect();
         let outputs = out.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
         let before = COUNT.get();
-        executable.run(&bytes, &[], outputs);
+        executable.run(&bytes, &[], outputs).unwrap();
         last = COUNT.get() - before;
     }
     last

@@ -63,7 +63,7 @@ fn run(program: &Executable, xs: &[f32]) -> (Vec<f32>, f32) {
     let input = aligned(&bytes(xs));
     let (mut sums, mut last) = (aligned(&vec![0xA5; 4 * xs.len()]), aligned(&[0xA5; 4]));
     let outputs = vec![Output::Fresh(sums.as_mut_slice()), Output::Fresh(last.as_mut_slice())];
-    program.run(&[Some(input.as_slice())], &[], outputs);
+    program.run(&[Some(input.as_slice())], &[], outputs).unwrap();
     let floats =
         |x: &[u8]| x.chunks(4).map(|e| f32::from_ne_bytes(e.try_into().unwrap())).collect::<Vec<_>>();
     (floats(sums.as_slice()), floats(last.as_slice())[0])

@@ -207,7 +207,7 @@ fn results(cases: &[&Case]) -> Vec<u64> {
     let mut out = aligned(&vec![0; cases.len() * width]);
     let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
     let executable = Executable::compile(&graph, &[]).unwrap();
-    executable.run(&inputs, &[], vec![Output::Fresh(out.as_mut_slice())]);
+    executable.run(&inputs, &[], vec![Output::Fresh(out.as_mut_slice())]).unwrap();
     out.as_slice().chunks_exact(width).map(|x| from_bytes(first.result_dtype(), x)).collect()
 }
 

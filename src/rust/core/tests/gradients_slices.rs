@@ -24,6 +24,18 @@ fn signed(x: &[i64]) -> Attr {
     Attr::Numbers(x.iter().map(|&x| x as f64).collect())
 }
 
+/// What to do with positions out of range; an error only if all fit.
+fn modes(all_fit: bool) -> impl Iterator<Item = &'static str> {
+    ["clip", "drop"].into_iter().chain(all_fit.then_some("error"))
+}
+
+/// A value with 0 for the NaN that is read where nothing is.
+fn without_nan(b: &mut Builder, x: Value) -> Value {
+    let is_nan = op(b, "is_nan", &[x], &Attrs::new());
+    let zero = b.literal(Literal::new(0.0), false);
+    op(b, "select", &[is_nan, zero, x], &Attrs::new())
+}
+
 #[test]
 fn concatenate_and_reverse() {
     let rng = &mut Rng::new(1);
@@ -58,17 +70,22 @@ fn static_slices() {
 fn dynamic_slices_with_starts_that_fit_and_do_not() {
     let rng = &mut Rng::new(3);
     for starts in [[1, 1], [3, 2], [-4, 2], [99, 1], [99, 99]] {
-        let read = |b: &mut Builder, x: &[Value]| {
-            let starts = starts.map(|i| b.literal(Literal::new(i), false));
-            op(b, "dynamic_slice", &[x[0], starts[0], starts[1]], &attrs(&[("slice_sizes", &[2, 2])]))
-        };
-        check("dynamic_slice", &read, &[[4, 3].into()], &AROUND, rng);
-        let write = |b: &mut Builder, x: &[Value]| {
-            let starts = starts.map(|i| b.literal(Literal::new(i), false));
-            op(b, "dynamic_update_slice", &[x[0], x[1], starts[0], starts[1]], &Attrs::new())
-        };
-        check("dynamic_update_slice", &write, &[[4, 3].into(), [2, 2].into()], &AROUND, rng);
-        check("dynamic_update_slice, empty", &write, &[[4, 3].into(), [2, 0].into()], &AROUND, rng);
+        for mode in modes(starts == [1, 1] || starts == [3, 2]) {
+            let read = |b: &mut Builder, x: &[Value]| {
+                let starts = starts.map(|i| b.literal(Literal::new(i), false));
+                let attrs = attrs(&[("slice_sizes", &[2, 2])]).with("mode", Attr::Text(mode.into()));
+                let read = op(b, "dynamic_slice", &[x[0], starts[0], starts[1]], &attrs);
+                without_nan(b, read)
+            };
+            check("dynamic_slice", &read, &[[4, 3].into()], &AROUND, rng);
+            let write = |b: &mut Builder, x: &[Value]| {
+                let starts = starts.map(|i| b.literal(Literal::new(i), false));
+                let attrs = Attrs::new().with("mode", Attr::Text(mode.into()));
+                op(b, "dynamic_update_slice", &[x[0], x[1], starts[0], starts[1]], &attrs)
+            };
+            check("dynamic_update_slice", &write, &[[4, 3].into(), [2, 2].into()], &AROUND, rng);
+            check("dynamic_update_slice, empty", &write, &[[4, 3].into(), [2, 0].into()], &AROUND, rng);
+        }
     }
 }
 
@@ -97,7 +114,7 @@ fn pads() {
 }
 
 /// Rows of a matrix, at positions from 1.
-fn rows_of(b: &mut Builder, x: Value, at: &[i32]) -> Value {
+fn rows_of(b: &mut Builder, x: Value, at: &[i32], mode: &str) -> Value {
     let columns = b.graph().aval(x).shape[1];
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
@@ -109,7 +126,9 @@ fn rows_of(b: &mut Builder, x: Value, at: &[i32]) -> Value {
         ("index_vector_axis", &[2]),
         ("slice_sizes", &[1, columns]),
     ]);
-    op(b, "gather", &[x, indices], &attrs.with("indices_are_sorted", Attr::Logical(false)))
+    let attrs = attrs.with("indices_are_sorted", Attr::Logical(false)).with("mode", Attr::Text(mode.into()));
+    let rows = op(b, "gather", &[x, indices], &attrs);
+    without_nan(b, rows)
 }
 
 #[test]
@@ -117,7 +136,9 @@ fn gathers() {
     let rng = &mut Rng::new(5);
     // Duplicates, and positions before the first and beyond the last.
     for at in [&[1, 2, 3][..], &[2, 2, 2, 1], &[-7, 0, 4, 99, 3], &[]] {
-        check("gather of rows", &|b, x| rows_of(b, x[0], at), &[[3, 2].into()], &AROUND, rng);
+        for mode in modes(at.iter().all(|i| (1..=3).contains(i))) {
+            check(mode, &|b, x| rows_of(b, x[0], at, mode), &[[3, 2].into()], &AROUND, rng);
+        }
     }
     // Windows of 2 x 2 that overlap; one of them has to be moved along one axis, one along both.
     let windows = |b: &mut Builder, x: &[Value]| {
@@ -131,6 +152,7 @@ fn gathers() {
             ("index_vector_axis", &[2]),
             ("slice_sizes", &[2, 2]),
         ]);
+        let attrs = attrs.with("mode", Attr::Text("clip".into()));
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
     };
     check("gather of windows", &windows, &[[4, 3].into()], &AROUND, rng);
@@ -146,6 +168,7 @@ fn gathers() {
             ("index_vector_axis", &[3]),
             ("slice_sizes", &[1, 1]),
         ]);
+        let attrs = attrs.with("mode", Attr::Text("clip".into()));
         op(b, "gather", &[x[0], at], &attrs.with("indices_are_sorted", Attr::Logical(false)))
     };
     check("gather in batches", &batched, &[[2, 3].into()], &AROUND, rng);
@@ -153,10 +176,10 @@ fn gathers() {
 
 /// Rows written to a matrix, at positions from 1.
 fn rows_into(b: &mut Builder, x: Value, at: &[i32], update: Value, how: &str) -> Value {
-    rows_by(b, x, at, update, Attr::Text(how.into()))
+    rows_by(b, x, at, update, Attr::Text(how.into()), "drop")
 }
 
-fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr) -> Value {
+fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr, mode: &str) -> Value {
     let indices = integers(b, at, &[at.len(), 1]);
     let attrs = attrs(&[
         ("update_window_axes", &[2]),
@@ -166,7 +189,7 @@ fn rows_by(b: &mut Builder, x: Value, at: &[i32], update: Value, how: Attr) -> V
         ("scatter_axes_to_operand_axes", &[1]),
         ("index_vector_axis", &[2]),
     ]);
-    let attrs = attrs.with("update_computation", how);
+    let attrs = attrs.with("update_computation", how).with("mode", Attr::Text(mode.into()));
     let attrs =
         attrs.with("indices_are_sorted", Attr::Logical(false)).with("unique_indices", Attr::Logical(false));
     op(b, "scatter", &[x, indices, update], &attrs)
@@ -179,8 +202,11 @@ fn scatters() {
         // Duplicates, and positions outside, which are not written.
         for at in [&[1, 3][..], &[2, 2, 1, 2], &[-7, 0, 4, 3, 99], &[]] {
             let update = Shape::try_new(vec![at.len(), 2]).unwrap();
-            let rows = |b: &mut Builder, x: &[Value]| rows_into(b, x[0], at, x[1], how);
-            check(how, &rows, &[[3, 2].into(), update], &AROUND, rng);
+            for mode in modes(at.iter().all(|i| (1..=3).contains(i))) {
+                let how = Attr::Text(how.into());
+                let rows = |b: &mut Builder, x: &[Value]| rows_by(b, x[0], at, x[1], how.clone(), mode);
+                check(mode, &rows, &[[3, 2].into(), update.clone()], &AROUND, rng);
+            }
         }
         // Windows of 2 x 2 that overlap in part; the fourth does not fit and is dropped as a whole.
         let windows = |b: &mut Builder, x: &[Value]| {
@@ -195,6 +221,7 @@ fn scatters() {
             ]);
             let attrs = attrs.with("update_computation", Attr::Text(how.into()));
             let attrs = attrs
+                .with("mode", Attr::Text("drop".into()))
                 .with("indices_are_sorted", Attr::Logical(false))
                 .with("unique_indices", Attr::Logical(false));
             op(b, "scatter", &[x[0], at, x[1]], &attrs)
@@ -267,7 +294,8 @@ fn scatters_by_a_function_say_that_they_have_no_rule() {
     let old_and_new = inputs(&mut region, &[Shape::scalar(), Shape::scalar()]);
     let difference = op(&mut region, "sub", &old_and_new, &Attrs::new());
     let region = std::sync::Arc::new(region.finish(vec![difference]));
-    let graph = scalar(&|b, x| rows_by(b, x[0], &[1, 2], x[1], Attr::Graph(region.clone())), &shapes, 1);
+    let graph =
+        scalar(&|b, x| rows_by(b, x[0], &[1, 2], x[1], Attr::Graph(region.clone()), "error"), &shapes, 1);
     let error = gradient(&graph, &shapes).unwrap_err();
     assert!(error.class() == "anvil_error_grad" && error.to_string().contains("by a function"), "{error}");
 }

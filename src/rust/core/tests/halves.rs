@@ -29,7 +29,7 @@ fn both_ways(op: &Op, dtype: DType, inputs: &[AlignedBytes], shape: &Shape) -> [
         let y = if wide { convert(&mut b, y, dtype) } else { y };
         let graph = b.finish(vec![y]);
         let inputs: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-        reference::evaluate(&graph, &inputs, &[]).remove(0)
+        reference::evaluate(&graph, &inputs, &[]).unwrap().remove(0)
     };
     [run(false), run(true)]
 }
@@ -72,7 +72,7 @@ fn sums_accumulate_in_f32() {
         let input = b.input(Aval::known(dtype, [x.len()].into()));
         let y = b.node1(op, &[input]).unwrap();
         let graph = b.finish(vec![y]);
-        let out = reference::evaluate(&graph, &[aligned(&bytes).as_slice()], &[]).remove(0);
+        let out = reference::evaluate(&graph, &[aligned(&bytes).as_slice()], &[]).unwrap().remove(0);
         u16::from_ne_bytes([out[0], out[1]])
     };
     let f16 = |x: f32| half::f16::from_f32(x).to_bits();
@@ -100,7 +100,8 @@ fn squares_of_deviations_accumulate_in_double_precision() {
         let input = b.input(Aval::known(DType::F16, [x.len()].into()));
         let op = Op::Reduction(Reduction { fold: Fold::Squares, axes: vec![Axis(0)], drop: true });
         let y = b.node1(op, &[input]).unwrap();
-        let out = reference::evaluate(&b.finish(vec![y]), &[aligned(&bytes).as_slice()], &[]).remove(0);
+        let out =
+            reference::evaluate(&b.finish(vec![y]), &[aligned(&bytes).as_slice()], &[]).unwrap().remove(0);
         half::f16::from_bits(u16::from_ne_bytes([out[0], out[1]])).to_f32()
     };
     // The sum is beyond the largest f16.
@@ -136,7 +137,7 @@ fn chains_of_ops_round_after_each() {
             panic!("seed {seed}: {what}");
         }
         let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-        let of = |graph| reference::evaluate(graph, &bytes, &[]).remove(0);
+        let of = |graph| reference::evaluate(graph, &bytes, &[]).unwrap().remove(0);
         differ += usize::from(first_difference(dtype, &of(&graph), &of(&wide)).is_some());
     }
     // Programs that kept f32 between the ops would be caught here.

@@ -15,7 +15,7 @@ use anvil_core::ops::{rows, Graph};
 use anvil_core::shape::Shape;
 use common::{random_tensor, Rng};
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 use writer::Writer;
 
@@ -102,11 +102,13 @@ fn run(seed: u64) -> u64 {
     let mut outputs: Vec<AlignedBytes> =
         executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
     let buffers = outputs.iter_mut().map(|bytes| Output::Fresh(bytes.as_mut_slice())).collect();
-    executable.run(&inputs, constants, buffers);
+    // What is made before a program fails is the same, too.
+    let failed = executable.run(&inputs, constants, buffers).err();
     let mut hasher = DefaultHasher::new();
     for (aval, bytes) in executable.outputs().zip(&outputs) {
         fingerprint(aval.dtype, bytes.as_slice(), &mut hasher);
     }
+    format!("{failed:?}").hash(&mut hasher);
     hasher.finish()
 }
 

@@ -25,7 +25,7 @@ fn draw(name: &str, state: [u64; 2], attrs: &Attrs) -> Vec<Vec<u8>> {
     let input = aligned(cast::bytes(&state));
     let mut buffers: Vec<_> = executable.outputs().map(|aval| aligned(&vec![0; aval.bytes()])).collect();
     let outputs = buffers.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-    executable.run(&[Some(input.as_slice())], &[], outputs);
+    executable.run(&[Some(input.as_slice())], &[], outputs).unwrap();
     buffers.iter().map(|x| x.as_slice().to_vec()).collect()
 }
 

@@ -150,7 +150,7 @@ fn results(example: &Example, operands: &[Vec<f64>]) -> Vec<f64> {
     };
     let inputs: Vec<_> = operands.iter().zip(&example.operands).map(bytes).collect();
     let inputs: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-    let out = reference::evaluate(&graph, &inputs, &[]);
+    let out = reference::evaluate(&graph, &inputs, &[]).unwrap();
     let numbers = |(bytes, aval): (&Vec<u8>, &Aval)| {
         let element = |x: &[u8]| Literal::from_bytes(aval.dtype, x).get::<f64>();
         bytes.chunks(aval.dtype.bytes()).map(element).collect::<Vec<f64>>()

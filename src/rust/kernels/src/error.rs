@@ -106,6 +106,10 @@ pub enum Error {
     /// A position that an axis does not have.
     #[error("Index {index} is out of bounds for axis {axis} of size {size}.{}", bounds(*.size))]
     IndexOutOfBounds { index: String, axis: Axis, size: usize },
+    /// A position that a program computed, and that a value does not have: of an element, or of the start of
+    /// a window. `call` says where the program reads or writes there, if it is known.
+    #[error("Index {value} is out of range for axis {axis} of size {size}{}.{}\ni The argument `mode` of `nv_subset()` and its like chooses otherwise: \"clip\" moves an index to the nearest, \"drop\" leaves it out.", in_call(.call), starts(*.size, *.window))]
+    IndexOutOfRange { value: i64, axis: Axis, size: usize, window: usize, call: String },
     /// More subscripts than axes, or not the number that is needed.
     #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
     SubscriptCount { got: usize, shape: Shape, hint: String },
@@ -191,7 +195,7 @@ classes! {
     Promotion "promotion" "types that the promotion rules do not combine",
     Shape "shape" "shapes or numbers of elements that do not fit, sizes that cannot be addressed",
     Axis "axis" "an axis that is out of range or given twice",
-    Index "index" "a subscript out of bounds, or too many or too few subscripts",
+    Index "index" "an index out of bounds, in a running program too; too many or too few subscripts",
     Structure "structure" "a loop's body, branch or rule whose value has another structure or type",
     Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
     LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
@@ -242,9 +246,11 @@ impl Error {
             | Window { .. }
             | Mesh { .. } => Class::Shape,
             AxisOutOfRange { .. } | DuplicateAxis { .. } | Permutation { .. } => Class::Axis,
-            IndexOutOfBounds { .. } | SubscriptCount { .. } | SingleSubscript { .. } | Subscript { .. } => {
-                Class::Index
-            }
+            IndexOutOfBounds { .. }
+            | IndexOutOfRange { .. }
+            | SubscriptCount { .. }
+            | SingleSubscript { .. }
+            | Subscript { .. } => Class::Index,
             LeakedTracer { .. } => Class::LeakedTracer,
             Donated => Class::Donated,
             NoGradient { .. } => Class::Grad,
@@ -347,6 +353,13 @@ impl Error {
             IndexOutOfBounds { index, axis, size } => {
                 vec![("index", text(index)), ("axis", number(axis.one_based())), ("size", number(*size))]
             }
+            IndexOutOfRange { value, axis, size, .. } => {
+                vec![
+                    ("value", Field::Numbers(vec![*value as f64])),
+                    ("axis", number(axis.one_based())),
+                    ("size", number(*size)),
+                ]
+            }
             SubscriptCount { got, shape: s, .. } => {
                 vec![("got", number(*got)), ("shape", shape(s)), ("rank", number(s.rank()))]
             }
@@ -405,6 +418,23 @@ fn bounds(size: usize) -> String {
         0 => "\ni It has no elements.".into(),
         1 => "\ni Its only index is 1.".into(),
         n => format!("\ni Indices run from 1 to {n}."),
+    }
+}
+
+fn in_call(call: &str) -> String {
+    if call.is_empty() {
+        String::new()
+    } else {
+        format!(", in {call}")
+    }
+}
+
+/// Where windows of this size may start.
+fn starts(size: usize, window: usize) -> String {
+    match size.checked_sub(window) {
+        _ if window <= 1 => bounds(size),
+        None => String::new(),
+        Some(last) => format!("\ni A window of size {window} starts at 1 to {}.", last + 1),
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`error`] | one enum of errors, with condition classes |
 //! | [`growth`] | vectors and texts whose allocation may fail |
 //! | [`stop`] | cancellation of long work |
+//! | [`raised`] | errors of a program that runs |
 //! | [`dtype`] | element types and the promotion lattice |
 //! | [`shape`] | sizes, axes, strides |
 //! | [`tensor`] | abstract values, literals, layouts and views |
@@ -20,6 +21,7 @@ pub mod dtype;
 pub mod error;
 pub mod growth;
 pub mod kernels;
+pub mod raised;
 pub mod shape;
 pub mod stop;
 pub mod tensor;

@@ -32,7 +32,7 @@ pub fn time(graph: &Graph, value: impl Fn(&Aval, usize) -> f64) -> (f64, f64) {
         let start = Instant::now();
         for _ in 0..times {
             let buffers = outputs.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-            executable.run(&inputs, &[], buffers);
+            executable.run(&inputs, &[], buffers).unwrap();
         }
         start.elapsed().as_nanos() as f64 / times as f64
     };

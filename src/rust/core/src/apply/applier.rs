@@ -11,6 +11,7 @@ use crate::ops::*;
 use crate::passes::optimise;
 use crate::shape::Shape;
 use crate::tensor::Aval;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A value as an argument of an op.
@@ -35,17 +36,23 @@ pub struct Applier<'a> {
     pub(super) builder: &'a mut Builder,
     pub(super) rules: &'static Rules,
     pub(super) log: Option<Vec<Conversion>>,
+    pub(super) site: Site,
 }
 
 impl<'a> Applier<'a> {
     /// An applier that adds to `builder`.
     pub fn new(builder: &'a mut Builder, rules: &'static Rules) -> Applier<'a> {
-        Applier { builder, rules, log: None }
+        Applier { builder, rules, log: None, site: Site::default() }
     }
 
     /// The applier, recording conversions from here on.
     pub fn noting(self) -> Applier<'a> {
         Applier { log: Some(Vec::new()), ..self }
+    }
+
+    /// The applier of a call at this site.
+    pub fn at(self, site: Site) -> Applier<'a> {
+        Applier { site, ..self }
     }
 
     /// The conversions since [`noting`](Applier::noting).
@@ -88,13 +95,16 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
+    /// Parameters with their functions simplified, so that one that equals an op is recognised.
+    pub(super) fn simplified<'p>(&self, attrs: &'p Attrs) -> Result<Cow<'p, Attrs>> {
+        attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))
+    }
+
     /// Applies the op called `name`.
     pub(super) fn op(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        let unknown = || Error::Internal { detail: format!("there is no op called {name}") };
-        let entry = find(name).ok_or_else(unknown)?;
-        let mut values = self.promoted(entry, operands)?;
-        // A function is simplified, so that one that equals an op is recognised.
-        let attrs = attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))?;
+        let entry = entry(name)?;
+        let mut values = self.promoted(entry, operands, Mode::Error)?;
+        let attrs = self.simplified(attrs)?;
         let (op, to, is_identity) = {
             let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
             let op = (entry.decode)(entry.row, &attrs, &avals)?;
@@ -116,6 +126,11 @@ impl<'a> Applier<'a> {
             op => self.builder.node(op, &values),
         }
     }
+}
+
+/// The op called `name`.
+pub(super) fn entry(name: &str) -> Result<&'static Entry> {
+    find(name).ok_or_else(|| Error::Internal { detail: format!("there is no op called {name}") })
 }
 
 /// A function that is called by name and composes ops.

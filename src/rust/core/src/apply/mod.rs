@@ -6,6 +6,7 @@
 mod applier;
 mod compose;
 mod conversion;
+mod indexed;
 mod positions;
 mod promote;
 mod random;
@@ -14,6 +15,7 @@ pub mod subset;
 
 pub use applier::{Applier, Operand};
 pub use conversion::{Conversion, Loss};
+pub use indexed::applies_at_positions;
 pub use promote::literal_ranked;
 
 use crate::error::Result;
@@ -42,7 +44,8 @@ impl Applier<'_> {
 /// The composition of this name.
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
-    let all = BY_NAME.get_or_init(|| [compose::ALL, random::ALL].into_iter().flatten().copied().collect());
+    let all = BY_NAME
+        .get_or_init(|| [compose::ALL, indexed::ALL, random::ALL].into_iter().flatten().copied().collect());
     all.get(name).copied()
 }
 
@@ -56,7 +59,8 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> = [compose::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            [compose::ALL, indexed::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
         assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
     }
 

@@ -8,9 +8,9 @@ use crate::ops::*;
 use crate::tensor::Literal;
 
 impl Applier<'_> {
-    /// Positions that count from 0, in i32 or i64, from positions that count from 1. Numbers below 1 become
-    /// -1 and never wrap.
-    pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str) -> Result<Value> {
+    /// Positions that count from 0, in i32 or i64, from positions that count from 1. Those that are moved to
+    /// the nearest must not wrap; else the smallest number becomes the largest, which is no position either.
+    pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str, mode: Mode) -> Result<Value> {
         let dtype = x.ranked.dtype;
         if !dtype.is_integer() {
             let hint = match dtype {
@@ -38,7 +38,9 @@ impl Applier<'_> {
         }
         value = self.cast(value, to)?;
         let [zero, one] = [0i64, 1].map(|n| Literal::new(n).convert(to.dtype));
-        let value = self.with(Binary::max, value, zero)?;
+        if mode == Mode::Clip {
+            value = self.with(Binary::max, value, zero)?;
+        }
         self.with(Binary::sub, value, one)
     }
 
@@ -55,9 +57,12 @@ impl Applier<'_> {
         values.into_iter().map(|v| self.cast(v, to)).collect()
     }
 
-    /// The number that a value holds, if it is known while tracing.
+    /// The number that a value holds, if it is known while tracing. Larger unsigned ones saturate.
     pub(super) fn known(&self, value: Value) -> Option<i64> {
         match self.builder.graph().def(value) {
+            Def::Literal(literal) if literal.dtype() == DType::UI64 => {
+                Some(literal.get::<u64>().min(i64::MAX as u64) as i64)
+            }
             Def::Literal(literal) if literal.dtype().is_integer() => Some(literal.get()),
             _ => None,
         }

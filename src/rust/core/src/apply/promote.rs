@@ -7,7 +7,7 @@ use crate::dtype::promote::{common_dtype, why};
 use crate::dtype::{Class, DType, Kind, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Convert, Entry, Op, Promotion, Role, Row};
+use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
 use crate::tensor::Literal;
 
 /// The type in promotion of an R number or logical, which is stored as f64, i32, i1 or c128.
@@ -117,8 +117,8 @@ impl Applier<'_> {
         (0..operands.len()).map(|i| self.convert(operands, i, to, &rule)).collect()
     }
 
-    /// The operands of a call, promoted as the op states.
-    pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Operand]) -> Result<Vec<Value>> {
+    /// The operands of a call, promoted as the op states. `mode` says what becomes of positions out of range.
+    pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Operand], mode: Mode) -> Result<Vec<Value>> {
         let row = entry.row;
         match entry.promotion {
             // Operands that a function among the parameters captures come after the named ones.
@@ -143,12 +143,12 @@ impl Applier<'_> {
                 }
                 self.convert_all(operands, to, || "bounds follow the operand".into())
             }
-            Promotion::Each(roles) => self.each_by(row, roles, operands),
+            Promotion::Each(roles) => self.each_by(row, roles, operands, mode),
         }
     }
 
     /// Each operand by its role.
-    fn each_by(&mut self, row: &Row, roles: &[Role], operands: &[Operand]) -> Result<Vec<Value>> {
+    fn each_by(&mut self, row: &Row, roles: &[Role], operands: &[Operand], mode: Mode) -> Result<Vec<Value>> {
         let role = |i: usize| roles[i.min(roles.len() - 1)];
         let (mut values, mut positions) = (Vec::with_capacity(operands.len()), Vec::new());
         for (i, &x) in operands.iter().enumerate() {
@@ -159,7 +159,7 @@ impl Applier<'_> {
                 Role::Assigned => self.assigned(x, values[0])?,
                 Role::Position => {
                     positions.push(i);
-                    self.positions(x, row.function, &row.operand(i))?
+                    self.positions(x, row.function, &row.operand(i), mode)?
                 }
             });
         }

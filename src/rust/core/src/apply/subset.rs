@@ -3,7 +3,7 @@
 //! [`Applier::subset`] and [`Applier::subset_assign`] turn one [`Subscript`] for each axis, often a
 //! [`Selection`](crate::apply::selection::Selection), into nodes. A position that is known while tracing
 //! becomes a static slice, which costs nothing; an index that the running program computes becomes a dynamic
-//! slice; several positions become a gather or scatter.
+//! slice; several positions become a gather or scatter. Only indices of tensors may be out of range.
 
 use super::applier::{Applier, Operand};
 use super::selection::wrong;
@@ -65,22 +65,45 @@ pub enum Subscript {
 enum Pick {
     /// `size` positions with a stride, from one known while tracing.
     Known { start: usize, size: usize, stride: isize },
-    /// `size` contiguous positions from a 0-d integer on; `safe` if they are within bounds for sure.
+    /// `size` contiguous positions from a 0-d integer on; `safe` if they are within bounds for sure, or need
+    /// not be.
     Window { start: Value, size: usize, safe: bool },
-    /// Positions in a 1-d integer.
-    Many(Value),
+    /// Positions in a 1-d integer; `safe` as above.
+    Many { index: Value, safe: bool },
+}
+
+impl Pick {
+    /// Its positions, if they may be out of bounds.
+    fn unsafe_positions(&self) -> Option<Value> {
+        match *self {
+            Pick::Window { start: at, safe: false, .. } | Pick::Many { index: at, safe: false } => Some(at),
+            _ => None,
+        }
+    }
 }
 
 impl Applier<'_> {
-    /// The elements that subscripts select; `drop` says whether axes are dropped.
+    /// The elements that subscripts select; `drop` says whether axes are dropped, `mode` what becomes of
+    /// indices of tensors that are out of range.
     ///
     /// # Errors
     /// [`Error::SubscriptCount`]; [`Error::UnsupportedDtype`] and [`Error::Subscript`] for tensors that are
-    /// no indices.
-    pub fn subset(&mut self, x: Operand, subscripts: &[Subscript], drop: bool) -> Result<Vec<Value>> {
+    /// no indices; [`Error::IndexOutOfBounds`] for an index that is known while tracing.
+    pub fn subset(
+        &mut self,
+        x: Operand,
+        subscripts: &[Subscript],
+        drop: bool,
+        mode: Mode,
+    ) -> Result<Vec<Value>> {
         let mut x = self.materialise(x)?;
-        let (picks, drops) = self.picks(x, subscripts, true)?;
+        let (picks, drops) = self.picks(x, subscripts, mode, true)?;
         let shape = self.shape(x);
+        let may_be_outside = |(i, pick): (usize, &Pick)| Some((Axis(i), pick.unsafe_positions()?));
+        let outside: Vec<(Axis, Value)> = picks.iter().enumerate().filter_map(may_be_outside).collect();
+        let site = self.site.clone();
+        let check =
+            |axes: &[usize]| check(mode, outside.iter().any(|(axis, _)| axes.contains(&axis.0)), &site);
         // Static slices first: they are free.
         let mut slice = StaticSlice { start: vec![], limit: vec![], stride: vec![] };
         let mut backwards = vec![];
@@ -97,7 +120,7 @@ impl Applier<'_> {
                     }
                 }
                 Pick::Window { start, size, .. } => windows.push((i, start, size)),
-                Pick::Many(index) => many.push((i, index)),
+                Pick::Many { index, .. } => many.push((i, index)),
             }
             slice.start.push(start);
             slice.limit.push(limit);
@@ -111,13 +134,14 @@ impl Applier<'_> {
         }
         if !windows.is_empty() {
             let mut sizes = self.shape(x).to_vec();
+            let check = check(&windows.iter().map(|(i, ..)| *i).collect::<Vec<_>>());
             let mut starts = vec![self.builder.literal(Literal::new(0i32), false); sizes.len()];
             for (i, start, size) in windows {
                 (sizes[i], starts[i]) = (size, start);
             }
             let mut operands = vec![x];
             operands.extend(self.one_width(starts)?);
-            x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes }), &operands)?;
+            x = self.builder.node1(Op::DynamicSlice(DynamicSlice { sizes, check }), &operands)?;
         }
         // The most selective gather comes first, so that the others read less; of equals the one on the last
         // axis, whose slices are the largest contiguous runs.
@@ -127,11 +151,18 @@ impl Applier<'_> {
         let mut many: Vec<(usize, Value)> = many.into_iter().map(|(_, one)| one).collect();
         if self.picks_at_once(x, &many) {
             many.sort();
-            x = self.picked(x, &many)?;
+            let check = check(&many.iter().map(|(i, _)| *i).collect::<Vec<_>>());
+            x = self.picked(x, &many, check)?;
         } else {
             for (i, index) in many {
                 let shape = self.shape(x);
-                x = self.builder.node1(Op::Gather(Gather::along(Axis(i), &shape)), &[x, index])?;
+                let op = Gather::along(Axis(i), &shape, check(&[i]));
+                x = self.builder.node1(Op::Gather(op), &[x, index])?;
+            }
+        }
+        if mode == Mode::Drop {
+            for (axis, positions) in outside {
+                x = self.left_out(x, positions, axis, shape[axis.0])?;
             }
         }
         if drop && drops.contains(&true) {
@@ -141,7 +172,7 @@ impl Applier<'_> {
         Ok(vec![x])
     }
 
-    /// `x` with the elements replaced that subscripts select.
+    /// `x` with the elements replaced that subscripts select. `mode` as in [`subset`](Applier::subset).
     ///
     /// # Errors
     /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
@@ -150,11 +181,12 @@ impl Applier<'_> {
         x: Operand,
         subscripts: &[Subscript],
         value: Operand,
+        mode: Mode,
     ) -> Result<Vec<Value>> {
         let x = self.materialise(x)?;
         let value = self.assigned(value, x)?;
         let to = self.aval(x).ranked();
-        let (picks, drops) = self.picks(x, subscripts, false)?;
+        let (picks, drops) = self.picks(x, subscripts, mode, false)?;
         let shape = self.shape(x);
         let sizes: Vec<usize> = picks.iter().map(|pick| self.size(pick)).collect();
         let full = Shape::try_new(sizes)?;
@@ -177,12 +209,14 @@ impl Applier<'_> {
             let value = self.reshaped(value, full)?;
             self.replace_window(x, &picks, value)?
         } else {
+            let check = check(mode, picks.iter().any(|pick| pick.unsafe_positions().is_some()), &self.site);
             let (windows, indices) = self.scattered(&picks, &drops)?;
             let op = Scatter {
                 windows,
                 update: Update::Replace,
                 indices_are_sorted: false,
                 unique_indices: false,
+                check,
             };
             self.builder.node1(Op::Scatter(op), &[x, indices, value])?
         };
@@ -191,7 +225,13 @@ impl Applier<'_> {
     }
 
     /// One pick for each axis, and whether the axis is dropped.
-    fn picks(&mut self, x: Value, subscripts: &[Subscript], reads: bool) -> Result<(Vec<Pick>, Vec<bool>)> {
+    fn picks(
+        &mut self,
+        x: Value,
+        subscripts: &[Subscript],
+        mode: Mode,
+        reads: bool,
+    ) -> Result<(Vec<Pick>, Vec<bool>)> {
         let shape = self.shape(x);
         // `x[]` is all of `x`, even if it is 0-d.
         let given = if *subscripts == [Subscript::All] { &[] } else { subscripts };
@@ -203,8 +243,8 @@ impl Applier<'_> {
                 Subscript::All => (Pick::Known { start: 0, size, stride: 1 }, false),
                 Subscript::At(start) => (pick_from(start, 1, 1), true),
                 Subscript::Range { start, size, stride } => (pick_from(start, size, stride), false),
-                Subscript::Positions(value) => (Pick::Many(value), false),
-                Subscript::Dynamic(index) => self.dynamic(index, Axis(i), size, reads)?,
+                Subscript::Positions(index) => (Pick::Many { index, safe: true }, false),
+                Subscript::Dynamic(index) => self.dynamic(index, Axis(i), size, mode, reads)?,
             };
             picks.push(pick);
             drops[i] = dropped;
@@ -212,15 +252,22 @@ impl Applier<'_> {
         Ok((picks, drops))
     }
 
-    /// The pick of a tensor. Reads out of bounds are moved to the nearest position, so a known one is static.
-    fn dynamic(&mut self, index: Operand, axis: Axis, size: usize, reads: bool) -> Result<(Pick, bool)> {
+    /// The pick of a tensor.
+    fn dynamic(
+        &mut self,
+        index: Operand,
+        axis: Axis,
+        size: usize,
+        mode: Mode,
+        reads: bool,
+    ) -> Result<(Pick, bool)> {
         let shape = self.shape(index.value);
         if shape.rank() > 1 {
             let got = format!("one of shape {shape}");
             return wrong(axis, "a tensor of at most 1 axis", got, "Make it 1-d with `nv_reshape()`.");
         }
         let counted = self.counting(index.value);
-        let positions = self.positions(index, "nv_subset", &format!("subscript {axis}"))?;
+        let mut positions = self.positions(index, "nv_subset", &format!("subscript {axis}"), mode)?;
         let many = shape.rank() == 1;
         if many && shape[0] == 0 {
             return Ok((Pick::Known { start: 0, size: 0, stride: 1 }, false));
@@ -228,16 +275,27 @@ impl Applier<'_> {
         if size == 0 {
             return Err(Error::IndexOutOfBounds { index: "of a tensor".into(), axis, size });
         }
+        // Reads move by themselves.
+        let safe = mode == Mode::Clip;
+        if safe && !reads {
+            let dtype = self.aval(positions).dtype;
+            let [first, last] = [0, size as i64 - 1].map(|n| Literal::new(n).convert(dtype));
+            positions = self.with(Binary::max, positions, first)?;
+            positions = self.with(Binary::min, positions, last)?;
+        }
+        let one = |at: i64| (Pick::Known { start: at as usize, size: 1, stride: 1 }, true);
         Ok(match counted {
             Some(first) if many && first >= 1 && first - 1 + shape[0] as i64 <= size as i64 => {
                 (Pick::Known { start: first as usize - 1, size: shape[0], stride: 1 }, false)
             }
-            _ if many => (Pick::Many(positions), false),
-            _ => match self.known(positions) {
-                Some(at) if reads => {
-                    (Pick::Known { start: at.clamp(0, size as i64 - 1) as usize, size: 1, stride: 1 }, true)
+            _ if many => (Pick::Many { index: positions, safe }, false),
+            _ => match (self.known(index.value), mode) {
+                (Some(n), _) if (1..=size as i64).contains(&n) => one(n - 1),
+                (Some(n), Mode::Clip) => one(n.clamp(1, size as i64) - 1),
+                (Some(n), Mode::Error) => {
+                    return Err(Error::IndexOutOfBounds { index: n.to_string(), axis, size })
                 }
-                _ => (Pick::Window { start: positions, size: 1, safe: false }, true),
+                _ => (Pick::Window { start: positions, size: 1, safe }, true),
             },
         })
     }
@@ -257,7 +315,7 @@ impl Applier<'_> {
     fn size(&self, pick: &Pick) -> usize {
         match pick {
             Pick::Known { size, .. } | Pick::Window { size, .. } => *size,
-            Pick::Many(index) => self.aval(*index).shape[0],
+            Pick::Many { index, .. } => self.aval(*index).shape[0],
         }
     }
 
@@ -272,7 +330,7 @@ impl Applier<'_> {
                     i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
                 self.builder.literal(literal, false)
             }
-            Pick::Many(_) => unreachable!("many positions start nowhere"),
+            Pick::Many { .. } => unreachable!("many positions start nowhere"),
         }
     }
 
@@ -286,7 +344,8 @@ impl Applier<'_> {
         let starts = picks.iter().map(|pick| self.start(pick)).collect();
         let mut operands = vec![x, value];
         operands.extend(self.one_width(starts)?);
-        self.builder.node1(Op::DynamicUpdateSlice(DynamicUpdateSlice), &operands)
+        let op = DynamicUpdateSlice { check: Check::Silent };
+        self.builder.node1(Op::DynamicUpdateSlice(op), &operands)
     }
 
     /// Windows and indices of a scatter: contiguous ranges are part of each window, and there is one window
@@ -303,7 +362,7 @@ impl Applier<'_> {
         let (mut vectors, mut sizes, mut stacked) = (vec![], vec![], 0);
         for (i, pick) in picks.iter().enumerate() {
             let many = match *pick {
-                Pick::Many(index) => Some(index),
+                Pick::Many { index, .. } => Some(index),
                 Pick::Known { start, size, stride } if stride != 1 => {
                     Some(self.strided(start, size, stride)?)
                 }
@@ -364,7 +423,7 @@ impl Applier<'_> {
     }
 
     /// One gather at all combinations of positions along some axes, which are in ascending order.
-    fn picked(&mut self, x: Value, many: &[(usize, Value)]) -> Result<Value> {
+    fn picked(&mut self, x: Value, many: &[(usize, Value)], check: Check) -> Result<Value> {
         let mut slice_sizes = self.shape(x).to_vec();
         many.iter().for_each(|(i, _)| slice_sizes[*i] = 1);
         let axes: Vec<Axis> = many.iter().map(|(i, _)| Axis(*i)).collect();
@@ -379,7 +438,7 @@ impl Applier<'_> {
         let sizes = many.iter().map(|(_, index)| self.shape(*index)[0]).collect();
         let values = many.iter().enumerate().map(|(k, (_, index))| (*index, Some(k))).collect();
         let indices = self.combinations(values, sizes)?;
-        let op = Gather { windows, slice_sizes, indices_are_sorted: false };
+        let op = Gather { windows, slice_sizes, indices_are_sorted: false, check };
         self.builder.node1(Op::Gather(op), &[x, indices])
     }
 
@@ -410,6 +469,14 @@ impl Applier<'_> {
     }
 }
 
+/// Whether an op checks its positions, of which some may be out of bounds, or none.
+fn check(mode: Mode, may_be_outside: bool, site: &Site) -> Check {
+    match mode {
+        Mode::Error if may_be_outside => Check::Raises(site.clone()),
+        _ => Check::Silent,
+    }
+}
+
 fn pick_from(start: Start, size: usize, stride: isize) -> Pick {
     match start {
         Start::Known(start) => Pick::Known { start, size, stride },
@@ -434,8 +501,8 @@ mod tests {
         let one = Operand::of(&b, one);
         let mut applier = Applier::new(&mut b, rules());
         let result = match value {
-            true => applier.subset_assign(x, &subscripts, one),
-            false => applier.subset(x, &subscripts, true),
+            true => applier.subset_assign(x, &subscripts, one, Mode::Error),
+            false => applier.subset(x, &subscripts, true, Mode::Error),
         };
         let graph = b.finish(result.unwrap());
         graph.nodes().iter().map(|node| node.op.name()).collect()
@@ -448,7 +515,7 @@ mod tests {
             let x = b.input(Aval::known(DType::F32, shape.into()));
             let picked = picked.map(|n| Subscript::Positions(b.input(Aval::known(DType::I32, [n].into()))));
             let x = Operand::of(&b, x);
-            let result = Applier::new(&mut b, rules()).subset(x, &picked, true).unwrap();
+            let result = Applier::new(&mut b, rules()).subset(x, &picked, true, Mode::Error).unwrap();
             let graph = b.finish(result);
             graph.nodes().iter().filter(|node| node.op.name() == "gather").count()
         };
@@ -470,9 +537,9 @@ mod tests {
         };
         assert_eq!(
             ops(|b| vec![Subscript::All, index(b, Shape::scalar())], false),
-            ["max", "sub", "dynamic_slice", "reshape"]
+            ["sub", "dynamic_slice", "reshape"]
         );
-        let shift = ["broadcast_in_dim", "max", "broadcast_in_dim", "sub"];
+        let shift = ["broadcast_in_dim", "sub"];
         assert_eq!(ops(|b| vec![index(b, [3].into())], false), [&shift[..], &["gather"]].concat());
         // Writes at known positions replace a window; those of tensors may be out of bounds, so they are
         // scattered.

@@ -1,13 +1,22 @@
 //! The reference interpreter: every value in a dense buffer of its own, every node by its op's `eval`. All
 //! other executors are held to it.
 
+use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
 use crate::ops::{Control, Graph, Op, Scatter};
+use crate::raised;
 use crate::tensor::{Layout, View, ViewMut};
 
 /// Runs a graph on dense inputs and constants; returns dense outputs. All bytes are column-major.
-pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec<u8>> {
+///
+/// # Errors
+/// The first that an op raised.
+pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
+    raised::collected(|| nodes(graph, inputs, constants))
+}
+
+fn nodes(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut buffers: Vec<AlignedBytes> = graph
         .values()
         .map(|value| {
@@ -51,7 +60,7 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec
 
 /// Runs an op with regions, if it is one.
 fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
-    let run = |region: &Graph, inputs: &[&[u8]]| evaluate(region, inputs, &[]);
+    let run = |region: &Graph, inputs: &[&[u8]]| nodes(region, inputs, &[]);
     let data: Vec<&[u8]> = operands.iter().map(|x| x.data).collect();
     let made: Vec<Vec<u8>> = match (op.control(), op.get::<Scatter>()) {
         (Some(Control::If(op)), _) => {
@@ -112,6 +121,9 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             let Some(region) = op.region() else { return false };
             let (mut out, size) = (data[0].to_vec(), operands[0].dtype.bytes());
             let (indices, update) = (&operands[1], operands[2].shape);
+            if out.is_empty() {
+                op.check_all(operands[0].shape, indices, update);
+            }
             let count = if out.is_empty() { 0 } else { update.size() };
             op.targets(operands[0].shape, indices, update).each(0..count, |number, place| {
                 let (old, new) = (&out[place * size..][..size], &data[2][number * size..][..size]);

@@ -10,6 +10,7 @@ use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{self, AlignedBytes, Memory};
 use crate::ops::Graph;
 use crate::passes;
+use crate::raised;
 use crate::tensor::Aval;
 use std::cell::{Cell, RefCell};
 
@@ -29,6 +30,7 @@ pub struct Executable {
     graph: Graph,
     plan: Plan,
     may_share: bool,
+    may_raise: bool,
     held: RefCell<Held>,
 }
 
@@ -71,7 +73,8 @@ impl Executable {
         }
         let plan = plan(&graph, donated, leaves, control)?;
         let may_share = plan.steps.iter().any(may_share);
-        Ok(Executable { graph, plan, may_share, held: RefCell::default() })
+        let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());
+        Ok(Executable { graph, plan, may_share, may_raise, held: RefCell::default() })
     }
 
     /// The optimised graph.
@@ -113,7 +116,21 @@ impl Executable {
     /// Runs the program. All buffers are dense, column-major, aligned, and of the sizes that the graph says;
     /// an input whose buffer is passed as an output is `None`. It may be left as [`stop`](crate::stop) says,
     /// with outputs that are unspecified.
-    pub fn run(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
+    ///
+    /// # Errors
+    /// The first that an op raised, after all has run: [`crate::error::Error::IndexOutOfRange`]. Outputs are
+    /// unspecified then.
+    pub fn run(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) -> Result<()> {
+        match self.may_raise {
+            true => raised::collected(|| self.run_all(inputs, constants, outputs)),
+            false => {
+                self.run_all(inputs, constants, outputs);
+                Ok(())
+            }
+        }
+    }
+
+    fn run_all(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         // A program that runs inside another, from an interrupt handler of R, allocates its own.
         let mut registers = REGISTERS.take();
         registers.reserve(self.plan.registers);

@@ -91,10 +91,10 @@ impl Combiner {
         registers: &mut [u8],
     ) {
         copy(&operands[0], out);
-        if out.data.is_empty() {
-            return;
-        }
         let [update, captured @ ..] = &operands[2..] else { return };
+        if out.data.is_empty() {
+            return self.op.check_all(out.shape, &operands[1], update.shape);
+        }
         let targets = self.op.targets(out.shape, &operands[1], update.shape);
         let data = cast::slice_mut::<T>(out.data);
         // Number of updates of the batch that an element has got.

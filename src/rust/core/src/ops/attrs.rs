@@ -1,7 +1,7 @@
 //! Static parameters of a call, as the user wrote them: axes count from 1, and nothing is checked before a
 //! family decodes them into its payload. The texts of parameters, as R would print them, are made here too.
 
-use super::Region;
+use super::{Region, Site};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::{join, Axis, Shape};
@@ -59,9 +59,9 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// The parameters of one call, by name.
+/// The parameters of one call, by name, and where it is.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Attrs(Vec<(String, Attr)>);
+pub struct Attrs(Vec<(String, Attr)>, Site);
 
 impl Attrs {
     /// No parameters.
@@ -73,6 +73,17 @@ impl Attrs {
     pub fn with(mut self, name: &str, attr: Attr) -> Attrs {
         self.0.push((name.to_string(), attr));
         self
+    }
+
+    /// The parameters of a call at this site.
+    pub fn at(mut self, site: Site) -> Attrs {
+        self.1 = site;
+        self
+    }
+
+    /// Where the call is.
+    pub fn site(&self) -> &Site {
+        &self.1
     }
 
     /// The parameter of that name; [`Attr::Null`] if there is none.
@@ -92,7 +103,7 @@ impl Attrs {
             let attr = if let Attr::Graph(graph) = attr { Attr::Graph(change(graph)?) } else { attr.clone() };
             Ok((name.clone(), attr))
         });
-        changed.collect::<Result<_>>().map(|all| Cow::Owned(Attrs(all)))
+        changed.collect::<Result<_>>().map(|all| Cow::Owned(Attrs(all, self.1.clone())))
     }
 
     fn wrong<T>(&self, name: &str, expected: &str) -> Result<T> {

@@ -230,6 +230,12 @@ pub trait OpDef {
     fn effect(&self) -> bool {
         false
     }
+
+    /// Whether it may raise an error while it runs (see [`raised`](crate::raised)). Those of its regions are
+    /// not included, see [`Op::may_raise`]. What nothing reads is not computed and raises nothing.
+    fn raises(&self) -> bool {
+        false
+    }
 }
 
 /// The dtypes that operands of a call are converted to before an op sees them.
@@ -505,6 +511,12 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         let has = |(_, region): &(&str, &Graph)| region.nodes().iter().any(|node| node.op.has_effect());
         self.effect() || self.regions().iter().any(has)
+    }
+
+    /// Whether it, or an op in its regions, may raise an error while it runs.
+    pub fn may_raise(&self) -> bool {
+        let may = |(_, region): &(&str, &Graph)| region.nodes().iter().any(|node| node.op.may_raise());
+        self.raises() || self.regions().iter().any(may)
     }
 
     /// Whether it runs graphs of its own.

@@ -1,6 +1,7 @@
 //! Slices at positions that are operands, read and replaced.
 
 use super::attrs::{vector, Attrs};
+use super::check::Check;
 use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
@@ -41,15 +42,22 @@ fn check_window(sizes: &[usize], shape: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// Start indices, moved so that the window lies within the shape.
-fn clamped(starts: &[View], window: &[usize], shape: &Shape) -> Vec<usize> {
-    let last = shape.iter().zip(window).map(|(&size, &window)| size - window);
-    starts
-        .iter()
-        .zip(last)
-        .map(|(start, last)| (index(start).max(0) as u64).min(last as u64) as usize)
-        .collect()
+/// Start indices, moved so that the window lies within the shape. One that is moved is raised if `check` says
+/// so.
+fn clamped(starts: &[View], window: &[usize], shape: &Shape, check: &Check) -> Vec<usize> {
+    let place = |(axis, start): (usize, &View)| {
+        let (index, size, window) = (index(start), shape[axis], window[axis]);
+        let at = index.max(0).min((size - window) as i64);
+        if at != index {
+            check.raise(0, (index, start.dtype), Axis(axis), size, window);
+        }
+        at as usize
+    };
+    starts.iter().enumerate().map(place).collect()
 }
+
+/// What the ops do with windows that do not fit if they do not check them.
+const SILENT: &str = "clip";
 
 /// The value of a 0-d integer.
 fn index(x: &View) -> i64 {
@@ -67,11 +75,13 @@ pub(super) fn position<T: Element>(x: T) -> i64 {
 }
 
 /// A window of the operand whose start is computed by the program. A window that does not fit is moved so
-/// that it does (StableHLO, `dynamic_slice`).
+/// that it does (StableHLO, `dynamic_slice`), or also raises an error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynamicSlice {
     /// Sizes of the window.
     pub sizes: Vec<usize>,
+    /// Whether a window that does not fit is an error.
+    pub check: Check,
 }
 
 static DYNAMIC_SLICE: Row = written("dynamic_slice", "nv_dynamic_slice", &["operand", "..."], ANY);
@@ -86,7 +96,7 @@ impl OpDef for DynamicSlice {
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("slice_sizes", vector(&self.sizes))]
+        [("slice_sizes", vector(&self.sizes))].into_iter().chain(self.check.attribute(SILENT)).collect()
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
@@ -94,12 +104,13 @@ impl OpDef for DynamicSlice {
     }
 
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        Ok(DynamicSlice { sizes: attrs.shape("slice_sizes")?.to_vec() }.into())
+        let sizes = attrs.shape("slice_sizes")?.to_vec();
+        Ok(DynamicSlice { sizes, check: Check::decode(attrs)? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<DynamicSlice> {
         form.takes_at_least(1)?;
-        Ok(DynamicSlice { sizes: form.numbers("slice_sizes")? })
+        Ok(DynamicSlice { sizes: form.numbers("slice_sizes")?, check: Check::parse(form, SILENT)? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -112,10 +123,10 @@ impl OpDef for DynamicSlice {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        let start = clamped(&operands[1..], &self.sizes, x.shape);
         if out.data.is_empty() {
             return;
         }
+        let start = clamped(&operands[1..], &self.sizes, x.shape, &self.check);
         see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
     }
 
@@ -124,7 +135,7 @@ impl OpDef for DynamicSlice {
         Vjp::by(|at| {
             let others: Vec<Var> = std::iter::once(at.g()).chain(at.operands[1..].iter().copied()).collect();
             let mut out = vec![None; at.operands.len()];
-            out[0] = Some(at.x(0).of(0.0).apply(DynamicUpdateSlice, &others));
+            out[0] = Some(at.x(0).of(0.0).apply(DynamicUpdateSlice { check: self.check.clone() }, &others));
             out
         })
     }
@@ -137,12 +148,19 @@ impl OpDef for DynamicSlice {
     fn linear(&self) -> Linear {
         Linear::In(&[0])
     }
+
+    fn raises(&self) -> bool {
+        self.check.raises()
+    }
 }
 
 /// The operand with a window replaced, whose start is computed by the program. A window that does not fit is
-/// moved so that it does (StableHLO, `dynamic_update_slice`).
+/// moved so that it does (StableHLO, `dynamic_update_slice`), or also raises an error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct DynamicUpdateSlice;
+pub struct DynamicUpdateSlice {
+    /// Whether a window that does not fit is an error.
+    pub check: Check,
+}
 
 static DYNAMIC_UPDATE_SLICE: Row =
     written("dynamic_update_slice", "nv_dynamic_update_slice", &["operand", "update", "..."], ANY);
@@ -160,13 +178,17 @@ impl OpDef for DynamicUpdateSlice {
         Promotion::Each(&[Role::Own, Role::Assigned, Role::Position])
     }
 
-    fn decode(_row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        Ok(DynamicUpdateSlice.into())
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        self.check.attribute(SILENT).into_iter().collect()
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(DynamicUpdateSlice { check: Check::decode(attrs)? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<DynamicUpdateSlice> {
         form.takes_at_least(2)?;
-        Ok(DynamicUpdateSlice)
+        Ok(DynamicUpdateSlice { check: Check::parse(form, SILENT)? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -195,11 +217,14 @@ impl OpDef for DynamicUpdateSlice {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, update, out) = (&operands[0], &operands[1], &mut results[0]);
-        let start = clamped(&operands[2..], update.shape, x.shape);
+        copy(x, out);
+        if update.shape.size() == 0 {
+            return;
+        }
+        let start = clamped(&operands[2..], update.shape, x.shape, &self.check);
         let dense = Layout::dense(out.shape);
         let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Stride::Memory(s))));
         let place = shifted(&dense, &start) as isize;
-        copy(x, out);
         store_at(&walk, place, update, out);
     }
 
@@ -209,8 +234,9 @@ impl OpDef for DynamicUpdateSlice {
             let (update, starts) = (at.x(1), &at.operands[2..]);
             let others: Vec<Var> = std::iter::once(update.of(0.0)).chain(starts.iter().copied()).collect();
             let mut out = vec![None; at.operands.len()];
-            out[0] = Some(at.g().apply(DynamicUpdateSlice, &others));
-            out[1] = Some(at.g().apply(DynamicSlice { sizes: update.aval().shape.to_vec() }, starts));
+            let (sizes, check) = (update.aval().shape.to_vec(), self.check.clone());
+            out[0] = Some(at.g().apply(self.clone(), &others));
+            out[1] = Some(at.g().apply(DynamicSlice { sizes, check }, starts));
             out
         })
     }
@@ -223,6 +249,10 @@ impl OpDef for DynamicUpdateSlice {
     fn linear(&self) -> Linear {
         Linear::In(&[0, 1])
     }
+
+    fn raises(&self) -> bool {
+        self.check.raises()
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +263,7 @@ mod tests {
     #[test]
     fn windows_are_moved_so_that_they_fit() {
         let shape = Shape::from([4]);
-        let (op, result) = (DynamicSlice { sizes: vec![2] }, Shape::from([2]));
+        let (op, result) = (DynamicSlice { sizes: vec![2], check: Check::Silent }, Shape::from([2]));
         let scalar = (Shape::scalar(), Layout::dense(&Shape::scalar()));
         let slice = |start: i32| {
             let start = [start];
@@ -241,10 +271,11 @@ mod tests {
             run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[x, start], out))
         };
         assert_eq!([slice(1), slice(9), slice(-3), slice(i32::MAX)], [[2, 3], [3, 4], [1, 2], [3, 4]]);
+        let put = DynamicUpdateSlice { check: Check::Silent };
         let update = |start: i32| {
             let (start, new, layout) = ([start], [8, 9], Layout::dense(&result));
             let (start, new) = (view(&start, &scalar.0, &scalar.1), view(&new, &result, &layout));
-            run(&[1, 2, 3, 4], &shape, &shape, |x, out| DynamicUpdateSlice.eval(&[x, new, start], out))
+            run(&[1, 2, 3, 4], &shape, &shape, |x, out| put.eval(&[x, new, start], out))
         };
         assert_eq!([update(1), update(9), update(-1)], [[1, 8, 9, 4], [1, 2, 8, 9], [8, 9, 3, 4]]);
     }
@@ -256,7 +287,7 @@ mod tests {
         let start = [u64::MAX];
         let start =
             View { dtype: DType::UI64, shape: &scalar.0, layout: &scalar.1, data: cast::bytes(&start) };
-        let op = DynamicSlice { sizes: vec![2] };
+        let op = DynamicSlice { sizes: vec![2], check: Check::Silent };
         assert_eq!(run(&[1, 2, 3, 4], &shape, &result, |x, out| op.eval(&[x, start], out)), [3, 4]);
         assert_eq!(
             [position(u64::MAX), position(5u64), position(-1i8), position(200u8)],

@@ -2,11 +2,12 @@
 
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
+use super::check::Check;
 use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
-use super::windows::{check_indices, clamped, fitted, Windows};
+use super::windows::{check_indices, clamped, find_outside, fitted, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
-use crate::dtype::{dispatch_int, DType, ANY};
+use crate::dtype::{dispatch_int, DType, HasDType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
@@ -16,6 +17,9 @@ use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
 
+/// What it does with windows that do not fit if it does not check them.
+const SILENT: &str = "clip";
+
 const GATHER_NAMES: [&str; 5] = [
     "offset_axes",
     "collapsed_slice_axes",
@@ -24,7 +28,8 @@ const GATHER_NAMES: [&str; 5] = [
     "start_index_map",
 ];
 
-/// Windows of the operand, stacked. Windows that do not fit are moved so that they do (StableHLO, `gather`).
+/// Windows of the operand, stacked. Windows that do not fit are moved so that they do (StableHLO, `gather`),
+/// or also raise an error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Gather {
     /// The axes of the windows.
@@ -33,13 +38,15 @@ pub struct Gather {
     pub slice_sizes: Vec<usize>,
     /// A promise of the user, which other compilers use.
     pub indices_are_sorted: bool,
+    /// Whether windows that do not fit are an error.
+    pub check: Check,
 }
 
 static GATHER: Row = written("gather", "nv_gather", &["operand", "start_indices"], ANY);
 
 impl Gather {
     /// The gather of slices along one axis, at the positions in a vector.
-    pub fn along(axis: Axis, shape: &Shape) -> Gather {
+    pub fn along(axis: Axis, shape: &Shape, check: Check) -> Gather {
         let mut slice_sizes = shape.to_vec();
         slice_sizes[axis.0] = 1;
         let windows = Windows {
@@ -50,7 +57,7 @@ impl Gather {
             index_map: vec![axis],
             index_vector_axis: Axis(1),
         };
-        Gather { windows, slice_sizes, indices_are_sorted: false }
+        Gather { windows, slice_sizes, indices_are_sorted: false, check }
     }
 }
 
@@ -67,6 +74,7 @@ impl OpDef for Gather {
         let mut out = vec![("slice_sizes", vector(&self.slice_sizes))];
         out.extend(self.windows.attributes(GATHER_NAMES));
         out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
+        out.extend(self.check.attribute(SILENT));
         out
     }
 
@@ -77,7 +85,8 @@ impl OpDef for Gather {
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
         let windows = Windows::decode(attrs, GATHER_NAMES)?;
         let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
-        Ok(Gather { windows, slice_sizes, indices_are_sorted: attrs.flag("indices_are_sorted")? }.into())
+        let indices_are_sorted = attrs.flag("indices_are_sorted")?;
+        Ok(Gather { windows, slice_sizes, indices_are_sorted, check: Check::decode(attrs)? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Gather> {
@@ -86,6 +95,7 @@ impl OpDef for Gather {
             windows: Windows::parse(form, GATHER_NAMES)?,
             slice_sizes: form.numbers("slice_sizes")?,
             indices_are_sorted: form.logical("indices_are_sorted")?,
+            check: Check::parse(form, SILENT)?,
         })
     }
 
@@ -123,7 +133,8 @@ impl OpDef for Gather {
             return;
         }
         let find = |range: Range<usize>, out: &mut [isize]| {
-            self.windows.starts(x.shape, x.layout, &self.slice_sizes, indices, true, range, out)
+            let fit = Fit { x: x.shape, layout: x.layout, sizes: &self.slice_sizes, clamps: true };
+            self.windows.starts(&fit, indices, &self.check, range, out)
         };
         let starts = Starts { count: self.windows.count(indices.shape), find: &find };
         let walk = self.windows.walk(out.shape, x.layout);
@@ -137,13 +148,18 @@ impl OpDef for Gather {
         }
         let (first, stride) = (layout.offset as isize, layout.strides[0]);
         let (last, x, indices) = (shape.size() as i64 - 1, from[0], from[1]);
-        let find = move |places: &mut [isize], tile: &[u8]| {
+        let (check, size) = (self.check.clone(), shape.size());
+        let find = move |places: &mut [isize], tile: &[u8], start: usize| {
             dispatch_int!(indices, I => {
-                let tile = (places, cast::slice::<I>(tile));
-                if stride == 1 && first == 0 {
-                    clamped(tile, last, |index| index)
+                let indices = cast::slice::<I>(tile);
+                let fits = if stride == 1 && first == 0 {
+                    clamped((places, indices), last, |index| index)
                 } else {
-                    clamped(tile, last, |index| first + index * stride)
+                    clamped((places, indices), last, |index| first + index * stride)
+                };
+                if !fits {
+                    let (at, index) = find_outside(indices, last);
+                    check.raise(start + at, (index, I::DTYPE), Axis(0), size, 1);
                 }
             })
         };
@@ -161,12 +177,17 @@ impl OpDef for Gather {
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| {
             let (x, indices) = (at.x(0), at.x(1));
-            let starts = fitted(indices, &self.windows, &x.aval().shape, &self.slice_sizes).clamped;
+            let starts = match self.check {
+                Check::Raises(_) => indices,
+                Check::Silent => fitted(indices, &self.windows, &x.aval().shape, &self.slice_sizes).clamped,
+            };
             let scatter = Scatter {
                 windows: self.windows.clone(),
                 update: Update::With(Binary::add),
                 indices_are_sorted: self.indices_are_sorted,
                 unique_indices: false,
+                // The read itself may be in no program, as its value is in no gradient.
+                check: self.check.clone(),
             };
             vec![Some(x.of(0.0).apply(scatter, &[starts, at.g()])), None]
         })
@@ -192,6 +213,10 @@ impl OpDef for Gather {
 
     fn linear(&self) -> Linear {
         Linear::In(&[0])
+    }
+
+    fn raises(&self) -> bool {
+        self.check.raises()
     }
 }
 
@@ -219,7 +244,12 @@ mod tests {
     fn gather_of_the_specification() {
         // The example of `gather`, with batching axes; the index 9 is moved to the last that fits.
         let ((shape, x), (index_shape, index)) = (operand(), indices());
-        let op = Gather { windows: windows(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
+        let op = Gather {
+            windows: windows(),
+            slice_sizes: vec![1, 1, 2, 2],
+            indices_are_sorted: false,
+            check: Check::Silent,
+        };
         let types = (Aval::known(DType::I32, shape.clone()), Aval::known(DType::I32, index_shape.clone()));
         let result = op.infer(&[&types.0, &types.1]).unwrap().remove(0).shape;
         assert_eq!(result, [2, 2, 3, 2, 2].into());
@@ -243,7 +273,7 @@ mod tests {
     fn axis_numbers_are_checked() {
         let (x, i) = (Aval::known(DType::F32, [4, 5].into()), Aval::known(DType::I32, [3].into()));
         let infer = |change: &dyn Fn(&mut Gather)| {
-            let mut op = Gather::along(Axis(0), &x.shape);
+            let mut op = Gather::along(Axis(0), &x.shape, Check::Silent);
             change(&mut op);
             op.infer(&[&x, &i]).map(|types| types[0].shape.clone())
         };
@@ -262,7 +292,8 @@ mod tests {
         refused(&|op| op.slice_sizes = vec![2, 5], "`slice_sizes`");
         refused(&|op| op.slice_sizes = vec![1, 6], "axis 2 of size 5");
         refused(&|op| op.slice_sizes = vec![1], "`slice_sizes`");
-        let float = Gather::along(Axis(0), &x.shape).infer(&[&x, &Aval::known(DType::F32, [3].into())]);
+        let float = Gather::along(Axis(0), &x.shape, Check::Silent)
+            .infer(&[&x, &Aval::known(DType::F32, [3].into())]);
         assert_eq!(float.unwrap_err().class(), "anvil_error_dtype");
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod attrs;
 pub mod binary;
+pub mod check;
 pub mod compare;
 pub mod complex;
 pub mod concatenate;
@@ -38,6 +39,7 @@ use crate::graph;
 use crate::tensor::Aval;
 use std::borrow::Cow;
 
+pub use check::{Check, Mode, Site};
 pub(crate) use contract::{arity, common_shape, Ready};
 pub use contract::{Backward, Cost, Linear, OpDef, Promotion, Role, Source, Todo, Vjp, WholeKernel};
 pub use control::{Control, Region};

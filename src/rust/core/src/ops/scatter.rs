@@ -2,11 +2,12 @@
 
 use super::attrs::{logical, Attrs};
 use super::binary::{Binary, Tiles};
+use super::check::Check;
 use super::compare::Compare;
 use super::contract::{Backward, Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
-use super::windows::{check_indices, fitted, Fitted, Windows};
+use super::windows::{check_indices, fitted, Fit, Fitted, Windows};
 use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Region, Row, Update};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ const SCATTER_NAMES: [&str; 5] = [
 ];
 
 /// The input with windows of it updated by a stack of windows, in the order of the stack. Windows that do not
-/// fit are left out (StableHLO, `scatter`).
+/// fit are left out (StableHLO, `scatter`), or also raise an error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scatter {
     /// The axes of the windows.
@@ -37,7 +38,12 @@ pub struct Scatter {
     pub indices_are_sorted: bool,
     /// A promise that no two windows overlap.
     pub unique_indices: bool,
+    /// Whether windows that do not fit are an error.
+    pub check: Check,
 }
+
+/// What it does with windows that do not fit if it does not check them.
+const SILENT: &str = "drop";
 
 static SCATTER: Row = Row {
     accuracy: "Each sum or product of an update is rounded; other updates by name are exact.",
@@ -100,6 +106,7 @@ impl OpDef for Scatter {
         out.push(("indices_are_sorted", logical(self.indices_are_sorted)));
         out.push(("unique_indices", logical(self.unique_indices)));
         out.push(("update_computation", self.update.name()));
+        out.extend(self.check.attribute(SILENT));
         out
     }
 
@@ -118,6 +125,7 @@ impl OpDef for Scatter {
             update,
             indices_are_sorted: attrs.flag("indices_are_sorted")?,
             unique_indices: attrs.flag("unique_indices")?,
+            check: Check::decode(attrs)?,
         };
         Ok(op.into())
     }
@@ -129,6 +137,7 @@ impl OpDef for Scatter {
             update: Update::parse(form)?,
             indices_are_sorted: form.logical("indices_are_sorted")?,
             unique_indices: form.logical("unique_indices")?,
+            check: Check::parse(form, SILENT)?,
         })
     }
 
@@ -139,7 +148,7 @@ impl OpDef for Scatter {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let ([x, indices, update], out) = ([0, 1, 2].map(|i| &operands[i]), &mut results[0]);
         if out.data.is_empty() {
-            return;
+            return self.check_all(out.shape, indices, update.shape);
         }
         match &self.update {
             Update::Replace => {
@@ -205,6 +214,10 @@ impl OpDef for Scatter {
             Update::With(_) | Update::By(_) => Linear::In(&[]),
         }
     }
+
+    fn raises(&self) -> bool {
+        self.check.raises()
+    }
 }
 
 /// Whether a graph consists of elementwise ops and branches over such, as XLA requires of the function of a
@@ -251,11 +264,21 @@ impl Scatter {
         targets.expect("it is called")
     }
 
+    /// Checks the positions where nothing can be written.
+    pub fn check_all(&self, input: &Shape, indices: &View, update: &Shape) {
+        if self.check.raises() {
+            self.targets(input, indices, update);
+        }
+    }
+
     fn with_starts(&self, input: &Shape, indices: &View, update: &Shape, f: &mut dyn FnMut(Walk, &Starts)) {
         let layout = Layout::dense(input);
         let sizes = self.sizes(input.rank(), update);
+        // A window without elements is at no position.
+        let check = if update.size() > 0 { &self.check } else { &Check::Silent };
         let find = |range: Range<usize>, out: &mut [isize]| {
-            self.windows.starts(input, &layout, &sizes, indices, false, range, out)
+            let fit = Fit { x: input, layout: &layout, sizes: &sizes, clamps: false };
+            self.windows.starts(&fit, indices, check, range, out)
         };
         f(
             self.windows.walk(update, &layout),
@@ -272,19 +295,26 @@ impl Scatter {
             return vec![Some(at.g()), None, Some(update.of(0.0))];
         }
         let sizes = self.sizes(shape.rank(), &stack);
-        let Fitted { clamped, fits } = fitted(indices, &self.windows, &shape, &sizes);
+        // Windows that are checked fit, or no gradient is seen.
+        let fitted = match self.check {
+            Check::Raises(_) => None,
+            Check::Silent => Some(fitted(indices, &self.windows, &shape, &sizes)),
+        };
         let gather = Gather {
             windows: self.windows.clone(),
             slice_sizes: sizes,
             indices_are_sorted: self.indices_are_sorted,
+            check: self.check.clone(),
         };
-        let batches =
-            (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_axes.contains(i)).collect::<Vec<_>>();
-        let written = fits.repeated(&stack, &batches);
-        let zero = update.of(0.0);
+        let clamped = fitted.as_ref().map_or(indices, |fitted| fitted.clamped);
         let accesses = Accesses { scatter: self, gather, indices, clamped };
-        let [of_input, of_update] = rule(&accesses, at);
-        vec![Some(of_input), None, Some(written.select(of_update, zero))]
+        let [of_input, mut of_update] = rule(&accesses, at);
+        if let Some(Fitted { fits, .. }) = fitted {
+            let batches: Vec<Axis> =
+                (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_axes.contains(i)).collect();
+            of_update = fits.repeated(&stack, &batches).select(of_update, update.of(0.0));
+        }
+        vec![Some(of_input), None, Some(of_update)]
     }
 }
 
@@ -369,6 +399,7 @@ mod tests {
             update: Update::With(Binary::add),
             indices_are_sorted: false,
             unique_indices: false,
+            check: Check::Silent,
         };
         let updates = Shape::from([2, 2, 3, 2, 2]);
         let known = |s: &Shape| Aval::known(DType::I32, s.clone());

@@ -5,12 +5,13 @@
 
 use super::attrs::{vector, Attrs};
 use super::binary::Binary;
+use super::check::Check;
 use super::compare::Compare;
 use super::contract::Form;
 use super::derive::Var;
 use super::dynamic_slice::position;
 use super::{Reduction, Row};
-use crate::dtype::{dispatch_int, Element, INTEGER};
+use crate::dtype::{dispatch_int, Element, HasDType, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{Stride, Walk, OUTSIDE};
@@ -160,15 +161,12 @@ impl Windows {
         self.batches(indices).into_iter().map(|i| indices[i]).product()
     }
 
-    /// The start of each window in a value of this layout. A window of these sizes that does not fit is moved
-    /// if `clamps`, else it is [`OUTSIDE`].
+    /// The starts of a range of windows. What does not fit is raised if `check` says so.
     pub(super) fn starts(
         &self,
-        x: &Shape,
-        layout: &Layout,
-        sizes: &[usize],
+        &Fit { x, layout, sizes, clamps }: &Fit,
         indices: &View,
-        clamps: bool,
+        check: &Check,
         range: Range<usize>,
         out: &mut [isize],
     ) {
@@ -182,18 +180,24 @@ impl Windows {
             let offset = (indices.layout.offset as isize + component as isize * step) as usize;
             let part = Layout { strides: strides.clone(), offset };
             let part = View { shape: &shape, layout: &part, ..*indices };
-            let (last, stride) = (x[axis.0] as i64 - sizes[axis.0] as i64, layout.strides[axis.0]);
+            let (size, window) = (x[axis.0], sizes[axis.0]);
+            let (last, stride) = (size as i64 - window as i64, layout.strides[axis.0]);
             dispatch_int!(indices.dtype, T => {
                 let mut scratch = Vec::new();
                 for tile_of in tiles(range.len()) {
                     let slots = &mut out[tile_of.clone()];
                     let tile_of = range.start + tile_of.start..range.start + tile_of.end;
-                    let indices = (slots, tile::<T>(&part, tile_of, &mut scratch));
-                    match (clamps, stride) {
-                        (true, 1) => clamped(indices, last, |index| index),
-                        (true, _) => clamped(indices, last, |index| index * stride),
-                        (false, 1) => inside(indices, last, |index| index),
-                        (false, _) => inside(indices, last, |index| index.wrapping_mul(stride)),
+                    let start = tile_of.start;
+                    let indices = tile::<T>(&part, tile_of, &mut scratch);
+                    let fits = match (clamps, stride) {
+                        (true, 1) => clamped((slots, indices), last, |index| index),
+                        (true, _) => clamped((slots, indices), last, |index| index * stride),
+                        (false, 1) => inside((slots, indices), last, |index| index),
+                        (false, _) => inside((slots, indices), last, |index| index.wrapping_mul(stride)),
+                    };
+                    if !fits {
+                        let (at, index) = find_outside(indices, last);
+                        check.raise(start + at, (index, T::DTYPE), *axis, size, window);
                     }
                 }
             });
@@ -237,31 +241,65 @@ fn check_axes(name: &str, axes: &[Axis], rank: usize, sorted: bool) -> Result<()
     Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(axes)))
 }
 
-/// Adds `distance` of each index to the starts of windows; windows that do not fit are moved.
+/// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
+/// all fit, which is found without a branch.
 pub(super) fn clamped<T: Element>(
     (slots, indices): (&mut [isize], &[T]),
     last: i64,
     distance: impl Fn(isize) -> isize,
-) {
+) -> bool {
     let most = last.max(0);
     wide(|| {
+        let mut moved = 0;
         for (slot, &index) in slots.iter_mut().zip(indices) {
-            *slot += distance(position(index).max(0).min(most) as isize);
+            let index = position(index);
+            let at = index.max(0).min(most);
+            moved |= at ^ index;
+            *slot += distance(at as isize);
         }
-    });
+        moved == 0
+    })
 }
 
 /// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
-fn inside<T: Element>((slots, indices): (&mut [isize], &[T]), last: i64, distance: impl Fn(isize) -> isize) {
+fn inside<T: Element>(
+    (slots, indices): (&mut [isize], &[T]),
+    last: i64,
+    distance: impl Fn(isize) -> isize,
+) -> bool {
     wide(|| {
+        let mut all = true;
         for (slot, &index) in slots.iter_mut().zip(indices) {
             let index = position(index);
-            let fits = (index >= 0) & (index <= last) & (*slot != OUTSIDE);
+            let fits = (index >= 0) & (index <= last);
+            all &= fits;
             // The product is computed for every index, so that the loop is vectorised; it may wrap where it
             // is not used.
-            *slot = if fits { slot.wrapping_add(distance(index as isize)) } else { OUTSIDE };
+            let moved = slot.wrapping_add(distance(index as isize));
+            *slot = if fits & (*slot != OUTSIDE) { moved } else { OUTSIDE };
         }
-    });
+        all
+    })
+}
+
+/// The number of the first of indices that is beyond 0 and `last`, which one is, and the index.
+#[cold]
+#[inline(never)]
+pub(super) fn find_outside<T: Element>(indices: &[T], last: i64) -> (usize, i64) {
+    let mut all = indices.iter().map(|&index| position(index)).enumerate();
+    all.find(|&(_, index)| index < 0 || index > last).expect("one is outside")
+}
+
+/// What windows have to fit in.
+pub(super) struct Fit<'a> {
+    /// The shape of the value.
+    pub x: &'a Shape,
+    /// Its layout.
+    pub layout: &'a Layout,
+    /// Sizes of each window.
+    pub sizes: &'a [usize],
+    /// Whether windows that do not fit are moved; else they are [`OUTSIDE`].
+    pub clamps: bool,
 }
 
 /// Starts of windows that may not fit in a value.

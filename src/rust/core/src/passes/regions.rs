@@ -28,7 +28,7 @@ pub(super) fn simplify(
             let (init, rest) = operands.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
             let prints = prints(&op.body) || prints(&op.cond);
-            let looped = Loop { init, along: &[], read: &read, ends: false, prints };
+            let looped = Loop { init, along: &[], read: &read, ends: false, runs: false, prints };
             let regions =
                 vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
             let make = |mut regions: Vec<Graph>, carried, _| {
@@ -40,7 +40,8 @@ pub(super) fn simplify(
         Some(Control::Scan(op)) => {
             let (init, rest) = operands.split_at(op.carried);
             let (along, rest) = rest.split_at(op.sliced);
-            let looped = Loop { init, along, read: &read, ends: true, prints: prints(&op.body) };
+            let prints = prints(&op.body);
+            let looped = Loop { init, along, read: &read, ends: true, runs: op.length > 0, prints };
             let make = |mut regions: Vec<Graph>, carried, sliced| {
                 Op::from(Scan { body: Arc::new(regions.remove(0)), carried, sliced, ..op.clone() })
             };
@@ -60,8 +61,11 @@ fn branches(b: &mut Builder, op: &If, operands: &[Value], read: &[bool]) -> Resu
     let kept: Vec<usize> = (0..read.len()).filter(|&k| read[k]).collect();
     let (mut all, mut regions) = (vec![operands[0]], Vec::new());
     for (region, given) in op.branches.iter().zip([yes, no]) {
-        let part =
-            KnownRegion::new(super::optimise(region)?, given.iter().copied().map(Some).collect(), false);
+        let part = KnownRegion::new(
+            super::optimise(region)?,
+            given.iter().copied().map(Some).collect(),
+            Hoisted::Nothing,
+        );
         let (region, given) = part.rebuilt(b, &[], &kept)?;
         regions.push(Arc::new(region));
         all.extend(given);
@@ -86,6 +90,8 @@ struct Loop<'a> {
     read: &'a [bool],
     /// Whether the number of iterations is known.
     ends: bool,
+    /// Whether the body runs at least once.
+    runs: bool,
     prints: bool,
 }
 
@@ -111,14 +117,16 @@ impl Loop<'_> {
         if !self.ends && (0..carried).all(|j| stays[j] || !self.read[j]) {
             self.read[..carried].iter().position(|&read| read).into_iter().for_each(|j| stays[j] = false);
         }
-        let part = |(region, given): (Graph, &[Value])| {
+        let last = regions.len() - 1;
+        let part = |(number, (region, given)): (usize, (Graph, &[Value]))| {
             let state = (0..carried).map(|j| stays[j].then_some(self.init[j]));
             let slices = self.along.iter().map(|_| None);
             let slices = slices.take(region.inputs().len() - carried - given.len());
             let fixed = state.chain(slices).chain(given.iter().copied().map(Some)).collect();
-            KnownRegion::new(region, fixed, true)
+            // Conditions are tested at least once.
+            KnownRegion::new(region, fixed, Hoisted::Nodes { raising: self.runs || number < last })
         };
-        let parts: Vec<KnownRegion> = regions.into_iter().map(part).collect();
+        let parts: Vec<KnownRegion> = regions.into_iter().enumerate().map(part).collect();
         let (body, tests) = parts.split_last().expect("a loop has a body");
 
         // A state is kept if it is read outside or in another iteration.
@@ -165,6 +173,16 @@ impl Loop<'_> {
     }
 }
 
+/// What may be hoisted out of a region.
+#[derive(Clone, Copy)]
+enum Hoisted {
+    Nothing,
+    /// Nodes without an effect; those that may raise an error only if the region runs at least once.
+    Nodes {
+        raising: bool,
+    },
+}
+
 /// A region, with what is known about its inputs.
 struct KnownRegion {
     graph: Graph,
@@ -188,8 +206,11 @@ fn transposes_of_products(graph: &Graph) -> Vec<bool> {
 }
 
 impl KnownRegion {
-    /// `hoists` says whether nodes may be hoisted.
-    fn new(graph: Graph, fixed: Vec<Option<Value>>, hoists: bool) -> KnownRegion {
+    fn new(graph: Graph, fixed: Vec<Option<Value>>, hoisted: Hoisted) -> KnownRegion {
+        let may_leave = |op: &Op| match hoisted {
+            Hoisted::Nothing => false,
+            Hoisted::Nodes { raising } => !op.has_effect() && (raising || !op.may_raise()),
+        };
         let mut invariant: Vec<bool> = Vec::with_capacity(fixed.len());
         for v in graph.values() {
             invariant.push(match graph.def(v) {
@@ -198,7 +219,7 @@ impl KnownRegion {
                 Def::Constant(_) => false,
                 Def::Result(node, _) => {
                     let node = &graph.nodes()[node];
-                    hoists && !node.op.has_effect() && node.operands.iter().all(|v| invariant[v.index()])
+                    may_leave(&node.op) && node.operands.iter().all(|v| invariant[v.index()])
                 }
             });
         }

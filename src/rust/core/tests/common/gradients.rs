@@ -129,7 +129,7 @@ pub fn run(graph: &Graph, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let bytes: Vec<Vec<u8>> = x.iter().map(|x| x.iter().flat_map(|v| v.to_ne_bytes()).collect()).collect();
     let bytes: Vec<&[u8]> = bytes.iter().map(|x| x.as_slice()).collect();
     let read = |x: Vec<u8>| x.chunks(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
-    evaluate(graph, &bytes, &[]).into_iter().map(read).collect()
+    evaluate(graph, &bytes, &[]).expect("positions fit").into_iter().map(read).collect()
 }
 
 /// Holds the gradient of a graph of one number to differences along a random direction.

@@ -97,9 +97,12 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     }
     for index in [DType::I8, DType::I32, DType::UI64, DType::I64, DType::UI8] {
         let i = || aval(index, &[]);
-        all.push((Op::DynamicSlice(DynamicSlice { sizes: vec![2, 3] }), vec![aval(d, &[4, 300]), i(), i()]));
         all.push((
-            Op::DynamicUpdateSlice(DynamicUpdateSlice),
+            Op::DynamicSlice(DynamicSlice { sizes: vec![2, 3], check: Check::Silent }),
+            vec![aval(d, &[4, 300]), i(), i()],
+        ));
+        all.push((
+            Op::DynamicUpdateSlice(DynamicUpdateSlice { check: Check::Silent }),
             vec![aval(d, &[4, 300]), aval(d, &[2, 3]), i(), i()],
         ));
         let windows = Windows {
@@ -110,7 +113,12 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
             index_map: axes_of(&[0, 1]),
             index_vector_axis: Axis(1),
         };
-        let gather = Gather { windows: windows.clone(), slice_sizes: vec![1, 3], indices_are_sorted: false };
+        let gather = Gather {
+            windows: windows.clone(),
+            slice_sizes: vec![1, 3],
+            indices_are_sorted: false,
+            check: Check::Silent,
+        };
         all.push((Op::Gather(gather), vec![aval(d, &[4, 6]), aval(index, &[7, 2])]));
         for update in
             [Update::Replace, Update::With(Binary::add), Update::With(Binary::mul), Update::With(Binary::max)]
@@ -120,6 +128,7 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
                 update,
                 indices_are_sorted: false,
                 unique_indices: false,
+                check: Check::Silent,
             };
             for sizes in [[4, 6], [0, 6]] {
                 all.push((
@@ -137,8 +146,12 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         index_map: axes_of(&[2, 1]),
         index_vector_axis: Axis(3),
     };
-    let gather =
-        Gather { windows: batched.clone(), slice_sizes: vec![1, 1, 2, 2], indices_are_sorted: false };
+    let gather = Gather {
+        windows: batched.clone(),
+        slice_sizes: vec![1, 1, 2, 2],
+        indices_are_sorted: false,
+        check: Check::Silent,
+    };
     all.push((Op::Gather(gather), vec![aval(d, &[2, 3, 4, 2]), i32s(&[2, 2, 3, 2])]));
     let update = Update::With(Binary::add);
     let scatter = Scatter {
@@ -146,6 +159,7 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         update: update.clone(),
         indices_are_sorted: false,
         unique_indices: false,
+        check: Check::Silent,
     };
     all.push((
         Op::Scatter(scatter),
@@ -160,7 +174,13 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         index_map: vec![],
         index_vector_axis: Axis(1),
     };
-    let scatter = Scatter { windows: nowhere, update, indices_are_sorted: false, unique_indices: false };
+    let scatter = Scatter {
+        windows: nowhere,
+        update,
+        indices_are_sorted: false,
+        unique_indices: false,
+        check: Check::Silent,
+    };
     all.push((Op::Scatter(scatter), vec![aval(d, &[]), i32s(&[3, 0]), aval(d, &[3])]));
     for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min, Fold::Any, Fold::All, Fold::Squares] {
         for drop in [true, false] {
@@ -297,8 +317,13 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
             for index in [DType::I8, DType::I32, DType::UI64] {
                 let update_by = Update::By(function.clone());
                 let windows = windows.clone();
-                let op =
-                    Scatter { windows, update: update_by, indices_are_sorted: false, unique_indices: false };
+                let op = Scatter {
+                    windows,
+                    update: update_by,
+                    indices_are_sorted: false,
+                    unique_indices: false,
+                    check: Check::Silent,
+                };
                 let types = [x.clone(), aval(index, indices), update.clone()];
                 all.push((Op::Scatter(op), types.into_iter().chain(captured.cloned()).collect()));
             }

@@ -19,7 +19,8 @@ pub fn evaluate(op: &Op, operands: &[Typed]) -> Vec<(Aval, Vec<u8>)> {
     let outputs = b.node(op.clone(), &inputs).expect("types are those that it was traced with");
     let graph = b.finish(outputs);
     let data: Vec<_> = operands.iter().map(|(_, x)| aligned(x)).collect();
-    let results = reference::evaluate(&graph, &data.iter().map(|x| x.as_slice()).collect::<Vec<_>>(), &[]);
+    let results =
+        reference::evaluate(&graph, &data.iter().map(|x| x.as_slice()).collect::<Vec<_>>(), &[]).unwrap();
     graph.outputs().iter().map(|&v| graph.aval(v).clone()).zip(results).collect()
 }
 

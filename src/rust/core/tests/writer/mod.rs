@@ -10,7 +10,7 @@ use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::{Def, Value};
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::{BroadcastInDim, Builder, Op};
+use anvil_core::ops::{BroadcastInDim, Builder, Mode, Op};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 
@@ -171,6 +171,12 @@ impl Writer {
         sizes
     }
 
+    /// What becomes of positions out of range. Few programs fail, as the values of those that do are not held
+    /// to anything.
+    fn mode(&mut self) -> Attr {
+        Attr::Text(self.rng.choose(&["clip", "drop", "clip", "drop", "error"]).to_string())
+    }
+
     /// Operands and parameters that are likely to suit the op.
     fn arguments(&mut self, name: &str, arity: usize) -> (Vec<Operand>, Attrs) {
         let x = self.any();
@@ -289,13 +295,16 @@ impl Writer {
             "dynamic_slice" => {
                 let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
                 let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
-                ([vec![x], starts].concat(), attrs.with("slice_sizes", sizes(&window)))
+                (
+                    [vec![x], starts].concat(),
+                    attrs.with("slice_sizes", sizes(&window)).with("mode", self.mode()),
+                )
             }
             "dynamic_update_slice" => {
                 let window = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
                 let update = self.of_dtype(x, window);
                 let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
-                ([vec![x, update], starts].concat(), attrs)
+                ([vec![x, update], starts].concat(), attrs.with("mode", self.mode()))
             }
             "pad" => {
                 let mut amounts = |low: i64, n| {
@@ -311,7 +320,7 @@ impl Writer {
                 let attrs = attrs.with("slice_sizes", sizes(&w.sizes)).with("offset_axes", sizes(&w.stacked));
                 let attrs =
                     attrs.with("collapsed_slice_axes", sizes(&w.dropped)).with("indices_are_sorted", flag);
-                let attrs = attrs.with("start_index_map", sizes(&w.map));
+                let attrs = attrs.with("start_index_map", sizes(&w.map)).with("mode", self.mode());
                 (vec![x, w.indices], attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
             "scatter" => {
@@ -328,6 +337,7 @@ impl Writer {
                 let attrs =
                     attrs.with("update_window_axes", sizes(&w.stacked)).with("update_computation", how);
                 let attrs = attrs
+                    .with("mode", self.mode())
                     .with("inserted_window_axes", sizes(&w.dropped))
                     .with("indices_are_sorted", flag.clone());
                 let attrs =
@@ -407,7 +417,7 @@ impl Writer {
                     let stride = if a <= b { stride as isize } else { -(stride as isize) };
                     Subscript::Range { start: Start::Known(a), size: range, stride }
                 }
-                // A program clamps what is out of bounds, so that any numbers will do.
+                // Not checked, so that any numbers will do.
                 2 if size > 0 || n == 0 => {
                     let aval = Aval::known(DType::I32, [n].into());
                     Subscript::Positions(self.b.constant(aval))
@@ -418,11 +428,12 @@ impl Writer {
             });
         }
         let drop = self.rng.one_in(2);
+        let mode = Mode::decode(&Attrs::new().with("mode", self.mode())).unwrap();
         let value = if self.rng.one_in(2) { self.number() } else { self.of_dtype(x, vec![]) };
         let (done, result) = if self.rng.one_in(2) {
-            ("subset", self.applier().subset(x, &subscripts, false, drop))
+            ("subset", self.applier().subset(x, &subscripts, drop, mode))
         } else {
-            ("subset_assign", self.applier().subset_assign(x, &subscripts, false, value))
+            ("subset_assign", self.applier().subset_assign(x, &subscripts, value, mode))
         };
         match result {
             Ok(values) => self.pool.push(Operand::of(&self.b, values[0])),

@@ -180,17 +180,20 @@ impl Kernel {
     }
 
     /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this
-    /// dtype, as bytes, into zeros.
-    pub fn pick<T: Element>(index: DType, find: Box<dyn Fn(&mut [isize], &[u8]) + Send + Sync>) -> Kernel {
+    /// dtype, as bytes, into zeros. It is also given the number of the first of them.
+    pub fn pick<T: Element>(
+        index: DType,
+        find: Box<dyn Fn(&mut [isize], &[u8], usize) + Send + Sync>,
+    ) -> Kernel {
         /// Positions that are computed at a time.
         const POSITIONS: usize = 256;
         let width = index.bytes();
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
             let indices = w.slice::<u8>(1, w.len * width).chunks(POSITIONS * width);
-            for (out, indices) in w.write::<T>().chunks_mut(POSITIONS).zip(indices) {
+            for (i, (out, indices)) in w.write::<T>().chunks_mut(POSITIONS).zip(indices).enumerate() {
                 let positions = &mut [0; POSITIONS][..out.len()];
-                find(positions, indices);
+                find(positions, indices, w.start + i * POSITIONS);
                 out.iter_mut().zip(positions).for_each(|(out, &mut at)| *out = x[at as usize]);
             }
         });

@@ -3,7 +3,9 @@
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
-use crate::ops::{Builder, Compare, DynamicSlice, DynamicUpdateSlice, Math, Op, Region, Scan, Var, While};
+use crate::ops::{
+    Builder, Check, Compare, DynamicSlice, DynamicUpdateSlice, Math, Op, Region, Scan, Var, While,
+};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -84,7 +86,7 @@ pub(super) fn scan<'m, 'b>(
         let slices = along.iter().map(|x| {
             let shape = x.aval().shape;
             let sizes = [&[1], &shape[1..]].concat();
-            x.apply(Op::DynamicSlice(DynamicSlice { sizes }), &first(shape.rank()))
+            x.apply(Op::DynamicSlice(DynamicSlice { sizes, check: Check::Silent }), &first(shape.rank()))
                 .reread(shape[1..].to_vec())
         });
         let inputs: Vec<Var> = state.iter().copied().chain(slices).chain(rest.iter().copied()).collect();
@@ -94,7 +96,7 @@ pub(super) fn scan<'m, 'b>(
             let shape = so_far.aval().shape;
             let part = part.reread([&[1], &shape[1..]].concat());
             so_far.apply(
-                Op::DynamicUpdateSlice(DynamicUpdateSlice),
+                Op::DynamicUpdateSlice(DynamicUpdateSlice { check: Check::Silent }),
                 &[&[part], &first(shape.rank())[..]].concat(),
             )
         });

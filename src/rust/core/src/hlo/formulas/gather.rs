@@ -5,8 +5,8 @@ use super::control::{region, types};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ops::{
-    fitted, Compare, DynamicSlice, DynamicUpdateSlice, Gather, Iota, Math, Op, Scan, Scatter, Update, Var,
-    Windows,
+    fitted, Check, Compare, DynamicSlice, DynamicUpdateSlice, Gather, Iota, Math, Op, Scan, Scatter, Update,
+    Var, Windows,
 };
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
@@ -100,7 +100,12 @@ pub(super) fn scatter_loop<'m, 'b>(
     // windows.
     let dtype = if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 };
     let numbers = Iota { axis: Axis(0), dtype, shape: [size].into(), start: 0, ambiguous: false };
-    let gather = Gather { windows: windows.clone(), slice_sizes: sizes.clone(), indices_are_sorted: false };
+    let gather = Gather {
+        windows: windows.clone(),
+        slice_sizes: sizes.clone(),
+        indices_are_sorted: false,
+        check: Check::Silent,
+    };
     let places = x.made(Op::Iota(numbers)).reread(shape.to_vec()).apply(Op::Gather(gather), &[at]);
     let batches: Vec<Axis> =
         (0..stack.rank()).map(Axis).filter(|axis| !windows.window_axes.contains(axis)).collect();
@@ -115,10 +120,14 @@ pub(super) fn scatter_loop<'m, 'b>(
     given.extend(types(captured));
     let body = region(&given, |inputs, math| {
         let &[all, place, fits, new, ref captured @ ..] = inputs else { return Ok(inputs.to_vec()) };
-        let old = all.apply(Op::DynamicSlice(DynamicSlice { sizes: vec![1] }), &[place]).reread(vec![]);
+        let old = all
+            .apply(Op::DynamicSlice(DynamicSlice { sizes: vec![1], check: Check::Silent }), &[place])
+            .reread(vec![]);
         let made = math.inline(function, &[&[old, new], captured].concat())?;
         let next = fits.select(made[0], old).reread(vec![1]);
-        Ok(vec![all.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice), &[next, place])])
+        Ok(vec![
+            all.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice { check: Check::Silent }), &[next, place])
+        ])
     })?;
     let scan = Scan { body, carried: 1, sliced: along.len(), length, reverse: false, checkpoint: false };
     let last = math.apply_all(Op::Scan(scan), &[&[state], &along[..], captured].concat());

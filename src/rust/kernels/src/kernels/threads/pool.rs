@@ -15,6 +15,7 @@
 //! and never touches the parent's locks.
 
 use super::threads;
+use crate::raised::OfJob;
 use crate::stop;
 use rayon::ThreadPoolBuilder;
 use std::any::Any;
@@ -44,6 +45,7 @@ struct Job<'a> {
     piece: &'a (dyn Fn(usize) + Sync),
     count: usize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+    raised: OfJob,
 }
 
 /// The helpers of a process.
@@ -250,6 +252,7 @@ impl Pool {
                 self.run(job, left);
                 piece = self.take(0);
             }
+            job.raised.bring();
             // From here on the job may be gone.
             let state = self.state.fetch_sub(1, SeqCst);
             if state & INSIDE == 1 && self.waiting.load(SeqCst) {
@@ -310,8 +313,8 @@ fn each_piece(count: usize, shared: bool, piece: &(dyn Fn(usize) + Sync)) {
     if pool.busy.swap(true, Acquire) {
         return (0..count).for_each(piece);
     }
-    let job = Job { piece, count, panic: Mutex::default() };
-    pool.share(&job, seats);
+    let job = Job { piece, count, panic: Mutex::default(), raised: OfJob::default() };
+    job.raised.during(|| pool.share(&job, seats));
     pool.busy.store(false, Release);
     if let Some(panic) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(panic);
@@ -393,7 +396,7 @@ mod tests {
             let piece = |i: usize| {
                 done[i].fetch_add(1, Relaxed);
             };
-            let job = Job { piece: &piece, count, panic: Mutex::default() };
+            let job = Job { piece: &piece, count, panic: Mutex::default(), raised: OfJob::default() };
             pool.share(&job, seats);
             assert!(done.iter().all(|n| n.load(Relaxed) == 1), "round {round}");
             rest(round);
@@ -418,7 +421,7 @@ mod tests {
                     std::thread::yield_now();
                 }
             };
-            let job = Job { piece: &piece, count: 2, panic: Mutex::default() };
+            let job = Job { piece: &piece, count: 2, panic: Mutex::default(), raised: OfJob::default() };
             ASKED.store(0, Relaxed);
             let out = watched(
                 Watch { ask: |_| ASKED.fetch_add(1, Relaxed) == 9, every: 1, period: Duration::ZERO },
@@ -454,7 +457,8 @@ mod tests {
         let piece = |_: usize| {
             done.fetch_add(1, Relaxed);
         };
-        Box::leak(Box::new(pool)).share(&Job { piece: &piece, count: 20, panic: Mutex::default() }, 3);
+        Box::leak(Box::new(pool))
+            .share(&Job { piece: &piece, count: 20, panic: Mutex::default(), raised: OfJob::default() }, 3);
         assert_eq!(done.into_inner(), 20);
     }
 
@@ -485,7 +489,7 @@ mod tests {
             inside.fetch_sub(1, SeqCst);
         };
         pool.spawn(6);
-        pool.share(&Job { piece: &piece, count: 200, panic: Mutex::default() }, 2);
+        pool.share(&Job { piece: &piece, count: 200, panic: Mutex::default(), raised: OfJob::default() }, 2);
         assert!((1..=3).contains(&most.into_inner()));
     }
 }
