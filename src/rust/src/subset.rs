@@ -60,32 +60,21 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
-<<<<<<< HEAD
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], false, scope)?;
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
     axis_names::set(out, subscripts.names(names, drop, scope)?)?;
     Ok(out)
-=======
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, false, scope)?;
-    subscripts.call(x, None, drop, mode_of(mode)?, scope)
->>>>>>> 339244f (Indices that a program computes are checked: out of range is an error, unless mode says to clip or drop)
 }
 
 /// `.External(anvil_subset_assign, x, expressions, frame, one, mode, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
-<<<<<<< HEAD
     let [x, dots, frame, one, mode, value] = arguments(args);
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], true, scope)?;
     let out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     axis_names::set(out, names)?;
     Ok(out)
-=======
-    let [x, dots, frame, one, mode, value] = arguments(args);
-    let subscripts = Subscripts::new(&shape_of(x)?, dots, frame, one, true, scope)?;
-    subscripts.call(x, Some(value), true, mode_of(mode)?, scope)
->>>>>>> 339244f (Indices that a program computes are checked: out of range is an error, unless mode says to clip or drop)
 }
 
 /// The arguments after the entry point.
