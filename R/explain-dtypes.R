@@ -16,8 +16,9 @@
 #' three refinements:
 #'
 #' * A literal in the function is classified by its value: `1L` next to an `i8` is lossless.
-#' * An R array is classified by what R stores, so an array of doubles that becomes `f32` is rounded. A single
-#'   R number among the arguments is classified by its ambiguous type.
+#' * An ambiguous tensor or R array is classified by what it is stored in, so one of doubles that becomes
+#'   `f32` is rounded. A single ambiguous number is classified by the type that it shows: what `x * 0.1` drops
+#'   of the digits of `0.1` is not reported for an `f32` `x`, and rounding to `bf16` is.
 #' * The only dtype that overflows is `f16`, whose largest number is 65504.
 #'
 #' Explicit conversions by [nv_convert()] are not reported.
@@ -157,7 +158,7 @@ report_lines <- function(x, n) {
   calls <- ifelse(nchar(shown$call) > 60L, paste0(substr(shown$call, 1L, 57L), "..."), shown$call)
   times <- ifelse(shown$times > 1L, paste0(", ", shown$times, " times"), "")
   wider <- shown$stored != sub("?", "", shown$from, fixed = TRUE)
-  stored <- ifelse(wider, ifelse(shown$stored == "c128", " (R's complex numbers)", " (R's doubles)"), "")
+  stored <- ifelse(wider, paste0(" (stored as ", shown$stored, ")"), "")
   count <- lengths(strsplit(shown$operands, ", ", fixed = TRUE))
   which <- ifelse(count > 1L, paste0("operand ", shown$operand, ", "), "")
   first <- paste0(format(as.character(shown$class)), "  ", place, calls, times, recycle0 = TRUE)

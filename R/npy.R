@@ -11,7 +11,7 @@
 #'
 #' @param x A tensor; or an R number, logical or array, which is written as R holds it, as an argument of a
 #'   jitted function is passed: doubles as `f64`, integers as `i32`, logicals as `i1`, complex numbers as
-#'   `c128`.
+#'   `c128`. So are ambiguous tensors, whatever their default dtype.
 #' @param path Path of the file. It is written whole or not at all: one that exists is replaced at the end,
 #'   and keeps its mode. Links are followed. Anything but a regular file, such as a folder, a device or a
 #'   pipe, is not replaced: that is an error.
@@ -249,7 +249,8 @@ written <- function(x, arg = "x") {
   if (inherits(x, "AnvilTensor")) {
     # Donated, or of broken parts.
     .Call(anvil_summary, x)
-    return(x)
+    # A file knows no ambiguity: it has all digits.
+    return(if (ambiguous(x)) .External(anvil_op, "stored", x) else x)
   }
   bare <- is.atomic(x) && !is.object(x) && !is.character(x) && !is.raw(x) && !is.null(x)
   if (!bare || is.null(dim(x)) && length(x) != 1L) {

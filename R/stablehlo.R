@@ -7,8 +7,12 @@
 #' The program is that of [jit()] after simplification: derivatives, loops and random numbers are part of it,
 #' and the random numbers have the same bits elsewhere. Values are passed in the order of `inputs`, the leaves
 #' of all arguments. An R number is an input of the dtype in which [jit()] passes it: `f64` for a double,
-#' `i32` for an integer; the program converts it. Give `nv_scalar(x)` for an input of type `f32`, or name the
-#' argument in `static = ` of [jit()] to have its value in the program.
+#' `i32` for an integer; the program converts it where it meets a known dtype. Give `nv_scalar(x, "f32")` for
+#' an input of type `f32`, or name the argument in `static = ` of [jit()] to have its value in the program.
+#'
+#' Ambiguous floats are computed in double precision, as in [jit()]. For a target that has no `f64`, or
+#' computes slowly in it, `ambiguous = "f32"` exports a program that has them as `f32`, and ambiguous complex
+#' numbers as `c64`: what is known to be `f64` stays so, and results differ by rounding from those of [jit()].
 #'
 #' Tensors that `f` finds outside of its arguments are constants. Those of up to `inline_limit` elements, and
 #' those whose elements are all the same, are part of the text, exact to the last bit. Larger ones become
@@ -48,6 +52,8 @@
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
+#' @param ambiguous The dtype that ambiguous floats are computed in, see [common_dtype()]: `"f64"` as here, or
+#'   `"f32"`.
 #' @param x A program, from `stablehlo()`.
 #' @param path Path of the text, such as `"model.mlir"`. Constants go to `model.constants/1.npy` and so on
 #'   beside it.
@@ -84,8 +90,11 @@
 #' sharding <- list(mesh = c(batch = 2), axes = c(x = 1, y = 1))
 #' stablehlo(gradient(loss, "w"), w, x, y, sharding = sharding)
 #' @export
-stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL) {
+stablehlo <- function(
+  f, ..., sharding = NULL, inline_limit = 64L, target = NULL, ambiguous = c("f64", "f32")
+) {
   f <- match_function(f)
+  ambiguous <- check_choice("ambiguous", ambiguous, c("f64", "f32"))
   if (
     !is.null(target) && !(is.character(target) && length(target) == 1L && target %in% c("cpu", "gpu", "tpu"))
   ) {
@@ -98,9 +107,10 @@ stablehlo <- function(f, ..., sharding = NULL, inline_limit = 64L, target = NULL
   example <- trace_example(f, list_dots(...), "stablehlo()", "Export the function outside of `jit()`.")
   split <- split_inputs(sharding, example$args, example$leaves)
   mesh <- if (!is.null(sharding)) list(names(sharding$mesh), as.integer(sharding$mesh))
-  out <- .Call(anvil_stablehlo, example$graph, example$donated, mesh, split, as.double(inline_limit))
-  inputs <- typed(out[[3L]], leaf_paths(setNames(example$args, names(example$leaves))))
-  outputs <- typed(out[[4L]], leaf_paths(list(result = out[[5L]])))
+  limits <- list(as.double(inline_limit), ambiguous == "f32")
+  out <- .Call(anvil_stablehlo, example$graph, example$donated, mesh, split, limits)
+  inputs <- setNames(out[[3L]], leaf_paths(setNames(example$args, names(example$leaves))))
+  outputs <- setNames(out[[4L]], leaf_paths(list(result = out[[5L]])))
   x <- structure(
     list(text = "", inputs = inputs, outputs = outputs, constants = out[[2L]]), class = "AnvilStablehlo"
   )
@@ -133,9 +143,6 @@ leaf_paths <- function(args) {
   as.character(names(found))[!found %in% c("NULL", "list()")]
 }
 
-# Types, which have no ambiguity outside of anvil.
-typed <- function(types, paths) setNames(sub("?", "", types, fixed = TRUE), paths)
-
 # Comments before the text: what the arguments are.
 legend <- function(x) {
   part <- function(what, names, types) {
@@ -164,7 +171,8 @@ check_tpu <- function(x) {
       } else {
         "No input is, but a value inside"
       },
-      ".\n", "i Use c64: convert with `nv_convert()`, or give `nv_abstract(\"c64\", ...)`."
+      ".\n", "i Use c64: convert with `nv_convert()`, or give `nv_abstract(\"c64\", ...)`; ambiguous ",
+      "numbers are c64 with `ambiguous = \"f32\"`."
     ),
     target = "tpu", got = "c128"
   )

@@ -21,9 +21,9 @@
 #' doubles do not hold all of them either, give a warning of class `anvil_warning_rounded`, once in a session.
 #' `dtype = "f64"` keeps them, and `dtype = "f32"` says that rounding is meant.
 #'
-#' `NA_real_` and NaN are values of floats; in `f64` they keep their bits, so `NA_real_` comes back as `NA`,
-#' and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as strings or as
-#' `bit64::integer64`.
+#' `NA_real_` and NaN are values of floats; in `f64` and in ambiguous floats they keep their bits, so
+#' `NA_real_` comes back as `NA`, and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as
+#' strings or as `bit64::integer64`.
 #'
 #' @param data For `nv_tensor()`, a numeric, complex, logical, raw or character vector or array; character
 #'   data need a `dtype`, and complex data can only have a complex one. For `nv_scalar()`, one value. For
@@ -31,8 +31,9 @@
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the data's type.
 #' @param shape Sizes of the axes. `NULL` is `dim(data)` or else `length(data)`; `integer()` is a 0-d
 #'   tensor. Data of length 1 are recycled to any shape, and nothing else is.
-#' @param ambiguous Whether the dtype is a default that yields to known dtypes, see [common_dtype()]. `NULL`
-#'   is `FALSE`; for `nv_scalar()` it is `TRUE` if no `dtype` is given, unless the value is logical.
+#' @param ambiguous Whether the dtype is a default that yields to known dtypes, see [common_dtype()]. An
+#'   ambiguous float keeps all digits of R's doubles. `NULL` is `FALSE`; for `nv_scalar()` it is `TRUE` if no
+#'   `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
 #' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
 #'   [array()] does, with the first axis fastest.
@@ -200,7 +201,8 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
 #'   `nv_seq()` it is `i32`, or `f32` with `steps`. `nv_iota()` and `nv_seq()` take integers and floats.
-#' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
+#' @param ambiguous Whether the result is ambiguous, see [common_dtype()]: an ambiguous float keeps all digits
+#'   of `value`.
 #' @param device `"cpu"`.
 #' @param axis The axis along which it counts, from 1.
 #' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with
@@ -234,8 +236,8 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
       "Use `nv_tensor()` to make a tensor of several values."
     )
   }
-  value <- nv_scalar(value, dtype, ambiguous)
-  .External(anvil_op, "fill", value = value, shape = shape, ambiguous = ambiguous)
+  value <- .Call(anvil_tensor, value, dtype, integer(), ambiguous, FALSE)
+  .External(anvil_op, "fill", value = value, shape = shape)
 }
 
 # The dtype of what a tensor is filled with. `dtype()` and `shape()` are arguments of the function that asks.

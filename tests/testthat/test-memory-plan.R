@@ -36,7 +36,7 @@ test_that("arguments are those of other tracing functions", {
     memory_plan(jit(function(x, n) x * n, static = "n"), nv_abstract("f32", 3), 2)$inputs,
     memory_plan(function(x) x * 2, nv_abstract("f32", 3))$inputs
   )
-  expect_identical(memory_plan(function(p) p$a + p$b, list(a = nv_scalar(1), b = 2))$inputs, 12)
+  expect_identical(memory_plan(function(p) p$a + p$b, list(a = nv_scalar(1, "f32"), b = 2))$inputs, 12)
   expect_error(memory_plan(1), class = "anvil_error_arg", "a function")
   expect_error(memory_plan(function(x) x, y = 1), class = "anvil_error_arg")
   expect_error(memory_plan(function(x) x + 1), class = "anvil_error_arg", "left out")

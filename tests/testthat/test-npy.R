@@ -114,7 +114,9 @@ test_that("elements are written and read in parts", {
 
 test_that("ambiguity and dimnames stay in R", {
   x <- nv_read_npy(written_file(nv_scalar(1)))
-  expect_identical(x, nv_scalar(1, "f32"))
+  expect_identical(x, nv_scalar(1, "f64"))
+  x <- nv_read_npy(written_file(nv_tensor(c(0.1 + 1i, 2), ambiguous = TRUE)))
+  expect_identical(x, nv_tensor(c(0.1 + 1i, 2), "c128"))
 })
 
 test_that("elements that no dtype has are refused with what they are", {

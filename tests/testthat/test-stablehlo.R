@@ -232,7 +232,7 @@ test_that("a program is written with its constants and inputs, and replaces the 
     files(), c("a.model.constants/1.npy", "a.model.inputs/1.npy", "a.model.inputs/2.npy", "a.model.mlir")
   )
   expect_identical(nv_read_npy(written[4L]), inputs$x)
-  expect_identical(nv_read_npy(written[3L]), nv_scalar(2, "f32"))
+  expect_identical(nv_read_npy(written[3L]), nv_scalar(2, "f64"))
   # What belonged to another program goes.
   nv_write_stablehlo(stablehlo(user(function(x) x), f32(2)), path)
   expect_identical(files(), "a.model.mlir")

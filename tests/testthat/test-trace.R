@@ -94,8 +94,8 @@ test_that("arguments: tensors, abstract tensors, numbers, arrays, nested lists, 
   )
   expect_identical(
     lines[3:8], c(
-      "    %x1: f32[2]", "    %x2: ui8?[3, 1]", "    %x3: i32?[]", "    %x4: f64?[2, 2]", "    %x5: i1[]",
-      "    %x6: f64?[]"
+      "    %x1: f32[2]", "    %x2: ui8?[3, 1]", "    %x3: i32?[]", "    %x4: f32?[2, 2]", "    %x5: i1[]",
+      "    %x6: f32?[]"
     )
   )
   expect_graph(

@@ -59,15 +59,12 @@ pub fn close_to(depth: usize) {
     });
 }
 
-/// Records the conversions of one op. The call site is the user's call, or `site` if there is no call.
-pub fn note(conversions: Vec<Conversion>, site: Option<&str>, scope: &Scope) -> Outcome<()> {
+/// Records the conversions of one op, with the user's call as the call site.
+pub fn note(conversions: Vec<Conversion>, scope: &Scope) -> Outcome<()> {
     if conversions.is_empty() {
         return Ok(());
     }
-    let site = match site {
-        Some(text) => [text.into(), String::new(), String::new()],
-        None => call_site(scope)?,
-    };
+    let site = call_site(scope)?;
     LOG.with_borrow_mut(|log| {
         let entries = conversions.into_iter().map(|conversion| Entry { conversion, site: site.clone() });
         log.entries.extend(entries);

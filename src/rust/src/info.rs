@@ -58,7 +58,8 @@ pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
         return Ok(None);
     }
     let (dtype, shape) = (dtype_argument(element(x, 0))?, shape_argument(element(x, 1))?);
-    Ok(Some(Aval { dtype, shape, ambiguous: flag_argument("ambiguous", element(x, 2))? }))
+    let ranked = Ranked { dtype, ambiguous: flag_argument("ambiguous", element(x, 2))? };
+    Ok(Some(Aval::new(ranked, shape)))
 }
 
 /// `(dtype, shape, ambiguous)` of a tensor, tracer, abstract tensor, or R number, as R objects.
@@ -82,7 +83,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         Some(aval) => (aval.ranked(), aval.shape),
         None => {
             let (dtype, shape) = trace::number_argument(x).map_err(|e| e.for_argument("x"))?;
-            (anvil_core::apply::literal_ranked(dtype), shape)
+            (anvil_core::apply::number_type(dtype), shape)
         }
     };
     // SAFETY: inside `protected`.
@@ -212,12 +213,11 @@ pub fn lift(x: SEXP, path: SEXP, scope: &Scope) -> Outcome {
     let Some((trace, handle)) = trace::innermost() else {
         return Err(Error::Internal { detail: "no trace is open".into() }.into());
     };
-    let operand = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(path)) {
+    let value = trace::operand(&trace, x, scope).map_err(|exit| match (exit, string(path)) {
         (Exit::Error(e), Some(path)) => Exit::Error(tree::of_argument(e).for_argument(&path)),
         (exit, _) => exit,
     })?;
-    let (_, shape) = trace::number_argument(x)?;
-    trace::tracer(handle, operand, &shape, scope)
+    trace::tracer(&trace, handle, value, scope)
 }
 
 /// Fails on purpose, for tests: with a panic or an error.

@@ -4,7 +4,6 @@
 //! cache after the handle was loaded in another session), `entries` keeps the objects alive that programs
 //! refer to.
 
-use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
@@ -16,7 +15,6 @@ use crate::statics;
 use crate::trace;
 use crate::tree::{self, Flat, Leaf, Out};
 use crate::value;
-use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::Rules;
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
@@ -411,21 +409,10 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
 /// Ends a trace with the function's result; returns the handle of the traced function.
 pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
-    let rules = rules::current()?;
     let mut outputs: Vec<Value> = Vec::new();
     let made = Out::new(result, &mut |x| {
-        let operand = trace::operand(&trace, x, scope).map_err(returned)?;
-        let conversions = {
-            let mut builder = trace.builder();
-            let mut applier = Applier::new(&mut builder, rules).noting();
-            outputs.push(applier.materialise(operand)?);
-            applier.conversions()
-        };
-        if audit::is_open() {
-            audit::note(conversions, Some("the result"), scope)
-        } else {
-            Ok(())
-        }
+        outputs.push(trace::operand(&trace, x, scope).map_err(returned)?);
+        Ok(())
     });
     let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad)))?;
     let (graph, outer) = trace.finish(outputs);

@@ -15,9 +15,8 @@ use crate::trace::{self, Trace};
 use crate::tree::{deeper, is_node, Leaf, Out};
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{applies_at_positions, literal_ranked, Applier, Conversion, Operand};
+use anvil_core::apply::{applies_at_positions, number_type, Applier, Conversion};
 use anvil_core::dtype::promote::Rules;
-use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
@@ -88,7 +87,7 @@ impl Call {
         self.attrs.iter().map(|&(_, x)| x).filter(|&x| jit::is_graph(x))
     }
 
-    fn apply(&self, applier: &mut Applier, operands: &[Operand]) -> Outcome<Vec<Value>> {
+    fn apply(&self, applier: &mut Applier, operands: &[Value]) -> Outcome<Vec<Value>> {
         Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
@@ -134,7 +133,7 @@ fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
         words.extend(text.bytes().map(u64::from));
     } else if value::is_tensor(x) {
         let tensor = Tensor::read(x)?;
-        words.extend([tensor.dtype as u64, tensor.sizes().len() as u64]);
+        words.extend([tensor.dtype as u64, tensor.ambiguous.into(), tensor.sizes().len() as u64]);
         words.extend(tensor.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
     } else if is_node(x) {
         let depth = deeper(depth, "argument")?;
@@ -166,7 +165,9 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
             if tensor.shape().size() != 1 {
                 return Ok(Attr::Other(format!("a tensor of shape {}", tensor.shape())));
             }
-            Attr::Literal(Literal::from_bytes(tensor.dtype, tensor.bytes()?.as_slice()))
+            let ranked = tensor.ranked();
+            let literal = Literal::from_bytes(ranked.stored(), tensor.bytes()?.as_slice());
+            Attr::Literal(literal, ranked.default())
         }
         _ if is_node(x) => {
             let depth = deeper(depth, "argument")?;
@@ -184,10 +185,9 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let call = Call::new(args)?;
     if let Some((trace, handle)) = owner(&call)? {
         let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));
-        let mut operands: Vec<Operand> = operands.collect::<Outcome<_>>()?;
+        let mut operands: Vec<Value> = operands.collect::<Outcome<_>>()?;
         for graph in call.graphs() {
-            let builder = trace.builder();
-            operands.extend(jit::traced(graph)?.outer.iter().map(|&v| Operand::of(&builder, v)));
+            operands.extend(&jit::traced(graph)?.outer);
         }
         let site = if applies_at_positions(&text(call.name)) { site(scope)? } else { Site::default() };
         return traced(&trace, handle, site, list, scope, |applier| call.apply(applier, &operands));
@@ -227,7 +227,7 @@ pub fn eager(
     kept: SEXP,
     list: bool,
     scope: &Scope,
-    build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
+    build: impl FnOnce(&mut Applier, &[Value]) -> Outcome<Vec<Value>>,
 ) -> Outcome {
     let known = words.as_ref().and_then(|w| PROGRAMS.with_borrow(|programs| programs.get(w).cloned()));
     let program = match known {
@@ -262,28 +262,21 @@ fn compile(
     leaves: &[Leaf],
     list: bool,
     scope: &Scope,
-    build: impl FnOnce(&mut Applier, &[Operand]) -> Outcome<Vec<Value>>,
+    build: impl FnOnce(&mut Applier, &[Value]) -> Outcome<Vec<Value>>,
 ) -> Outcome<Program> {
     let mut builder = Builder::default();
     let mut operands = Vec::with_capacity(leaves.len());
     for leaf in leaves {
         operands.push(match leaf {
-            Leaf::Tensor(tensor, _) => {
-                let aval = tensor.aval();
-                Operand { ranked: aval.ranked(), value: builder.input(aval) }
-            }
+            Leaf::Tensor(tensor, _) => builder.input(tensor.aval()),
             Leaf::Number(x, dtype) => {
-                let ranked: Ranked = literal_ranked(*dtype);
                 let shape = trace::number_argument(*x)?.1;
-                Operand {
-                    ranked,
-                    value: builder.input(Aval { dtype: *dtype, shape, ambiguous: ranked.ambiguous }),
-                }
+                builder.input(Aval::new(number_type(*dtype), shape))
             }
         });
     }
     let (results, conversions) = applied(&mut builder, Site::default(), |applier| build(applier, &operands))?;
-    audit::note(conversions, None, scope)?;
+    audit::note(conversions, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
     let out = if list { Out::List((0..count).map(Out::Leaf).collect(), nil()) } else { Out::Leaf(0) };
@@ -331,14 +324,10 @@ pub fn traced(
     build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome {
     let (results, conversions) = applied(&mut trace.builder(), site, build)?;
-    audit::note(conversions, None, scope)?;
+    audit::note(conversions, scope)?;
     let mut tracers = Vec::with_capacity(results.len());
     for value in results {
-        let (operand, shape) = {
-            let builder = trace.builder();
-            (Operand::of(&builder, value), builder.graph().aval(value).shape.clone())
-        };
-        tracers.push(trace::tracer(handle, operand, &shape, scope)?);
+        tracers.push(trace::tracer(trace, handle, value, scope)?);
     }
     if !list {
         return Ok(tracers[0]);

@@ -18,7 +18,7 @@ use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
 use anvil_core::apply::subset::{check_count, Start, Subscript};
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
@@ -216,8 +216,8 @@ impl Subscripts {
     fn apply(
         &self,
         applier: &mut Applier,
-        x: Operand,
-        new: Option<Operand>,
+        x: Value,
+        new: Option<Value>,
         subscripts: &[Subscript],
         drop: bool,
         mode: Mode,
@@ -249,9 +249,7 @@ impl Subscripts {
                 &Chosen::Known(Selection::Range { start, size, stride }) => {
                     Subscript::Range { start: Start::Known(start), size, stride }
                 }
-                Chosen::Known(Selection::Positions(at)) => {
-                    Subscript::Positions(operand(vector(at, scope)?)?.value)
-                }
+                Chosen::Known(Selection::Positions(at)) => Subscript::Positions(operand(vector(at, scope)?)?),
             });
         }
         let (x, new) = (operand(x)?, new.map(operand).transpose()?);
@@ -312,7 +310,7 @@ impl Subscripts {
         let words = (!audit::is_open()).then_some(words);
         eager(&leaves, words, nil(), false, scope, |applier, operands| {
             let (mut given, mut many) = (0, operands[before..].iter().copied());
-            let starts = operands[operands.len() - 1].value;
+            let starts = operands[operands.len() - 1];
             let mut start = |applier: &mut Applier| {
                 given += 1;
                 applier.nth(starts, given - 1).map(Start::Given)
@@ -326,7 +324,7 @@ impl Subscripts {
                     &Chosen::Known(Selection::Range { size, stride, .. }) if stride == 1 || size == 0 => {
                         Subscript::Range { start: start(applier)?, size, stride: 1 }
                     }
-                    Chosen::Known(_) => Subscript::Positions(operand().value),
+                    Chosen::Known(_) => Subscript::Positions(operand()),
                     Chosen::Dynamic(_) => Subscript::Dynamic(operand()),
                 });
             }

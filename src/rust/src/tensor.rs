@@ -11,7 +11,7 @@ use anvil_core::boundary::{
     export_complex, export_doubles, export_integer64, export_integers, export_logicals, import, natural,
     Filling, Loss, Lost, Natural, Source,
 };
-use anvil_core::dtype::{DType, Kind};
+use anvil_core::dtype::{DType, Kind, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::format::{data_lines, footer, limit, summary, Limits, Number};
 use anvil_core::kernels::cast;
@@ -79,7 +79,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     let sizes = vector::number_shape(data);
     let names = if sizes.as_ref() == Some(&shape) { axis_names::of(data, scope)? } else { nil() };
     let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
-    let aval = Aval { dtype, shape, ambiguous: flag_argument("ambiguous", ambiguous)? };
+    let aval = Aval::new(Ranked { dtype, ambiguous: flag_argument("ambiguous", ambiguous)? }, shape);
     if let Some(tensor) = adopt(data, &aval, filling, scope)? {
         axis_names::set(tensor, names)?;
         return Ok(tensor);
@@ -104,7 +104,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
         STRSXP => Source::Strings(&at, n),
         _ => Source::Raw(bytes),
     };
-    let lost = import(&source, dtype, by_default, &aval.shape, filling, out)?;
+    let lost = import(&source, aval.dtype, by_default, &aval.shape, filling, out)?;
     if lost.count > 0 {
         warn_of_digits(&lost, dtype)?;
     }
@@ -198,13 +198,13 @@ pub fn data(x: SEXP, scope: &Scope) -> Outcome {
     if kind(holder) == RAWSXP {
         return Ok(holder);
     }
-    if kind(holder) == vector::storage(tensor.dtype) {
+    if kind(holder) == vector::storage(tensor.stored()) {
         // SAFETY: inside `protected`; `x` is an argument of this call.
         return Ok(scope.keep(protected(|| unsafe { large::share(holder) })?));
     }
     let bytes = tensor.bytes()?;
     let bytes = bytes.as_slice();
-    let kind = vector::storage(tensor.dtype);
+    let kind = vector::storage(tensor.stored());
     let n = if kind == RAWSXP { bytes.len() } else { tensor.shape().size() };
     // SAFETY: inside `protected`; a fresh vector of that type and length.
     let out = scope.keep(protected(|| unsafe { large::ordinary_vector(kind, n) })?);
@@ -241,14 +241,14 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     let tensor = Tensor::read(x)?;
     let wide = flag_argument("integer64", integer64)?;
     let shape = tensor.shape();
-    let wants_integer64 = wide && natural(tensor.dtype) == Natural::Double && tensor.dtype.is_integer();
-    let to = match natural(tensor.dtype) {
+    let wants_integer64 = wide && natural(tensor.stored()) == Natural::Double && tensor.stored().is_integer();
+    let to = match natural(tensor.stored()) {
         Natural::Logical => LGLSXP,
         Natural::Integer => INTSXP,
         Natural::Double => REALSXP,
         Natural::Complex => CPLXSXP,
     };
-    let shared = to == vector::storage(tensor.dtype) && to == kind(x);
+    let shared = to == vector::storage(tensor.stored()) && to == kind(x);
     // SAFETY: inside `protected`; the result is protected while its attributes are made.
     let out = scope.keep(protected(|| unsafe {
         let out = if shared { large::share(x) } else { large::ordinary_vector(to, shape.size()) };
@@ -270,7 +270,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
     axis_names::set(out, axis_names::of(x, scope)?)?;
     let mut loss = Loss::default();
     if shared {
-        if tensor.dtype == DType::I32 {
+        if tensor.stored() == DType::I32 {
             let bytes = tensor.bytes()?;
             loss.na = missing(bytes.as_slice());
         }
@@ -281,28 +281,28 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         unsafe {
             match to {
                 LGLSXP => export_logicals(
-                    tensor.dtype,
+                    tensor.stored(),
                     bytes.as_slice(),
                     std::slice::from_raw_parts_mut(LOGICAL(out), n),
                 ),
                 INTSXP => {
                     loss = export_integers(
-                        tensor.dtype,
+                        tensor.stored(),
                         bytes.as_slice(),
                         std::slice::from_raw_parts_mut(INTEGER(out), n),
                     )
                 }
                 CPLXSXP => {
                     let out = std::slice::from_raw_parts_mut(COMPLEX(out).cast(), n);
-                    export_complex(tensor.dtype, bytes.as_slice(), out);
+                    export_complex(tensor.stored(), bytes.as_slice(), out);
                 }
                 _ if wants_integer64 => {
                     let out = std::slice::from_raw_parts_mut(REAL(out).cast::<i64>(), n);
-                    loss = export_integer64(tensor.dtype, bytes.as_slice(), out);
+                    loss = export_integer64(tensor.stored(), bytes.as_slice(), out);
                 }
                 _ => {
                     loss = export_doubles(
-                        tensor.dtype,
+                        tensor.stored(),
                         bytes.as_slice(),
                         std::slice::from_raw_parts_mut(REAL(out), n),
                     )
@@ -340,7 +340,7 @@ pub fn lines(x: SEXP, limits: SEXP, scope: &Scope) -> Outcome {
         max_rows_slice: limit("anvil.print_max_rows_slice", slice)?,
     };
     let bytes = tensor.bytes()?;
-    let (dtype, unit, bytes) = (tensor.dtype, tensor.dtype.bytes(), bytes.as_slice());
+    let (dtype, unit, bytes) = (tensor.stored(), tensor.stored().bytes(), bytes.as_slice());
     let at = |i: usize| {
         let element = Literal::from_bytes(dtype, &bytes[i * unit..]);
         match dtype.kind() {

@@ -10,7 +10,7 @@ use crate::path;
 use crate::tracer;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{literal_ranked, Operand};
+use anvil_core::apply::number_type;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::{Def, Value};
@@ -131,10 +131,12 @@ fn lift_from(depth: usize, mut value: Value) -> Value {
 // ---- tracers -------------------------------------------------------------------------------------------------------
 
 /// Makes the tracer of a value; it holds `list(dtype, ambiguous, trace)`.
-pub fn tracer(handle: SEXP, operand: Operand, shape: &Shape, scope: &Scope) -> Outcome {
+pub fn tracer(trace: &Trace, handle: SEXP, value: Value, scope: &Scope) -> Outcome {
+    let aval = trace.builder().graph().aval(value).clone();
+    let shape = &aval.shape;
     value::check_sizes(shape)?;
-    let index = operand.value.index();
-    let Ranked { dtype, ambiguous } = operand.ranked;
+    let index = value.index();
+    let Ranked { dtype, ambiguous } = aval.ranked();
     // SAFETY: inside `protected`; objects are protected before the next is made.
     let x = protected(|| unsafe {
         let held = Rf_protect(Rf_allocVector(VECSXP, 3));
@@ -183,19 +185,14 @@ fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
 }
 
 /// The value that a tracer stands for in its own trace, its type, and the depth of the trace in the stack.
-pub fn own_value(tracer: SEXP) -> Outcome<(Operand, Aval, usize)> {
+pub fn own_value(tracer: SEXP) -> Outcome<(Value, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;
     let (_, index) = parts(tracer)?;
     let builder = trace.builder();
     let found = builder.graph().values().nth(index);
     let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
-    let [dtype, _, ambiguous] = type_of(tracer)?;
-    let dtype = value::dtype_of_name(dtype)
-        .ok_or_else(|| Error::Internal { detail: "a tracer without a dtype".into() })?;
-    // SAFETY: the flag made by `tracer()`.
-    let ambiguous = unsafe { *LOGICAL(ambiguous) } == 1;
     let aval = builder.graph().aval(value).clone();
-    Ok((Operand { value, ranked: Ranked { dtype, ambiguous } }, aval, depth))
+    Ok((value, aval, depth))
 }
 
 /// Whether two values are the same: tracers of one value, or one object.
@@ -218,26 +215,23 @@ pub fn trace_of(arguments: &[SEXP]) -> Result<Option<(Rc<Trace>, SEXP)>> {
 }
 
 /// An argument as an operand in the innermost trace: a tracer's value, a captured tensor, an R number.
-pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Operand> {
+pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
     if value::is_tracer(x) {
-        let (operand, _, depth) = own_value(x)?;
-        return Ok(Operand { value: lift_from(depth, operand.value), ..operand });
+        let (value, _, depth) = own_value(x)?;
+        return Ok(lift_from(depth, value));
     }
     if value::is_tensor(x) {
-        let tensor = Tensor::read(x)?;
-        return capture(trace, &tensor, Ranked { dtype: tensor.dtype, ambiguous: tensor.ambiguous });
+        return capture(trace, &Tensor::read(x)?);
     }
     let (dtype, shape) = number_argument(x)?;
-    let ranked = literal_ranked(dtype);
+    let aval = Aval::new(number_type(dtype), shape);
     let bytes = vector::number_bytes(x, dtype)?;
-    if shape.rank() == 0 {
+    if aval.shape.rank() == 0 {
         let literal = Literal::from_bytes(dtype, bytes.as_slice());
-        let value = trace.builder().literal(literal, ranked.ambiguous);
-        return Ok(Operand { value, ranked });
+        return Ok(trace.builder().literal(literal, aval.ambiguous));
     }
-    let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
     let tensor = new_tensor(&aval, bytes.as_slice(), scope)?;
-    capture(trace, &Tensor::read(tensor)?, ranked)
+    capture(trace, &Tensor::read(tensor)?)
 }
 
 /// Type and shape of an R number, vector or array.
@@ -265,13 +259,12 @@ pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
 
 /// Captures a tensor: a scalar becomes a literal, another tensor a constant, once for each vector of R.
 /// Constants belong to the outermost trace of nested ones.
-fn capture(trace: &Trace, tensor: &Tensor, ranked: Ranked) -> Outcome<Operand> {
+fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
     let aval = tensor.aval();
     if aval.shape.rank() == 0 {
         let bytes = tensor.bytes()?;
         let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
-        let value = trace.builder().literal(literal, aval.ambiguous);
-        return Ok(Operand { value, ranked });
+        return Ok(trace.builder().literal(literal, aval.ambiguous));
     }
     let depth = STACK.with_borrow(|stack| stack.iter().rposition(|(t, _)| !t.nested)).unwrap_or(0);
     let found = STACK.with_borrow(|stack| stack.get(depth).cloned());
@@ -294,7 +287,7 @@ fn capture(trace: &Trace, tensor: &Tensor, ranked: Ranked) -> Outcome<Operand> {
             value
         }
     };
-    Ok(Operand { value: lift_from(depth, value), ranked })
+    Ok(lift_from(depth, value))
 }
 
 /// The captured tensors of a trace, in the order of the graph's constants.
@@ -315,10 +308,8 @@ pub fn opened(handle: SEXP) -> Outcome<Rc<Trace>> {
         .ok_or_else(|| Exit::Error(Error::Internal { detail: "the trace is not open".into() }))
 }
 
-/// A new input of a trace, as a tracer. An R number keeps its digits: its type in promotion is ambiguous and
-/// of the default width, but the program gets the double.
-pub fn input(trace: &Trace, handle: SEXP, aval: Aval, ranked: Ranked, scope: &Scope) -> Outcome {
-    let shape = aval.shape.clone();
+/// A new input of a trace, as a tracer.
+pub fn input(trace: &Trace, handle: SEXP, aval: Aval, scope: &Scope) -> Outcome {
     let value = trace.builder().input(aval);
-    tracer(handle, Operand { value, ranked }, &shape, scope)
+    tracer(trace, handle, value, scope)
 }

@@ -5,11 +5,11 @@ use crate::guard::{protected, Outcome, Scope};
 use crate::jit;
 use crate::trace::{self, Trace};
 use crate::tree::Out;
-use anvil_core::apply::Operand;
 use anvil_core::autodiff::Tape;
+use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
-use anvil_core::ops::{Custom, If, Op, Region, Scan, While};
+use anvil_core::ops::{Convert, Custom, If, Op, Region, Scan, While};
 use anvil_core::tensor::Literal;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,18 +21,14 @@ fn innermost() -> Outcome<(Rc<Trace>, SEXP)> {
 
 /// The elements of a list as values of the innermost trace.
 fn values(trace: &Trace, list: SEXP, scope: &Scope) -> Outcome<Vec<Value>> {
-    (0..len(list)).map(|i| trace::operand(trace, element(list, i), scope).map(|x| x.value)).collect()
+    (0..len(list)).map(|i| trace::operand(trace, element(list, i), scope)).collect()
 }
 
 /// Values as tracers, in the structure `out`.
 fn tracers(trace: &Trace, handle: SEXP, values: &[Value], out: &Out, scope: &Scope) -> Outcome {
     let mut made = Vec::with_capacity(values.len());
     for &value in values {
-        let (operand, shape) = {
-            let builder = trace.builder();
-            (Operand::of(&builder, value), builder.graph().aval(value).shape.clone())
-        };
-        made.push(trace::tracer(handle, operand, &shape, scope)?);
+        made.push(trace::tracer(trace, handle, value, scope)?);
     }
     // SAFETY: inside `protected`; the tracers are kept by the scope.
     protected(|| unsafe { out.build(&|i| made[i]) }).map(|x| scope.keep(x))
@@ -86,34 +82,51 @@ fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) 
     tracers(trace, handle, &results, &list, scope)
 }
 
-/// A branch; R has checked that both regions have results of the same types.
-pub fn branch(pred: SEXP, yes: SEXP, no: SEXP, scope: &Scope) -> Outcome {
-    let (trace, handle) = innermost()?;
-    let mut operands = vec![trace::operand(&trace, pred, scope)?.value];
-    operands.extend(&jit::traced(yes)?.outer);
-    operands.extend(&jit::traced(no)?.outer);
-    node(&trace, handle, Op::If(If { branches: [region(yes)?, region(no)?] }), &operands, scope)
+/// Types of values of a trace.
+fn types(trace: &Trace, values: &[Value]) -> Vec<Ranked> {
+    values.iter().map(|&v| trace.builder().graph().aval(v).ranked()).collect()
 }
 
-/// A loop with a condition; `init` is the state as a flat list. R has checked that the state keeps its types.
+/// Values in the types of a loop's state, which differ from theirs in ambiguity only.
+fn converted(trace: &Trace, values: &mut [Value], to: Vec<Ranked>) -> Outcome<()> {
+    let mut builder = trace.builder();
+    for (value, to) in values.iter_mut().zip(to) {
+        if builder.graph().aval(*value).dtype != to.stored() {
+            *value = builder.node1(Op::Convert(Convert { to }), &[*value])?;
+        }
+    }
+    Ok(())
+}
+
+/// A branch; R has checked that both regions have results of the same types but for ambiguity.
+pub fn branch(pred: SEXP, yes: SEXP, no: SEXP, scope: &Scope) -> Outcome {
+    let (trace, handle) = innermost()?;
+    let mut operands = vec![trace::operand(&trace, pred, scope)?];
+    operands.extend(&jit::traced(yes)?.outer);
+    operands.extend(&jit::traced(no)?.outer);
+    let op = If::from_branches(&region(yes)?, &region(no)?)?;
+    node(&trace, handle, Op::If(op), &operands, scope)
+}
+
+/// A loop with a condition; `init` is the state as a flat list. R has checked that the state keeps its types but for
+/// ambiguity.
 pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = values(&trace, init, scope)?;
-    let carried = operands.len();
+    let (op, state) = While::from_types(&region(cond)?, &region(body)?, &types(&trace, &operands))?;
+    converted(&trace, &mut operands, state)?;
     operands.extend(&jit::traced(cond)?.outer);
     operands.extend(&jit::traced(body)?.outer);
-    let op = Op::While(While { cond: region(cond)?, body: region(body)?, carried });
-    node(&trace, handle, op, &operands, scope)
+    node(&trace, handle, Op::While(op), &operands, scope)
 }
 
 /// A loop along the first axis of `xs`; `init` and `xs` are flat lists, `options` are length, reverse,
 /// checkpoint.
 pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
-    let state = values(&trace, init, scope)?;
+    let mut state = values(&trace, init, scope)?;
     let along = values(&trace, xs, scope)?;
     let (carried, sliced) = (state.len(), along.len());
-    let operands = [state, along, jit::traced(body)?.outer.clone()].concat();
     let [length, reverse, checkpoint] = [0, 1, 2].map(|i| ints(options)[i].max(0));
     let op = Scan {
         body: region(body)?,
@@ -123,6 +136,9 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
         reverse: reverse != 0,
         checkpoint: checkpoint != 0,
     };
+    let (op, to) = op.from_types(&types(&trace, &state))?;
+    converted(&trace, &mut state, to)?;
+    let operands = [state, along, jit::traced(body)?.outer.clone()].concat();
     node(&trace, handle, Op::Scan(op), &operands, scope)
 }
 
@@ -138,6 +154,6 @@ pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Ou
     }
     let targets = ints(targets).iter().map(|&i| i.max(1) as usize - 1).collect();
     let (call, forward, backward) = (region(call)?, region(forward)?, region(backward)?);
-    let op = Custom { call, forward, backward, arguments, targets };
+    let op = Custom { call, forward, backward, arguments, targets }.agreeing()?;
     node(&trace, handle, Op::Custom(op), &operands, scope)
 }

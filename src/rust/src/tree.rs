@@ -11,8 +11,8 @@ use crate::path;
 use crate::trace;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::literal_ranked;
-use anvil_core::dtype::{DType, Ranked};
+use anvil_core::apply::number_type;
+use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
@@ -224,17 +224,14 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     }
     if value::is_tracer(x) {
         // A tracer of the outer trace.
-        let (operand, aval, _) = trace::own_value(x)?;
-        return named(trace::input(trace, handle, aval, operand.ranked, scope)?, x, scope);
+        let (_, aval, _) = trace::own_value(x)?;
+        return named(trace::input(trace, handle, aval, scope)?, x, scope);
     }
     if value::is_tensor(x) {
-        let tensor = Tensor::read(x)?;
-        let ranked = Ranked { dtype: tensor.dtype, ambiguous: tensor.ambiguous };
-        return named(trace::input(trace, handle, tensor.aval(), ranked, scope)?, x, scope);
+        return named(trace::input(trace, handle, Tensor::read(x)?.aval(), scope)?, x, scope);
     }
     if let Some(aval) = crate::info::abstract_aval(x)? {
-        let ranked = aval.ranked();
-        return trace::input(trace, handle, aval, ranked, scope);
+        return trace::input(trace, handle, aval, scope);
     }
     if is_node(x) {
         let depth = deeper(depth, "argument")?;
@@ -248,9 +245,7 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
         return Ok(out);
     }
     let (dtype, shape) = argument(x)?;
-    let ranked = literal_ranked(dtype);
-    let aval = Aval { dtype, shape, ambiguous: ranked.ambiguous };
-    named(trace::input(trace, handle, aval, ranked, scope)?, x, scope)
+    named(trace::input(trace, handle, Aval::new(number_type(dtype), shape), scope)?, x, scope)
 }
 
 /// A tracer with the names of an argument's axes.

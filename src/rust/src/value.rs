@@ -13,7 +13,7 @@ use crate::narrow;
 use crate::tracer;
 use crate::vector::{align_of, byte_len, bytes, pointer, shape_of, storage, Bytes};
 use anvil_core::boundary::{import, Filling, Source};
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
@@ -224,7 +224,7 @@ pub fn sizes_of(x: SEXP) -> SEXP {
 pub struct Tensor {
     /// The vector.
     pub object: SEXP,
-    /// Its dtype.
+    /// Its dtype, as shown: the default one if it is ambiguous.
     pub dtype: DType,
     /// Its flag.
     pub ambiguous: bool,
@@ -277,13 +277,13 @@ impl Tensor {
     }
 
     fn source(&self) -> Result<Elements> {
-        if narrow::is_narrow(self.object, self.dtype) {
+        if narrow::is_narrow(self.object, self.stored()) {
             return Ok(narrow::bytes(self.object)?.map_or(Elements::Seen, Elements::Narrow));
         }
         if large::is_donated(self.object) {
             return Err(Error::Donated);
         }
-        Ok(if kind(self.object) == storage(self.dtype) { Elements::Own } else { Elements::Seen })
+        Ok(if kind(self.object) == storage(self.stored()) { Elements::Own } else { Elements::Seen })
     }
 
     /// Sizes of the axes.
@@ -302,9 +302,19 @@ impl Tensor {
         shape_of(self.sizes())
     }
 
+    /// Its type in promotion.
+    pub fn ranked(&self) -> Ranked {
+        Ranked { dtype: self.dtype, ambiguous: self.ambiguous }
+    }
+
+    /// The dtype of its elements: an ambiguous float is stored in double precision.
+    pub fn stored(&self) -> DType {
+        self.ranked().stored()
+    }
+
     /// Type of the tensor.
     pub fn aval(&self) -> Aval {
-        Aval { dtype: self.dtype, shape: self.shape(), ambiguous: self.ambiguous }
+        Aval::new(self.ranked(), self.shape())
     }
 
     /// Its bytes: borrowed from R, or converted from the elements that R sees.
@@ -314,8 +324,8 @@ impl Tensor {
     /// base R or a user has put there. A jump if the vector is an ALTREP one that cannot be expanded.
     pub fn bytes(&self) -> Outcome<Bytes<'_>> {
         match self.source()? {
-            Elements::Own => bytes(self.object, align_of(self.dtype)),
-            Elements::Narrow(store) => bytes(store, align_of(self.dtype)),
+            Elements::Own => bytes(self.object, align_of(self.stored())),
+            Elements::Narrow(store) => bytes(store, align_of(self.stored())),
             Elements::Seen => self.converted(),
         }
     }
@@ -329,8 +339,8 @@ impl Tensor {
             _ => Source::Complexes(cast::slice(seen.as_slice())),
         };
         let shape = self.shape();
-        let mut out = AlignedBytes::zeroed(shape.size() * self.dtype.bytes());
-        import(&source, self.dtype, false, &shape, Filling::Column, out.as_mut_slice())
+        let mut out = AlignedBytes::zeroed(shape.size() * self.stored().bytes());
+        import(&source, self.stored(), false, &shape, Filling::Column, out.as_mut_slice())
             .map_err(|e| e.for_argument("tensor"))?;
         Ok(Bytes::Owned(out))
     }
@@ -342,9 +352,9 @@ impl Tensor {
             // SAFETY: reads the header.
             Ok(Elements::Narrow(store)) => unsafe {
                 anvil_references(store) <= 1
-                    && (ALTREP(store) == 0 || large::is_exclusive(store, align_of(self.dtype)))
+                    && (ALTREP(store) == 0 || large::is_exclusive(store, align_of(self.stored())))
             },
-            Ok(Elements::Own) => large::is_exclusive(self.object, align_of(self.dtype)),
+            Ok(Elements::Own) => large::is_exclusive(self.object, align_of(self.stored())),
             _ => false,
         }
     }
@@ -383,7 +393,7 @@ impl Tensor {
     pub unsafe fn donate(&self) {
         // SAFETY: by the caller.
         unsafe {
-            if narrow::is_narrow(self.object, self.dtype) {
+            if narrow::is_narrow(self.object, self.stored()) {
                 narrow::donate(self.object);
             } else {
                 large::donate(self.object);
@@ -499,7 +509,8 @@ pub unsafe fn around_bytes(aval: &Aval, bytes: SEXP) -> SEXP {
 /// # Safety
 /// As [`new_tensor`]; nothing else refers to the vector, which has no attributes.
 pub unsafe fn mark(x: SEXP, aval: &Aval) {
-    let template = globals().templates[aval.dtype as usize][aval.ambiguous as usize].0;
+    let Ranked { dtype, ambiguous } = aval.ranked();
+    let template = globals().templates[dtype as usize][ambiguous as usize].0;
     // SAFETY: by the caller.
     unsafe { set_type(x, template, &aval.shape) }
 }

@@ -31,10 +31,10 @@ fn count(dtype: DType, sizes: &[usize]) -> Graph {
     let x = input(&mut b, dtype, sizes);
     let shape = Shape::try_new(sizes.to_vec()).unwrap();
     let axes = (0..sizes.len()).map(Axis).collect();
-    let zero = b.literal(Literal::new(0.0).convert(dtype), false);
+    let zero = b.literal(Literal::new(0.0).convert(dtype), None);
     let zero = b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[zero]).unwrap();
     let y = b.node1(Op::Compare(Compare::gt), &[x, zero]).unwrap();
-    let y = b.node1(Op::Convert(Convert { dtype: DType::I32, ambiguous: false }), &[y]).unwrap();
+    let y = b.node1(Op::Convert(Convert::known(DType::I32)), &[y]).unwrap();
     let y = b.node1(Op::Reduction(Reduction { fold: Fold::Sum, axes, drop: true }), &[y]).unwrap();
     b.finish(vec![y])
 }

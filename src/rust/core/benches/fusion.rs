@@ -45,7 +45,7 @@ impl Program {
     }
 
     fn number(&mut self, x: f64) -> Value {
-        let scalar = self.b.literal(Literal::new(x).convert(self.dtype), false);
+        let scalar = self.b.literal(Literal::new(x).convert(self.dtype), None);
         self.apply(Op::BroadcastInDim(BroadcastInDim { shape: self.shape.clone(), axes: vec![] }), &[scalar])
     }
 
@@ -191,7 +191,7 @@ fn black_scholes(d: DType, n: usize) -> Graph {
 fn mixed(d: DType, n: usize) -> Graph {
     let mut p = Program::new(d, &[n]);
     let i = p.b.input(Aval::known(DType::I32, p.shape.clone()));
-    let x = p.apply(Op::Convert(Convert { dtype: d, ambiguous: false }), &[i]);
+    let x = p.apply(Op::Convert(Convert::known(d)), &[i]);
     let (zero, slope) = (p.number(0.0), p.number(0.1));
     let positive = p.apply(Op::Compare(Compare::gt), &[x, zero]);
     let low = p.mul(x, slope);

@@ -29,7 +29,7 @@ impl Program {
     }
 
     fn number(&mut self, x: f64) -> Value {
-        self.0.literal(Literal::new(x).convert(self.1), false)
+        self.0.literal(Literal::new(x).convert(self.1), None)
     }
 
     fn apply(&mut self, op: Op, operands: &[Value]) -> Value {

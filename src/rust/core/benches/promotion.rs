@@ -1,9 +1,10 @@
 //! Benchmark of promotion while a function is traced: 1,000 additions of mixed dtypes go into a graph, and
 //! the 1,000 promotions among them are timed alone. `make bench` runs this; the target is a share under 1 %.
 
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::{DType, Ranked};
+use anvil_core::graph::Value;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::ops::Builder;
 use anvil_core::tensor::Aval;
@@ -35,13 +36,7 @@ fn main() {
     let pairs: Vec<[Ranked; 2]> = (0..OPS).map(|i| [ranked(i), ranked(i + 1)]).collect();
     let traced = median(|| {
         let mut builder = Builder::default();
-        let inputs: Vec<Operand> = (0..=OPS)
-            .map(|i| {
-                let Ranked { dtype, ambiguous } = ranked(i);
-                let value = builder.input(Aval { dtype, shape: [3].into(), ambiguous });
-                Operand::of(&builder, value)
-            })
-            .collect();
+        let inputs: Vec<Value> = (0..=OPS).map(|i| builder.input(Aval::new(ranked(i), [3].into()))).collect();
         for pair in inputs.windows(2) {
             black_box(
                 Applier::new(&mut builder, rules())

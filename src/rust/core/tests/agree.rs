@@ -100,7 +100,7 @@ fn elementwise_ops_agree_in_every_layout() {
         // and what a part of a real number is, and the absolute value of a complex one, `apply` says in other
         // ops.
         let narrows = |d: &DType| match op {
-            Op::Convert(to) => d.is_complex() && !to.dtype.is_complex(),
+            Op::Convert(op) => d.is_complex() && !op.to.dtype.is_complex(),
             Op::Complex(_) => d.bits() == 16,
             Op::Part(_) => !d.is_complex(),
             Op::Unary(Unary::abs) => d.is_complex(),

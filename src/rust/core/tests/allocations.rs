@@ -93,7 +93,7 @@ fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
 fn elementwise_programs_allocate_nothing() {
     let chain = |b: &mut Builder, x: &[Value]| {
         let product = binary(b, Binary::mul, x[0], x[1]);
-        let (one, shape) = (b.literal(Literal::new(1.0), false), b.graph().aval(x[0]).shape.clone());
+        let (one, shape) = (b.literal(Literal::new(1.0), None), b.graph().aval(x[0]).shape.clone());
         let ones = b.node1(BroadcastInDim { shape, axes: vec![] }, &[one]).unwrap();
         let tanh = unary(Unary::tanh)(b, product);
         binary(b, Binary::add, tanh, ones)
@@ -163,7 +163,7 @@ fn steps_of_several_operands_and_results_allocate_nothing() {
 
 /// A product with a literal.
 fn scaled(b: &mut Builder, x: Value, by: f64) -> Value {
-    let by = b.literal(Literal::new(by), false);
+    let by = b.literal(Literal::new(by), None);
     let shape = b.graph().aval(x).shape.clone();
     let by = b.node1(BroadcastInDim { shape, axes: vec![] }, &[by]).unwrap();
     binary(b, Binary::mul, x, by)
@@ -171,7 +171,7 @@ fn scaled(b: &mut Builder, x: Value, by: f64) -> Value {
 
 /// Whether the first element of a value is less than a number.
 fn less(b: &mut Builder, x: Value, limit: f64) -> Value {
-    let limit = b.literal(Literal::new(limit), false);
+    let limit = b.literal(Literal::new(limit), None);
     b.node1(Compare::lt, &[x, limit]).unwrap()
 }
 
@@ -192,12 +192,12 @@ fn branches_allocate_nothing() {
 fn repeated(n: f64) -> impl Fn(&mut Builder, &[Value]) -> Vec<Value> {
     let inner = region(&[&[], &[50]], |b, x| {
         let next = unary(Unary::tanh)(b, x[1]);
-        let one = b.literal(Literal::new(1.0), false);
+        let one = b.literal(Literal::new(1.0), None);
         vec![binary(b, Binary::add, x[0], one), next]
     });
     let few = region(&[&[], &[50]], |b, x| vec![less(b, x[0], 3.0)]);
     let body = region(&[&[], &[50]], move |b, x| {
-        let one = b.literal(Literal::new(1.0), false);
+        let one = b.literal(Literal::new(1.0), None);
         let next = binary(b, Binary::add, x[0], one);
         let op = While { cond: few.clone(), body: inner.clone(), carried: 2 };
         let made = b.node(op, &[one, x[1]]).unwrap()[1];

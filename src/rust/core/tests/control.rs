@@ -38,16 +38,16 @@ fn sums_and_count(length: usize) -> Graph {
         vec![sum, sum]
     });
     let cond = region(slice::from_ref(&scalar), |b, x| {
-        let limit = b.literal(Literal::new(100f32), false);
+        let limit = b.literal(Literal::new(100f32), None);
         vec![b.node1(Op::Compare(Compare::lt), &[x[0], limit]).unwrap()]
     });
     let count = region(slice::from_ref(&scalar), |b, x| {
-        let one = b.literal(Literal::new(1f32), false);
+        let one = b.literal(Literal::new(1f32), None);
         vec![b.node1(add(), &[x[0], one]).unwrap()]
     });
     let mut b = Builder::default();
     let xs = b.input(f32s(&[length]));
-    let zero = b.literal(Literal::new(0f32), false);
+    let zero = b.literal(Literal::new(0f32), None);
     let scan = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
     let sums = b.node(Op::Scan(scan), &[zero, xs]).unwrap();
     let last = b.node1(Op::While(While { cond, body: count, carried: 1 }), &[sums[0]]).unwrap();
@@ -117,18 +117,18 @@ fn regions_are_verified_with_the_graph_around_them() {
     let graph = |yes: Region| {
         let mut b = Builder::default();
         let pred = b.input(flag.clone());
-        let no = region(&[], |b, _| vec![b.literal(Literal::new(0f32), false)]);
+        let no = region(&[], |b, _| vec![b.literal(Literal::new(0f32), None)]);
         let results = b.node(Op::If(If { branches: [yes, no] }), &[pred]).unwrap();
         b.finish(results)
     };
-    let one = || region(&[], |b, _| vec![b.literal(Literal::new(1f32), false)]);
+    let one = || region(&[], |b, _| vec![b.literal(Literal::new(1f32), None)]);
     assert_eq!(graph(one()).verify(), Ok(()));
     let captures = region(&[], |b, _| vec![b.constant(scalar.clone())]);
     let error = graph(captures.clone()).verify().unwrap_err().to_string();
     assert!(error.contains("node 0 (if), its true: it has constants"), "{error}");
     // As deep as they are nested.
     let around = region(&[], |b, _| {
-        let pred = b.literal(Literal::new(1i32).convert(DType::I1), false);
+        let pred = b.literal(Literal::new(1i32).convert(DType::I1), None);
         b.node(Op::If(If { branches: [one(), captures] }), &[pred]).unwrap()
     });
     let error = graph(around).verify().unwrap_err().to_string();

@@ -6,7 +6,7 @@
 
 mod common;
 
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::{Executable, Output};
@@ -186,12 +186,8 @@ fn cases() -> Vec<Case> {
 fn results(cases: &[&Case]) -> Vec<u64> {
     let (first, shape) = (cases[0], Shape::from([cases.len()]));
     let mut b = Builder::default();
-    let operands: Vec<Operand> = (0..first.operands.len())
-        .map(|_| {
-            let value = b.input(Aval::known(first.dtype, shape.clone()));
-            Operand::of(&b, value)
-        })
-        .collect();
+    let operands: Vec<_> =
+        (0..first.operands.len()).map(|_| b.input(Aval::known(first.dtype, shape.clone()))).collect();
     let attrs = Attrs::new()
         .with("dtype", Attr::Text(first.result_dtype().name().into()))
         .with("ambiguous", Attr::Logical(false));

@@ -58,7 +58,7 @@ fn elementwise_rules_agree_with_differences() {
         if row.name == "polygamma" {
             // The order has no derivative; the argument has.
             let program = |b: &mut Builder, x: &[Value]| {
-                let two = b.literal(Literal::new(2.0), false);
+                let two = b.literal(Literal::new(2.0), None);
                 op(b, "polygamma", &[two, x[0]], &Attrs::new())
             };
             check(row.name, &program, &shapes[..1], &domains[1..], rng);
@@ -225,7 +225,7 @@ fn what_a_select_does_not_take_has_no_say() {
     for name in ["sqrt", "log", "rsqrt", "lgamma", "digamma", "acosh", "cbrt"] {
         let mut b = Builder::default();
         let x = inputs(&mut b, &[Shape::scalar()])[0];
-        let zero = b.literal(Literal::new(0.0), false);
+        let zero = b.literal(Literal::new(0.0), None);
         let positive = op(&mut b, "gt", &[x, zero], &Attrs::new());
         let f = op(&mut b, name, &[x], &Attrs::new());
         let xf = op(&mut b, "mul", &[x, f], &Attrs::new());

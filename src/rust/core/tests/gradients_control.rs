@@ -24,7 +24,7 @@ fn plain(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
 }
 
 fn number(b: &mut Builder, x: f64) -> Value {
-    b.literal(Literal::new(x), false)
+    b.literal(Literal::new(x), None)
 }
 
 fn float(shape: &[usize]) -> Aval {
@@ -126,7 +126,7 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
         let moved = in_shape(b, moved, &[2]);
         let sum = plain(b, "add", &[moved, *slice]);
         let h = plain(b, "tanh", &[sum]);
-        let one = b.literal(Literal::new(1i32), false);
+        let one = b.literal(Literal::new(1i32), None);
         let count = plain(b, "add", &[*count, one]);
         let weight = plain(b, "mul", &[count, *k]);
         let weight = to_float(b, weight);
@@ -138,7 +138,7 @@ fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
         let s = plain(b, "add", &[*s, grown]);
         vec![h, count, s, y, count]
     });
-    let zero = b.literal(Literal::new(0i32), false);
+    let zero = b.literal(Literal::new(0i32), None);
     let whole: Vec<i32> = (0..way.length as i32).map(|i| i % 3 + 1).collect();
     let ks = gradients::integers(b, &whole, &[way.length]);
     let op = Scan {

@@ -72,14 +72,14 @@ fn dynamic_slices_with_starts_that_fit_and_do_not() {
     for starts in [[1, 1], [3, 2], [-4, 2], [99, 1], [99, 99]] {
         for mode in modes(starts == [1, 1] || starts == [3, 2]) {
             let read = |b: &mut Builder, x: &[Value]| {
-                let starts = starts.map(|i| b.literal(Literal::new(i), false));
+                let starts = starts.map(|i| b.literal(Literal::new(i), None));
                 let attrs = attrs(&[("slice_sizes", &[2, 2])]).with("mode", Attr::Text(mode.into()));
                 let read = op(b, "dynamic_slice", &[x[0], starts[0], starts[1]], &attrs);
                 without_nan(b, read)
             };
             check("dynamic_slice", &read, &[[4, 3].into()], &AROUND, rng);
             let write = |b: &mut Builder, x: &[Value]| {
-                let starts = starts.map(|i| b.literal(Literal::new(i), false));
+                let starts = starts.map(|i| b.literal(Literal::new(i), None));
                 let attrs = Attrs::new().with("mode", Attr::Text(mode.into()));
                 op(b, "dynamic_update_slice", &[x[0], x[1], starts[0], starts[1]], &attrs)
             };

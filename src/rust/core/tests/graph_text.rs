@@ -15,16 +15,16 @@ const PROGRAM: &str = "\
     %2: f32[2] = print [label = \"a \\\"b\\\"\\n\"] (%1)
     %3: f32[2, 3] = broadcast_in_dim [shape = c(2, 3), broadcast_axes = 1] (%2)
     %4: f32[2, 2] = dot_general [contracting_axes = [2, 2], batching_axes = [c(), c()]] (%3, %x1)
-    (%5, %6): (f32[], f32?[2]) = if(%x2, %c1)
+    (%5, %6): (f32?[], f32?[2]) = if(%x2, %c1)
       true(%x1: f32?[2]):
         %1: f32?[2] = negate(%x1)
-        gives (-Inf:f32, %1)
+        gives (-Inf:f32?, %1)
       false():
         %1: f32?[2] = fill [value = 0.5, dtype = f32, shape = 2, ambiguous = TRUE] ()
         gives (1:f32?, %1)
   Outputs:
     %4: f32[2, 2]
-    %5: f32[]
+    %5: f32?[]
     1+2i:c64
 ";
 
@@ -119,9 +119,9 @@ fn what_is_wrong_is_said_with_its_place() {
             "",
             "line 18, column 3: expected another statement, or `gives`, found `Outputs`",
         ),
-        ("gives (-Inf:f32, ", "gives (-Inf:i32, ", "expected an element of dtype i32, found `-Inf`"),
-        ("value = 0.5", "value = a", "expected an element of dtype f32 for `value`, found `a`"),
-        ("    %5: f32[]\n", "    %5: f64[]\n", "line 21, column 5: expected f32[], found f64[]"),
+        ("gives (-Inf:f32?, ", "gives (-Inf:i32, ", "expected an element of dtype i32, found `-Inf`"),
+        ("value = 0.5", "value = a", "expected an element of dtype f32? for `value`, found `a`"),
+        ("    %5: f32?[]\n", "    %5: f64[]\n", "line 21, column 5: expected f32?[], found f64[]"),
         (
             "1+2i:c64\n",
             "1+2i:c64)\n",

@@ -41,7 +41,7 @@ fn reduce(b: &mut Builder, fold: Fold, x: Value, axes: &[usize]) -> Value {
 }
 
 fn number(b: &mut Builder, dtype: DType, x: f64, sizes: &[usize]) -> Value {
-    let literal = b.literal(Literal::new(x).convert(dtype), false);
+    let literal = b.literal(Literal::new(x).convert(dtype), None);
     broadcast(b, literal, sizes, &[])
 }
 

@@ -16,7 +16,7 @@ use common::{aligned, disagreement, first_difference, random_tensor, Rng};
 const HALVES: [DType; 2] = [DType::BF16, DType::F16];
 
 fn convert(b: &mut Builder, x: Value, dtype: DType) -> Value {
-    b.node1(Op::Convert(Convert { dtype, ambiguous: false }), &[x]).unwrap()
+    b.node1(Op::Convert(Convert::known(dtype)), &[x]).unwrap()
 }
 
 /// Result of an op on operands of this dtype, and of the same op on them in f32, rounded.
@@ -153,7 +153,7 @@ fn dropped_conversions_change_no_bit() {
             for &to in DType::ALL {
                 let mut b = Builder::default();
                 let x = b.input(Aval::known(from, [500].into()));
-                let op = |dtype| Op::Convert(Convert { dtype, ambiguous: false });
+                let op = |dtype| Op::Convert(Convert::known(dtype));
                 let Ok(y) = b.node1(op(middle), &[x]) else { continue };
                 let Ok(z) = b.node1(op(to), &[y]) else { continue };
                 let graph = b.finish(vec![z]);

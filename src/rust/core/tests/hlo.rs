@@ -172,7 +172,7 @@ fn every_row_is_lowered_or_has_a_reason() {
         seen.insert(program.row);
         missing.extend(reason(program.graph.nodes()[0].op.lower(&avals)).map(|why| (program.row, why)));
     }
-    let print = Op::Print(Print { label: "x".into(), ambiguous: false, number: 0 });
+    let print = Op::Print(Print { label: "x".into(), ambiguous: None, number: 0 });
     seen.insert(print.row().name);
     missing
         .extend(reason(print.lower(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
@@ -203,12 +203,12 @@ fn a_small_program_is_short() {
     let mut b = Builder::default();
     let (x, y) = (b.input(known(DType::F32, &[2, 3])), b.input(known(DType::F32, &[3, 2])));
     let t = b.node1(Op::Transpose(Transpose { permutation: vec![Axis(1), Axis(0)] }), &[y]).unwrap();
-    let one = b.literal(Literal::new(1f32), false);
+    let one = b.literal(Literal::new(1f32), None);
     let ones = BroadcastInDim { shape: [2, 3].into(), axes: vec![] };
     let ones = b.node1(Op::BroadcastInDim(ones), &[one]).unwrap();
     let sum = b.node1(Op::Binary(Binary::add), &[x, t]).unwrap();
     let out = b.node1(Op::Binary(Binary::mul), &[sum, ones]).unwrap();
-    let half = b.node1(Op::Convert(Convert { dtype: DType::BF16, ambiguous: false }), &[out]).unwrap();
+    let half = b.node1(Op::Convert(Convert::known(DType::BF16)), &[out]).unwrap();
     let graph = b.finish(vec![out, half]);
     let want = "\
 module @anvil {
@@ -243,7 +243,7 @@ fn branches_and_loops_are_regions() {
             Arc::new(b.finish(outputs))
         };
     let exp = region(std::slice::from_ref(&f), &|b, x| vec![b.node1(Op::Unary(Unary::exp), x).unwrap()]);
-    let number = region(&[], &|b, _| vec![b.literal(Literal::new(0.1f64), false)]);
+    let number = region(&[], &|b, _| vec![b.literal(Literal::new(0.1f64), None)]);
     let mut b = Builder::default();
     let (pred, x) = (b.input(known(DType::I1, &[])), b.input(f.clone()));
     let y = b.node1(Op::If(If { branches: [exp, number] }), &[pred, x]).unwrap();
@@ -390,7 +390,7 @@ fn integers_are_not_divided_by_a_zero_that_is_known() {
     let divided = |divisor: Literal| {
         let mut b = Builder::default();
         let x = b.input(known(DType::I32, &[]));
-        let y = b.literal(divisor, false);
+        let y = b.literal(divisor, None);
         let outputs = [Binary::div, Binary::remainder].map(|op| b.node1(Op::Binary(op), &[x, y]).unwrap());
         text(&b.finish(outputs.to_vec()), &[], &Options::default())
     };
@@ -404,7 +404,7 @@ fn integers_are_not_divided_by_a_zero_that_is_known() {
 fn what_prints_does_not_leave() {
     let mut b = Builder::default();
     let x = b.input(known(DType::F32, &[2]));
-    let print = Print { label: "x".into(), ambiguous: false, number: 0 };
+    let print = Print { label: "x".into(), ambiguous: None, number: 0 };
     let y = b.node1(Op::Print(print), &[x]).unwrap();
     let e = export(&b.finish(vec![y]), &[], &Options::default()).unwrap_err();
     assert_eq!(e.class(), "anvil_error_export");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::DType;
 use anvil_core::exec::Executable;
@@ -22,13 +22,13 @@ fn every_elementwise_op_reads_tiles_of_whole_rows() {
         for &dtype in DType::ALL.iter().filter(|dtype| dtype.part() == **dtype) {
             let mut b = Builder::default();
             let x = b.input(Aval::known(dtype, Shape::from([3 * TILE + 5])));
-            let operands = vec![Operand::of(&b, x); row.operands.len()];
+            let operands = vec![x; row.operands.len()];
             // Ops that need parameters, or other operands than these, are none.
             let Ok(made) = Applier::new(&mut b, rules()).apply(row.name, &operands, &Attrs::default()) else {
                 continue;
             };
             // What is computed of a sum makes a tile of what is summed.
-            let floats = b.node1(Op::Convert(Convert { dtype: DType::F32, ambiguous: false }), &[x]).unwrap();
+            let floats = b.node1(Op::Convert(Convert::known(DType::F32)), &[x]).unwrap();
             let sum = b
                 .node1(
                     Op::Reduction(Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true }),

@@ -4,7 +4,6 @@
 mod common;
 mod writer;
 
-use anvil_core::apply::Operand;
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::attrs::{Attr, Attrs};
@@ -22,7 +21,8 @@ const PROGRAMS: u64 = 20_000;
 const PROGRAMS_WITH_REGIONS: u64 = 4_000;
 
 /// Names that `apply` knows beside the rows of the catalogue.
-const COMPOSED: [&str; 11] = [
+const COMPOSED: [&str; 12] = [
+    "stored",
     "promote",
     "broadcast_scalars",
     "broadcast",
@@ -137,7 +137,7 @@ fn careless(rng: &mut Rng) -> Attr {
         0 => Attr::Null,
         1 => Attr::Logical(rng.one_in(2)),
         2 => Attr::Text(rng.choose(&["row", "f32", "i1", "ui64", "", "é"]).to_string()),
-        3 => Attr::Literal(Literal::new(2.5f64)),
+        3 => Attr::Literal(Literal::new(2.5f64), None),
         4 => Attr::List((0..rng.below(4)).map(|_| careless(rng)).collect()),
         5 => Attr::Other("a function".into()),
         _ => Attr::Numbers((0..rng.below(4)).map(|_| number(rng)).collect()),
@@ -152,7 +152,7 @@ fn calls_that_make_no_sense_are_errors() {
     for seed in 1..=500 {
         let mut writer = Writer::new(seed);
         for &name in &names {
-            let operands: Vec<Operand> = (0..writer.rng.below(4)).map(|_| writer.any()).collect();
+            let operands: Vec<Value> = (0..writer.rng.below(4)).map(|_| writer.any()).collect();
             let mut attrs = Attrs::new();
             for parameter in [
                 "axes",

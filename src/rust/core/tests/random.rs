@@ -3,7 +3,7 @@
 
 mod common;
 
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
@@ -19,7 +19,6 @@ use std::path::Path;
 fn draw(name: &str, state: [u64; 2], attrs: &Attrs) -> Vec<Vec<u8>> {
     let mut b = Builder::default();
     let x = b.input(Aval::known(DType::UI64, [2].into()));
-    let x = Operand::of(&b, x);
     let results = Applier::new(&mut b, rules()).apply(name, &[x], attrs).unwrap();
     let executable = Executable::compile(&b.finish(results), &[]).unwrap();
     let input = aligned(cast::bytes(&state));

@@ -7,7 +7,7 @@ mod row_programs;
 
 use anvil_core::autodiff::Tape;
 use anvil_core::boundary::{export_doubles, import, Filling, Source};
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::format::{data_lines, Limits, Number};
 use anvil_core::graph::Operation;
@@ -92,7 +92,7 @@ fn elementwise_kernels_are_left() {
     for (op, arity) in row_programs::elementwise() {
         for dtype in [DType::F64, DType::BF16, DType::C64, DType::I32, DType::I1] {
             // A conversion to its own dtype is the operand.
-            let own = matches!(&op, Op::Convert(to) if to.dtype == dtype);
+            let own = matches!(&op, Op::Convert(op) if op.to.dtype == dtype);
             let graph = one(op.clone(), &vec![aval(dtype, &[N]); arity]);
             // Some give one value whatever the operand is, which is repeated when somebody reads it.
             let Some(graph) = graph.filter(|_| !own) else { continue };
@@ -155,7 +155,7 @@ fn kernels_that_move_elements_are_left() {
         ),
         (Op::Reshape(Reshape { shape: [2048, 512].into(), order: Order::Row }), vec![matrix.clone()]),
         (Op::BitcastConvert(BitcastConvert { dtype: DType::UI8 }), vec![aval(f32, &[N])]),
-        (Op::Iota(Iota { axis: Axis(0), dtype: i32, shape: [N].into(), start: 0, ambiguous: false }), vec![]),
+        (Op::Iota(Iota { axis: Axis(0), to: Ranked::known(i32), shape: [N].into(), start: 0 }), vec![]),
         (
             Op::RngBits(RngBits {
                 algorithm: Algorithm::ThreeFry,
@@ -208,9 +208,9 @@ fn reductions_are_left() {
     // Of what is nowhere in memory.
     let mut b = Builder::default();
     let shape = Shape::from([1_000_000_000]);
-    let count = Iota { axis: Axis(0), dtype: DType::I64, shape: shape.clone(), start: 0, ambiguous: false };
+    let count = Iota { axis: Axis(0), to: Ranked::known(DType::I64), shape: shape.clone(), start: 0 };
     let count = b.node1(Op::Iota(count), &[]).unwrap();
-    let one = b.literal(Literal::new(1i64), false);
+    let one = b.literal(Literal::new(1i64), None);
     let ones = b.node1(Op::BroadcastInDim(BroadcastInDim { shape, axes: vec![] }), &[one]).unwrap();
     let both = b.node1(Op::Binary(Binary::mul), &[count, ones]).unwrap();
     let sum = Reduction { fold: Fold::Sum, axes: axes_of(&[0]), drop: true };
@@ -257,7 +257,7 @@ fn chain(nodes: usize) -> Graph {
     let mut x = b.input(aval(DType::F32, &[2]));
     for i in 0..nodes / 2 {
         let shape = Shape::from([2]);
-        let number = Fill { value: Literal::new(i as f32), shape, ambiguous: false };
+        let number = Fill { value: Literal::new(i as f32), shape, ambiguous: None };
         let number = b.node1(Op::Fill(number), &[]).unwrap();
         x = b.node1(Op::Binary(if i % 2 == 0 { Binary::add } else { Binary::mul }), &[x, number]).unwrap();
     }

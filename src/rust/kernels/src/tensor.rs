@@ -9,23 +9,36 @@ use std::fmt;
 /// Abstract value: all that is known of a value while a function is traced.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Aval {
-    /// Element type.
+    /// Element type, in which it is stored and computed: that of [`Ranked::stored`].
     pub dtype: DType,
     /// Sizes of the axes.
     pub shape: Shape,
-    /// Whether the dtype yields to known dtypes in promotion.
-    pub ambiguous: bool,
+    /// The default dtype of an ambiguous value, which it has in promotion and for the user: that of an
+    /// ambiguous float may be narrower than `dtype`. `None` if the value is of a known dtype.
+    pub ambiguous: Option<DType>,
 }
 
 impl Aval {
-    /// A value of a known dtype.
-    pub fn known(dtype: DType, shape: Shape) -> Aval {
-        Aval { dtype, shape, ambiguous: false }
+    /// A value of a type in promotion.
+    pub fn new(ranked: Ranked, shape: Shape) -> Aval {
+        Aval { dtype: ranked.stored(), shape, ambiguous: ranked.default() }
     }
 
-    /// The dtype as promotion sees it.
+    /// A value of a known dtype.
+    pub fn known(dtype: DType, shape: Shape) -> Aval {
+        Aval { dtype, shape, ambiguous: None }
+    }
+
+    /// The dtype as promotion and the user see it.
+    #[inline]
     pub fn ranked(&self) -> Ranked {
-        Ranked { dtype: self.dtype, ambiguous: self.ambiguous }
+        Ranked { dtype: self.ambiguous.unwrap_or(self.dtype), ambiguous: self.ambiguous.is_some() }
+    }
+
+    /// The default dtype of what two values of one dtype make: an ambiguous one only of two ambiguous ones.
+    pub fn ambiguous_with(&self, other: &Aval) -> Option<DType> {
+        // The later in table order is the wider.
+        self.ambiguous.zip(other.ambiguous).map(|(x, y)| x.max(y))
     }
 
     /// Bytes of the dense value.

@@ -14,23 +14,6 @@ use crate::tensor::Aval;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A value as an argument of an op.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Operand {
-    /// The value.
-    pub value: Value,
-    /// Its dtype in promotion. That of an R number is ambiguous and may be narrower than the value, which
-    /// keeps all digits until it is converted.
-    pub ranked: Ranked,
-}
-
-impl Operand {
-    /// A value with the dtype that it is stored in.
-    pub fn of(builder: &Builder, value: Value) -> Operand {
-        Operand { value, ranked: builder.graph().aval(value).ranked() }
-    }
-}
-
 /// A graph under construction, and the rules that operands of its ops are promoted by.
 pub struct Applier<'a> {
     pub(super) builder: &'a mut Builder,
@@ -70,9 +53,9 @@ impl<'a> Applier<'a> {
         self.aval(value).shape.clone()
     }
 
-    /// A value as an operand of another op.
-    pub(super) fn operand(&self, value: Value) -> Operand {
-        Operand::of(self.builder, value)
+    /// The type of a value in promotion.
+    pub(super) fn ranked(&self, value: Value) -> Ranked {
+        self.aval(value).ranked()
     }
 
     /// Broadcasts a value to a shape, its axes aligned with the last ones.
@@ -101,7 +84,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Applies the op called `name`.
-    pub(super) fn op(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    pub(super) fn op(&mut self, name: &str, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let entry = entry(name)?;
         let mut values = self.promoted(entry, operands, Mode::Error)?;
         let attrs = self.simplified(attrs)?;
@@ -120,9 +103,7 @@ impl<'a> Applier<'a> {
         }
         match op {
             // A literal of another dtype is another literal.
-            Op::Convert(Convert { dtype, ambiguous }) => {
-                self.cast(values[0], Ranked { dtype, ambiguous }).map(|value| vec![value])
-            }
+            Op::Convert(Convert { to }) => self.cast(values[0], to).map(|value| vec![value]),
             op => self.builder.node(op, &values),
         }
     }
@@ -134,4 +115,4 @@ pub(super) fn entry(name: &str) -> Result<&'static Entry> {
 }
 
 /// A function that is called by name and composes ops.
-pub(super) type Composition = fn(&mut Applier, &[Operand], &Attrs) -> Result<Vec<Value>>;
+pub(super) type Composition = fn(&mut Applier, &[Value], &Attrs) -> Result<Vec<Value>>;

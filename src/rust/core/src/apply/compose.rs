@@ -1,7 +1,7 @@
 //! Short compositions of ops that are called by name: functions that are no op, or are another op for some
 //! operands.
 
-use super::applier::{Applier, Composition, Operand};
+use super::applier::{Applier, Composition};
 use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::Value;
@@ -21,49 +21,62 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("var", |a, operands, attrs| a.var(operands, attrs)),
     ("matmul", |a, operands, _| a.matmul(operands)),
     ("identity", |a, operands, _| a.identity(operands)),
-    ("promote", |a, operands, _| a.promote(operands, ANY)),
+    ("promote", |a, operands, _| a.promoted_values(operands)),
+    ("stored", |a, operands, _| a.stored(operands)),
     ("broadcast", |a, operands, _| a.broadcast_all(operands)),
     ("broadcast_scalars", |a, operands, _| a.broadcast_scalars(operands)),
 ];
 
-/// The operand, if there is one and it is real.
-fn real(operands: &[Operand]) -> Option<Operand> {
-    match operands {
-        [x] if !x.ranked.dtype.is_complex() => Some(*x),
-        _ => None,
-    }
-}
-
 impl Applier<'_> {
+    /// The operand, if there is one and it is real.
+    fn real_operand(&self, operands: &[Value]) -> Option<Value> {
+        match operands {
+            &[x] if !self.aval(x).dtype.is_complex() => Some(x),
+            _ => None,
+        }
+    }
+
     /// The value itself.
-    fn identity(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+    fn identity(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         arity("nv_identity", operands.len(), 1)?;
-        self.each(operands)
+        Ok(operands.to_vec())
+    }
+
+    /// The values in their common dtype.
+    fn promoted_values(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        let to = self.join(operands)?;
+        let values = self.promote(operands, ANY)?;
+        // An ambiguous double next to a known one needs no conversion, but is to show the dtype.
+        let shows = |a: &Self, v| a.ranked(v).dtype == to.dtype;
+        values.into_iter().map(|v| if shows(self, v) { Ok(v) } else { self.cast(v, to) }).collect()
+    }
+
+    /// The value as one of the known dtype that it is stored in.
+    fn stored(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        operands.iter().map(|&x| self.cast(x, Ranked::known(self.aval(x).dtype))).collect()
     }
 
     /// The absolute value, by the op for real or for complex numbers.
-    fn magnitude(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn magnitude(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         match operands {
-            [x] if x.ranked.dtype.is_complex() => {
-                let x = self.materialise(*x)?;
-                self.builder.node(Op::Part(Part::magnitude), &[x])
-            }
+            &[x] if self.aval(x).dtype.is_complex() => self.builder.node(Op::Part(Part::magnitude), &[x]),
             _ => self.op(Unary::abs.row().name, operands, attrs),
         }
     }
 
     /// The real part; a real number is its own.
-    fn real(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        match real(operands) {
-            Some(x) => Ok(vec![self.materialise(x)?]),
+    fn real(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        match self.real_operand(operands) {
+            Some(x) => Ok(vec![x]),
             None => self.op(Part::real.row().name, operands, attrs),
         }
     }
 
     /// The imaginary part; that of a real number is 0.
-    fn imag(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        let Some(x) = real(operands) else { return self.op(Part::imag.row().name, operands, attrs) };
-        let x = self.materialise(x)?;
+    fn imag(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        let Some(x) = self.real_operand(operands) else {
+            return self.op(Part::imag.row().name, operands, attrs);
+        };
         Ok(vec![self.zeros_of(x)?])
     }
 
@@ -75,8 +88,8 @@ impl Applier<'_> {
     }
 
     /// The argument; that of a real number is 0 or pi.
-    fn arg(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
-        if real(operands).is_none() {
+    fn arg(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        if self.real_operand(operands).is_none() {
             return self.op(Part::arg.row().name, operands, attrs);
         }
         let x = self.promote(operands, FLOAT)?[0];
@@ -85,20 +98,19 @@ impl Applier<'_> {
     }
 
     /// All values broadcast to their common shape.
-    fn broadcast_all(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
-        let values = self.each(operands)?;
-        let shapes = values.iter().map(|&v| self.shape(v));
+    fn broadcast_all(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        let shapes = operands.iter().map(|&v| self.shape(v));
         let target = shapes.reduce(|l, r| l.broadcast(&r).unwrap_or(l));
         let Some(mut target) = target else { return Ok(vec![]) };
-        for &v in &values {
+        for &v in operands {
             target = target.broadcast(&self.aval(v).shape)?;
         }
-        values.into_iter().map(|v| self.broadcast(v, &target)).collect()
+        operands.iter().map(|&v| self.broadcast(v, &target)).collect()
     }
 
     /// 0-d values broadcast to the shape of the others, which must be equal.
-    fn broadcast_scalars(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
-        let mut values = self.each(operands)?;
+    fn broadcast_scalars(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        let mut values = operands.to_vec();
         let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
         if let Some(to) = common_shape("nv_broadcast_scalars", &avals)? {
             self.repeat(&mut values, &to)?;
@@ -107,22 +119,22 @@ impl Applier<'_> {
     }
 
     /// Matrix products.
-    fn matmul(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+    fn matmul(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         arity("nv_matmul", operands.len(), 2)?;
-        let values = self.join_counted(operands)?;
+        let values = self.join_known(operands)?;
         let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
         self.builder.node(Op::DotGeneral(op), &values)
     }
 
     /// The sum divided by the number of elements, in floats.
-    fn mean(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn mean(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         // Of no elements, 0 / 0 is NaN as it should be.
         self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
     }
 
     /// The sum of the squared deviations from the mean, divided by the number of elements less the
     /// correction, in floats.
-    fn var(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn var(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let correction = attrs.size("correction")?;
         let got = self.join(operands)?.dtype;
         if got.is_complex() {
@@ -139,16 +151,16 @@ impl Applier<'_> {
     }
 
     /// The mean of the elements that are not NaN, in floats.
-    fn mean_of_numbers(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn mean_of_numbers(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (x, own) = self.widened(operands, INEXACT)?;
         let is_nan = self.builder.node1(Op::Predicate(Predicate::is_nan), &[x])?;
         let zero = self.zeros_of(x)?;
         let kept = self.builder.node1(Op::Ternary(Ternary::Select), &[is_nan, zero, x])?;
-        let sum = self.op("reduce_sum", &[self.operand(kept)], attrs)?[0];
+        let sum = self.op("reduce_sum", &[kept], attrs)?[0];
         let is_number = self.builder.node1(Op::Unary(Unary::not), &[is_nan])?;
         let dtype = if i32::try_from(self.aval(x).shape.size()).is_ok() { DType::I32 } else { DType::I64 };
-        let ones = self.cast(is_number, Ranked { dtype, ambiguous: false })?;
-        let count = self.op("reduce_sum", &[self.operand(ones)], attrs)?[0];
+        let ones = self.cast(is_number, Ranked::known(dtype))?;
+        let count = self.op("reduce_sum", &[ones], attrs)?[0];
         let count = self.cast(count, self.aval(sum).ranked())?;
         let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
         Ok(vec![self.cast(mean, own)?])
@@ -159,12 +171,12 @@ impl Applier<'_> {
         &mut self,
         name: &str,
         accepts: Class,
-        operands: &[Operand],
+        operands: &[Value],
         attrs: &Attrs,
         divisor: impl Fn(f64) -> f64,
     ) -> Result<Vec<Value>> {
         let (x, own) = self.widened(operands, accepts)?;
-        let sum = self.op(name, &[self.operand(x)], attrs)?[0];
+        let sum = self.op(name, &[x], attrs)?[0];
         let size = |v: Value| self.aval(v).shape.size();
         // Without results there is nothing to divide.
         let count = size(x).checked_div(size(sum)).unwrap_or(0);
@@ -178,10 +190,10 @@ impl Applier<'_> {
 
     /// The operand of a mean, and the type of the result: neither the sum nor the number of elements need fit
     /// 16 bits, so they are f32 up to there.
-    fn widened(&mut self, operands: &[Operand], accepts: Class) -> Result<(Value, Ranked)> {
+    fn widened(&mut self, operands: &[Value], accepts: Class) -> Result<(Value, Ranked)> {
         let x = self.promote(operands, accepts)?[0];
-        let own = self.aval(x).ranked();
-        let wide = if own.dtype.is_float() && own.dtype.bits() == 16 { DType::F32 } else { own.dtype };
-        Ok((self.cast(x, Ranked { dtype: wide, ..own })?, own))
+        let own = self.ranked(x);
+        let x = if self.aval(x).dtype.is_half() { self.cast(x, Ranked::known(DType::F32))? } else { x };
+        Ok((x, own))
     }
 }

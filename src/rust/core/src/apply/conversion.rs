@@ -72,15 +72,15 @@ impl Loss {
         }
     }
 
-    /// The loss of this value, whose dtype in promotion is `from`, as one of `to`.
-    pub fn of_value(value: &Literal, from: DType, to: DType) -> Loss {
-        let result = value.convert(to);
+    /// The loss of this value of the type `from` as one of `to`.
+    pub fn of_value(value: &Literal, from: Ranked, to: Ranked) -> Loss {
+        let result = value.convert(to.stored());
         if is_finite(value) && !is_finite(&result) {
             return Loss::Overflows;
         }
-        // An R number has more digits than its type in promotion; to drop those is no loss.
-        let value = value.convert(from);
-        match Loss::of_types(from, to) {
+        // An R number has more digits than its default dtype; to drop those is no loss.
+        let value = value.convert(from.dtype);
+        match Loss::of_types(from.dtype, to.stored()) {
             Loss::Lossless => Loss::Lossless,
             _ if is_same(&value, &result) => Loss::Lossless,
             Loss::DropsSign if whole(&value) >= 0 => Loss::Wraps,
@@ -97,7 +97,7 @@ pub struct Conversion {
     pub operands: Vec<Ranked>,
     /// Position of the converted operand among them.
     pub operand: usize,
-    /// The dtype that it is stored in: that of an R array is wider than its type in promotion.
+    /// The dtype that it is stored in: that of an ambiguous float may be wider than its default.
     pub stored: DType,
     /// The type that it was converted to.
     pub to: Ranked,
@@ -153,7 +153,7 @@ fn is_same(x: &Literal, y: &Literal) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::{dispatch, Element};
+    use crate::dtype::{dispatch, promote, Element};
 
     /// Every value of a dtype of at most 16 bits, and telling ones of the wider dtypes.
     fn values(dtype: DType) -> Vec<Literal> {
@@ -192,7 +192,10 @@ mod tests {
     fn a_value_risks_no_more_than_its_dtype() {
         for (from, to) in real_pairs() {
             let worst = Loss::of_types(from, to);
-            let seen: Vec<Loss> = values(from).iter().map(|x| Loss::of_value(x, from, to)).collect();
+            let seen: Vec<Loss> = values(from)
+                .iter()
+                .map(|x| Loss::of_value(x, Ranked::known(from), Ranked::known(to)))
+                .collect();
             match worst {
                 Loss::Lossless => assert!(seen.iter().all(|&x| x == worst), "{from} to {to}"),
                 // 1e308 as an f32 and 3.4e38 as a bf16 do overflow, as values.
@@ -228,20 +231,26 @@ mod tests {
 
     #[test]
     fn known_values_are_judged_themselves() {
-        let class = |value: Literal, from, to| Loss::of_value(&value, from, to).name();
-        assert_eq!(class(Literal::new(1i32), DType::I32, DType::I8), "lossless");
-        assert_eq!(class(Literal::new(300i32), DType::I32, DType::I8), "wraps");
-        assert_eq!(class(Literal::new(-1i32), DType::I32, DType::UI8), "drops sign");
-        assert_eq!(class(Literal::new(300i32), DType::I32, DType::UI8), "wraps");
-        assert_eq!(class(Literal::new(16777216i32), DType::I32, DType::F32), "lossless");
-        assert_eq!(class(Literal::new(16777217i32), DType::I32, DType::F32), "rounds");
-        assert_eq!(class(Literal::new(i64::MAX), DType::I64, DType::F64), "rounds");
+        let class = |value: Literal, from, to| {
+            let [from, to] = [from, to].map(|name| promote::parse(name).unwrap());
+            Loss::of_value(&value, from, to).name()
+        };
+        assert_eq!(class(Literal::new(1i32), "i32", "i8"), "lossless");
+        assert_eq!(class(Literal::new(300i32), "i32", "i8"), "wraps");
+        assert_eq!(class(Literal::new(-1i32), "i32", "ui8"), "drops sign");
+        assert_eq!(class(Literal::new(300i32), "i32", "ui8"), "wraps");
+        assert_eq!(class(Literal::new(16777216i32), "i32", "f32"), "lossless");
+        assert_eq!(class(Literal::new(16777217i32), "i32", "f32"), "rounds");
+        assert_eq!(class(Literal::new(i64::MAX), "i64", "f64"), "rounds");
+        // An ambiguous float is a double.
+        assert_eq!(class(Literal::new(16777217i32), "i32?", "f32?"), "lossless");
+        assert_eq!(class(Literal::new(1e300f64), "f64", "f32?"), "lossless");
         // The digits that an R number has beyond f32 are no loss, its magnitude is.
-        assert_eq!(class(Literal::new(0.1f64), DType::F32, DType::F32), "lossless");
-        assert_eq!(class(Literal::new(0.1f64), DType::F32, DType::F16), "rounds");
-        assert_eq!(class(Literal::new(1e300f64), DType::F32, DType::F32), "overflows");
-        assert_eq!(class(Literal::new(1e5f64), DType::F32, DType::F16), "overflows");
-        assert_eq!(class(Literal::new(f64::INFINITY), DType::F32, DType::F16), "lossless");
-        assert_eq!(class(Literal::new(f64::NAN), DType::F64, DType::F32), "lossless");
+        assert_eq!(class(Literal::new(0.1f64), "f32?", "f32"), "lossless");
+        assert_eq!(class(Literal::new(0.1f64), "f32?", "f16"), "rounds");
+        assert_eq!(class(Literal::new(1e300f64), "f32?", "f32"), "overflows");
+        assert_eq!(class(Literal::new(1e5f64), "f32?", "f16"), "overflows");
+        assert_eq!(class(Literal::new(f64::INFINITY), "f32?", "f16"), "lossless");
+        assert_eq!(class(Literal::new(f64::NAN), "f64", "f32"), "lossless");
     }
 }

@@ -3,7 +3,7 @@
 //! The ops move what does not fit when they read, and scatters leave it out; either way they can raise an
 //! error. Here the other modes are made of that: a read that leaves out, a scatter that moves.
 
-use super::applier::{entry, Applier, Composition, Operand};
+use super::applier::{entry, Applier, Composition};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
@@ -49,7 +49,7 @@ fn starts_fit<'m, 'b>(starts: &[Var<'m, 'b>], shape: &[usize], window: &[usize])
 
 impl Applier<'_> {
     /// The op of a call, its operands, and what it does with positions out of range.
-    fn indexed(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<(Op, Vec<Value>, Mode)> {
+    fn indexed(&mut self, name: &str, operands: &[Value], attrs: &Attrs) -> Result<(Op, Vec<Value>, Mode)> {
         let (entry, mode) = (entry(name)?, Mode::decode(attrs)?);
         let values = self.promoted(entry, operands, mode)?;
         let attrs = self.simplified(attrs)?.into_owned().at(self.site.clone());
@@ -59,7 +59,7 @@ impl Applier<'_> {
         Ok((op, values, mode))
     }
 
-    fn gather(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn gather(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (op, values, mode) = self.indexed("gather", operands, attrs)?;
         let made = self.builder.node1(op.clone(), &values)?;
         let (Some(op), Mode::Drop) = (op.get::<Gather>(), mode) else { return Ok(vec![made]) };
@@ -74,7 +74,7 @@ impl Applier<'_> {
         Ok(vec![out])
     }
 
-    fn scatter(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn scatter(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (op, mut values, mode) = self.indexed("scatter", operands, attrs)?;
         let [shape, stack] = [values[0], values[2]].map(|v| self.shape(v));
         if let (Some(op), Mode::Clip, true) = (op.get::<Scatter>(), mode, shape.size() * stack.size() > 0) {
@@ -86,7 +86,7 @@ impl Applier<'_> {
         self.builder.node(op, &values)
     }
 
-    fn dynamic_slice(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn dynamic_slice(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (op, values, mode) = self.indexed("dynamic_slice", operands, attrs)?;
         let made = self.builder.node1(op.clone(), &values)?;
         let (Some(op), Mode::Drop) = (op.get::<DynamicSlice>(), mode) else { return Ok(vec![made]) };
@@ -94,7 +94,7 @@ impl Applier<'_> {
         self.where_it_fits(&values[1..], &shape, &op.sizes, made, None)
     }
 
-    fn dynamic_update_slice(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn dynamic_update_slice(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (op, values, mode) = self.indexed("dynamic_update_slice", operands, attrs)?;
         let made = self.builder.node1(op, &values)?;
         if mode != Mode::Drop {

@@ -13,10 +13,10 @@ mod random;
 pub mod selection;
 pub mod subset;
 
-pub use applier::{Applier, Operand};
+pub use applier::Applier;
 pub use conversion::{Conversion, Loss};
 pub use indexed::applies_at_positions;
-pub use promote::literal_ranked;
+pub use promote::number_type;
 
 use crate::error::Result;
 use crate::graph::Value;
@@ -33,7 +33,7 @@ impl Applier<'_> {
     /// Errors for unknown dtypes, dtypes that the op does not accept or the rules do not join, shapes that do
     /// not fit, and parameters out of range: see [`Error`](crate::error::Error). The builder may hold unused
     /// nodes then.
-    pub fn apply(&mut self, name: &str, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    pub fn apply(&mut self, name: &str, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         match composition(name) {
             Some(compose) => compose(self, operands, attrs),
             None => self.op(name, operands, attrs),

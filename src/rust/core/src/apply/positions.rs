@@ -1,6 +1,6 @@
 //! Conversion of positions that count from 1, as users write them, to positions that count from 0.
 
-use super::applier::{Applier, Operand};
+use super::applier::Applier;
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
@@ -10,8 +10,8 @@ use crate::tensor::Literal;
 impl Applier<'_> {
     /// Positions that count from 0, in i32 or i64, from positions that count from 1. Those that are moved to
     /// the nearest must not wrap; else the smallest number becomes the largest, which is no position either.
-    pub(super) fn positions(&mut self, x: Operand, function: &str, what: &str, mode: Mode) -> Result<Value> {
-        let dtype = x.ranked.dtype;
+    pub(super) fn positions(&mut self, x: Value, function: &str, what: &str, mode: Mode) -> Result<Value> {
+        let dtype = self.ranked(x).dtype;
         if !dtype.is_integer() {
             let hint = match dtype {
                 DType::I1 => {
@@ -28,7 +28,7 @@ impl Applier<'_> {
                 hint: hint.into(),
             });
         }
-        let mut value = self.materialise(x)?;
+        let mut value = x;
         let wide = dtype.bounds().is_some_and(|(_, high)| high > i128::from(i32::MAX));
         let to = Ranked { dtype: if wide { DType::I64 } else { DType::I32 }, ambiguous: false };
         if dtype == DType::UI64 {
@@ -46,7 +46,7 @@ impl Applier<'_> {
 
     /// An op on each element and a number of their dtype.
     pub(super) fn with(&mut self, op: Binary, value: Value, number: Literal) -> Result<Value> {
-        let number = self.builder.literal(number, false);
+        let number = self.builder.literal(number, None);
         self.with_scalar(op, value, number)
     }
 

@@ -1,22 +1,21 @@
 //! Promotion of operands to a common dtype. All implicit conversions are made here, and recorded if asked
 //! for.
 
-use super::applier::{Applier, Operand};
+use super::applier::Applier;
 use super::conversion::{Conversion, Loss};
 use crate::dtype::promote::{common_dtype, why};
 use crate::dtype::{Class, DType, Kind, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
-use crate::tensor::Literal;
 
-/// The type in promotion of an R number or logical, which is stored as f64, i32, i1 or c128.
-pub fn literal_ranked(stored: DType) -> Ranked {
+/// The type of an R number or logical, which is stored as f64, i32, i1 or c128.
+pub fn number_type(stored: DType) -> Ranked {
     match stored.kind() {
-        Kind::Boolean => Ranked { dtype: DType::I1, ambiguous: false },
-        Kind::Float => Ranked { dtype: DType::F32, ambiguous: true },
-        Kind::Complex => Ranked { dtype: DType::C64, ambiguous: true },
-        Kind::Integer | Kind::Unsigned => Ranked { dtype: DType::I32, ambiguous: true },
+        Kind::Boolean => Ranked::known(DType::I1),
+        Kind::Float => Ranked::ambiguous(DType::F32),
+        Kind::Complex => Ranked::ambiguous(DType::C64),
+        Kind::Integer | Kind::Unsigned => Ranked::ambiguous(DType::I32),
     }
 }
 
@@ -24,76 +23,52 @@ pub fn literal_ranked(stored: DType) -> Ranked {
 const COUNTED: &str = "booleans are counted in i32";
 
 impl Applier<'_> {
-    /// Converts one of the operands to a dtype, if it has another. Ambiguity changes only with the dtype, or
-    /// for a literal. `rule` is the reason for the conversion.
+    /// Converts one of the operands to a type, if it is stored in another dtype. Ambiguity alone changes for
+    /// literals only. `rule` is the reason for the conversion.
     pub(super) fn convert(
         &mut self,
-        operands: &[Operand],
+        operands: &[Value],
         i: usize,
         to: Ranked,
         rule: impl Fn() -> String,
     ) -> Result<Value> {
         let operand = operands[i];
-        let stored = self.aval(operand.value).dtype;
-        let literal = match self.builder.graph().def(operand.value) {
+        let aval = self.aval(operand);
+        let (stored, own, array) = (aval.dtype, aval.ranked(), aval.shape.rank() > 0);
+        let literal = match self.builder.graph().def(operand) {
             Def::Literal(literal) => Some(literal),
             _ => None,
         };
-        let value = if stored == to.dtype && literal.is_none() {
-            operand.value
-        } else {
-            self.cast(operand.value, to)?
-        };
+        let value =
+            if stored == to.stored() && literal.is_none() { operand } else { self.cast(operand, to)? };
         if let Some(log) = &mut self.log {
-            // An array is shown with the dtype that R stores it in; that of a number is a default anyway.
-            let array = self.builder.graph().aval(operand.value).shape.rank() > 0;
-            let from = if array { stored } else { operand.ranked.dtype };
+            // The digits that an ambiguous number has beyond its default dtype are nobody's data; those of an
+            // array may be.
             let loss = match literal {
-                Some(value) => Loss::of_value(&value, operand.ranked.dtype, to.dtype),
-                None => Loss::of_types(from, to.dtype),
+                Some(value) => Loss::of_value(&value, own, to),
+                None => Loss::of_types(if array { stored } else { own.dtype }, to.stored()),
             };
-            if operand.ranked.dtype != to.dtype || loss != Loss::Lossless {
-                let operands = operands.iter().map(|x| x.ranked).collect();
-                // If promotion does not change the type, the conversion narrows R's wider storage.
-                let numbers = if stored.is_complex() { "complex numbers" } else { "doubles" };
-                let stand_for = || format!("R's {numbers} stand for {to}");
-                let rule = if operand.ranked == to { stand_for() } else { rule() };
-                log.push(Conversion { operands, operand: i, stored: from, to, rule, loss });
+            if own.dtype != to.dtype || loss != Loss::Lossless {
+                let operands = operands.iter().map(|&x| self.builder.graph().aval(x).ranked()).collect();
+                log.push(Conversion { operands, operand: i, stored, to, rule: rule(), loss });
             }
         }
         Ok(value)
     }
 
-    /// Converts a value to a dtype and ambiguity.
+    /// Converts a value to a type.
     pub(super) fn cast(&mut self, value: Value, to: Ranked) -> Result<Value> {
-        if self.aval(value).ranked() == to {
+        let own = self.ranked(value);
+        if own == to {
             return Ok(value);
         }
         if let Def::Literal(literal) = self.builder.graph().def(value) {
-            if literal.dtype().is_complex() && !to.dtype.is_complex() {
-                return Err(Error::ComplexToReal { from: literal.dtype(), to: to.dtype });
+            if own.dtype.is_complex() && !to.dtype.is_complex() {
+                return Err(Error::ComplexToReal { from: own.dtype, to: to.dtype });
             }
-            let literal: Literal = literal.convert(to.dtype);
-            return Ok(self.builder.literal(literal, to.ambiguous));
+            return Ok(self.builder.literal(literal.convert(to.stored()), to.default()));
         }
-        self.builder.node1(Op::Convert(Convert { dtype: to.dtype, ambiguous: to.ambiguous }), &[value])
-    }
-
-    /// The value of an operand at its own dtype: an R number becomes an ambiguous value of its default width.
-    ///
-    /// # Errors
-    /// None on a well-typed graph.
-    pub fn materialise(&mut self, operand: Operand) -> Result<Value> {
-        let stored = self.aval(operand.value).dtype;
-        if operand.ranked.dtype == stored {
-            return Ok(operand.value);
-        }
-        self.convert(&[operand], 0, operand.ranked, String::new)
-    }
-
-    /// The operands at their own dtypes.
-    pub(super) fn each(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
-        operands.iter().map(|&x| self.materialise(x)).collect()
+        self.builder.node1(Op::Convert(Convert { to }), &[value])
     }
 
     /// The common type of the operands, joined from the first on: the order matters in systems that are no
@@ -101,8 +76,8 @@ impl Applier<'_> {
     ///
     /// # Errors
     /// [`Error::Promotion`] if the rules refuse a pair; [`Error::Arg`] without operands.
-    pub(super) fn join(&self, operands: &[Operand]) -> Result<Ranked> {
-        let mut ranked = operands.iter().map(|x| x.ranked);
+    pub(super) fn join(&self, operands: &[Value]) -> Result<Ranked> {
+        let mut ranked = operands.iter().map(|&x| self.ranked(x));
         let first = ranked.next().ok_or_else(|| Error::arg("...", "at least one tensor", "nothing"))?;
         ranked.try_fold(first, |so_far, next| common_dtype(so_far, next, self.rules))
     }
@@ -110,7 +85,7 @@ impl Applier<'_> {
     /// Converts all operands to one dtype.
     pub(super) fn convert_all(
         &mut self,
-        operands: &[Operand],
+        operands: &[Value],
         to: Ranked,
         rule: impl Fn() -> String,
     ) -> Result<Vec<Value>> {
@@ -118,7 +93,7 @@ impl Applier<'_> {
     }
 
     /// The operands of a call, promoted as the op states. `mode` says what becomes of positions out of range.
-    pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Operand], mode: Mode) -> Result<Vec<Value>> {
+    pub(super) fn promoted(&mut self, entry: &Entry, operands: &[Value], mode: Mode) -> Result<Vec<Value>> {
         let row = entry.row;
         match entry.promotion {
             // Operands that a function among the parameters captures come after the named ones.
@@ -129,17 +104,17 @@ impl Applier<'_> {
         }
         match entry.promotion {
             Promotion::Join => self.promote(operands, row.accepts),
-            Promotion::JoinCounted => self.join_counted(operands),
+            Promotion::JoinKnown => self.join_known(operands),
             Promotion::JoinAfterCondition => {
-                let mut values = vec![self.materialise(operands[0])?];
+                let mut values = vec![operands[0]];
                 values.extend(self.promote(&operands[1..], row.accepts)?);
                 Ok(values)
             }
             Promotion::JoinOfParts => self.join_of_parts(operands),
             Promotion::Follow(leader) => {
-                let to = operands[leader].ranked;
-                for (_, other) in operands.iter().enumerate().filter(|(i, _)| *i != leader) {
-                    common_dtype(to, other.ranked, self.rules)?;
+                let to = self.ranked(operands[leader]);
+                for (_, &other) in operands.iter().enumerate().filter(|(i, _)| *i != leader) {
+                    common_dtype(to, self.ranked(other), self.rules)?;
                 }
                 self.convert_all(operands, to, || "bounds follow the operand".into())
             }
@@ -148,13 +123,16 @@ impl Applier<'_> {
     }
 
     /// Each operand by its role.
-    fn each_by(&mut self, row: &Row, roles: &[Role], operands: &[Operand], mode: Mode) -> Result<Vec<Value>> {
+    fn each_by(&mut self, row: &Row, roles: &[Role], operands: &[Value], mode: Mode) -> Result<Vec<Value>> {
         let role = |i: usize| roles[i.min(roles.len() - 1)];
         let (mut values, mut positions) = (Vec::with_capacity(operands.len()), Vec::new());
         for (i, &x) in operands.iter().enumerate() {
             values.push(match role(i) {
-                Role::Own => self.materialise(x)?,
-                Role::Stored => x.value,
+                Role::Own => x,
+                Role::Known => {
+                    let to = Ranked { ambiguous: false, ..self.ranked(x) };
+                    self.convert(&[x], 0, to, || format!("the bits of {to} are read"))?
+                }
                 Role::Counted => self.counted(x)?,
                 Role::Assigned => self.assigned(x, values[0])?,
                 Role::Position => {
@@ -170,23 +148,25 @@ impl Applier<'_> {
         Ok(values)
     }
 
-    /// The join of all, in which booleans count as i32.
-    pub(super) fn join_counted(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
-        let mut common = self.join(operands)?;
+    /// The join of all as a known dtype, in which booleans count as i32.
+    pub(super) fn join_known(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        let common = self.join(operands)?;
         if common.dtype == DType::I1 {
-            common.dtype = DType::I32;
-            return self.convert_all(operands, common, || COUNTED.into());
+            return self.convert_all(operands, Ranked::known(DType::I32), || COUNTED.into());
         }
         let rules = self.rules;
-        let ranked: Vec<Ranked> = operands.iter().map(|x| x.ranked).collect();
-        self.convert_all(operands, common, || why(&ranked, common, rules))
+        let ranked: Vec<Ranked> = operands.iter().map(|&x| self.ranked(x)).collect();
+        self.convert_all(operands, Ranked::known(common.dtype), || match common.ambiguous {
+            true => format!("a product is of a known dtype, {}", common.dtype),
+            false => why(&ranked, common, rules),
+        })
     }
 
     /// The join of parts of complex numbers, which are f32 or f64.
-    fn join_of_parts(&mut self, operands: &[Operand]) -> Result<Vec<Value>> {
+    fn join_of_parts(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         let mut common = self.join(operands)?;
         if common.dtype.is_integer() || common.dtype == DType::I1 {
-            common = common_dtype(common, literal_ranked(DType::F64), self.rules)?;
+            common = common_dtype(common, number_type(DType::F64), self.rules)?;
         }
         if common.dtype.is_float() && common.dtype.bits() < 32 {
             common.dtype = DType::F32;
@@ -196,40 +176,46 @@ impl Applier<'_> {
     }
 
     /// An operand, with booleans as i32, which is known even if they are ambiguous.
-    fn counted(&mut self, x: Operand) -> Result<Value> {
-        if x.ranked.dtype == DType::I1 {
-            let to = Ranked { dtype: DType::I32, ambiguous: false };
+    fn counted(&mut self, x: Value) -> Result<Value> {
+        if self.ranked(x).dtype == DType::I1 {
+            let to = Ranked::known(DType::I32);
             return self.convert(&[x], 0, to, || COUNTED.into());
         }
-        self.materialise(x)
+        Ok(x)
     }
 
     /// A value converted to the dtype of the tensor that it is assigned to, which must not be below its own.
-    pub(super) fn assigned(&mut self, value: Operand, x: Value) -> Result<Value> {
-        let to = self.aval(x).ranked();
+    pub(super) fn assigned(&mut self, value: Value, x: Value) -> Result<Value> {
+        let (own, to) = (self.ranked(value), self.ranked(x));
         let target = Ranked { ambiguous: false, ..to };
-        match common_dtype(value.ranked, target, self.rules) {
+        match common_dtype(own, target, self.rules) {
             Ok(common) if common.dtype == to.dtype => self.convert(&[value], 0, to, || {
                 format!("a value takes the dtype of what it is assigned to, {}", to.dtype)
             }),
-            _ => Err(Error::AssignDtype { value: value.ranked.dtype, to: to.dtype }),
+            _ => Err(Error::AssignDtype { value: own.dtype, to: to.dtype }),
         }
     }
 
     /// Converts operands to a common dtype: the join of theirs, and of `f32?` if the op accepts floats alone.
-    pub(super) fn promote(&mut self, operands: &[Operand], accepts: Class) -> Result<Vec<Value>> {
+    pub(super) fn promote(&mut self, operands: &[Value], accepts: Class) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         let rules = self.rules;
-        let ranked: Vec<Ranked> = operands.iter().map(|x| x.ranked).collect();
+        let ranked: Vec<Ranked> = operands.iter().map(|&x| self.ranked(x)).collect();
         let floats_alone = accepts.contains(DType::F32) && !accepts.contains(DType::I32);
         let whole = common.dtype.is_integer() || common.dtype == DType::I1;
-        if whole && floats_alone && !accepts.contains(common.dtype) {
-            let float = literal_ranked(DType::F64);
+        let (to, values) = if whole && floats_alone && !accepts.contains(common.dtype) {
+            let float = number_type(DType::F64);
             let to = common_dtype(common, float, rules)?;
-            return self.convert_all(operands, to, || {
-                format!("for an op on floats, {}", why(&[common, float], to, rules))
-            });
+            let rule = || format!("for an op on floats, {}", why(&[common, float], to, rules));
+            (to, self.convert_all(operands, to, rule)?)
+        } else {
+            (common, self.convert_all(operands, common, || why(&ranked, common, rules))?)
+        };
+        // What ambiguous values make is ambiguous, of the widest of their defaults: where the rules say
+        // otherwise, each takes the type.
+        if values.iter().all(|&v| self.ranked(v).ambiguous) {
+            return values.into_iter().map(|v| self.cast(v, to)).collect();
         }
-        self.convert_all(operands, common, || why(&ranked, common, rules))
+        Ok(values)
     }
 }

@@ -1,6 +1,6 @@
 //! Random numbers from random bits. These compositions alone determine what is drawn from a state.
 
-use super::applier::{Applier, Composition, Operand};
+use super::applier::{Applier, Composition};
 use crate::dtype::{DType, Ranked, FLOAT, INTEGER, NUMERIC};
 use crate::error::{Error, Result};
 use crate::graph::Value;
@@ -32,17 +32,10 @@ impl Applier<'_> {
         let mut halves = Vec::with_capacity(2);
         for half in [bits & 0xFFFF, bits >> 16] {
             let value = Literal::new(u64::from(half));
-            halves.push(
-                self.builder.node1(Op::Fill(Fill { value, shape: [1].into(), ambiguous: false }), &[])?,
-            );
+            halves
+                .push(self.builder.node1(Op::Fill(Fill { value, shape: [1].into(), ambiguous: None }), &[])?);
         }
         self.builder.node1(Op::Concatenate(Concatenate { axis: Axis(0) }), &halves)
-    }
-
-    /// The first operand as a state; `count` or one operands are expected. The op checks the state's type.
-    fn state(&mut self, function: &str, operands: &[Operand], count: usize) -> Result<Value> {
-        arity(function, operands.len(), if operands.len() == 1 { 1 } else { count })?;
-        self.materialise(operands[0])
     }
 
     /// The next state, and bits of ThreeFry.
@@ -65,8 +58,8 @@ impl Applier<'_> {
     }
 
     /// A parameter of a distribution, in the dtype of the computation.
-    fn parameter(&mut self, function: &str, name: &str, x: Operand, dtype: DType) -> Result<Value> {
-        let shape = self.shape(x.value);
+    fn parameter(&mut self, function: &str, name: &str, x: Value, dtype: DType) -> Result<Value> {
+        let shape = self.shape(x);
         if shape.rank() > 0 {
             return Err(Error::Rank {
                 op: function.into(),
@@ -76,7 +69,7 @@ impl Applier<'_> {
                 hint: "Draw with one number, and scale the result with tensor ops.".into(),
             });
         }
-        self.cast(x.value, Ranked { dtype, ambiguous: false })
+        self.cast(x, Ranked::known(dtype))
     }
 
     /// The next state, and uniform numbers in [0, 1) of `digits` binary digits, from the highest of the
@@ -91,7 +84,7 @@ impl Applier<'_> {
         let unused = (bits.bits() as u32 - digits) as f64;
         let whole = self.with_number(Binary::shift_right_logical, x, unused)?;
         // Signed integers convert faster than unsigned ones; these are not negative.
-        let whole = self.cast(whole, Ranked { dtype: float, ambiguous: false })?;
+        let whole = self.cast(whole, Ranked::known(float))?;
         Ok([next, self.with_number(Binary::mul, whole, 0.5f64.powi(digits as i32))?])
     }
 
@@ -102,10 +95,10 @@ impl Applier<'_> {
     }
 
     /// Uniform numbers in (0, 1), or from the first to the second operand after the state.
-    fn uniform(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn uniform(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_runif";
         let (dtype, shape) = (float(attrs)?, attrs.shape("shape")?);
-        let state = self.state(function, operands, 3)?;
+        let state = state(function, operands, 3)?;
         // As many digits as the dtype holds exactly, so that none is rounded up to 1.
         let (digits, computed) = match dtype {
             DType::F64 => (52, dtype),
@@ -114,13 +107,13 @@ impl Applier<'_> {
             _ => (23, DType::F32),
         };
         let [next, u] = self.open_unit(state, digits, &shape)?;
-        let to = Ranked { dtype, ambiguous: false };
+        let to = Ranked::known(dtype);
         let u = match operands {
             [_, lower, upper] => {
                 let bounds = [("lower", lower), ("upper", upper)];
                 let [lower, upper] = bounds.map(|(name, x)| self.parameter(function, name, *x, dtype));
                 let (lower, upper) = (lower?, upper?);
-                let wide = Ranked { dtype: computed, ambiguous: false };
+                let wide = Ranked::known(computed);
                 let (from, until) = (self.cast(lower, wide)?, self.cast(upper, wide)?);
                 let range = self.builder.node1(Op::Binary(Binary::sub), &[until, from])?;
                 let scaled = self.with_scalar(Binary::mul, u, range)?;
@@ -139,10 +132,10 @@ impl Applier<'_> {
 
     /// Normal numbers by the method of Box and Muller, standard or of the mean and the standard deviation
     /// that follow the state.
-    fn normal(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn normal(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rnorm";
         let (dtype, shape) = (float(attrs)?, attrs.shape("shape")?);
-        let state = self.state(function, operands, 3)?;
+        let state = state(function, operands, 3)?;
         let (digits, computed) = if dtype == DType::F64 { (52, dtype) } else { (23, DType::F32) };
         let size = shape.size();
         let half = [size.div_ceil(2)].into();
@@ -174,17 +167,17 @@ impl Applier<'_> {
             z = self.with_scalar(Binary::mul, z, sd)?;
             z = self.with_scalar(Binary::add, z, mean)?;
         }
-        Ok(vec![next, self.cast(z, Ranked { dtype, ambiguous: false })?])
+        Ok(vec![next, self.cast(z, Ranked::known(dtype))?])
     }
 
     /// Numbers of successes in `n` trials with the probability that follows the state, from a uniform number
     /// for each trial.
-    fn binomial(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn binomial(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let function = "nv_rbinom";
         let (dtype, shape) = (numeric(attrs)?, attrs.shape("shape")?);
         // Successes are counted in i32.
         let n = count(attrs, 0, dtype)?.min(count(attrs, 0, DType::I32)?);
-        let state = self.state(function, operands, 2)?;
+        let state = state(function, operands, 2)?;
         let Some(&prob) = operands.get(1) else { return Err(Error::arg("prob", "a probability", "nothing")) };
         let prob = self.parameter(function, "prob", prob, DType::F64)?;
         let mut trials = vec![n as usize];
@@ -194,32 +187,32 @@ impl Applier<'_> {
         let prob = self.broadcast(prob, &all)?;
         let success = self.builder.node1(Op::Compare(Compare::lt), &[u, prob])?;
         let sum = Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true };
-        let one = self.cast(success, Ranked { dtype: DType::I32, ambiguous: false })?;
+        let one = self.cast(success, Ranked::known(DType::I32))?;
         let sum = self.builder.node1(Op::Reduction(sum), &[one])?;
-        Ok(vec![next, self.cast(sum, Ranked { dtype, ambiguous: false })?])
+        Ok(vec![next, self.cast(sum, Ranked::known(dtype))?])
     }
 
     /// Whole numbers from 1 to `n`: remainders of 64 bits, whose probabilities differ by at most 2^-64.
-    fn sample_int(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn sample_int(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
         if !INTEGER.contains(dtype) {
             return Err(Error::arg("dtype", "the dtype of an integer", dtype.to_string()));
         }
         let n = count(attrs, 1, dtype)?;
-        let state = self.state("nv_sample_int", operands, 1)?;
+        let state = state("nv_sample_int", operands, 1)?;
         let [next, bits] = self.bits(state, DType::UI64, &shape)?;
         let below = self.with_number(Binary::remainder, bits, n as f64)?;
         let value = self.with_number(Binary::add, below, 1.0)?;
-        Ok(vec![next, self.cast(value, Ranked { dtype, ambiguous: false })?])
+        Ok(vec![next, self.cast(value, Ranked::known(dtype))?])
     }
 
     /// `n` states whose keys and counters are random bits of the one given.
-    fn split(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn split(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let n = attrs.integer("n")?;
         if !(1..=MAX_STATES).contains(&n) {
             return Err(Error::arg("n", format!("a whole number from 1 to {MAX_STATES}"), n.to_string()));
         }
-        let mut state = self.state("nv_split_state", operands, 1)?;
+        let mut state = state("nv_split_state", operands, 1)?;
         let mut states = Vec::with_capacity(n as usize);
         for _ in 0..n {
             let [next, bits] = self.bits(state, DType::UI64, &[2].into())?;
@@ -232,6 +225,12 @@ impl Applier<'_> {
 
 /// States of one split, at most: each is a node of the graph.
 const MAX_STATES: i64 = 10_000;
+
+/// The first operand as a state; `count` or one operands are expected. The op checks the state's type.
+fn state(function: &str, operands: &[Value], count: usize) -> Result<Value> {
+    arity(function, operands.len(), if operands.len() == 1 { 1 } else { count })?;
+    Ok(operands[0])
+}
 
 fn float(attrs: &Attrs) -> Result<DType> {
     let dtype = attrs.dtype("dtype")?;

@@ -5,8 +5,9 @@
 //! becomes a static slice, which costs nothing; an index that the running program computes becomes a dynamic
 //! slice; several positions become a gather or scatter. Only indices of tensors may be out of range.
 
-use super::applier::{Applier, Operand};
+use super::applier::Applier;
 use super::selection::wrong;
+use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::layout::Order;
@@ -57,7 +58,7 @@ pub enum Subscript {
     /// Positions in a 1-d i32.
     Positions(Value),
     /// A tensor of integers that count from 1: one position if it is 0-d, several if it is 1-d.
-    Dynamic(Operand),
+    Dynamic(Value),
 }
 
 /// A subscript, resolved to the kind of node that it needs.
@@ -91,12 +92,11 @@ impl Applier<'_> {
     /// no indices; [`Error::IndexOutOfBounds`] for an index that is known while tracing.
     pub fn subset(
         &mut self,
-        x: Operand,
+        mut x: Value,
         subscripts: &[Subscript],
         drop: bool,
         mode: Mode,
     ) -> Result<Vec<Value>> {
-        let mut x = self.materialise(x)?;
         let (picks, drops) = self.picks(x, subscripts, mode, true)?;
         let shape = self.shape(x);
         let may_be_outside = |(i, pick): (usize, &Pick)| Some((Axis(i), pick.unsafe_positions()?));
@@ -135,7 +135,7 @@ impl Applier<'_> {
         if !windows.is_empty() {
             let mut sizes = self.shape(x).to_vec();
             let check = check(&windows.iter().map(|(i, ..)| *i).collect::<Vec<_>>());
-            let mut starts = vec![self.builder.literal(Literal::new(0i32), false); sizes.len()];
+            let mut starts = vec![self.builder.literal(Literal::new(0i32), None); sizes.len()];
             for (i, start, size) in windows {
                 (sizes[i], starts[i]) = (size, start);
             }
@@ -178,14 +178,13 @@ impl Applier<'_> {
     /// As [`subset`](Applier::subset); [`Error::AssignDtype`], [`Error::AssignShape`].
     pub fn subset_assign(
         &mut self,
-        x: Operand,
+        x: Value,
         subscripts: &[Subscript],
-        value: Operand,
+        value: Value,
         mode: Mode,
     ) -> Result<Vec<Value>> {
-        let x = self.materialise(x)?;
         let value = self.assigned(value, x)?;
-        let to = self.aval(x).ranked();
+        let to = self.ranked(x);
         let (picks, drops) = self.picks(x, subscripts, mode, false)?;
         let shape = self.shape(x);
         let sizes: Vec<usize> = picks.iter().map(|pick| self.size(pick)).collect();
@@ -255,18 +254,18 @@ impl Applier<'_> {
     /// The pick of a tensor.
     fn dynamic(
         &mut self,
-        index: Operand,
+        index: Value,
         axis: Axis,
         size: usize,
         mode: Mode,
         reads: bool,
     ) -> Result<(Pick, bool)> {
-        let shape = self.shape(index.value);
+        let shape = self.shape(index);
         if shape.rank() > 1 {
             let got = format!("one of shape {shape}");
             return wrong(axis, "a tensor of at most 1 axis", got, "Make it 1-d with `nv_reshape()`.");
         }
-        let counted = self.counting(index.value);
+        let counted = self.counting(index);
         let mut positions = self.positions(index, "nv_subset", &format!("subscript {axis}"), mode)?;
         let many = shape.rank() == 1;
         if many && shape[0] == 0 {
@@ -289,7 +288,7 @@ impl Applier<'_> {
                 (Pick::Known { start: first as usize - 1, size: shape[0], stride: 1 }, false)
             }
             _ if many => (Pick::Many { index: positions, safe }, false),
-            _ => match (self.known(index.value), mode) {
+            _ => match (self.known(index), mode) {
                 (Some(n), _) if (1..=size as i64).contains(&n) => one(n - 1),
                 (Some(n), Mode::Clip) => one(n.clamp(1, size as i64) - 1),
                 (Some(n), Mode::Error) => {
@@ -328,7 +327,7 @@ impl Applier<'_> {
                 let lowest = if stride < 0 { start + 1 - size } else { start };
                 let literal =
                     i32::try_from(lowest).map_or_else(|_| Literal::new(lowest as i64), Literal::new);
-                self.builder.literal(literal, false)
+                self.builder.literal(literal, None)
             }
             Pick::Many { .. } => unreachable!("many positions start nowhere"),
         }
@@ -444,8 +443,8 @@ impl Applier<'_> {
 
     /// Evenly spaced positions, as a 1-d value.
     fn strided(&mut self, start: usize, size: usize, stride: isize) -> Result<Value> {
-        let (dtype, shape) = (crate::dtype::DType::I32, Shape::try_new(vec![size])?);
-        let iota = Iota { axis: Axis(0), dtype, shape, start: 0, ambiguous: false };
+        let (dtype, shape) = (DType::I32, Shape::try_new(vec![size])?);
+        let iota = Iota { axis: Axis(0), to: Ranked::known(dtype), shape, start: 0 };
         let counted = self.builder.node1(Op::Iota(iota), &[])?;
         let scaled = self.with(Binary::mul, counted, Literal::new(stride as i32))?;
         self.with(Binary::add, scaled, Literal::new(start as i32))
@@ -488,7 +487,6 @@ fn pick_from(start: Start, size: usize, stride: isize) -> Pick {
 mod tests {
     use super::*;
     use crate::dtype::promote::rules;
-    use crate::dtype::DType;
     use crate::graph::Operation;
     use crate::tensor::Aval;
 
@@ -497,8 +495,7 @@ mod tests {
         let mut b = Builder::default();
         let x = b.input(Aval::known(DType::F32, [4, 5].into()));
         let subscripts = subscripts(&mut b);
-        let (x, one) = (Operand::of(&b, x), b.literal(Literal::new(1f32), false));
-        let one = Operand::of(&b, one);
+        let one = b.literal(Literal::new(1f32), None);
         let mut applier = Applier::new(&mut b, rules());
         let result = match value {
             true => applier.subset_assign(x, &subscripts, one, Mode::Error),
@@ -514,7 +511,6 @@ mod tests {
             let mut b = Builder::default();
             let x = b.input(Aval::known(DType::F32, shape.into()));
             let picked = picked.map(|n| Subscript::Positions(b.input(Aval::known(DType::I32, [n].into()))));
-            let x = Operand::of(&b, x);
             let result = Applier::new(&mut b, rules()).subset(x, &picked, true, Mode::Error).unwrap();
             let graph = b.finish(result);
             graph.nodes().iter().filter(|node| node.op.name() == "gather").count()
@@ -533,7 +529,7 @@ mod tests {
         assert_eq!(ops(|_| vec![at(1), back(-1)], false), ["static_slice", "reverse", "reshape"]);
         let index = |b: &mut Builder, shape: Shape| {
             let index = b.input(Aval::known(DType::I32, shape));
-            Subscript::Dynamic(Operand::of(b, index))
+            Subscript::Dynamic(index)
         };
         assert_eq!(
             ops(|b| vec![Subscript::All, index(b, Shape::scalar())], false),

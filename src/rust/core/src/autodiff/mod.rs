@@ -99,7 +99,8 @@ impl<'g> Tape<'g> {
     }
 
     /// Gradients of the inputs with these numbers, which are among those of [`record`](Tape::record), for
-    /// gradients of the outputs (`None` is 0). They have the types of the inputs.
+    /// gradients of the outputs (`None` is 0), which have their types but for ambiguity. They have the types
+    /// of the inputs.
     ///
     /// # Errors
     /// [`Error::NoGradient`] if an op on the way has no rule.
@@ -112,8 +113,12 @@ impl<'g> Tape<'g> {
         let (count, depends) = (self.values.len(), &self.depends);
         let mut sums: Vec<Option<Value>> = table(None, count);
         for (v, g) in self.graph.outputs().iter().zip(gradients) {
-            if let (true, Some(g)) = (depends[v.index()], g) {
-                add(builder, &mut sums[v.index()], *g)?;
+            if let (true, &Some(g)) = (depends[v.index()], g) {
+                // A known float for an ambiguous one is stored in another dtype.
+                let to = self.graph.aval(*v);
+                let same = builder.graph().aval(g).dtype == to.dtype;
+                let g = if same { g } else { builder.node1(Convert { to: to.ranked() }, &[g])? };
+                add(builder, &mut sums[v.index()], g)?;
             }
         }
         for (number, node) in self.graph.nodes().iter().enumerate().rev() {
@@ -160,7 +165,7 @@ impl<'g> Tape<'g> {
                 let aval = self.graph.aval(input);
                 match sums[input.index()] {
                     Some(g) if builder.graph().aval(g).ambiguous == aval.ambiguous => Ok(g),
-                    Some(g) => builder.node1(Convert { dtype: aval.dtype, ambiguous: aval.ambiguous }, &[g]),
+                    Some(g) => builder.node1(Convert { to: aval.ranked() }, &[g]),
                     None => zeros(builder, aval),
                 }
             })

@@ -1,6 +1,7 @@
 //! Construction of graphs: nodes are typed as they are added, and equal nodes are made once.
 
 use super::{Def, Graph, Node, Operation, Value};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::growth::{push, reserve, reserve_entry};
 use crate::stop;
@@ -15,7 +16,7 @@ pub(crate) const NODE: usize = 256;
 pub struct Builder<O> {
     graph: Graph<O>,
     nodes: HashMap<(O, Vec<Value>), usize>,
-    literals: HashMap<(Literal, bool), Value>,
+    literals: HashMap<(Literal, Option<DType>), Value>,
 }
 
 impl<O: Operation> Default for Builder<O> {
@@ -46,8 +47,8 @@ impl<O: Operation> Builder<O> {
         value
     }
 
-    /// A scalar known at trace time.
-    pub fn literal(&mut self, literal: Literal, ambiguous: bool) -> Value {
+    /// A scalar known at trace time; `ambiguous` is its default dtype, if it has one ([`Aval::ambiguous`]).
+    pub fn literal(&mut self, literal: Literal, ambiguous: Option<DType>) -> Value {
         if let Some(&value) = self.literals.get(&(literal, ambiguous)) {
             return value;
         }

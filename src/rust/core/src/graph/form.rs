@@ -1,7 +1,7 @@
 //! A statement of a graph's text, as an op parses it: types, attributes by name, regions.
 
 use super::syntax::{Attribute, ParseError, Parsed, Position, Setting};
-use crate::dtype::DType;
+use crate::dtype::{DType, Ranked};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 use std::str::FromStr;
@@ -136,10 +136,10 @@ impl<R> Form<'_, R> {
         self.attribute(name, "a dtype", |setting| DType::parse(word(setting)?).ok())
     }
 
-    /// An element of a dtype.
-    pub fn literal(&self, name: &str, dtype: DType) -> Parsed<Literal> {
-        let expected = format!("an element of dtype {dtype}");
-        self.attribute(name, &expected, |setting| Literal::parse(dtype, word(setting)?))
+    /// An element of a type, in the dtype that it is stored in.
+    pub fn literal(&self, name: &str, ranked: Ranked) -> Parsed<Literal> {
+        let expected = format!("an element of dtype {ranked}");
+        self.attribute(name, &expected, |setting| Literal::parse(ranked.stored(), word(setting)?))
     }
 
     /// A text between quotes, as it is.

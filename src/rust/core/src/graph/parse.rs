@@ -357,13 +357,13 @@ impl Parser {
         }
         let word = self.word(false, "the name of a value, or a number with its dtype, such as `1:f32`")?;
         self.sign(':')?;
-        let Ranked { dtype, ambiguous } = self.dtype()?;
-        let literal = Literal::parse(dtype, &word).ok_or_else(|| ParseError {
+        let ranked = self.dtype()?;
+        let literal = Literal::parse(ranked.stored(), &word).ok_or_else(|| ParseError {
             position,
-            expected: format!("an element of dtype {dtype}"),
+            expected: format!("an element of dtype {ranked}"),
             found: format!("`{word}`"),
         })?;
-        Ok(Operand { source: Source::Literal(literal, ambiguous), position })
+        Ok(Operand { source: Source::Literal(literal, ranked.default()), position })
     }
 
     fn dtype(&mut self) -> Parsed<Ranked> {
@@ -374,7 +374,7 @@ impl Parser {
     }
 
     fn aval(&mut self) -> Parsed<Aval> {
-        let Ranked { dtype, ambiguous } = self.dtype()?;
+        let ranked = self.dtype()?;
         let position = self.position();
         let size = |parser: &mut Parser| {
             let here = parser.unexpected("the size of an axis");
@@ -386,6 +386,6 @@ impl Parser {
             expected: "a shape".into(),
             found: e.to_string(),
         })?;
-        Ok(Aval { dtype, shape, ambiguous })
+        Ok(Aval::new(ranked, shape))
     }
 }

@@ -5,6 +5,7 @@ use super::form::Form;
 use super::parse::parse;
 use super::syntax::{Attribute, Declaration, Definition, Operand, ParseError, Parsed, Source, Statement};
 use super::{Def, Graph, Node, Operation, Value};
+use crate::dtype::DType;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
 use std::collections::HashMap;
@@ -28,7 +29,7 @@ impl<O: Operation> Graph<O> {
 struct Reader<'a, O> {
     graph: Graph<O>,
     names: HashMap<&'a str, Value>,
-    literals: HashMap<(Literal, bool), Value>,
+    literals: HashMap<(Literal, Option<DType>), Value>,
 }
 
 impl<'a, O: Operation> Reader<'a, O> {

@@ -3,7 +3,7 @@
 //!
 //! `graph/parse.rs` makes it from a text; `graph/read.rs` makes a graph from it.
 
-use crate::dtype::Ranked;
+use crate::dtype::{DType, Ranked};
 use crate::tensor::{Aval, Literal};
 use std::fmt;
 
@@ -94,8 +94,8 @@ pub struct Operand {
 pub enum Source {
     /// The value of this name, with `%`.
     Name(String),
-    /// A scalar, ambiguous or not: `1:f32?`.
-    Literal(Literal, bool),
+    /// A scalar, and its default dtype if it is ambiguous: `1:f32?`.
+    Literal(Literal, Option<DType>),
 }
 
 impl fmt::Display for Operand {
@@ -103,7 +103,8 @@ impl fmt::Display for Operand {
         match &self.source {
             Source::Name(name) => f.write_str(name),
             Source::Literal(literal, ambiguous) => {
-                write!(f, "{literal}:{}", Ranked { dtype: literal.dtype(), ambiguous: *ambiguous })
+                let ranked = ambiguous.map_or(Ranked::known(literal.dtype()), Ranked::ambiguous);
+                write!(f, "{literal}:{ranked}")
             }
         }
     }

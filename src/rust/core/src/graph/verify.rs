@@ -3,7 +3,7 @@
 //! 1. every value has one origin, and origins and nodes point at each other;
 //! 2. operands are made before they are used;
 //! 3. the types of a node's results are what its op infers from its operands;
-//! 4. a literal is a scalar of its own dtype;
+//! 4. a literal is a scalar of its own dtype, and an ambiguous value has the dtype that its type is stored in;
 //! 5. inputs, constants and outputs are values of this graph;
 //! 6. all this holds in the graphs that ops run, and these have no constants.
 
@@ -38,6 +38,9 @@ impl<O: Operation> Graph<O> {
             };
             if !at_home {
                 return Some(format!("value {index} has the wrong origin {def:?}"));
+            }
+            if aval.dtype != aval.ranked().stored() {
+                return Some(format!("value {index} is {aval} and stored as {}", aval.dtype));
             }
         }
         for (number, node) in self.nodes.iter().enumerate() {

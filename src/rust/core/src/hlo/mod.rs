@@ -9,9 +9,11 @@
 mod constants;
 mod formulas;
 mod legalize;
+mod narrow;
 mod text;
 
 pub use legalize::legalize;
+pub use narrow::{narrow_dtype, narrowed};
 
 use crate::error::{Error, Result};
 use crate::growth::Text;

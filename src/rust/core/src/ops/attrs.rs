@@ -19,8 +19,8 @@ pub enum Attr {
     Numbers(Vec<f64>),
     /// One string.
     Text(String),
-    /// One element of known dtype.
-    Literal(Literal),
+    /// One element, and its default dtype if it is ambiguous.
+    Literal(Literal, Option<DType>),
     /// A list of parameters.
     List(Vec<Attr>),
     /// A function, as the graph that it was traced to.
@@ -41,7 +41,7 @@ impl Attr {
             },
             Attr::Numbers(x) => format!("a vector of length {}", x.len()),
             Attr::Text(x) => format!("{x:?}"),
-            Attr::Literal(_) => "a tensor".into(),
+            Attr::Literal(..) => "a tensor".into(),
             Attr::List(_) => "a list".into(),
             Attr::Graph(_) => "a graph".into(),
             Attr::Other(what) => what.clone(),
@@ -157,13 +157,13 @@ impl Attrs {
         }
     }
 
-    /// A literal.
+    /// A literal, and its default dtype if it is ambiguous.
     ///
     /// # Errors
     /// [`Error::Arg`] if it is none.
-    pub fn literal(&self, name: &str) -> Result<Literal> {
+    pub fn literal(&self, name: &str) -> Result<(Literal, Option<DType>)> {
         match self.get(name) {
-            Attr::Literal(x) => Ok(*x),
+            Attr::Literal(x, ambiguous) => Ok((*x, *ambiguous)),
             _ => self.wrong(name, "one number or logical"),
         }
     }

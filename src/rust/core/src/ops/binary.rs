@@ -392,7 +392,7 @@ impl OpDef for Binary {
         self.row().check(0, x)?;
         self.row().check(1, y)?;
         self.row().check_same(x, y)?;
-        Ok(vec![Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() }])
+        Ok(vec![Aval { ambiguous: x.ambiguous_with(y), ..x.clone() }])
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
@@ -430,7 +430,8 @@ impl OpDef for Binary {
         if let (Binary::pow, &[x, y]) = (self, operands) {
             let aval = b.graph().aval(x).clone();
             let two = uniform(b.graph(), y).is_some_and(|n| n.dtype() == aval.dtype && n.get::<f64>() == 2.0);
-            if two && !aval.dtype.is_complex() && aval.ambiguous <= b.graph().aval(y).ambiguous {
+            let same = aval.ambiguous == aval.ambiguous_with(b.graph().aval(y));
+            if two && same && !aval.dtype.is_complex() {
                 return simplified(b.node1(Binary::mul, &[x, x])?);
             }
         }

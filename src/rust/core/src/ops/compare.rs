@@ -100,7 +100,11 @@ impl OpDef for Compare {
         let (x, y) = (operands[0], operands[1]);
         self.row().check(0, x)?;
         self.row().check_same(x, y)?;
-        Ok(vec![Aval { dtype: DType::I1, ambiguous: x.ambiguous && y.ambiguous, shape: x.shape.clone() }])
+        Ok(vec![Aval {
+            dtype: DType::I1,
+            ambiguous: x.ambiguous_with(y).map(|_| DType::I1),
+            shape: x.shape.clone(),
+        }])
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

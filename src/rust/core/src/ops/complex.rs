@@ -111,7 +111,7 @@ impl OpDef for Part {
                 detail: format!("`{}` of {}: `apply` has other ops for it", self.row().name, x.dtype),
             });
         }
-        Ok(vec![Aval { dtype: x.dtype.part(), ..x.clone() }])
+        Ok(vec![Aval { dtype: x.dtype.part(), ambiguous: x.ambiguous.map(DType::part), ..x.clone() }])
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
@@ -207,9 +207,16 @@ impl OpDef for MakeComplex {
         let dtype = match re.dtype {
             DType::F32 => DType::C64,
             DType::F64 => DType::C128,
-            other => return Err(COMPLEX.unsupported(0, other, "")),
+            _ => return Err(COMPLEX.unsupported(0, re.ranked().dtype, "")),
         };
-        Ok(vec![Aval { dtype, ambiguous: re.ambiguous && im.ambiguous, shape: re.shape.clone() }])
+        Ok(vec![Aval {
+            dtype,
+            // The type of the parts is at least f32 then, see `Promotion::JoinOfParts`.
+            ambiguous: re
+                .ambiguous_with(im)
+                .map(|part| if part == DType::F64 { DType::C128 } else { DType::C64 }),
+            shape: re.shape.clone(),
+        }])
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

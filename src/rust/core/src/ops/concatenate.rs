@@ -5,7 +5,7 @@ use super::contract::{Form, Linear, OpDef, Vjp};
 use super::derive::Var;
 use super::lower::{signature, Lowering};
 use super::{written, Op, Row, StaticSlice};
-use crate::dtype::{dispatch, ANY};
+use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
@@ -99,7 +99,9 @@ impl OpDef for Concatenate {
             }
             sizes[self.axis.0] += x.shape[self.axis.0];
         }
-        let ambiguous = operands.iter().all(|x| x.ambiguous);
+        let flags = operands.iter().map(|x| x.ambiguous);
+        // Of the widest default, if all are ambiguous.
+        let ambiguous = flags.collect::<Option<Vec<DType>>>().and_then(|all| all.into_iter().max());
         Ok(vec![Aval { dtype: first.dtype, shape: Shape::try_new(sizes)?, ambiguous }])
     }
 
@@ -161,7 +163,6 @@ impl OpDef for Concatenate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
     use crate::tensor::Layout;
 
     #[test]

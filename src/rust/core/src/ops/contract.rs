@@ -243,8 +243,8 @@ pub trait OpDef {
 pub enum Promotion {
     /// The join of all their dtypes, and of `f32?` where the row accepts floats alone.
     Join,
-    /// The join, in which booleans count as i32.
-    JoinCounted,
+    /// The join as a known dtype, in which booleans count as i32.
+    JoinKnown,
     /// The join of all but the first, a condition, which keeps its own.
     JoinAfterCondition,
     /// The join, and at least f32: parts of complex numbers.
@@ -259,11 +259,11 @@ pub enum Promotion {
 /// The dtype of one operand of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It keeps the dtype that it has in promotion.
+    /// It keeps its own type.
     Own,
-    /// It keeps the dtype that it is stored in, so that an R number keeps its digits.
-    Stored,
-    /// It keeps its own dtype, but booleans count as i32.
+    /// It becomes the known dtype of its type: the op reads the bits of that.
+    Known,
+    /// It keeps its own type, but booleans count as i32.
     Counted,
     /// It takes the dtype of the first operand, which it becomes a part of.
     Assigned,

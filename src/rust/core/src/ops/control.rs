@@ -147,7 +147,7 @@ impl OpDef for If {
         {
             return Err(internal(&IF, "branches of different types"));
         }
-        let both = |(x, y): (&Aval, &Aval)| Aval { ambiguous: x.ambiguous && y.ambiguous, ..x.clone() };
+        let both = |(x, y): (&Aval, &Aval)| Aval { ambiguous: x.ambiguous_with(y), ..x.clone() };
         Ok(outputs(first).zip(outputs(second)).map(both).collect())
     }
 
@@ -178,7 +178,7 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
         if !same(x, y) {
             return Err(internal(row, "the state changes its type"));
         }
-        Ok(Aval { ambiguous: x.ambiguous && y.ambiguous, ..y.clone() })
+        Ok(Aval { ambiguous: x.ambiguous_with(y), ..y.clone() })
     };
     init.iter().zip(body).map(next).collect()
 }

@@ -5,7 +5,7 @@ use super::complex::Part;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
 use super::lower::{op_if, signature, Formula, Lowering};
 use super::{written, Builder, Op, Row};
-use crate::dtype::{dispatch, DType, Element, Kind, ANY};
+use crate::dtype::{dispatch, DType, Element, Kind, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
@@ -22,10 +22,15 @@ use crate::tensor::{Aval, View, ViewMut};
 /// The same value in another dtype, by the rules of [`Element`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Convert {
-    /// Dtype of the result.
-    pub dtype: DType,
-    /// Whether the result is ambiguous.
-    pub ambiguous: bool,
+    /// Type of the result. To an ambiguous float is to double precision, see [`Ranked::stored`].
+    pub to: Ranked,
+}
+
+impl Convert {
+    /// A conversion to a known dtype.
+    pub fn known(dtype: DType) -> Convert {
+        Convert { to: Ranked::known(dtype) }
+    }
 }
 
 static CONVERT: Row = Row { ulps: 0.5, ..written("convert", "nv_convert", &["operand"], ANY) };
@@ -41,32 +46,34 @@ impl OpDef for Convert {
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let x = operands[0];
-        if x.dtype.is_complex() && !self.dtype.is_complex() {
-            return Err(Error::ComplexToReal { from: x.dtype, to: self.dtype });
+        if x.dtype.is_complex() && !self.to.dtype.is_complex() {
+            return Err(Error::ComplexToReal { from: x.ranked().dtype, to: self.to.dtype });
         }
-        Ok(vec![Aval { dtype: self.dtype, ambiguous: self.ambiguous, shape: x.shape.clone() }])
+        Ok(vec![Aval::new(self.to, x.shape.clone())])
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
-        vec![("dtype", self.dtype.to_string()), ("ambiguous", logical(self.ambiguous))]
+        vec![("dtype", self.to.dtype.to_string()), ("ambiguous", logical(self.to.ambiguous))]
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::Each(&[Role::Stored])
+        Promotion::Each(&[Role::Own])
     }
 
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        Ok(Convert { dtype: attrs.dtype("dtype")?, ambiguous: attrs.flag("ambiguous")? }.into())
+        let to = Ranked { dtype: attrs.dtype("dtype")?, ambiguous: attrs.flag("ambiguous")? };
+        Ok(Convert { to }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Convert> {
         form.takes(1)?;
-        Ok(Convert { dtype: form.dtype("dtype")?, ambiguous: form.logical("ambiguous")? })
+        let to = Ranked { dtype: form.dtype("dtype")?, ambiguous: form.logical("ambiguous")? };
+        Ok(Convert { to })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => dispatch!(self.dtype, U => tile::map1::<T, U>(convert, x, out)))
+        dispatch!(x.dtype, T => dispatch!(out.dtype, U => tile::map1::<T, U>(convert, x, out)))
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -74,11 +81,11 @@ impl OpDef for Convert {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        dispatch!(from[0], T => dispatch!(self.dtype, U => Some(Kernel::of1::<T, U>(convert))))
+        dispatch!(from[0], T => dispatch!(self.to.stored(), U => Some(Kernel::of1::<T, U>(convert))))
     }
 
     fn instruction(&self) -> Option<native::Op> {
-        Some(native::Op::Convert(self.dtype))
+        Some(native::Op::Convert(self.to.stored()))
     }
 
     /// The gradient in the operand's dtype.
@@ -95,7 +102,7 @@ impl OpDef for Convert {
     /// StableHLO leaves open whether NaN is true, and compilers round to 16 bits by way of 32.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let from = operands[0].dtype;
-        let same = match self.dtype {
+        let same = match self.to.stored() {
             DType::I1 => from.kind() != Kind::Float,
             to if to.is_half() => !(from == DType::F64 || from.is_integer() && from.bits() > 16),
             _ => true,
@@ -105,7 +112,7 @@ impl OpDef for Convert {
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         let x = operands[0];
-        let is = |aval: &Aval| aval.dtype == self.dtype && aval.ambiguous == self.ambiguous;
+        let is = |aval: &Aval| aval.ranked() == self.to;
         if is(b.graph().aval(x)) {
             return simplified(x);
         }
@@ -121,7 +128,7 @@ impl OpDef for Convert {
 
     /// Conversions to integers truncate, and those to booleans compare with 0: they are not linear.
     fn linear(&self) -> Linear {
-        if self.dtype.part().is_float() {
+        if self.to.dtype.part().is_float() {
             Linear::InAll
         } else {
             Linear::In(&[])
@@ -171,7 +178,7 @@ impl OpDef for BitcastConvert {
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::Each(&[Role::Own])
+        Promotion::Each(&[Role::Known])
     }
 
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
@@ -187,7 +194,7 @@ impl OpDef for BitcastConvert {
         let x = operands[0];
         let (from, to) = (x.dtype.bytes(), self.dtype.bytes());
         let refuse = |reason: String| {
-            Err(Error::Bitcast { from: x.dtype, to: self.dtype, shape: x.shape.clone(), reason })
+            Err(Error::Bitcast { from: x.ranked().dtype, to: self.dtype, shape: x.shape.clone(), reason })
         };
         if (x.dtype == DType::I1) != (self.dtype == DType::I1) {
             return refuse("Booleans have no bits to share with numbers; use `nv_convert()`".into());

@@ -4,7 +4,7 @@ use super::attrs::{logical, vector, Attrs};
 use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source, Vjp};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::{written, BroadcastInDim, Builder, Graph, Op, Row};
-use crate::dtype::{dispatch, DType, ANY, NUMERIC};
+use crate::dtype::{dispatch, DType, Ranked, ANY, NUMERIC};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::{Def, Value};
@@ -16,12 +16,12 @@ use crate::tensor::{Aval, Literal, View, ViewMut};
 /// One value everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Fill {
-    /// The value; its dtype is the result's.
+    /// The value; its dtype is that which the result is stored in.
     pub value: Literal,
     /// Shape of the result.
     pub shape: Shape,
-    /// Whether the result is ambiguous.
-    pub ambiguous: bool,
+    /// The default dtype of an ambiguous result, see [`Aval::ambiguous`].
+    pub ambiguous: Option<DType>,
 }
 
 static FILL: Row = Row { ulps: 0.5, ..written("fill", "nv_fill", &[], ANY) };
@@ -38,9 +38,9 @@ impl OpDef for Fill {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![
             ("value", self.value.to_string()),
-            ("dtype", self.value.dtype().to_string()),
+            ("dtype", self.ambiguous.unwrap_or(self.value.dtype()).to_string()),
             ("shape", vector(&self.shape)),
-            ("ambiguous", logical(self.ambiguous)),
+            ("ambiguous", logical(self.ambiguous.is_some())),
         ]
     }
 
@@ -49,16 +49,17 @@ impl OpDef for Fill {
     }
 
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        let (value, shape) = (attrs.literal("value")?, attrs.shape("shape")?);
-        Ok(Fill { value, shape, ambiguous: attrs.flag("ambiguous")? }.into())
+        let ((value, ambiguous), shape) = (attrs.literal("value")?, attrs.shape("shape")?);
+        Ok(Fill { value, shape, ambiguous }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Fill> {
         form.takes(0)?;
+        let ranked = Ranked { dtype: form.dtype("dtype")?, ambiguous: form.logical("ambiguous")? };
         Ok(Fill {
-            value: form.literal("value", form.dtype("dtype")?)?,
+            value: form.literal("value", ranked)?,
             shape: form.shape("shape")?,
-            ambiguous: form.logical("ambiguous")?,
+            ambiguous: ranked.default(),
         })
     }
 
@@ -116,14 +117,12 @@ pub(super) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
 pub struct Iota {
     /// The axis that counts.
     pub axis: Axis,
-    /// Dtype of the result; not boolean.
-    pub dtype: DType,
+    /// Type of the result; not boolean.
+    pub to: Ranked,
     /// Shape of the result.
     pub shape: Shape,
     /// The first value. All must be in the range of an integer dtype; a float rounds them.
     pub start: i64,
-    /// Whether the result is ambiguous.
-    pub ambiguous: bool,
 }
 
 static IOTA: Row = Row { ulps: 0.5, ..written("iota", "nv_iota", &[], NUMERIC) };
@@ -140,10 +139,10 @@ impl OpDef for Iota {
     fn attributes(&self) -> Vec<(&'static str, String)> {
         vec![
             ("axis", self.axis.to_string()),
-            ("dtype", self.dtype.to_string()),
+            ("dtype", self.to.dtype.to_string()),
             ("shape", vector(&self.shape)),
             ("start", self.start.to_string()),
-            ("ambiguous", logical(self.ambiguous)),
+            ("ambiguous", logical(self.to.ambiguous)),
         ]
     }
 
@@ -155,7 +154,7 @@ impl OpDef for Iota {
         let (dtype, shape) = (attrs.dtype("dtype")?, attrs.shape("shape")?);
         let axis = Axis::from_one_based(IOTA.function, attrs.integer("axis")?, &shape)?;
         let (start, ambiguous) = (attrs.integer("start")?, attrs.flag("ambiguous")?);
-        Ok(Iota { axis, dtype, shape, start, ambiguous }.into())
+        Ok(Iota { axis, to: Ranked { dtype, ambiguous }, shape, start }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Iota> {
@@ -163,32 +162,32 @@ impl OpDef for Iota {
         let shape = form.shape("shape")?;
         Ok(Iota {
             axis: form.axis("axis", shape.rank())?,
-            dtype: form.dtype("dtype")?,
+            to: Ranked { dtype: form.dtype("dtype")?, ambiguous: form.logical("ambiguous")? },
             shape,
             start: form.number("start")?,
-            ambiguous: form.logical("ambiguous")?,
         })
     }
 
     fn infer(&self, _operands: &[&Aval]) -> Result<Vec<Aval>> {
-        if !IOTA.accepts.contains(self.dtype) {
+        let dtype = self.to.dtype;
+        if !IOTA.accepts.contains(dtype) {
             let expected = "the dtype of an integer or float";
-            return Err(Error::arg("dtype", expected, self.dtype.to_string()));
+            return Err(Error::arg("dtype", expected, dtype.to_string()));
         }
         let (from, size) = (i128::from(self.start), self.shape[self.axis.0] as i128);
-        if let (Some((low, high)), true) = (self.dtype.bounds(), self.shape.size() > 0) {
+        if let (Some((low, high)), true) = (dtype.bounds(), self.shape.size() > 0) {
             let to = from + size - 1;
             if from < low || to > high {
-                return Err(Error::SequenceRange { dtype: self.dtype, from, to });
+                return Err(Error::SequenceRange { dtype, from, to });
             }
         }
-        Ok(vec![Aval { dtype: self.dtype, shape: self.shape.clone(), ambiguous: self.ambiguous }])
+        Ok(vec![Aval::new(self.to, self.shape.clone())])
     }
 
     fn eval(&self, _operands: &[View], results: &mut [ViewMut]) {
         let out = &mut results[0];
         let (size, stride) = (self.shape[self.axis.0].max(1), self.shape.strides()[self.axis.0]);
-        dispatch!(self.dtype, T => {
+        dispatch!(out.dtype, T => {
             for (i, x) in cast::slice_mut::<T>(out.data).iter_mut().enumerate() {
                 if i % stop::EVERY == 0 {
                     stop::work(stop::EVERY);
@@ -211,7 +210,7 @@ impl OpDef for Iota {
 
     fn source(&self) -> Option<Source> {
         let (stride, size) = (self.shape.strides()[self.axis.0], self.shape[self.axis.0]);
-        Some(Source::Count { start: self.start, stride, size, dtype: self.dtype })
+        Some(Source::Count { start: self.start, stride, size, dtype: self.to.stored() })
     }
 
     fn moves_only(&self) -> bool {
@@ -228,12 +227,13 @@ impl Iota {
     pub(crate) fn is_exact(&self) -> bool {
         let most = self.shape[self.axis.0] as i128 + i128::from(self.start).abs();
         // Whole numbers up to 2 to the power of the significand's bits are exact.
-        let bits = match self.dtype {
+        let dtype = self.to.stored();
+        let bits = match dtype {
             DType::BF16 => 8,
             DType::F16 => 11,
             DType::F32 => 24,
             _ => 53,
         };
-        !self.dtype.is_float() || most <= 1 << bits
+        !dtype.is_float() || most <= 1 << bits
     }
 }

@@ -73,7 +73,7 @@ impl<'b> Math<'b> {
         self.var(made.unwrap_or_else(|error| {
             self.fail(error);
             let mut builder = self.builder.borrow_mut();
-            values.first().copied().unwrap_or_else(|| builder.literal(Literal::new(0.0), false))
+            values.first().copied().unwrap_or_else(|| builder.literal(Literal::new(0.0), None))
         }))
     }
 
@@ -101,7 +101,7 @@ impl<'b> Math<'b> {
 
     /// A value of this shape that is this literal everywhere.
     pub(crate) fn literal(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
-        let scalar = self.builder.borrow_mut().literal(literal, false);
+        let scalar = self.builder.borrow_mut().literal(literal, None);
         self.var(scalar).repeated(shape, &[])
     }
 
@@ -268,11 +268,10 @@ impl<'m, 'b> Var<'m, 'b> {
 
     /// Converted to another dtype.
     pub fn convert(self, dtype: DType) -> Var<'m, 'b> {
-        let aval = self.aval();
-        if aval.dtype == dtype {
+        if self.aval().dtype == dtype {
             self
         } else {
-            self.apply(Convert { dtype, ambiguous: aval.ambiguous }, &[])
+            self.apply(Convert::known(dtype), &[])
         }
     }
 

@@ -43,7 +43,8 @@ impl OpDef for DotGeneral {
         let (lhs, rhs) = (operands[0], operands[1]);
         let op = || DOT_GENERAL.function.to_string();
         if lhs.dtype != rhs.dtype {
-            return Err(Error::DtypeMismatch { op: op(), lhs: lhs.dtype, rhs: rhs.dtype });
+            let [lhs, rhs] = [lhs, rhs].map(|x| x.ranked().dtype);
+            return Err(Error::DtypeMismatch { op: op(), lhs, rhs });
         }
         for (what, [l, r]) in [("Contracted axes", &self.contracting), ("Batch axes", &self.batching)] {
             let mismatch = |what: String, l: usize, r: usize| {
@@ -80,7 +81,7 @@ impl OpDef for DotGeneral {
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::JoinCounted
+        Promotion::JoinKnown
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {

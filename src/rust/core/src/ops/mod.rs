@@ -25,6 +25,7 @@ pub mod predicate;
 pub mod print;
 pub mod random;
 pub mod reduce;
+mod retype;
 pub mod scatter;
 pub mod slice;
 pub mod ternary;
@@ -132,7 +133,7 @@ impl Row {
         if self.accepts.contains(aval.dtype) {
             return Ok(());
         }
-        Err(self.unsupported(i, aval.dtype, ""))
+        Err(self.unsupported(i, aval.ranked().dtype, ""))
     }
 
     /// The error for an operand of a dtype that the op does not accept.
@@ -158,7 +159,8 @@ impl Row {
     /// Checks that two operands have one dtype and one shape.
     pub(crate) fn check_same(&self, lhs: &Aval, rhs: &Aval) -> Result<()> {
         if lhs.dtype != rhs.dtype {
-            return Err(Error::DtypeMismatch { op: self.function.into(), lhs: lhs.dtype, rhs: rhs.dtype });
+            let [lhs, rhs] = [lhs, rhs].map(|x| x.ranked().dtype);
+            return Err(Error::DtypeMismatch { op: self.function.into(), lhs, rhs });
         }
         if lhs.shape != rhs.shape {
             let (lhs, rhs) = (lhs.shape.clone(), rhs.shape.clone());

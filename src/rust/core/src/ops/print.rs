@@ -4,7 +4,7 @@ use super::attrs::Attrs;
 use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
 use super::lower::Lowering;
 use super::{written, Op, Row};
-use crate::dtype::ANY;
+use crate::dtype::{DType, ANY};
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Print {
     /// The text before the value.
     pub label: String,
-    /// Whether the value is ambiguous.
-    pub ambiguous: bool,
+    /// The default dtype of an ambiguous value, see [`Aval::ambiguous`].
+    pub ambiguous: Option<DType>,
     /// Number of the call: two calls for the same value show it twice.
     pub number: u64,
 }

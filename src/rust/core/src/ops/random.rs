@@ -4,7 +4,7 @@ use super::attrs::{logical, vector, Attrs};
 use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp, WholeKernel};
 use super::lower::{Formula, Lowering};
 use super::{written, Binary, Builder, Fill, Iota, Op, Row};
-use crate::dtype::{DType, INTEGER};
+use crate::dtype::{DType, Ranked, INTEGER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
@@ -140,9 +140,9 @@ impl OpDef for RngBits {
         if read[0] {
             let shape = b.graph().aval(state).shape.clone();
             let which =
-                Iota { axis: Axis(0), dtype: DType::UI64, shape: shape.clone(), start: 0, ambiguous: false };
+                Iota { axis: Axis(0), to: Ranked::known(DType::UI64), shape: shape.clone(), start: 0 };
             let which = b.node1(which, &[])?;
-            let used = b.node1(Fill { value: Literal::new(self.used()), shape, ambiguous: false }, &[])?;
+            let used = b.node1(Fill { value: Literal::new(self.used()), shape, ambiguous: None }, &[])?;
             let ahead = b.node1(Binary::mul, &[which, used])?;
             next = Some(b.node1(Binary::add, &[state, ahead])?);
         }

@@ -9,7 +9,7 @@ use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::windows::{check_indices, fitted, Fit, Fitted, Windows};
 use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Region, Row, Update};
-use crate::dtype::{dispatch, DType, ANY};
+use crate::dtype::{dispatch, DType, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
@@ -111,11 +111,11 @@ impl OpDef for Scatter {
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::Each(&[Role::Own, Role::Position, Role::Assigned, Role::Stored])
+        Promotion::Each(&[Role::Own, Role::Position, Role::Assigned, Role::Own])
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
-        let update = Update::decode(attrs)?;
+        let update = Update::decode(attrs, operands[0])?;
         // Operands that the function captures come last.
         if !matches!(update, Update::By(_)) {
             row.check_operands(operands.len())?;
@@ -346,8 +346,7 @@ fn pull_replaced<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, '
     let zero = at.x(2).of(0.0);
     let rest = g.apply(scatter.clone(), &[indices, zero]);
     // Of several elements written to one position, one remains; numbers that are scattered alike tell which.
-    let iota =
-        Iota { axis: Axis(0), dtype: DType::I64, shape: [stack.size()].into(), start: 0, ambiguous: false };
+    let iota = Iota { axis: Axis(0), to: Ranked::known(DType::I64), shape: [stack.size()].into(), start: 0 };
     let number = g.made(iota).reshaped(&stack);
     let places = number.filled(-1.0, &shape).apply(scatter.clone(), &[indices, number]);
     let won = windows.read(places).compare(Compare::eq, number);

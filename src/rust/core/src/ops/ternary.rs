@@ -79,10 +79,10 @@ impl OpDef for Ternary {
             Ternary::Select => {
                 if x.dtype != DType::I1 {
                     let hint = "A condition is boolean: compare first, such as with `x != 0L`.";
-                    return Err(Row { accepts: BOOLEAN, ..SELECT }.unsupported(0, x.dtype, hint));
+                    return Err(Row { accepts: BOOLEAN, ..SELECT }.unsupported(0, x.ranked().dtype, hint));
                 }
                 row.check_same(&Aval { shape: x.shape.clone(), ..y.clone() }, y)?;
-                Ok(vec![Aval { ambiguous: y.ambiguous && z.ambiguous, ..y.clone() }])
+                Ok(vec![Aval { ambiguous: y.ambiguous_with(z), ..y.clone() }])
             }
             Ternary::Clamp => {
                 row.check(1, y)?;

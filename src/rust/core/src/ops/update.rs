@@ -56,12 +56,12 @@ impl Update {
         }
     }
 
-    /// Reads the parameter of a call: a name or a function; [`Update::Replace`] if there is none.
-    pub(super) fn decode(attrs: &Attrs) -> Result<Update> {
+    /// Reads the parameter of a call: a name or a function of elements of `x`; [`Update::Replace`] if there is none.
+    pub(super) fn decode(attrs: &Attrs, x: &Aval) -> Result<Update> {
         let name = "update_computation";
         match attrs.get(name) {
             Attr::Null => Ok(Update::Replace),
-            Attr::Graph(region) => Ok(Update::from_region(region.clone())),
+            Attr::Graph(region) => Update::of_elements(region, x.ranked()),
             _ => match attrs.choice(name, &Update::NAMES) {
                 Err(Error::Arg { arg, expected, got, .. }) => {
                     Err(Error::arg(arg, format!("a function of two values, NULL, or {expected}"), got))

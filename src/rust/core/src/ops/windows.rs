@@ -52,7 +52,7 @@ pub(super) fn check_indices(row: &Row, operand: &str, x: &Aval) -> Result<()> {
         op: row.function.into(),
         operand: operand.into(),
         accepts: INTEGER.name.into(),
-        got: x.dtype,
+        got: x.ranked().dtype,
         hint: "Indices are integers: convert with `nv_convert(x, \"i32\")`.".into(),
     })
 }

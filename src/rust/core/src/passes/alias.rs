@@ -96,7 +96,7 @@ mod tests {
         );
         // The first input chooses first.
         assert_eq!(pairs(|b, [x, y]| vec![b.node1(Op::Binary(Binary::add), &[x, y]).unwrap()]), [Some(0)]);
-        let to_double = Op::Convert(Convert { dtype: DType::F64, ambiguous: false });
+        let to_double = Op::Convert(Convert::known(DType::F64));
         assert_eq!(pairs(|b, [x, _]| vec![b.node1(to_double, &[x]).unwrap()]), [None]);
         assert_eq!(pairs(|_, _| vec![]), []);
     }

@@ -14,6 +14,7 @@ pub use alias::input_output_aliases;
 pub use if_conversion::if_conversion;
 pub use views::Views;
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
@@ -112,13 +113,13 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
 }
 
 /// The value with this ambiguity.
-fn flagged(b: &mut Builder, value: Value, ambiguous: bool) -> Result<Value> {
+fn flagged(b: &mut Builder, value: Value, ambiguous: Option<DType>) -> Result<Value> {
     let aval = b.graph().aval(value);
     if aval.ambiguous == ambiguous {
         return Ok(value);
     }
-    let same = Convert { dtype: aval.dtype, ambiguous };
-    b.node1(same, &[value])
+    let to = Aval { ambiguous, ..aval.clone() }.ranked();
+    b.node1(Convert { to }, &[value])
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {

@@ -1,6 +1,7 @@
 //! Simplification of branches and loops: values that nothing reads are not carried, stacked or returned;
 //! loop-invariant nodes are hoisted; literals outside are literals inside.
 
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
@@ -110,7 +111,9 @@ impl Loop<'_> {
         let stays = |j: usize| {
             let (input, output) = (body.inputs()[j], body.outputs()[j]);
             let first = b.graph().aval(self.init[j]);
-            input == output && (!first.ambiguous || body.aval(output).ambiguous) && !(self.prints && j == 0)
+            input == output
+                && (first.ambiguous.is_none() || body.aval(output).ambiguous.is_some())
+                && !(self.prints && j == 0)
         };
         let mut stays: Vec<bool> = (0..carried).map(stays).collect();
         // A loop that never ends must stay one.
@@ -273,7 +276,7 @@ impl KnownRegion {
 
         let mut region = Builder::default();
         let mut given: Vec<Value> = Vec::new();
-        let mut entries: HashMap<(Value, bool), Value> = HashMap::new();
+        let mut entries: HashMap<(Value, Option<DType>), Value> = HashMap::new();
         let (mut new, mut outer) = (table(None, count), table(None, count));
         for &i in inputs {
             let v = graph.inputs()[i];

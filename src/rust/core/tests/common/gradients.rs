@@ -7,7 +7,7 @@
 
 use crate::common::text::read_back;
 use crate::common::Rng;
-use anvil_core::apply::{Applier, Operand};
+use anvil_core::apply::Applier;
 use anvil_core::autodiff::Tape;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::DType;
@@ -30,7 +30,6 @@ pub const TOLERANCE: f64 = 2e-6;
 
 /// Applies an op as a user would.
 pub fn op(b: &mut Builder, name: &str, operands: &[Value], attrs: &Attrs) -> Value {
-    let operands: Vec<Operand> = operands.iter().map(|&v| Operand::of(b, v)).collect();
     Applier::new(b, rules()).apply(name, &operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
 }
 
@@ -50,14 +49,14 @@ pub fn inner(b: &mut Builder, x: Value, rng: &mut Rng) -> Value {
 pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape) -> Value {
     let flat = if numbers.is_empty() {
         let shape = Attrs::new().with("shape", self::numbers(&[0]));
-        let zero = b.literal(zero, false);
+        let zero = b.literal(zero, None);
         op(b, "broadcast_in_dim", &[zero], &shape)
     } else {
         let one = Attrs::new().with("shape", self::numbers(&[1]));
         let parts: Vec<Value> = numbers
             .iter()
             .map(|&x| {
-                let x = b.literal(x, false);
+                let x = b.literal(x, None);
                 op(b, "broadcast_in_dim", &[x], &one)
             })
             .collect();
@@ -109,7 +108,7 @@ pub fn gradient(graph: &Graph, shapes: &[Shape]) -> Result<Graph, Error> {
     let x = inputs(&mut b, shapes);
     let all: Vec<usize> = (0..shapes.len()).collect();
     let tape = Tape::record(&mut b, graph, &x, &all)?;
-    let one = b.literal(Literal::new(1.0), false);
+    let one = b.literal(Literal::new(1.0), None);
     let gradients = tape.pull(&mut b, &[Some(one)], &all)?;
     Ok(read_back(b.finish(gradients)))
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 use crate::common::text::read_back;
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::Value;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::reductions::fold::Fold;
@@ -50,7 +50,7 @@ fn program(op: Op, types: &[Aval]) -> Option<Graph> {
 pub fn elementwise() -> Vec<(Op, usize)> {
     let mut ops: Vec<(Op, usize)> = Unary::ALL.iter().map(|&op| (Op::Unary(op), 1)).collect();
     ops.extend(Predicate::ALL.iter().map(|&op| (Op::Predicate(op), 1)));
-    ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert { dtype, ambiguous: false }), 1)));
+    ops.extend(DType::ALL.iter().map(|&dtype| (Op::Convert(Convert::known(dtype)), 1)));
     ops.extend(Part::ALL.iter().map(|&op| (Op::Part(op), 1)));
     ops.push((Op::Complex(MakeComplex), 2));
     ops.extend(Binary::ALL.iter().map(|&op| (Op::Binary(op), 2)));
@@ -222,10 +222,7 @@ fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     for (value, to) in
         [(Literal::new(1.5f64), &[2, 3][..]), (Literal::new(f64::NAN), &[]), (Literal::new(-7i32), &[0, 2])]
     {
-        all.push((
-            Op::Fill(Fill { value: value.convert(dtype), shape: shape(to), ambiguous: false }),
-            vec![],
-        ));
+        all.push((Op::Fill(Fill { value: value.convert(dtype), shape: shape(to), ambiguous: None }), vec![]));
     }
     for (to, axis, start) in [
         (&[4, 3][..], 0, 0),
@@ -235,7 +232,7 @@ fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
         (&[0], 0, 5),
         (&[300], 0, 60_000),
     ] {
-        let iota = Iota { axis: Axis(axis), dtype, shape: shape(to), start, ambiguous: false };
+        let iota = Iota { axis: Axis(axis), to: Ranked::known(dtype), shape: shape(to), start };
         all.push((Op::Iota(iota), vec![]));
     }
     for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
@@ -341,12 +338,12 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let same = region(slice::from_ref(&x), &|_, v| vec![v[0]]);
     let mut all = vec![(Op::If(If { branches: [double.clone(), same] }), vec![flag, x.clone(), x.clone()])];
     let step = region(&[count.clone(), x.clone(), x.clone()], &|b, v| {
-        let one = b.literal(Literal::new(1i32), false);
+        let one = b.literal(Literal::new(1i32), None);
         vec![add(b, v[0], one), add(b, v[1], v[2])]
     });
     // From `-2^31` on it would take for ever: counts begin at a number of 8 bits.
     let cond = region(&[count.clone(), x.clone()], &|b, v| {
-        let (limit, low) = (b.literal(Literal::new(3i32), false), b.literal(Literal::new(-100i32), false));
+        let (limit, low) = (b.literal(Literal::new(3i32), None), b.literal(Literal::new(-100i32), None));
         let below = b.node1(Op::Compare(Compare::lt), &[v[0], limit]).expect("integers are compared");
         let above = b.node1(Op::Compare(Compare::gt), &[v[0], low]).expect("integers are compared");
         vec![b.node1(Op::Binary(Binary::and), &[below, above]).expect("booleans are joined")]
@@ -411,7 +408,7 @@ pub fn examples() -> BTreeMap<&'static str, Vec<Example>> {
     }
     let mut b = Builder::default();
     let x = b.input(Aval::known(DType::F32, [2].into()));
-    let shown = b.node1(Print { label: "x".into(), ambiguous: false, number: 1 }, &[x]).unwrap();
+    let shown = b.node1(Print { label: "x".into(), ambiguous: None, number: 1 }, &[x]).unwrap();
     all.entry("print").or_default().push(Example::of(&b.finish(vec![shown])));
     all
 }

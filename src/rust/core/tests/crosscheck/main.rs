@@ -222,7 +222,7 @@ fn with_gradients(graph: &Graph) -> Option<Graph> {
     let mut b = Builder::default();
     let inputs: Vec<Value> = graph.inputs().iter().map(|&v| b.input(graph.aval(v).clone())).collect();
     let tape = Tape::record(&mut b, graph, &inputs, &wrt).ok()?;
-    let one = b.literal(Literal::new(1.0).convert(graph.aval(graph.outputs()[at]).dtype), false);
+    let one = b.literal(Literal::new(1.0).convert(graph.aval(graph.outputs()[at]).dtype), None);
     let op = anvil_core::ops::BroadcastInDim {
         shape: graph.aval(graph.outputs()[at]).shape.clone(),
         axes: vec![],

@@ -34,13 +34,13 @@ fn element(literal: Literal) -> String {
 }
 
 fn tensor(aval: &Aval, bytes: &[u8]) -> String {
-    let (dtype, shape) = (aval.dtype, sizes(aval.shape.iter().copied()));
+    let (dtype, shape) = (aval.ranked().dtype, sizes(aval.shape.iter().copied()));
     if aval.shape.size() == 0 {
         return format!("nv_empty(\"{dtype}\", {shape})");
     }
     let elements: Vec<String> =
-        bytes.chunks_exact(dtype.bytes()).map(|x| element(Literal::from_bytes(dtype, x))).collect();
-    let flag = if aval.ambiguous { ", ambiguous = TRUE" } else { "" };
+        bytes.chunks_exact(aval.dtype.bytes()).map(|x| element(Literal::from_bytes(aval.dtype, x))).collect();
+    let flag = if aval.ambiguous.is_some() { ", ambiguous = TRUE" } else { "" };
     format!("nv_tensor(c({}), dtype = \"{dtype}\", shape = {shape}{flag})", elements.join(", "))
 }
 

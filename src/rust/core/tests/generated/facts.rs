@@ -120,7 +120,7 @@ fn dtypes(row: &'static Row, examples: &[Example]) -> Option<String> {
         Promotion::Join if lifts => {
             said.push("integers and booleans are promoted to an ambiguous `f32`".into())
         }
-        Promotion::JoinCounted => said.push("booleans count as `i32`".into()),
+        Promotion::JoinKnown => said.push("booleans count as `i32`".into()),
         Promotion::Each([Role::Counted, ..]) => said.push("booleans count as `i32`".into()),
         Promotion::JoinOfParts => {
             said.push("16-bit floats, integers and booleans are promoted to `f32`".into())

@@ -1,10 +1,9 @@
 //! Branches, loops and functions of two elements: ops with random regions.
 
 use super::{Names, Writer};
-use anvil_core::apply::Operand;
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::{Def, Operation, Value};
-use anvil_core::ops::{Binary, Builder, Compare, Custom, Graph, If, Op, Region, Scan, While};
+use anvil_core::ops::{Binary, Builder, Compare, Convert, Custom, Graph, If, Op, Region, Scan, While};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -58,11 +57,11 @@ impl Writer {
         let (depth, in_region) = (self.depth, std::mem::replace(&mut self.in_region, true));
         self.depth -= 1;
         let inputs: Vec<Value> = given.iter().map(|aval| self.b.input(aval.clone())).collect();
-        self.pool = inputs.iter().map(|&v| Operand::of(&self.b, v)).collect();
+        self.pool = inputs.clone();
         for _ in 0..self.rng.below(3) {
             let aval = self.aval();
             let value = self.b.input(aval);
-            self.pool.push(Operand::of(&self.b, value));
+            self.pool.push(value);
         }
         for _ in 0..self.rng.below(6) {
             self.step(names);
@@ -77,30 +76,36 @@ impl Writer {
 
     /// A function of an element and an update, and what else it uses: elementwise ops as a rule, any others
     /// now and then.
-    pub(super) fn combining(&mut self, dtype: DType) -> (Region, Vec<Value>) {
-        let element = Aval::known(dtype, Shape::scalar());
+    pub(super) fn combining(&mut self, element: Aval) -> (Region, Vec<Value>) {
         let names = if self.rng.one_in(4) { ANY_COMBINING } else { COMBINING };
         self.depth += 1;
         let (region, more) = self.region(&[element.clone(), element.clone()], names, |w, _| {
-            w.of_types(std::slice::from_ref(&element))
+            w.like_types(std::slice::from_ref(&element))
         });
         self.depth -= 1;
         (region, self.of_types(&more))
     }
 
-    /// A value of this type but for the flag: one of the pool, or a new input.
+    /// A value of this type, or one that is stored as such: one of the pool, or a new input.
     fn of_type(&mut self, aval: &Aval) -> Value {
-        let same = |x: &&Operand| {
-            let type_ = self.b.graph().aval(x.value);
-            type_.dtype == aval.dtype && type_.shape == aval.shape
-        };
-        let fits: Vec<Operand> = self.pool.iter().filter(same).copied().collect();
+        self.chosen(aval, |x| x.dtype == aval.dtype && x.shape == aval.shape)
+    }
+
+    /// Values of these types but for the `?`, which bodies and branches may give.
+    fn like_types(&mut self, avals: &[Aval]) -> Vec<Value> {
+        let like = |x: &Aval, y: &Aval| x.ranked().dtype == y.ranked().dtype && x.shape == y.shape;
+        avals.iter().map(|aval| self.chosen(aval, |x| like(x, aval))).collect()
+    }
+
+    fn chosen(&mut self, aval: &Aval, is_one: impl Fn(&Aval) -> bool) -> Value {
+        let same = |x: &&Value| is_one(self.b.graph().aval(**x));
+        let fits: Vec<Value> = self.pool.iter().filter(same).copied().collect();
         if fits.is_empty() || self.rng.one_in(8) {
             return self.b.input(aval.clone());
         }
         // A late one, more often than not: it was computed.
         let last = fits.len() - 1;
-        fits[if self.rng.one_in(2) { last } else { self.rng.below(last + 1) }].value
+        fits[if self.rng.one_in(2) { last } else { self.rng.below(last + 1) }]
     }
 
     fn of_types(&mut self, avals: &[Aval]) -> Vec<Value> {
@@ -109,12 +114,22 @@ impl Writer {
 
     fn some(&mut self, most: usize) -> Vec<Value> {
         let n = self.rng.below(most + 1);
-        let chosen: Vec<Operand> = (0..n).map(|_| self.any()).collect();
-        chosen.into_iter().map(|x| self.applier().materialise(x).unwrap()).collect()
+        (0..n).map(|_| self.any()).collect()
     }
 
     fn avals(&self, values: &[Value]) -> Vec<Aval> {
         values.iter().map(|&v| self.b.graph().aval(v).clone()).collect()
+    }
+
+    /// Values as a loop's state of these types, which are stored differently at most.
+    fn converted(&mut self, values: Vec<Value>, to: Vec<Ranked>) -> Vec<Value> {
+        let pairs = values.into_iter().zip(to);
+        pairs
+            .map(|(x, to)| match self.b.graph().aval(x).dtype == to.stored() {
+                true => x,
+                false => self.b.node1(Convert { to }, &[x]).unwrap(),
+            })
+            .collect()
     }
 
     /// A branch, a loop or a function with a derivative of its own, with random regions, on random values.
@@ -133,21 +148,21 @@ impl Writer {
                 inputs.extend(self.of_types(&more));
                 let others = self.some(3);
                 let given = self.avals(&others);
-                let (no, more) = self.region(&given, names, |w, _| w.of_types(&types));
+                let (no, more) = self.region(&given, names, |w, _| w.like_types(&types));
                 inputs.extend(others);
                 inputs.extend(self.of_types(&more));
-                (Op::If(If { branches: [yes, no] }), [vec![pred], inputs].concat())
+                (Op::If(If::from_branches(&yes, &no).unwrap()), [vec![pred], inputs].concat())
             }
             1 => {
                 // The first value of the state counts, so that the loop ends; where it begins and ends is
                 // random.
                 let start = self.rng.below(3) as i32;
-                let start = self.b.literal(Literal::new(start), false);
+                let start = self.b.literal(Literal::new(start), None);
                 let state = [vec![start], self.some(3)].concat();
                 let given = self.avals(&state);
                 let limit = Literal::new(self.rng.below(6) as i32);
                 let (cond, for_cond) = self.region(&given, names, |w, inputs| {
-                    let limit = w.b.literal(limit, false);
+                    let limit = w.b.literal(limit, None);
                     let mut go_on = w.b.node1(Op::Compare(Compare::lt), &[inputs[0], limit]).unwrap();
                     if w.rng.one_in(3) {
                         let other = w.of_type(&Aval::known(DType::I1, Shape::scalar()));
@@ -156,13 +171,13 @@ impl Writer {
                     vec![go_on]
                 });
                 let (body, for_body) = self.region(&given, names, |w, inputs| {
-                    let one = w.b.literal(Literal::new(1i32), false);
+                    let one = w.b.literal(Literal::new(1i32), None);
                     let next = w.b.node1(Op::Binary(Binary::add), &[inputs[0], one]).unwrap();
-                    [vec![next], w.of_types(&given[1..])].concat()
+                    [vec![next], w.like_types(&given[1..])].concat()
                 });
-                let carried = state.len();
-                let operands = [state, self.of_types(&for_cond), self.of_types(&for_body)].concat();
-                (Op::While(While { cond, body, carried }), operands)
+                let (op, to) = While::from_types(&cond, &body, &ranked(&given)).unwrap();
+                let state = self.converted(state, to);
+                (Op::While(op), [state, self.of_types(&for_cond), self.of_types(&for_body)].concat())
             }
             2 => {
                 let mut operands = self.some(3);
@@ -173,12 +188,13 @@ impl Writer {
                     outputs
                 });
                 // Nobody derives it: these two are not run.
-                let (forward, for_forward) = self.region(&given, names, |w, _| w.of_types(&types));
-                let (backward, for_backward) = self.region(&types, names, |w, _| w.of_types(&given));
+                let (forward, for_forward) = self.region(&given, names, |w, _| w.like_types(&types));
+                let (backward, for_backward) = self.region(&types, names, |w, _| w.like_types(&given));
                 let arguments = operands.len();
                 operands.extend(self.of_types(&[for_call, for_forward, for_backward].concat()));
                 let targets = (0..arguments).collect();
-                (Op::Custom(Custom { call, forward, backward, arguments, targets }), operands)
+                let op = Custom { call, forward, backward, arguments, targets };
+                (Op::Custom(op.agreeing().unwrap()), operands)
             }
             _ => {
                 let length = self.rng.below(5);
@@ -197,20 +213,26 @@ impl Writer {
                 }
                 let carried = state.len();
                 let (body, more) =
-                    self.region(&given, names, |w, _| [w.of_types(&given[..carried]), w.some(3)].concat());
+                    self.region(&given, names, |w, _| [w.like_types(&given[..carried]), w.some(3)].concat());
                 let (sliced, reverse) = (along.len(), self.rng.one_in(2));
                 let op = Scan { body, carried, sliced, length, reverse, checkpoint: false };
+                let (op, to) = op.from_types(&ranked(&given[..carried])).unwrap();
+                let state = self.converted(state, to);
                 (Op::Scan(op), [state, along, self.of_types(&more)].concat())
             }
         };
         let name = op.name();
         for value in self.b.node(op, &operands).unwrap_or_else(|e| panic!("{name}: {e}")) {
             if self.b.graph().aval(value).shape.size() <= 2_000 {
-                self.pool.push(Operand::of(&self.b, value));
+                self.pool.push(value);
             }
         }
         name
     }
+}
+
+fn ranked(avals: &[Aval]) -> Vec<Ranked> {
+    avals.iter().map(Aval::ranked).collect()
 }
 
 /// A graph whose constants have become inputs, after the others.

@@ -4,9 +4,9 @@ pub mod control;
 
 use crate::common::{random_element, Rng};
 use anvil_core::apply::subset::{Start, Subscript};
-use anvil_core::apply::{literal_ranked, Applier, Operand};
+use anvil_core::apply::{number_type, Applier};
 use anvil_core::dtype::promote::{by_name, names, Rules};
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
 use anvil_core::graph::{Def, Value};
 use anvil_core::ops::attrs::{Attr, Attrs};
@@ -19,7 +19,7 @@ pub type Names<'a> = &'a [(&'static str, usize)];
 
 /// Windows of a value; axes count from 1.
 struct Windows {
-    indices: Operand,
+    indices: Value,
     sizes: Vec<usize>,
     dropped: Vec<usize>,
     map: Vec<usize>,
@@ -36,7 +36,7 @@ pub struct Writer {
     pub b: Builder,
     /// Mostly anvil's own.
     rules: &'static Rules,
-    pub pool: Vec<Operand>,
+    pub pool: Vec<Value>,
     shapes: Vec<Shape>,
     /// Few dtypes, so that they meet, but all of them in some program.
     dtypes: &'static [DType],
@@ -84,7 +84,7 @@ impl Writer {
         for i in 0..2 + writer.rng.below(5) {
             let aval = writer.aval();
             let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
-            writer.pool.push(Operand::of(&writer.b, value));
+            writer.pool.push(value);
         }
         writer
     }
@@ -93,7 +93,7 @@ impl Writer {
         let dtype =
             if self.rng.one_in(2) { *self.rng.choose(DType::ALL) } else { *self.rng.choose(self.dtypes) };
         let shape = self.rng.choose(&self.shapes).clone();
-        Aval { dtype, shape, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }
+        Aval::new(Ranked { dtype, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }, shape)
     }
 
     pub fn applier(&mut self) -> Applier<'_> {
@@ -101,23 +101,22 @@ impl Writer {
     }
 
     /// A number or logical, as R code holds it.
-    fn number(&mut self) -> Operand {
+    fn number(&mut self) -> Value {
         let dtype = *self.rng.choose(&[DType::F64, DType::I32, DType::I1]);
         let literal = self.literal(dtype);
-        let ranked = literal_ranked(dtype);
-        Operand { value: self.b.literal(literal, ranked.ambiguous), ranked }
+        self.b.literal(literal, number_type(dtype).default())
     }
 
     fn literal(&mut self, dtype: DType) -> Literal {
         Literal::from_bytes(dtype, &random_element(&mut self.rng, dtype))
     }
 
-    fn shape(&self, x: Operand) -> Shape {
-        self.b.graph().aval(x.value).shape.clone()
+    fn shape(&self, x: Value) -> Shape {
+        self.b.graph().aval(x).shape.clone()
     }
 
     /// Any value; more often a late one, and now and then a number.
-    pub fn any(&mut self) -> Operand {
+    pub fn any(&mut self) -> Value {
         if self.pool.is_empty() || self.rng.one_in(8) {
             return self.number();
         }
@@ -127,9 +126,9 @@ impl Writer {
     }
 
     /// A value that goes with `x` elementwise.
-    fn like(&mut self, x: Operand) -> Operand {
+    fn like(&mut self, x: Value) -> Value {
         let shape = self.shape(x);
-        let fits: Vec<Operand> = self.pool.iter().copied().filter(|&y| self.shape(y) == shape).collect();
+        let fits: Vec<Value> = self.pool.iter().copied().filter(|&y| self.shape(y) == shape).collect();
         match self.rng.below(6) {
             0 => self.any(),
             1 => self.number(),
@@ -178,7 +177,7 @@ impl Writer {
     }
 
     /// Operands and parameters that are likely to suit the op.
-    fn arguments(&mut self, name: &str, arity: usize) -> (Vec<Operand>, Attrs) {
+    fn arguments(&mut self, name: &str, arity: usize) -> (Vec<Value>, Attrs) {
         let x = self.any();
         let shape = self.shape(x);
         let rank = shape.rank();
@@ -188,9 +187,9 @@ impl Writer {
         let attrs = Attrs::new();
         match name {
             "fill" => {
-                let dtype = *self.rng.choose(DType::ALL);
-                let value = Attr::Literal(self.literal(dtype));
-                (vec![], attrs.with("value", value).with("shape", sizes(&shape)).with("ambiguous", flag))
+                let ranked = Ranked { dtype: *self.rng.choose(DType::ALL), ambiguous: self.rng.one_in(2) };
+                let value = Attr::Literal(self.literal(ranked.stored()), ranked.default());
+                (vec![], attrs.with("value", value).with("shape", sizes(&shape)))
             }
             "iota" => {
                 let (axis, start) = (1 + self.rng.below(rank.max(1)), self.rng.below(300) as f64 - 150.0);
@@ -248,8 +247,7 @@ impl Writer {
                 swapped.swap(rank - 1, rank - 2);
                 let y = self.like(x);
                 let swap = Attrs::new().with("permutation", Attr::Numbers(swapped));
-                let y =
-                    self.applier().apply("transpose", &[y], &swap).map_or(x, |v| Operand::of(&self.b, v[0]));
+                let y = self.applier().apply("transpose", &[y], &swap).map_or(x, |v| v[0]);
                 (vec![x, y], attrs)
             }
             "dot_general" => {
@@ -268,8 +266,8 @@ impl Writer {
             "rng_state" => (vec![], attrs.with("seed", Attr::Numbers(vec![self.rng.below(9) as f64 - 4.0]))),
             "rng_bits" | "split_state" | "runif" | "rnorm" | "rbinom" | "sample_int" => {
                 let aval = Aval::known(DType::UI64, [2].into());
-                let state = if self.rng.one_in(9) { x.value } else { self.b.input(aval) };
-                let mut all = vec![Operand::of(&self.b, state)];
+                let state = if self.rng.one_in(9) { x } else { self.b.input(aval) };
+                let mut all = vec![state];
                 let parameters = if name == "rbinom" { 1 } else { 2 * self.rng.below(2) };
                 if ["runif", "rnorm", "rbinom"].contains(&name) {
                     all.extend((0..parameters).map(|_| self.number()));
@@ -294,7 +292,7 @@ impl Writer {
             }
             "dynamic_slice" => {
                 let window: Vec<usize> = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
-                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                let starts: Vec<Value> = shape.iter().map(|_| self.integers(&[])).collect();
                 (
                     [vec![x], starts].concat(),
                     attrs.with("slice_sizes", sizes(&window)).with("mode", self.mode()),
@@ -303,7 +301,7 @@ impl Writer {
             "dynamic_update_slice" => {
                 let window = shape.iter().map(|&d| self.rng.below(d + 1)).collect();
                 let update = self.of_dtype(x, window);
-                let starts: Vec<Operand> = shape.iter().map(|_| self.integers(&[])).collect();
+                let starts: Vec<Value> = shape.iter().map(|_| self.integers(&[])).collect();
                 ([vec![x, update], starts].concat(), attrs.with("mode", self.mode()))
             }
             "pad" => {
@@ -330,8 +328,9 @@ impl Writer {
                 let how = if self.rng.one_in(2) {
                     Attr::Text(self.rng.choose(&["replace", "add", "mul", "min", "max"]).to_string())
                 } else {
-                    let (region, captured) = self.combining(x.ranked.dtype);
-                    operands.extend(captured.into_iter().map(|v| Operand::of(&self.b, v)));
+                    let element = Aval { shape: Shape::scalar(), ..self.b.graph().aval(x).clone() };
+                    let (region, captured) = self.combining(element);
+                    operands.extend(captured);
                     Attr::Graph(region)
                 };
                 let attrs =
@@ -354,22 +353,21 @@ impl Writer {
     }
 
     /// An integer value of this shape: one of the pool, or a new constant.
-    fn integers(&mut self, sizes: &[usize]) -> Operand {
-        let fits = |x: &&Operand| x.ranked.dtype.is_integer() && *self.shape(**x) == *sizes;
-        let fits: Vec<Operand> = self.pool.iter().filter(fits).copied().collect();
+    fn integers(&mut self, sizes: &[usize]) -> Value {
+        let fits = |x: &&Value| self.b.graph().aval(**x).dtype.is_integer() && *self.shape(**x) == *sizes;
+        let fits: Vec<Value> = self.pool.iter().filter(fits).copied().collect();
         if !fits.is_empty() && self.rng.one_in(2) {
             return *self.rng.choose(&fits);
         }
         let integers: Vec<DType> = DType::ALL.iter().copied().filter(|d| d.is_integer()).collect();
         let shape = Shape::try_new(sizes.to_vec()).unwrap();
-        let value = self.b.constant(Aval::known(*self.rng.choose(&integers), shape));
-        Operand::of(&self.b, value)
+        self.b.constant(Aval::known(*self.rng.choose(&integers), shape))
     }
 
     /// A value of the dtype of another.
-    fn of_dtype(&mut self, x: Operand, sizes: Vec<usize>) -> Operand {
-        let value = self.b.constant(Aval::known(x.ranked.dtype, Shape::try_new(sizes).unwrap()));
-        Operand::of(&self.b, value)
+    fn of_dtype(&mut self, x: Value, sizes: Vec<usize>) -> Value {
+        let dtype = self.b.graph().aval(x).ranked().dtype;
+        self.b.constant(Aval::known(dtype, Shape::try_new(sizes).unwrap()))
     }
 
     /// Windows of a value, with indices for them.
@@ -436,7 +434,7 @@ impl Writer {
             ("subset_assign", self.applier().subset_assign(x, &subscripts, value, mode))
         };
         match result {
-            Ok(values) => self.pool.push(Operand::of(&self.b, values[0])),
+            Ok(values) => self.pool.push(values[0]),
             Err(Error::Internal { detail }) => panic!("{done}: {detail}\n{}", self.b.graph()),
             Err(_) => return None,
         }
@@ -446,7 +444,6 @@ impl Writer {
     /// Repeats a value along axes that are not the last ones, as batching will; no user can write this.
     fn broadcast_anywhere(&mut self) -> Value {
         let x = self.any();
-        let x = self.applier().materialise(x).unwrap();
         let from = self.b.graph().aval(x).shape.clone();
         let mut axes: Vec<usize> = (0..from.rank() + 1 + self.rng.below(2)).collect();
         self.rng.shuffle(&mut axes);
@@ -469,7 +466,7 @@ impl Writer {
         }
         if self.rng.one_in(30) {
             let value = self.broadcast_anywhere();
-            self.pool.push(Operand::of(&self.b, value));
+            self.pool.push(value);
             return None;
         }
         if self.rng.one_in(8) {
@@ -478,8 +475,8 @@ impl Writer {
         let &(name, arity) = self.rng.choose(names);
         let (operands, attrs) = self.arguments(name, arity);
         // Which NaN a computation gives is not defined, so its bits must not be looked at.
-        let computed = |x: &Operand| self.in_region || matches!(self.b.graph().def(x.value), Def::Result(..));
-        let is_float = |x: &Operand| self.b.graph().aval(x.value).dtype.part().is_float();
+        let computed = |x: &Value| self.in_region || matches!(self.b.graph().def(*x), Def::Result(..));
+        let is_float = |x: &Value| self.b.graph().aval(*x).dtype.part().is_float();
         if name == "bitcast_convert" && operands.iter().any(|x| computed(x) && is_float(x)) {
             return None;
         }
@@ -488,7 +485,7 @@ impl Writer {
                 for value in values {
                     // Repeated broadcasting must not fill the memory.
                     if self.b.graph().aval(value).shape.size() <= 2_000 {
-                        self.pool.push(Operand::of(&self.b, value));
+                        self.pool.push(value);
                     }
                 }
                 Some(name)
@@ -508,7 +505,7 @@ impl Writer {
                 continue;
             }
             let x = if self.rng.one_in(6) { *self.rng.choose(&self.pool) } else { self.any() };
-            outputs.push(self.applier().materialise(x).unwrap());
+            outputs.push(x);
         }
         outputs
     }

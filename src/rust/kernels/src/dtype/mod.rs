@@ -276,6 +276,35 @@ pub struct Ranked {
     pub ambiguous: bool,
 }
 
+impl Ranked {
+    /// A known dtype.
+    pub const fn known(dtype: DType) -> Ranked {
+        Ranked { dtype, ambiguous: false }
+    }
+
+    /// An ambiguous dtype.
+    pub const fn ambiguous(dtype: DType) -> Ranked {
+        Ranked { dtype, ambiguous: true }
+    }
+
+    /// The dtype that values of the type are stored and computed in. An ambiguous float is a number of R: it
+    /// has double precision, whatever its default width, until it meets a known dtype.
+    #[inline]
+    pub const fn stored(self) -> DType {
+        match (self.ambiguous, self.dtype.kind()) {
+            (true, Kind::Float) => DType::F64,
+            (true, Kind::Complex) => DType::C128,
+            _ => self.dtype,
+        }
+    }
+
+    /// The default dtype, if it is ambiguous.
+    #[inline]
+    pub fn default(self) -> Option<DType> {
+        self.ambiguous.then_some(self.dtype)
+    }
+}
+
 impl fmt::Display for Ranked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.dtype, if self.ambiguous { "?" } else { "" })
@@ -293,6 +322,19 @@ mod tests {
         }
         assert!(DType::parse("float").is_err());
         assert_eq!(DType::names().split(", ").count(), DType::ALL.len());
+    }
+
+    #[test]
+    fn ambiguous_floats_are_stored_in_double_precision() {
+        for &d in DType::ALL {
+            assert_eq!(Ranked::known(d).stored(), d);
+            let wide = match d.kind() {
+                Kind::Float => DType::F64,
+                Kind::Complex => DType::C128,
+                Kind::Boolean | Kind::Integer | Kind::Unsigned => d,
+            };
+            assert_eq!(Ranked::ambiguous(d).stored(), wide);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Formulas of reductions, reshapes and counting where they differ from StableHLO's: kept axes, column-major
 //! order, numbers that a float cannot hold.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Ranked};
 use crate::graph::Operation;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::{Iota, Math, Op, Reduction, Reshape, Var};
@@ -50,14 +50,14 @@ pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
 /// Counts from 0 and adds the start, in a dtype that holds all numbers exactly.
 pub(super) fn iota<'m, 'b>(op: &Iota, math: &'m Math<'b>) -> Var<'m, 'b> {
     if op.shape.size() == 0 {
-        return math.literal(Literal::new(0i64).convert(op.dtype), &op.shape);
+        return math.literal(Literal::new(0i64).convert(op.to.stored()), &op.shape);
     }
-    let from_zero = Iota { start: 0, ambiguous: false, ..op.clone() };
+    let from_zero = Iota { start: 0, to: Ranked::known(op.to.stored()), ..op.clone() };
     let fits = Op::Iota(from_zero.clone()).infer(&[]).is_ok();
     if op.is_exact() && fits {
         let count = math.apply(Op::Iota(from_zero), &[]);
         return count + count.integer(op.start);
     }
-    let wide = math.apply(Op::Iota(Iota { dtype: DType::I64, ..from_zero }), &[]);
-    (wide + wide.integer(op.start)).convert(op.dtype)
+    let wide = math.apply(Op::Iota(Iota { to: Ranked::known(DType::I64), ..from_zero }), &[]);
+    (wide + wide.integer(op.start)).convert(op.to.stored())
 }

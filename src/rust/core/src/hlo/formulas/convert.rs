@@ -7,10 +7,10 @@ use crate::shape::Axis;
 
 /// The operand in another dtype.
 pub(super) fn convert<'m, 'b>(op: &Convert, x: Var<'m, 'b>) -> Var<'m, 'b> {
-    if op.dtype == DType::I1 {
+    if op.to.stored() == DType::I1 {
         return x.compare(Compare::ne, x.of(0.0));
     }
-    odd(exact_double(x)).convert(op.dtype)
+    odd(exact_double(x)).convert(op.to.stored())
 }
 
 /// An f64 that rounds to 24 bits or fewer as `x` does. An integer of more than 53 bits is truncated at bit

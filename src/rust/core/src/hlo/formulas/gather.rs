@@ -2,7 +2,7 @@
 //! loops.
 
 use super::control::{region, types};
-use crate::dtype::DType;
+use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
 use crate::ops::{
     fitted, Check, Compare, DynamicSlice, DynamicUpdateSlice, Gather, Iota, Math, Op, Scan, Scatter, Update,
@@ -99,7 +99,7 @@ pub(super) fn scatter_loop<'m, 'b>(
     // The target of each element of the update: the numbers of the input's elements, gathered by the same
     // windows.
     let dtype = if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 };
-    let numbers = Iota { axis: Axis(0), dtype, shape: [size].into(), start: 0, ambiguous: false };
+    let numbers = Iota { axis: Axis(0), to: Ranked::known(dtype), shape: [size].into(), start: 0 };
     let gather = Gather {
         windows: windows.clone(),
         slice_sizes: sizes.clone(),

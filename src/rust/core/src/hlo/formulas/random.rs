@@ -1,7 +1,7 @@
 //! Random bits by integer ops: the ciphers of `kernels::random` on all cipher blocks at once, with the same
 //! bits and the same next state.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Ranked};
 use crate::kernels::random::{sharing, Algorithm, Sharing};
 use crate::ops::{Binary, Compare, Iota, Op, RngBits, Var};
 use crate::shape::{Axis, Shape};
@@ -75,7 +75,7 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
 
     let [key, counter] = [0, 1].map(|i| element(i).reread(vec![]));
     let line: Shape = [used].into();
-    let number = Iota { axis: Axis(0), dtype: DType::UI64, shape: line.clone(), start: 0, ambiguous: false };
+    let number = Iota { axis: Axis(0), to: Ranked::known(DType::UI64), shape: line.clone(), start: 0 };
     let [key, counter] = [key, counter].map(|x| x.repeated(&line, &[]));
     let low = counter + state.made(Op::Iota(number));
     let words = match op.algorithm {
