@@ -10,7 +10,9 @@
 #' nested, and capture the variables that their functions use.
 #'
 #' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
-#' structure, dtypes and shapes from one repetition to the next.
+#' structure, dtypes and shapes from one repetition to the next. Where it begins with an ambiguous value, such
+#' as a number, and the body gives a known one, it is known from the beginning; branches that differ in
+#' ambiguity give the known dtype.
 #'
 #' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_for()` and `nv_scan()`. The loops store the
 #' intermediate values that the derivative of the body reads, for each repetition: the memory is that of these

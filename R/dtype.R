@@ -73,7 +73,8 @@ Ops.AnvilDtype <- function(e1, e2) {
 #'
 #' These work on tensors, on values that are being traced, and on abstract tensors. An R number, logical or
 #' array has the type that it would have as an operand: a double is an ambiguous `f32`, an integer an
-#' ambiguous `i32`, a complex number an ambiguous `c64`, a logical a known `i1`.
+#' ambiguous `i32`, a complex number an ambiguous `c64`, a logical a known `i1`. An ambiguous `f32` or `c64`
+#' has double precision nevertheless, see [common_dtype()].
 #'
 #' @param x A tensor, a traced value, an abstract tensor, or an R number, logical or array.
 #' @return `dtype()` a dtype object, see [as_dtype()]; `shape()` the sizes of the axes, an integer

@@ -11,6 +11,11 @@
 #' later kind itself, as a float next to known integers is, the result is the ambiguous type, and still
 #' ambiguous.
 #'
+#' The type of an ambiguous float is only a name: it is computed and stored in double precision, as a number
+#' of R, and is rounded once, where it meets a known dtype or is converted. So `exp(0.1) * x` has all digits
+#' of an `f64` `x`. An ambiguous complex number is a `c128` likewise. An ambiguous integer has its default
+#' width.
+#'
 #' @param lhs_dtype,rhs_dtype A dtype: its name, or a dtype object.
 #' @param lhs_ambiguous,rhs_ambiguous Whether the type is ambiguous: `TRUE` or `FALSE`. A name with `?` is so
 #'   anyway: `"f32?"`.
@@ -60,6 +65,10 @@ nv_promote_to_common <- function(...) {
 #' ties to even, beyond its range to an infinity; real numbers become complex with an imaginary part of 0.
 #' Complex numbers do not become real: [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant.
 #' To import R data with checks instead, use [nv_tensor()].
+#'
+#' An ambiguous float or complex number is of double precision whatever its `dtype`, see [common_dtype()]: a
+#' conversion to one keeps all digits, and one from it rounds once. Its bits are those of the dtype that it
+#' shows, to which it is rounded first.
 #'
 #' Bits: a dtype of the same width keeps the shape; a narrower one adds a last axis of the ratio of the
 #' widths, low bits first; a wider one takes a last axis of that size away. Booleans convert only to
