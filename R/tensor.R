@@ -19,7 +19,8 @@
 #' of a `dtype` that is given they become infinite; beyond that of the default it is an error. Whole numbers
 #' that the default rounds may be counts, times or keys: those beyond 2^24, and up to 2^53, from where on
 #' doubles do not hold all of them either, give a warning of class `anvil_warning_rounded`, once in a session.
-#' `dtype = "f64"` keeps them, and `dtype = "f32"` says that rounding is meant.
+#' `dtype = "f64"` keeps them, and `dtype = "f32"` says that rounding is meant. An ambiguous float holds all
+#' doubles as they are.
 #'
 #' `NA_real_` and NaN are values of floats; in `f64` and in ambiguous floats they keep their bits, so
 #' `NA_real_` comes back as `NA`, and so does `NA_complex_` in `c128`. Integers beyond 2^53 can be given as
