@@ -234,10 +234,9 @@ test_that("other systems of promotion show other types, of the same doubles", {
     got <- tryCatch(
       with_promotion_rules(rules, exp(nv_scalar(0.1)) * 3), anvil_error_promotion = function(e) NULL
     )
-    if (is.null(got)) next
-    want <- as_array(exp(nv_scalar(0.1))) * 3
-    # TensorFlow's have no ambiguous result here.
-    expect_identical(as_array(got), if (ambiguous(got)) want else as_f32(want), label = rules)
+    # Some refuse it, or make it known.
+    if (is.null(got) || !ambiguous(got)) next
+    expect_identical(as_array(got), as_array(exp(nv_scalar(0.1))) * 3, label = rules)
   }
   got <- with_promotion_rules("jax", (1 - nv_scalar(0.1)) * x64)
   expect_elements(got, 0.9 * x, "f64[3]")
