@@ -32,7 +32,7 @@ fn modes(all_fit: bool) -> impl Iterator<Item = &'static str> {
 /// A value with 0 for the NaN that is read where nothing is.
 fn without_nan(b: &mut Builder, x: Value) -> Value {
     let is_nan = op(b, "is_nan", &[x], &Attrs::new());
-    let zero = b.literal(Literal::new(0.0), false);
+    let zero = b.literal(Literal::new(0.0), None);
     op(b, "select", &[is_nan, zero, x], &Attrs::new())
 }
 
