@@ -2,7 +2,8 @@
 
 # A flag that no op uses.
 check_flag <- function(arg, value) {
-  if (!isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
+  # A tensor is no flag: a traced one could not be read.
+  if (is.object(value) || !isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
 }
 
 # Signals an error for unused arguments in `...`: without it, a misspelt `sum(x, axis = 1)` would silently be

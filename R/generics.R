@@ -182,6 +182,7 @@ unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", 
 # those of others.
 #' @export
 Math.AnvilValue <- function(x, ...) {
+  if (.Generic != "signif") check_dots(...)
   if (inherits(x, "AnvilTracer")) abort_concrete(paste0(.Generic, "()"), x)
   get(.Generic, baseenv())(as_array(x), ...)
 }

@@ -130,10 +130,8 @@ each_place <- function(x, place, see) {
 check_data <- function(x, place) {
   each_place(x, place, function(x, place) {
     if (is.null(x) || inherits(x, "AnvilAbstract")) return()
-    operand <- is_operand(x)
-    if (operand && (inherits(x, "AnvilValue") || !is.null(dim(x)) || length(x) == 1L)) return()
-    hint <- if (operand) "Make it a tensor with `nv_tensor()`, or an array with `array()`."
-    abort_arg(place, "a tensor, an R number, logical or array, or a list of these", describe(x), hint)
+    if (is_operand(x)) return()
+    abort_arg(place, "a tensor, an R number, logical, vector or array, or a list of these", describe(x))
   })
 }
 

@@ -65,18 +65,13 @@ methods <- local({
 with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvil"))))
 
 test_that("no method swallows an argument that it does not know", {
-  # From R 4.5 on, signif() refuses such an argument before it looks for a method.
-  registerS3method("Math", "anvil_test_reached", function(x, ...) "reached")
-  reached <- function(generic) {
-    x <- structure(1, class = "anvil_test_reached")
-    identical(tryCatch(do.call(generic, list(x, nonsense_argument = 1)), error = identity), "reached")
-  }
   seen <- 0L
   for (key in names(methods)) {
-    if (!with_dots(methods[[key]])) next
+    # Arguments of c() may have any name; rep() hands its own on.
+    if (!with_dots(methods[[key]]) || key %in% c("c|AnvilValue", "rep|AnvilValue", "Math|AnvilValue")) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
     generics <- switch(
-      parts[1L], Math = "signif", Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
+      parts[1L], Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
     )
     call_with <- function(generic, value) {
       others <- switch(
@@ -86,14 +81,12 @@ test_that("no method swallows an argument that it does not know", {
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))
     }
     for (generic in generics) {
-      if (parts[1L] == "Math" && !reached(generic)) next
       if (parts[2L] == "AnvilTracer") {
         call <- function(a) call_with(generic, a)
         expect_fields(jit(call)(x), "anvil_error_arg", arg = "nonsense_argument")
       } else {
         # What there is for no tensor says so first.
-        never <- generic %in% c("signif", "rep", "sort", "median", "quantile", "unique", "cbind", "rbind") ||
-          parts[2L] == "AnvilAbstract" && generic %in% c("mean", getGroupMembers("Summary"))
+        never <- parts[2L] == "AnvilAbstract" && generic %in% c("mean", getGroupMembers("Summary"))
         class <- if (never) "anvil_error_unsupported" else "anvil_error_arg"
         value <- if (generic %in% c("any", "all") && parts[2L] != "AnvilAbstract") {
           x > 1
@@ -143,7 +136,7 @@ test_that("the arguments that there are are named", {
     mean(x, dims = 1L), "anvil_error_arg", arg = "dims", expected = c("x", "axes", "drop", "trim", "na.rm")
   )
   expect_fields(nv_concatenate(m, m, dim = 2), "anvil_error_arg", arg = "dim", expected = "axis")
-  expect_fields(c(a = x, x), "anvil_error_arg", arg = "a")
+  expect_fields(cumsum(x, axes = 1), "anvil_error_arg", arg = "axes")
   expect_fields(x[i = 1], "anvil_error_arg", arg = "i")
   expect_fields(m[1, , dorp = FALSE], "anvil_error_arg", arg = "dorp")
   expect_fields(trunc(x, 5), "anvil_error_arg", arg = "...", got = "")

@@ -124,29 +124,20 @@ test_that("tracers and graphs of another session are refused, with advice", {
   kept <- NULL
   jit(function(x) kept <<- x)(nv_tensor(c(1, 2)))
   again <- revived(kept)
-  for (use in list(
-    function(x) x + 1, dtype, shape, ambiguous, print, jit(identity), function(x) x[1], length, dim
-  )) {
+  # Its type is known, and no value.
+  expect_identical(list(dtype(again), shape(again), length(again)), list(as_dtype("f32"), 2L, 2L))
+  for (use in list(function(x) x + 1, exp, jit(identity), function(x) x[1])) {
     expect_error(use(again), class = "anvil_error_leaked_tracer", "another session")
   }
   graph <- revived(trace_fn(function(x) x + 1, list(nv_scalar(1))))
   expect_error(graph_text(graph), class = "anvil_error_arg", "another session")
 })
 
-test_that("a record whose parts were changed is refused by all that reads it", {
-  whole <- nv_tensor(c(1, 2, 3, 4), shape = c(2, 2), dtype = "f64")
-  parts <- list(
-    data = list(
-      NULL, 1, c(1, 2, 3), 1:4, "a", raw(4), list(1, 2, 3, 4), sum, 1i, globalenv(), quote(a), foreign()
-    ),
-    dtype = list(
-      NULL, "f65", c("f64", "f64"), NA_character_, 1, "f32", "i32", character(), list("f64"), foreign()
-    ),
-    shape = list(
-      NULL, c(2, 2), 2:3, c(-2L, -2L), c(NA, 4L), rep(46341L, 5), rep(2147483647L, 40), "a", list(2L, 2L),
-      c(4L, 0L), quote(a)
-    ),
-    ambiguous = list(NULL, NA, 1, "a", c(TRUE, FALSE), logical(), list(TRUE), quote(a))
+test_that("a tensor whose attributes were changed is refused by all that reads it", {
+  whole <- nv_tensor(c(1, 2.5, 3, 4), shape = c(2, 2), dtype = "f64")
+  changed <- list(
+    dtype = list(NULL, "f65", c("f64", "f64"), NA_character_, 1, "i32", character(), list("f64"), foreign()),
+    ambiguous = list(NA, 1, "a", c(TRUE, FALSE), logical(), list(TRUE), quote(a))
   )
   uses <- list(
     function(x) x + 1, print, format, nv_sin, jit(function(x) x * 2), jit(function(x) x * 2, donate = "x"),
@@ -156,15 +147,16 @@ test_that("a record whose parts were changed is refused by all that reads it", {
     function(x) nv_for(2L, x, function(i, s) s * 2),
     function(x) jit(function(y, n) y, static = "n")(1, x) + x, as.double
   )
-  for (part in names(parts)) for (value in parts[[part]]) {
-    broken <- unclass(whole)
-    broken[part] <- list(value)
-    broken <- structure(broken, class = class(whole))
-    for (use in uses) expect_s3_class(condition_of(use(broken)), "anvil_error")
+  for (name in names(changed)) for (value in changed[[name]]) {
+    broken <- whole
+    attr(broken, name) <- value
+    # What R prints of a type needs no elements.
+    of_type <- identical(value, "i32")
+    for (use in if (of_type) uses[-3L] else uses) expect_s3_class(condition_of(use(broken)), "anvil_error")
   }
-  short <- structure(unclass(whole)[1:2], class = class(whole))
-  # Before R 4.3, `%*%` is ours for objects with the S4 bit only.
-  for (use in uses[-13L]) expect_s3_class(condition_of(use(short)), "anvil_error")
+  # Elements that are as good as any, in another type of vector.
+  attr(whole, "dtype") <- "c128"
+  expect_identical(as_array(whole + 1i), array(c(1, 2.5, 3, 4) + 1i, c(2, 2)))
   expect_no_open_trace()
 })
 

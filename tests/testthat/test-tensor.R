@@ -405,11 +405,6 @@ test_that("a vector with broken attributes is refused, and crashes nothing", {
     expect_error(jit(function(x) x)(x), class = "anvil_error")
     expect_error(trace_fn(function(x) x, list(x)), class = "anvil_error")
   }
-  # A logical byte that is neither 0 nor 1 is TRUE.
-  odd <- record(data = as.raw(7), dtype = "i1", shape = 1L, ambiguous = FALSE)
-  expect_identical(as.vector(odd), TRUE)
-  expect_identical(as.vector(!odd), FALSE)
-  expect_nv(odd + 1L, 2, "i32", 1, ambiguous = TRUE)
 })
 
 test_that("a tensor that is asked to be a tensor of no dtype at all", {
