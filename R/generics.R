@@ -14,9 +14,12 @@
 #' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to take:
 #' it is an `anvil_error_concrete` that names the function and says what to write.
 #'
+#' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a
+#' float and them; `x %/% y` is the whole quotient rounded down, [nv_div()] the one rounded toward zero.
+#'
 #' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
-#' (nothing is recycled); the quotient of integers is an integer; `&`, `|` and `!` on integers are bitwise.
-#' `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: `<` and its like,
+#' (nothing is recycled); `&`, `|` and `!` on integers are bitwise; integers divided by 0 with `%/%` give -1,
+#' or the largest value of an unsigned dtype, and `x %% 0L` is `x`, where R has `NA`. `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: `<` and its like,
 #' rounding, `sign()` and `max()` refuse them. Where a function has a branch cut, the sign of a zero says on
 #' which side of the cut a number is, as in C99; base R does so for some functions only.
 #'
@@ -57,6 +60,10 @@
 #' Mod(nv_tensor(3+4i))
 #' @name base-generics
 NULL
+
+#' @method / AnvilValue
+#' @export
+`/.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "quotient", e1, e2)
 
 #' @rdname base-generics
 #' @export

@@ -85,12 +85,12 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #' @export
 nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 
-#' Quotient
+#' Quotient, of integers the whole one
 #'
-#' Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert
-#' one of them to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for
-#' unsigned ones; the smallest signed integer divided by -1 is itself. Quotients of complex numbers
-#' neither overflow nor underflow on the way.
+#' Of integers it is truncated toward zero; `\%/\%` rounds down, and `x / y` is the quotient of floats.
+#' Where the divisor is 0, it is -1 for signed integers, and the largest value for unsigned ones; the
+#' smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor
+#' underflow on the way.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
@@ -105,9 +105,8 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
-#' @details `x / y` is the same on tensors.
 #' @examples
-#' nv_div(nv_tensor(c(1, 2)), nv_tensor(c(3, 4)))
+#' nv_div(nv_tensor(c(-7L, 7L)), nv_tensor(c(2L, 2L)))
 #' @export
 nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 
@@ -182,8 +181,9 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 
 #' Quotient rounded down, R's `%/%`
 #'
-#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite
-#' dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
+#' Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives: of integers -1, or the largest
+#' value of an unsigned dtype. So does an infinite dividend: that is infinite, as in R, where NumPy and
+#' PyTorch have NaN.
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.

@@ -148,10 +148,6 @@
 #' @export
 `*.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "mul", e1, e2)
 
-#' @method / AnvilValue
-#' @export
-`/.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "div", e1, e2)
-
 #' @method ^ AnvilValue
 #' @export
 `^.AnvilValue` <- function(e1, e2 = abort_missing("e2")) .External(anvil_op, "pow", e1, e2)

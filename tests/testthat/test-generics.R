@@ -42,13 +42,69 @@ test_that("logic: `!`, `&` and `|` are results, not NULL", {
   expect_error(x & y, class = "anvil_error_dtype")
 })
 
-test_that("the quotient of integers is an integer; %/% and %% round down as R's do", {
+test_that("the quotient of integers is a float; %/% and %% round down as R's do, nv_div() toward zero", {
   i <- nv_tensor(c(-7L, 7L, -7L, 7L))
   j <- nv_tensor(c(2L, 2L, -2L, -2L))
-  expect_elements(i / j, c(-3L, 3L, 3L, -3L), "i32[4]")
+  expect_elements(i / j, c(-3.5, 3.5, 3.5, -3.5), "f32?[4]")
+  expect_elements(nv_div(i, j), c(-3L, 3L, 3L, -3L), "i32[4]")
+  expect_jit_equal(`/`, i, j, r = TRUE)
   expect_jit_equal(`%/%`, i, j, r = TRUE)
   expect_jit_equal(`%%`, i, j, r = TRUE)
   expect_jit_equal(function(i, j) i - (i %/% j) * j == i %% j, i, j, r = rep(TRUE, 4))
+})
+
+test_that("`/` divides truly whatever the operands are, as sqrt() finds its float", {
+  whole <- c("i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
+  for (rules in promotion_rules()) with_promotion_rules(rules, {
+    for (a in whole) for (b in whole) {
+      x <- nv_tensor(c(0, 1, 1), dtype = a)
+      y <- nv_tensor(c(1, 1, 0), dtype = b)
+      # The dtype in which both meet, as a float.
+      want <- tryCatch(
+        type_of(sqrt(nv_add(x, nv_convert(y, b)))), anvil_error_promotion = function(e) class(e)
+      )
+      got <- tryCatch(type_of(x / y), anvil_error_promotion = function(e) class(e))
+      expect_identical(got, want, label = paste(rules, a, "/", b))
+      if (!inherits(tryCatch(x / y, error = identity), "error")) {
+        expect_identical(as.vector(as_array(x / y)), c(0, 1, Inf))
+        expect_identical(jit(`/`)(x, y), x / y)
+      }
+    }
+  })
+  i <- nv_tensor(c(1L, 3L))
+  expect_elements(i / 2L, c(0.5, 1.5), "f32?[2]")
+  expect_elements(6L / i, c(6, 2), "f32?[2]")
+  expect_elements(i / TRUE, c(1, 3), "f32?[2]")
+  expect_elements(nv_scalar(5L) / nv_scalar(2L), 2.5, "f32?[]")
+  expect_elements(i / nv_tensor(c(2, 4), "f64"), c(0.5, 0.75), "f64[2]")
+  expect_elements(nv_tensor(c(TRUE, FALSE)) / nv_tensor(c(FALSE, FALSE)), c(Inf, NaN), "f32?[2]")
+  expect_elements(nv_empty("i8", c(0, 2)) / 2L, numeric(), "f32?[0, 2]")
+  # Whole numbers beyond the digits of the float round once.
+  expect_elements(nv_tensor(16777217L) / 1L, 16777216, "f32?[1]")
+  expect_elements(with_promotion_rules("numpy", i / 2L), c(0.5, 1.5), "f64[2]")
+  expect_elements(with_promotion_rules("torch", i / 2L), c(0.5, 1.5), "f32[2]")
+  expect_error(with_promotion_rules("strict", i / i), class = "anvil_error_promotion")
+  # Only the numerator is derived: the divisor is whole.
+  expect_elements(
+    gradient(function(x, i) sum(x / i), "x")(nv_tensor(c(1, 2), "f64"), i)$x, c(1, 1 / 3), "f64[2]"
+  )
+  expect_match(stablehlo(function(x) x / 2L, nv_abstract("i32", 2))$text, "stablehlo.divide [^\n]*xf32>")
+  expect_error(i / "a", class = "anvil_error_arg")
+  expect_error(i / nv_tensor(1:3), class = "anvil_error_shape")
+})
+
+test_that("whole division by 0 gives what the help pages say", {
+  i <- nv_tensor(c(7L, -7L, 0L))
+  zero <- nv_tensor(rep(0L, 3))
+  expect_jit_equal(function(i, zero) list(i %/% zero, nv_div(i, zero), i %% zero, nv_remainder(i, zero)), i, zero)
+  expect_elements(i %/% zero, rep(-1L, 3), "i32[3]")
+  expect_elements(nv_div(i, 0L), rep(-1L, 3), "i32[3]")
+  expect_elements(i %% 0L, c(7L, -7L, 0L), "i32[3]")
+  expect_elements(nv_tensor(7L, "ui8") %/% nv_tensor(0L, "ui8"), 255L, "ui8[1]")
+  expect_elements(i / zero, c(Inf, -Inf, NaN), "f32?[3]")
+  # Of floats as in R.
+  expect_jit_equal(function(x) list(x %/% 0, x %% 0, x / 0), nv_tensor(c(7, -7, 0)), r = NULL)
+  expect_elements(nv_tensor(c(7, -7, 0)) %/% 0, c(Inf, -Inf, NaN), "f32[3]")
 })
 
 test_that("mathematical functions of one argument", {

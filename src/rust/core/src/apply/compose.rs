@@ -16,6 +16,7 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("real", |a, operands, attrs| a.real(operands, attrs)),
     ("imag", |a, operands, attrs| a.imag(operands, attrs)),
     ("arg", |a, operands, attrs| a.arg(operands, attrs)),
+    ("quotient", |a, operands, attrs| a.quotient(operands, attrs)),
     ("mean", |a, operands, attrs| a.mean(operands, attrs)),
     ("mean_of_numbers", |a, operands, attrs| a.mean_of_numbers(operands, attrs)),
     ("var", |a, operands, attrs| a.var(operands, attrs)),
@@ -124,6 +125,15 @@ impl Applier<'_> {
         let values = self.join_known(operands)?;
         let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
         self.builder.node(Op::DotGeneral(op), &values)
+    }
+
+    /// R's `/`: the quotient of floats or complex numbers, which whole numbers become.
+    fn quotient(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        let row = Binary::div.row();
+        arity(row.function, operands.len(), row.operands.len())?;
+        let values = self.promote(operands, INEXACT)?;
+        let operands: Vec<Operand> = values.into_iter().map(|value| self.operand(value)).collect();
+        self.op(row.name, &operands, attrs)
     }
 
     /// The sum divided by the number of elements, in floats.

@@ -223,15 +223,15 @@ binary_ops! {
             if scalar::is_nan(z) && y == C::default() { y } else { z }
         },
     }
-    /// Quotient.
+    /// Quotient, of integers the whole one.
     ///
-    /// Unlike in base R, the quotient of two integer tensors is an integer, truncated toward zero: convert
-    /// one of them to a float for a fraction. `x / 0` is -1 for signed integers, and the largest value for
-    /// unsigned ones; the smallest signed integer divided by -1 is itself. Quotients of complex numbers
-    /// neither overflow nor underflow on the way.
+    /// Of integers it is truncated toward zero; `%/%` rounds down, and `x / y` is the quotient of floats.
+    /// Where the divisor is 0, it is -1 for signed integers, and the largest value for unsigned ones; the
+    /// smallest signed integer divided by -1 is itself. Quotients of complex numbers neither overflow nor
+    /// underflow on the way.
     div "div" {
         accepts: NUMBER,
-        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), generic: "/", example: "c(1, 2), c(3, 4)", ulps: 0.5, cost: Quotient,
+        slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), example: "c(-7L, 7L), c(2L, 2L)", ulps: 0.5, cost: Quotient,
         native: Div, float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div),
     }
     /// Power, `lhs` to the `rhs`.
@@ -270,8 +270,9 @@ binary_ops! {
     }
     /// Quotient rounded down, R's `%/%`.
     ///
-    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives, and so does an infinite
-    /// dividend: that is infinite, as in R, where NumPy and PyTorch have NaN.
+    /// Consistent with [nv_mod()]. A zero divisor gives what [nv_div()] gives: of integers -1, or the largest
+    /// value of an unsigned dtype. So does an infinite dividend: that is infinite, as in R, where NumPy and
+    /// PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
         slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", accuracy: "Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within 2 ulps.", cost: Remainder,
