@@ -197,7 +197,7 @@ Math.AnvilValue <- function(x, ...) {
 #' @export
 rep.AnvilValue <- function(x, ...) {
   count <- length(x)
-  nv_reshape(x, count, order = "column")[rep(seq_len(count), ...)]
+  nv_flatten(x)[rep(seq_len(count), ...)]
 }
 
 #' @export
@@ -219,7 +219,7 @@ c.AnvilValue <- function(...) {
     x <- values[[i]]
     if (ndims(x) < 2L) next
     # An R array keeps its digits until it is promoted.
-    values[[i]] <- if (inherits(x, "AnvilValue")) nv_reshape(x, length(x), order = "column") else array(x)
+    values[[i]] <- if (inherits(x, "AnvilValue")) nv_flatten(x) else array(x)
   }
   out <- .External(anvil_op, "concatenate", operands = values, axis = 1L)
   if (!is.null(names)) names(out) <- names
@@ -228,7 +228,7 @@ c.AnvilValue <- function(...) {
 
 # Sizes are part of the type: a vector's `dim<-` would leave a traced value's as they are.
 #' @export
-`dim<-.AnvilValue` <- function(x, value) nv_reshape(x, value %||% length(x), order = "column")
+`dim<-.AnvilValue` <- function(x, value) nv_reshape(x, value %||% length(x))
 
 #' @export
 `$.AnvilValue` <- function(x, name) unsupported("$", advice = "A tensor has no named parts: it is a vector.")

@@ -4,9 +4,9 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param shape Sizes of the axes of the result.
-#' @param order Order in which elements are read from `operand` and written to the result: `"row"`, last
-#'   axis fastest, as in StableHLO, JAX and NumPy; or `"column"`, first axis fastest, as [array()]
-#'   and `dim<-` do.
+#' @param order Order in which elements are read from `operand` and written to the result: `"column"`, first
+#'   axis fastest, as [array()] and `dim<-` do; or `"row"`, last axis fastest, as in StableHLO, JAX and NumPy.
+#'   Tensors are stored by columns, so that reshaping by columns copies nothing inside a program.
 #' @return A tensor of shape `shape`, and of `operand`'s dtype and ambiguity.
 #' @section Properties:
 #' * Dtypes: Any dtype.
@@ -16,12 +16,29 @@
 #' `anvil_error_shape` if the sizes differ, `anvil_error_arg` for a shape or order that is none.
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
-#' nv_reshape(x, 6)
-#' nv_reshape(x, 6, order = "column")
+#' nv_reshape(x, c(3, 2))
+#' nv_reshape(x, c(3, 2), order = "row")
 #' @export
-nv_reshape <- function(operand, shape, order = "row") {
+nv_reshape <- function(operand, shape, order = "column") {
   .External(anvil_op, "reshape", operand, shape = shape, order = order)
 }
+
+#' Flatten
+#'
+#' All elements along one axis, as [as.vector()] has them.
+#'
+#' @inheritParams nv_reshape
+#' @return A 1-d tensor of `operand`'s dtype and ambiguity, with as many elements.
+#' @section Errors:
+#' `anvil_error_arg` for an order that is none.
+#' @seealso [nv_reshape()], of which it is a case.
+#' @examples
+#' x <- nv_tensor(1:6, shape = c(2, 3))
+#' nv_flatten(x)
+#' nv_flatten(x, order = "row")
+#' nv_flatten(x)[2]
+#' @export
+nv_flatten <- function(operand, order = "column") .External(anvil_op, "flatten", operand, order = order)
 
 #' Transpose
 #'

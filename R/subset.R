@@ -180,5 +180,5 @@ tail.AnvilValue <- function(x, n = 6L, ...) {
 #' @export
 rev.AnvilValue <- function(x) {
   if (ndims(x) == 0L) return(x)
-  nv_reverse(if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column"), 1L)
+  nv_reverse(if (ndims(x) == 1L) x else nv_flatten(x), 1L)
 }

@@ -36,8 +36,8 @@
 #'   ambiguous float keeps all digits of R's doubles. `NULL` is `FALSE`; for `nv_scalar()` it is `TRUE` if no
 #'   `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
-#' @param byrow Whether data fill the tensor with the last axis fastest. If not, they fill it as
-#'   [array()] does, with the first axis fastest.
+#' @param order Order in which data fill the tensor: `"column"`, first axis fastest, as [array()] and [matrix()]
+#'   do; or `"row"`, last axis fastest, as in JAX and NumPy, and `matrix(byrow = TRUE)`.
 #' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data,
 #'   as in [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its
 #'   own, and other data are one column.
@@ -53,17 +53,17 @@
 #' nv_tensor(1:4, shape = c(2, 2))
 #' nv_tensor(c(0.5, 1.5), dtype = "f64")
 #' nv_scalar(1)
-#' nv_matrix(1:6, nrow = 2, byrow = TRUE)
+#' nv_matrix(1:6, nrow = 2, order = "row")
 #' nv_tensor("9007199254740993", dtype = "i64")
 #' nv_tensor(c(1+2i, -1i))
 #' @export
-nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE) {
+nv_tensor <- function(data, dtype = NULL, shape = NULL, ambiguous = NULL, device = "cpu", order = "column") {
   check_device(device)
   if (inherits(data, "AnvilValue")) {
-    if (!identical(byrow, FALSE)) abort_arg("byrow", "FALSE for a tensor", describe(byrow))
+    if (!identical(order, "column")) abort_arg("order", "\"column\" for a tensor", describe(order))
     return(same_tensor(data, dtype, shape, ambiguous))
   }
-  .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, byrow)
+  .Call(anvil_tensor, data, dtype, shape, if (is.null(ambiguous)) FALSE else ambiguous, order)
 }
 
 #' @rdname nv_tensor
@@ -76,13 +76,13 @@ nv_scalar <- function(data, dtype = NULL, ambiguous = NULL, device = "cpu") {
     abort_arg("data", "one value", describe(data))
   }
   if (is.null(ambiguous)) ambiguous <- is.null(dtype) && !is.logical(data)
-  .Call(anvil_tensor, data, dtype, integer(), ambiguous, FALSE)
+  .Call(anvil_tensor, data, dtype, integer(), ambiguous, "column")
 }
 
 #' @rdname nv_tensor
 #' @export
 nv_matrix <- function(
-  data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", byrow = FALSE
+  data, nrow = NULL, ncol = NULL, dtype = NULL, ambiguous = NULL, device = "cpu", order = "column"
 ) {
   check_size <- function(arg, size) {
     if (!is.null(size) && (!is_whole(size) || size < 0)) {
@@ -100,7 +100,7 @@ nv_matrix <- function(
         "Use `nv_reshape()` to make it one."
       )
     }
-    return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, byrow))
+    return(nv_tensor(data, dtype, c(nrow %||% sizes[1L], ncol %||% sizes[2L]), ambiguous, device, order))
   }
   count <- length(data)
   # As in matrix(): what is left out is as large as the data need.
@@ -115,7 +115,7 @@ nv_matrix <- function(
     arg <- if (is.null(nrow)) "ncol" else "nrow"
     abort_arg(arg, paste0("a divisor of the data's length, ", count), describe(given))
   }
-  nv_tensor(data, dtype, sizes, ambiguous, device, byrow)
+  nv_tensor(data, dtype, sizes, ambiguous, device, order)
 }
 
 # A tensor given as data: unchanged, or an error that names the property that would have to change.

@@ -189,7 +189,7 @@ usual <- list(
   backward = "closure", graph = "anvil",
   update_computation = "closure", path = "string", label = "string", static = "string", donate = "string",
   rules = "string",
-  drop = "logical", ambiguous = "logical", checkpoint = "logical", reverse = "logical", byrow = "logical",
+  drop = "logical", ambiguous = "logical", checkpoint = "logical", reverse = "logical",
   has_aux = "logical"
 )
 

@@ -61,8 +61,8 @@ test_that("files of NumPy are read: all dtypes, both orders, both byte orders", 
     expect_identical(shape(rows), c(2L, 3L))
     if (dtype %in% integers) {
       ends <- nv_tensor(c(lowest[[dtype]], highest[[dtype]]), dtype = dtype)
-      expect_identical(nv_reshape(rows, 6L)[c(1, 6)], ends, label = dtype)
-      expect_identical(as.double(nv_reshape(rows, 6L)[2:5]), as.double(1:4))
+      expect_identical(nv_flatten(rows)[c(1, 6)], ends, label = dtype)
+      expect_identical(as.double(nv_flatten(rows, order = "row")[2:5]), as.double(1:4))
     } else {
       expected <- matrix(0:5 / -2, 2, byrow = TRUE)
       if (dtype %in% complexes) expected <- expected + 0.25i
@@ -71,16 +71,16 @@ test_that("files of NumPy are read: all dtypes, both orders, both byte orders", 
   }
   expect_identical(as_array(nv_read_npy(numpy_file("b1"))), matrix(0:5 %% 2 == 1, 2, byrow = TRUE))
   expect_identical(
-    nv_read_npy(numpy_file("bf16"), "bf16"), nv_convert(nv_matrix(0:5 / 2, 2, 3, byrow = TRUE), "bf16")
+    nv_read_npy(numpy_file("bf16"), "bf16"), nv_convert(nv_matrix(0:5 / 2, 2, 3, order = "row"), "bf16")
   )
   expect_identical(nv_read_npy(numpy_file("scalar")), nv_scalar(2.5, "f64"))
   expect_identical(nv_read_npy(numpy_file("empty")), nv_empty("f32", c(0L, 3L)))
   expect_identical(
-    nv_read_npy(numpy_file("four-dims")), nv_tensor(0:23, shape = c(2L, 3L, 1L, 4L), byrow = TRUE)
+    nv_read_npy(numpy_file("four-dims")), nv_tensor(0:23, shape = c(2L, 3L, 1L, 4L), order = "row")
   )
   for (version in 2:3) {
     x <- nv_read_npy(numpy_file(paste0("version-", version)))
-    expect_identical(x, nv_tensor(0:5, "f32", c(2L, 3L), byrow = TRUE))
+    expect_identical(x, nv_tensor(0:5, "f32", c(2L, 3L), order = "row"))
   }
 })
 

@@ -1,21 +1,27 @@
-test_that("reshape reads by rows, or by columns as R does", {
+test_that("reshape reads by columns as R does, or by rows", {
   a <- array(1:24, c(2, 3, 4))
   x <- nv_tensor(a)
   # By rows is by columns of the reverse, on both sides.
   by_row <- function(a, shape) aperm(array(aperm(a), rev(shape)))
   for (shape in list(24, c(6, 4), c(4, 6), c(2, 12), c(3, 8), c(4, 3, 2), c(1, 24, 1), c(2, 2, 2, 3))) {
     expect_elements(
-      nv_reshape(x, shape), by_row(a, shape), paste0("i32[", paste(shape, collapse = ", "), "]")
+      nv_reshape(x, shape, order = "row"), by_row(a, shape), paste0("i32[", paste(shape, collapse = ", "), "]")
     )
-    expect_identical(as_array(nv_reshape(x, shape, order = "column")), array(a, shape))
-    expect_identical(nv_reshape(nv_reshape(x, shape), dim(a)), x)
+    expect_identical(as_array(nv_reshape(x, shape)), array(a, shape))
+    expect_identical(nv_reshape(x, shape, order = "column"), nv_reshape(x, shape))
+    for (order in c("column", "row")) {
+      expect_identical(nv_reshape(nv_reshape(x, shape, order), dim(a), order), x)
+      # What one order reads, a tensor made in this order has.
+      read <- as_array(nv_flatten(x, order))
+      expect_identical(nv_tensor(read, shape = shape, order = order), nv_reshape(x, shape, order))
+    }
     # Of a view, and with ops on both sides.
     expect_jit_equal(
-      function(x) nv_reshape(nv_transpose(x, c(2, 3, 1)) + 1L, shape) * 2L, x,
+      function(x) nv_reshape(nv_transpose(x, c(2, 3, 1)) + 1L, shape, order = "row") * 2L, x,
       r = 2L * by_row(aperm(a, c(2, 3, 1)) + 1L, shape)
     )
     expect_jit_equal(
-      function(x) nv_reshape(t(x), shape, order = "column") - 1L, x, r = array(aperm(a), shape) - 1L
+      function(x) nv_reshape(t(x), shape) - 1L, x, r = array(aperm(a), shape) - 1L
     )
   }
 })
@@ -23,7 +29,8 @@ test_that("reshape reads by rows, or by columns as R does", {
 test_that("reshape on every dtype, of one element and of none", {
   for (dtype in dtypes) {
     x <- nv_tensor(c(0, 1, 1, 0, 1, 1), dtype = dtype, shape = c(2, 3))
-    expect_identical(as.vector(Re(as_array(nv_reshape(x, 6)) + 0)), c(0, 1, 1, 1, 0, 1))
+    expect_identical(as.vector(Re(as_array(nv_reshape(x, 6)) + 0)), c(0, 1, 1, 0, 1, 1))
+    expect_identical(as.vector(Re(as_array(nv_reshape(x, 6, order = "row")) + 0)), c(0, 1, 1, 1, 0, 1))
     expect_identical(type_of(nv_reshape(x, c(3, 2))), paste0(dtype, "[3, 2]"))
     expect_identical(
       nv_reshape(nv_scalar(1, dtype = dtype), c(1, 1)), nv_tensor(1, dtype = dtype, shape = c(1, 1))
@@ -32,8 +39,41 @@ test_that("reshape on every dtype, of one element and of none", {
     expect_identical(nv_reshape(nv_empty(dtype, c(0, 3)), c(2, 0, 5)), nv_empty(dtype, c(2, 0, 5)))
   }
   expect_identical(type_of(nv_reshape(nv_scalar(1), 1)), "f32?[1]")
-  expect_elements(nv_reshape(matrix(1:4, 2), 4), c(1L, 3L, 2L, 4L), "i32?[4]")
+  expect_elements(nv_reshape(matrix(1:4, 2), 4), 1:4, "i32?[4]")
+  expect_elements(nv_reshape(matrix(1:4, 2), 4, "row"), c(1L, 3L, 2L, 4L), "i32?[4]")
   expect_elements(nv_reshape(2, NULL), 2, "f32?[]")
+})
+
+test_that("flatten is as.vector(), or by rows", {
+  a <- array(1:24 + 0.5, c(2, 3, 4))
+  x <- nv_tensor(a, "f64")
+  expect_jit_equal(function(x) nv_flatten(x) * 2, x, r = 2 * as.vector(a))
+  expect_jit_equal(function(x) nv_flatten(x, order = "row"), x, r = as.vector(aperm(a)))
+  expect_jit_equal(function(x) nv_flatten(x)[2L], x, r = a[2])
+  expect_elements(nv_flatten(nv_scalar(3)), 3, "f32?[1]")
+  expect_elements(nv_flatten(matrix(1:4, 2)), 1:4, "i32?[4]")
+  expect_elements(nv_flatten(nv_empty("i8", c(0, 3))), integer(), "i8[0]")
+  expect_identical(nv_flatten(nv_tensor(1:3)), nv_tensor(1:3))
+  weights <- nv_tensor(as.double(1:24), "f64")
+  for (order in c("column", "row")) {
+    g <- gradient(function(x) sum(nv_flatten(x, order) * weights))(x)$x
+    expect_identical(g, nv_tensor(1:24, "f64", c(2, 3, 4), order = order))
+  }
+  expect_error(nv_flatten(x, "F"), class = "anvil_error_arg", "`order`")
+  expect_error(nv_flatten(list(x, x)), class = "anvil_error_arg")
+})
+
+test_that("a reshape by columns copies nothing, one by rows does", {
+  x <- nv_abstract("f32", c(300, 40))
+  steps <- function(f) explain_plan(f, x)$kind
+  expect_length(steps(function(x) nv_reshape(x, c(40, 300)) * 2), 1L)
+  expect_length(steps(function(x) nv_flatten(x) * 2), 1L)
+  expect_length(steps(function(x) nv_reshape(exp(x), c(40, 300)) * 2), 1L)
+  by_row <- steps(function(x) nv_reshape(x, c(40, 300), order = "row") * 2)
+  expect_length(by_row, 2L)
+  expect_match(by_row[1L], "reshape")
+  # A transposed matrix is stored by rows: there it is the other way round.
+  expect_length(steps(function(x) nv_flatten(t(x), order = "row") * 2), 1L)
 })
 
 test_that("reshape says what does not fit", {
@@ -47,7 +87,7 @@ test_that("reshape says what does not fit", {
   expect_error(nv_reshape(x, c(NA, 2)), class = "anvil_error_arg")
   expect_error(nv_reshape(x, "a"), class = "anvil_error_arg")
   expect_error(nv_reshape(x, c(1e9, 1e9)), class = "anvil_error_shape", "too large")
-  expect_error(nv_reshape(x, 6, order = "F"), class = "anvil_error_arg", '"row" or "column", not "F"')
+  expect_error(nv_reshape(x, 6, order = "F"), class = "anvil_error_arg", '"column" or "row", not "F"')
 })
 
 test_that("transpose is aperm(), up to five axes", {

@@ -177,7 +177,7 @@ test_that("what the error about a single subscript says to write is right", {
   mask <- a > 0
   at <- rbind(c(1, 2), c(2, 3), c(1, 1))
   # As nv_flatten() does.
-  flat <- function(x) nv_reshape(x, length(x), order = "column")
+  flat <- function(x) nv_flatten(x)
   expect_jit_equal(function(A) flat(A)[2], A, r = a[2])
   expect_jit_equal(function(A) flat(A)[as.vector(mask)], A, r = a[mask])
   expect_jit_equal(function(A) nv_ifelse(mask, A, 0), A, r = ifelse(mask, a, 0))

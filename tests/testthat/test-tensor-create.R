@@ -18,7 +18,7 @@ test_that("nv_scalar() takes one value", {
 test_that("nv_matrix() completes the shape", {
   expect_nv(nv_matrix(1:6, 2), matrix(1:6, 2), "i32")
   expect_nv(nv_matrix(1:6, ncol = 2), matrix(1:6, ncol = 2), "i32")
-  expect_nv(nv_matrix(1:6, 2, 3, byrow = TRUE), matrix(1:6, 2, byrow = TRUE), "i32")
+  expect_nv(nv_matrix(1:6, 2, 3, order = "row"), matrix(1:6, 2, byrow = TRUE), "i32")
   expect_nv(nv_matrix(1:6, 2, dtype = "f64", ambiguous = TRUE), matrix(1:6, 2), "f64", ambiguous = TRUE)
   expect_nv(nv_matrix(matrix(1:6, 2)), matrix(1:6, 2), "i32")
   expect_nv(nv_matrix(matrix(1:6, 2), 3), matrix(1:6, 3), "i32")
@@ -130,17 +130,16 @@ test_that("nv_seq() counts, or divides a range", {
 test_that("nv_matrix() is what matrix() is, and refuses what would be repeated, cut or filled", {
   sizes <- list(NULL, 0, 1, 2, 3, 4, 6)
   same <- 0L
-  for (count in c(0:4, 6L, 12L)) for (nrow in sizes) for (ncol in sizes) for (byrow in c(FALSE, TRUE)) {
+  for (count in c(0:4, 6L, 12L)) for (nrow in sizes) for (ncol in sizes) for (order in c("column", "row")) {
     data <- seq_len(count)
     given <- c(
-      list(data), if (!is.null(nrow)) list(nrow = nrow), if (!is.null(ncol)) list(ncol = ncol),
-      list(byrow = byrow)
+      list(data), if (!is.null(nrow)) list(nrow = nrow), if (!is.null(ncol)) list(ncol = ncol)
     )
     label <- deparse1(given)
-    base <- tryCatch(do.call(matrix, given), condition = identity)
+    base <- tryCatch(do.call(matrix, c(given, byrow = order == "row")), condition = identity)
     # One value fills any size; apart from that there are as many elements as data.
     fits <- is.matrix(base) && (length(base) == count || count == 1L)
-    ours <- tryCatch(do.call(nv_matrix, given), error = identity)
+    ours <- tryCatch(do.call(nv_matrix, c(given, order = order)), error = identity)
     if (fits) {
       same <- same + 1L
       expect_true(inherits(ours, "AnvilTensor"), label = label)

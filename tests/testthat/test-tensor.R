@@ -46,12 +46,12 @@ test_that("arrays of up to five axes keep their elements in place", {
 
 test_that("a vector fills a shape column by column, or row by row", {
   expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3))), matrix(1:6, 2))
-  expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3), byrow = TRUE)), matrix(1:6, 2, byrow = TRUE))
+  expect_equal(as_array(nv_tensor(1:6, shape = c(2, 3), order = "row")), matrix(1:6, 2, byrow = TRUE))
   # The last axis is the fastest, whatever the number of axes.
-  by_row <- nv_tensor(1:24, "f64", shape = c(2, 3, 4), byrow = TRUE)
+  by_row <- nv_tensor(1:24, "f64", shape = c(2, 3, 4), order = "row")
   expect_equal(as_array(by_row), aperm(array(1:24, c(4, 3, 2))))
-  expect_nv(nv_tensor(c(1, 2), byrow = TRUE), c(1, 2), "f32")
-  expect_nv(nv_tensor(5, shape = c(2, 2), byrow = TRUE), matrix(5, 2, 2), "f32")
+  expect_nv(nv_tensor(c(1, 2), order = "row"), c(1, 2), "f32")
+  expect_nv(nv_tensor(5, shape = c(2, 2), order = "row"), matrix(5, 2, 2), "f32")
 })
 
 test_that("one value is recycled to any shape, and nothing else is", {
@@ -176,7 +176,7 @@ test_that("missing integers and logicals are refused, with their positions", {
   expect_fields(nv_tensor(c(NA, TRUE)), "anvil_error_value", dtype = "i1", count = 1, positions = 1)
   # Five positions are listed, all are counted; a shape does not change them.
   expect_fields(
-    nv_tensor(rep(NA_integer_, 100), "i8", shape = c(10, 10), byrow = TRUE), "anvil_error_value",
+    nv_tensor(rep(NA_integer_, 100), "i8", shape = c(10, 10), order = "row"), "anvil_error_value",
     count = 100, positions = c(1, 2, 3, 4, 5)
   )
   # Where a float would turn them into a number that is.na() no longer knows, too.
@@ -233,7 +233,7 @@ test_that("shapes that are none are refused before anything is allocated", {
   expect_fields(nv_tensor(1, shape = c(2, -3)), "anvil_error_arg", arg = "shape", got = "c(2, -3)")
   for (huge in list(c(1e6, 1e6, 1e6), rep(2147483647, 4), 3e9, c(0, 3e9), 2^53, rep(1e5, 30))) {
     expect_error(nv_tensor(1, shape = huge), class = "anvil_error_shape")
-    expect_error(nv_tensor(1, "f64", shape = huge, byrow = TRUE), class = "anvil_error_shape")
+    expect_error(nv_tensor(1, "f64", shape = huge, order = "row"), class = "anvil_error_shape")
     expect_error(nv_fill(1, huge), class = "anvil_error_shape")
     expect_error(nv_empty("ui8", huge), class = "anvil_error_shape")
     expect_error(nv_abstract("i1", huge), class = "anvil_error_shape")
@@ -258,7 +258,12 @@ test_that("the other arguments are checked too", {
     expect_fields(
       nv_tensor(1, ambiguous = bad), "anvil_error_arg", arg = "ambiguous", expected = "TRUE or FALSE"
     )
-    expect_fields(nv_tensor(1, byrow = bad), "anvil_error_arg", arg = "byrow", expected = "TRUE or FALSE")
+  }
+  for (bad in list(NA, "F", 1, c("row", "column"), character(), NULL, NA_character_)) {
+    expect_fields(
+      nv_tensor(1, order = bad), "anvil_error_arg", arg = "order", expected = "\"column\" or \"row\""
+    )
+    expect_error(nv_matrix(1:4, 2, order = bad), class = "anvil_error_arg")
   }
   for (bad in list("cuda", NULL, 1, "CPU", NA)) {
     expect_fields(nv_tensor(1, device = bad), "anvil_error_arg", arg = "device")
@@ -293,7 +298,7 @@ test_that("a tensor stays what it is, and is not turned into another by the way"
   expect_fields(nv_tensor(x, "f32"), "anvil_error_arg", arg = "dtype", got = "f32")
   expect_fields(nv_tensor(x, shape = c(3, 1)), "anvil_error_arg", arg = "shape", got = "(3,1)")
   expect_fields(nv_tensor(x, ambiguous = TRUE), "anvil_error_arg", arg = "ambiguous", got = "TRUE")
-  expect_fields(nv_tensor(x, byrow = TRUE), "anvil_error_arg", arg = "byrow")
+  expect_fields(nv_tensor(x, order = "row"), "anvil_error_arg", arg = "order")
   expect_error(nv_tensor(x, "zz"), class = "anvil_error_dtype")
   expect_error(nv_scalar(x), class = "anvil_error_arg")
   for (bad in list("a", 3.5, 1e10, NA, TRUE)) {
@@ -461,7 +466,7 @@ test_that("a number that becomes infinite by default is an error", {
   for (make in list(
     nv_tensor, function(x) nv_fill(x, 2), nv_matrix, function(x) nv_tensor(c(0, x, 1)),
     function(x) nv_tensor(matrix(c(0, x), 1)), function(x) nv_tensor(complex(real = x, imaginary = 1)),
-    function(x) nv_tensor(x, shape = c(2, 2)), function(x) nv_tensor(c(x, 1), shape = c(1, 2), byrow = TRUE)
+    function(x) nv_tensor(x, shape = c(2, 2)), function(x) nv_tensor(c(x, 1), shape = c(1, 2), order = "row")
   )) {
     for (x in c(1e40, -3.5e38, .Machine$double.xmax)) {
       expect_error(make(x), class = "anvil_error_value", "beyond the range")

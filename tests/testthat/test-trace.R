@@ -25,7 +25,7 @@ test_that("inputs, literals, conversions and outputs", {
 
 test_that("static parameters are shown as R would write them", {
   f <- function(x) {
-    y <- nv_reshape(nv_transpose(x, c(2, 1)), c(2, 3), order = "column")
+    y <- nv_reshape(nv_transpose(x, c(2, 1)), c(2, 3))
     z <- nv_concatenate(y, nv_fill(1, c(2, 3)), axis = 1)
     list(
       nv_reduce_sum(z, axes = 1, drop = FALSE), nv_reduce_max(z), nv_iota(2, "i8", c(2, 3)),

@@ -9,6 +9,7 @@ use crate::rules;
 use crate::trace;
 use crate::tree;
 use crate::value::{self, Tensor};
+use anvil_core::boundary::Filling;
 use anvil_core::dtype::promote::{self, common_dtype};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
@@ -42,6 +43,15 @@ pub fn dtype_argument(x: SEXP) -> Result<DType> {
 /// A flag: one `TRUE` or `FALSE`.
 pub fn flag_argument(arg: &str, x: SEXP) -> Result<bool> {
     value::flag_of(x).ok_or_else(|| Error::arg(arg, "TRUE or FALSE", value::describe(x)))
+}
+
+/// The order in which data fill a tensor.
+pub fn filling_argument(x: SEXP) -> Result<Filling> {
+    match string(x).as_deref() {
+        Some("column") => Ok(Filling::Column),
+        Some("row") => Ok(Filling::Row),
+        _ => Err(Error::arg("order", "\"column\" or \"row\"", value::describe(x))),
+    }
 }
 
 /// A shape from R numbers.

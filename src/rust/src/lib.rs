@@ -118,7 +118,7 @@ entry! {
     rs_same(x, y) _scope => trace::same(x, y);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
-    rs_tensor(data, dtype, shape, ambiguous, byrow) scope => tensor::create(data, dtype, shape, ambiguous, byrow, scope);
+    rs_tensor(data, dtype, shape, ambiguous, order) scope => tensor::create(data, dtype, shape, ambiguous, order, scope);
     rs_tensor_around(data, dtype, shape) scope => tensor::around(data, dtype, shape, scope);
     rs_tensor_data(x) scope => tensor::data(x, scope);
     rs_to_r(x, integer64) scope => tensor::to_r(x, integer64, scope);

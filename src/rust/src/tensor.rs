@@ -3,7 +3,7 @@
 use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
-use crate::info::{dtype_argument, flag_argument, shape_argument};
+use crate::info::{dtype_argument, filling_argument, flag_argument, shape_argument};
 use crate::large;
 use crate::value::{self, Tensor};
 use crate::vector;
@@ -61,8 +61,8 @@ fn check_data(x: SEXP) -> Result<()> {
     })
 }
 
-/// Makes a tensor: `nv_tensor(data, dtype, shape, ambiguous, byrow)`.
-pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP, scope: &Scope) -> Outcome {
+/// Makes a tensor: `nv_tensor(data, dtype, shape, ambiguous, order)`.
+pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, order: SEXP, scope: &Scope) -> Outcome {
     check_data(data)?;
     let by_default = dtype == nil();
     let dtype = if by_default { default_dtype(data)? } else { dtype_argument(dtype)? };
@@ -78,7 +78,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, byrow: SEXP
     value::check_sizes(&shape)?;
     let sizes = vector::number_shape(data);
     let names = if sizes.as_ref() == Some(&shape) { axis_names::of(data, scope)? } else { nil() };
-    let filling = if flag_argument("byrow", byrow)? { Filling::Row } else { Filling::Column };
+    let filling = filling_argument(order)?;
     let aval = Aval::new(Ranked { dtype, ambiguous: flag_argument("ambiguous", ambiguous)? }, shape);
     if let Some(tensor) = adopt(data, &aval, filling, scope)? {
         axis_names::set(tensor, names)?;

@@ -5,7 +5,7 @@ use super::applier::{Applier, Composition};
 use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::Value;
-use crate::ops::attrs::Attrs;
+use crate::ops::attrs::{Attr, Attrs};
 use crate::ops::*;
 use crate::tensor::{Aval, Literal};
 
@@ -16,6 +16,7 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("real", |a, operands, attrs| a.real(operands, attrs)),
     ("imag", |a, operands, attrs| a.imag(operands, attrs)),
     ("arg", |a, operands, attrs| a.arg(operands, attrs)),
+    ("flatten", |a, operands, attrs| a.flatten(operands, attrs)),
     ("quotient", |a, operands, attrs| a.quotient(operands, attrs)),
     ("mean", |a, operands, attrs| a.mean(operands, attrs)),
     ("mean_of_numbers", |a, operands, attrs| a.mean_of_numbers(operands, attrs)),
@@ -96,6 +97,13 @@ impl Applier<'_> {
         let x = self.promote(operands, FLOAT)?[0];
         let zero = self.zeros_of(x)?;
         self.builder.node(Op::Binary(Binary::atan2), &[zero, x])
+    }
+
+    /// All elements along one axis.
+    fn flatten(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+        arity("nv_flatten", operands.len(), 1)?;
+        let size = self.aval(operands[0].value).shape.size();
+        self.op("reshape", operands, &attrs.clone().with("shape", Attr::Numbers(vec![size as f64])))
     }
 
     /// All values broadcast to their common shape.

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 pub enum Filling {
     /// First axis fastest, as `array()` does.
     Column,
-    /// Last axis fastest, as `matrix(byrow = TRUE)` does.
+    /// Last axis fastest, as in StableHLO and NumPy.
     Row,
 }
 

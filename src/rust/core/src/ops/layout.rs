@@ -59,7 +59,7 @@ impl OpDef for Reshape {
     }
 
     fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        let order = attrs.choice("order", &["row", "column"])?;
+        let order = attrs.choice("order", &["column", "row"])?;
         let order = if order == "row" { Order::Row } else { Order::Column };
         Ok(Reshape { shape: attrs.shape("shape")?, order }.into())
     }
