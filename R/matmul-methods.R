@@ -5,24 +5,23 @@
 #' @rawNamespace if (getRversion() >= "4.3.0") S3method(matrixOps, AnvilValue)
 matrixOps.AnvilValue <- function(x, y) {
   switch(.Generic,
-    `%*%` = nv_matmul(x, y),
+    `%*%` = product(x, y),
     crossprod = cross(x, if (!missing(y)) y),
     tcrossprod = tcross(x, if (!missing(y)) y),
     unsupported(.Generic)
   )
 }
 
-cross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(swap_last(x), y %||% x))
-tcross <- saying_what_is_missing(function(x, y = NULL) nv_matmul(x, swap_last(y %||% x)))
+# As nv_matmul(), but that vectors are rows or columns.
+product <- function(x, y) .External(anvil_op, "matrix_product", x, y, transposed = "none")
 
-# Transposes the last two axes: leading axes are a batch to nv_matmul(). An R array remains one, since its
-# numbers keep their digits until they are promoted; nv_matmul() refuses what is no matrix.
-swap_last <- function(x) {
-  n <- length(dim(x))
-  if (n < 2L) return(x)
-  order <- c(seq_len(n - 2L), n, n - 1L)
-  if (inherits(x, "AnvilValue")) nv_transpose(x, order) else if (is.array(x)) aperm(x, order) else x
-}
+cross <- saying_what_is_missing(function(x, y = NULL) {
+  .External(anvil_op, "matrix_product", x, y %||% x, transposed = "lhs")
+})
+
+tcross <- saying_what_is_missing(function(x, y = NULL) {
+  .External(anvil_op, "matrix_product", x, y %||% x, transposed = "rhs")
+})
 
 #' @rawNamespace if (getRversion() < "4.4.0") exportMethods(crossprod, tcrossprod)
 if (getRversion() < "4.4.0") {
@@ -39,7 +38,7 @@ if (getRversion() < "4.3.0") {
   # anybody.
   `%*%` <- function(x, y) {
     dispatched <- !(is.object(x) || is.object(y)) || isS4(x) || isS4(y)
-    if (!dispatched && (inherits(x, "AnvilValue") || inherits(y, "AnvilValue"))) return(nv_matmul(x, y))
+    if (!dispatched && (inherits(x, "AnvilValue") || inherits(y, "AnvilValue"))) return(product(x, y))
     base::`%*%`(x, y)
   }
 }
@@ -50,6 +49,6 @@ if (getRversion() < "4.3.0") {
 set_matmul_methods <- function() {
   where <- new.env(parent = topenv())
   for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c("ANY", "AnvilValue"))) {
-    setMethod("%*%", signature, function(x, y) nv_matmul(x, y), where = where)
+    setMethod("%*%", signature, function(x, y) product(x, y), where = where)
   }
 }

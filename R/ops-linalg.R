@@ -1,7 +1,14 @@
 #' Matrix product
 #'
-#' The matrix product over the last two axes; leading axes are a batch and must be equal. `x %*% y` is the
-#' same; `crossprod(x, y)` and `tcrossprod(x, y)` transpose the last two axes of `x`, or of `y`.
+#' The matrix product over the last two axes; leading axes are a batch and must be equal. Of matrices and
+#' batches `x %*% y` is the same; `crossprod(x, y)` and `tcrossprod(x, y)` transpose the last two axes of `x`,
+#' or of `y`.
+#'
+#' In `%*%`, `crossprod()` and `tcrossprod()` a 1-d operand is a vector, as in R: next to a matrix it is the
+#' row or the column that fits, so that `x %*% v` is a matrix of one column and `v %*% x` one of one row; of
+#' two vectors of one length `v %*% w` and `crossprod(v, w)` are the inner product, a matrix of one element,
+#' and `tcrossprod(v, w)` is the outer product. A 0-d operand is a vector of one element. `nv_matmul()`
+#' refuses them: whether one of its operands is a batch is seen from its axes alone.
 #'
 #' Floats and complex numbers accumulate in their own dtype, `bf16` and `f16` in `f32`, from which each
 #' element is rounded once; integers wrap, booleans count as `i32`.
@@ -9,13 +16,14 @@
 #' @param lhs,rhs Tensors, traced values or R arrays of shapes `(b..., m, k)` and `(b..., k, n)`, at least
 #'   2-d. They are promoted to their common dtype.
 #' @return A tensor of shape `(b..., m, n)` and the common dtype, never ambiguous.
-#' @section Errors: `anvil_error_shape` with both shapes if they do not fit, or an operand has fewer than 2
-#' axes: vectors are made matrices with [nv_reshape()].
+#' @section Errors: `anvil_error_shape` with both shapes if they do not fit, or an operand of `nv_matmul()`
+#' has fewer than 2 axes.
 #' @seealso [nv_dot_general()] for sums over other axes.
 #' @examples
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' x %*% t(x)
 #' tcrossprod(x)
+#' x %*% nv_tensor(c(1L, 10L, 100L))
 #' @aliases %*% %*%,AnvilValue,AnvilValue-method %*%,AnvilValue,ANY-method %*%,ANY,AnvilValue-method
 #' @aliases crossprod crossprod,AnvilValue,AnvilValue-method crossprod,AnvilValue,ANY-method
 #' @aliases crossprod,ANY,AnvilValue-method tcrossprod tcrossprod,AnvilValue,AnvilValue-method

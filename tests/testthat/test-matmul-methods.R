@@ -24,6 +24,68 @@ test_that("crossprod() and tcrossprod() are base R's, of tensors, R matrices and
   expect_identical(a %*% t(a), base::tcrossprod(a))
 })
 
+test_that("products with vectors are base R's, whatever their lengths", {
+  number <- function(shape) {
+    values <- seq_len(prod(shape)) / 8 - 0.7
+    if (length(shape) == 2L) matrix(values, shape[1L]) else values
+  }
+  sizes <- 1:3
+  all <- c(as.list(sizes), unlist(lapply(sizes, function(n) lapply(sizes, function(m) c(n, m))), FALSE))
+  same <- refused <- 0L
+  for (name in c("%*%", "crossprod", "tcrossprod")) for (l in all) for (r in all) {
+    if (length(l) == 2L && length(r) == 2L) next
+    label <- paste(name, deparse1(l), deparse1(r))
+    base <- tryCatch(getExportedValue("base", name)(number(l), number(r)), error = function(e) NULL)
+    f <- function(x, y) switch(name, `%*%` = x %*% y, crossprod = crossprod(x, y), tcrossprod(x, y))
+    u <- nv_tensor(number(l), "f64", l)
+    v <- nv_tensor(number(r), "f64", r)
+    ours <- tryCatch(f(u, v), anvil_error_shape = identity)
+    if (is.null(base)) {
+      refused <- refused + 1L
+      expect_s3_class(ours, "anvil_error_shape")
+      next
+    }
+    same <- same + 1L
+    expect_equal(as_array(ours), base, tolerance = 1e-15, label = label)
+    expect_identical(jit(f)(u, v), ours, label = label)
+    # With one side an R array.
+    expect_identical(f(u, if (length(r) == 1L) array(number(r)) else number(r)), ours, label = label)
+  }
+  expect_gt(same, 60L)
+  expect_gt(refused, 60L)
+})
+
+test_that("vectors in products: one operand, no elements, single numbers, gradients", {
+  v <- nv_tensor(c(0.5, 2, -1), "f64")
+  r <- as.vector(as_array(v))
+  expect_jit_equal(crossprod, v, r = crossprod(r), tolerance = 1e-15)
+  expect_jit_equal(tcrossprod, v, r = tcrossprod(r), tolerance = 1e-15)
+  expect_identical(shape(v %*% v), c(1L, 1L))
+  expect_jit_equal(function(x, v) x %*% v, x, v, r = a %*% r, tolerance = 1e-15)
+  expect_jit_equal(function(x, v) v %*% t(x), x, v, r = r %*% t(a), tolerance = 1e-15)
+  none <- nv_empty("f64", 0)
+  expect_identical(as_array(nv_empty("f64", c(2, 0)) %*% none), matrix(0, 2, 1))
+  expect_identical(as_array(none %*% none), matrix(0, 1, 1))
+  expect_identical(as_array(nv_empty("f64", c(0, 3)) %*% v), matrix(0, 0, 1))
+  expect_identical(shape(tcrossprod(none, v)), c(0L, 3L))
+  # A number is a vector of one element.
+  expect_identical(as_array(nv_tensor(c(1, 2, 3), "f64", c(3, 1)) %*% 2), matrix(c(2, 4, 6)))
+  expect_identical(as_array(2 %*% nv_scalar(3, "f64")), matrix(6))
+  # Integers and booleans stay what products make of them.
+  expect_identical(type_of(nv_tensor(c(TRUE, TRUE)) %*% nv_tensor(c(TRUE, TRUE))), "i32[1, 1]")
+  g <- gradient(function(x, v) sum((x %*% v)^2))(x, v)
+  expect_equal(as_array(g$x), 2 * (a %*% r) %*% r, tolerance = 1e-14)
+  expect_equal(as.vector(as_array(g$v)), drop(2 * crossprod(a, a %*% r)), tolerance = 1e-14)
+  expect_identical(shape(g$v), 3L)
+  g <- gradient(function(v) sum(tcrossprod(v)))(v)$v
+  expect_equal(as.vector(as_array(g)), rep(2 * sum(r), 3), tolerance = 1e-14)
+  # A batch and a vector are no product, and nv_matmul() takes no vectors.
+  expect_error(nv_fill(1, c(2, 2, 3)) %*% nv_fill(1, 3), class = "anvil_error_shape", "at least 2 axes")
+  expect_error(nv_matmul(x, v), class = "anvil_error_shape", "%*%", fixed = TRUE)
+  e <- expect_error(x %*% nv_fill(1, 4), class = "anvil_error_shape", "(2,3) and (4)", fixed = TRUE)
+  expect_identical(e[c("lhs", "rhs", "sizes")], list(lhs = c(2, 3), rhs = 4, sizes = c(3, 4)))
+})
+
 test_that("the product of a tensor and its transpose has gradients", {
   expect_equal(gradient(function(x) sum(crossprod(x)), "x")(x), gradient(function(x) sum(t(x) %*% x), "x")(x))
 })
@@ -41,7 +103,7 @@ test_that("shapes that do not fit are an error with the user's call", {
   expect_identical(call_of(crossprod(x, t(x))), "crossprod(x, t(x))")
   expect_identical(call_of(tcrossprod(x, y)), "tcrossprod(x, y)")
   expect_identical(call_of(x %*% x), "x %*% x")
-  expect_error(crossprod(x, nv_tensor(1:2)), class = "anvil_error_shape")
+  expect_error(crossprod(x, nv_tensor(1:3)), class = "anvil_error_shape")
   expect_error(crossprod(x, "a"), class = "anvil_error_arg")
   expect_error(tcrossprod(list(1), x), class = "anvil_error_arg")
 })

@@ -52,7 +52,11 @@ test_that("views are operands: transposed on either side, broadcast, reshaped", 
     r = matrix(c(1, 2), 3, 2, byrow = TRUE) %*% a, tolerance = 1e-15
   )
   expect_jit_equal(
-    function(x) nv_reshape(x, c(3, 2)) %*% x, x, r = matrix(t(a), 3, 2, byrow = TRUE) %*% a, tolerance = 1e-15
+    function(x) nv_reshape(x, c(3, 2)) %*% x, x, r = matrix(a, 3, 2) %*% a, tolerance = 1e-15
+  )
+  expect_jit_equal(
+    function(x) nv_reshape(x, c(3, 2), order = "row") %*% x, x,
+    r = matrix(t(a), 3, 2, byrow = TRUE) %*% a, tolerance = 1e-15
   )
   expect_jit_equal(function(x, y) t(y %*% x) + 1, x, nv_tensor(b), r = t(b %*% a) + 1)
 })
@@ -122,7 +126,7 @@ test_that("matmul says what does not fit", {
   expect_identical(conditionCall(e), quote(x %*% x))
   e <- expect_error(nv_matmul(nv_fill(1, c(2, 2, 3)), nv_fill(1, c(4, 3, 2))), class = "anvil_error_shape")
   expect_match(conditionMessage(e), "axis 1 is not: 2 and 4")
-  e <- expect_error(x %*% nv_tensor(c(1, 2, 3)), class = "anvil_error_shape", "at least 2 axes")
+  e <- expect_error(nv_matmul(x, nv_tensor(c(1, 2, 3))), class = "anvil_error_shape", "at least 2 axes")
   expect_match(conditionMessage(e), "nv_reshape")
   expect_identical(e$operand, "rhs")
   expect_error(nv_matmul(nv_scalar(1), x), class = "anvil_error_shape", "`lhs`")

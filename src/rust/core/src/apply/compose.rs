@@ -21,7 +21,6 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("mean", |a, operands, attrs| a.mean(operands, attrs)),
     ("mean_of_numbers", |a, operands, attrs| a.mean_of_numbers(operands, attrs)),
     ("var", |a, operands, attrs| a.var(operands, attrs)),
-    ("matmul", |a, operands, _| a.matmul(operands)),
     ("identity", |a, operands, _| a.identity(operands)),
     ("promote", |a, operands, _| a.promoted_values(operands)),
     ("stored", |a, operands, _| a.stored(operands)),
@@ -100,9 +99,9 @@ impl Applier<'_> {
     }
 
     /// All elements along one axis.
-    fn flatten(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn flatten(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         arity("nv_flatten", operands.len(), 1)?;
-        let size = self.aval(operands[0].value).shape.size();
+        let size = self.aval(operands[0]).shape.size();
         self.op("reshape", operands, &attrs.clone().with("shape", Attr::Numbers(vec![size as f64])))
     }
 
@@ -127,21 +126,12 @@ impl Applier<'_> {
         Ok(values)
     }
 
-    /// Matrix products.
-    fn matmul(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
-        arity("nv_matmul", operands.len(), 2)?;
-        let values = self.join_known(operands)?;
-        let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
-        self.builder.node(Op::DotGeneral(op), &values)
-    }
-
     /// R's `/`: the quotient of floats or complex numbers, which whole numbers become.
-    fn quotient(&mut self, operands: &[Operand], attrs: &Attrs) -> Result<Vec<Value>> {
+    fn quotient(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let row = Binary::div.row();
         arity(row.function, operands.len(), row.operands.len())?;
         let values = self.promote(operands, INEXACT)?;
-        let operands: Vec<Operand> = values.into_iter().map(|value| self.operand(value)).collect();
-        self.op(row.name, &operands, attrs)
+        self.op(row.name, &values, attrs)
     }
 
     /// The sum divided by the number of elements, in floats.

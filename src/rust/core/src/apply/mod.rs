@@ -8,6 +8,7 @@ mod compose;
 mod conversion;
 mod indexed;
 mod positions;
+mod products;
 mod promote;
 mod random;
 pub mod selection;
@@ -45,7 +46,7 @@ impl Applier<'_> {
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
     let all = BY_NAME
-        .get_or_init(|| [compose::ALL, indexed::ALL, random::ALL].into_iter().flatten().copied().collect());
+        .get_or_init(|| [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect());
     all.get(name).copied()
 }
 
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn compositions_have_names_of_their_own() {
         let names: Vec<&str> =
-            [compose::ALL, indexed::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
+            [compose::ALL, indexed::ALL, products::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
         assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
     }
 

@@ -166,7 +166,7 @@ impl DotGeneral {
             let (operand, shape, hint) = (operand.to_string(), shape.clone(), hint.to_string());
             Err(Error::Rank { op: "nv_matmul".into(), operand, expected, shape, hint })
         };
-        let hint = "Use `nv_reshape()` to make a vector a matrix of one row or one column.";
+        let hint = "`%*%` takes a vector for a row or a column, as in R; `nv_reshape()` makes it the one that you mean.";
         for (operand, shape) in [("lhs", lhs), ("rhs", rhs)] {
             if shape.rank() < 2 {
                 return need(operand, shape, "at least 2 axes".into(), hint);
