@@ -17,11 +17,16 @@
 #' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a
 #' float and them; `x %/% y` is the whole quotient rounded down, [nv_div()] the one rounded toward zero.
 #'
-#' Differences from R numbers: dtypes follow [common_dtype()]; shapes must be equal, or one operand 0-d
-#' (nothing is recycled); `&`, `|` and `!` on integers are bitwise; integers divided by 0 with `%/%` give -1,
-#' or the largest value of an unsigned dtype, and `x %% 0L` is `x`, where R has `NA`. `sum()` and `prod()` count booleans, as R does. Complex tensors have no order, as in R: `<` and its like,
-#' rounding, `sign()` and `max()` refuse them. Where a function has a branch cut, the sign of a zero says on
-#' which side of the cut a number is, as in C99; base R does so for some functions only.
+#' Shapes meet as in R: they are equal, or one operand is 0-d, or 1-d and as long as the first axes of the
+#' other, down which it is recycled; see [nv_broadcast_to()]. What R would recycle in part, or with a warning,
+#' is an error.
+#'
+#' Differences from R numbers: dtypes follow [common_dtype()]; `&`, `|` and `!` on integers are bitwise;
+#' integers divided by 0 with `%/%` give -1, or the largest value of an unsigned dtype, and `x %% 0L` is `x`,
+#' where R has `NA`. `sum()` and `prod()` count booleans, as R does. Complex
+#' tensors have no order, as in R: `<` and its like, rounding, `sign()` and `max()` refuse them. Where a
+#' function has a branch cut, the sign of a zero says on which side of the cut a number is, as in C99; base R
+#' does so for some functions only.
 #'
 #' @section Reductions: `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()` and `mean()` reduce
 #' all axes, as in R, or those in `axes`: `sum(x, axes = 1)` has the sums of columns of a matrix, as

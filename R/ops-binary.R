@@ -5,14 +5,16 @@
 #' Integers wrap; the sum of booleans is their logical or.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype.
 #' * Accuracy: Floats are correctly rounded (0.5 ulp). So are the parts of complex numbers.
 #' * Derivative: `1` with respect to `lhs`; `1` with respect to `rhs`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x + y` is the same on tensors.
 #' @examples
@@ -26,8 +28,10 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
 #'   numbers (`c64`, `c128`).
@@ -35,7 +39,7 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #' * Derivative: `1` with respect to `lhs`; `-1` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x - y` is the same on tensors.
 #' @examples
@@ -48,14 +52,16 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #' Integers wrap; the product of booleans is their logical and.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype.
 #' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
 #' * Derivative: `rhs` with respect to `lhs`; `lhs` with respect to `rhs`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x * y` is the same on tensors.
 #' @examples
@@ -70,15 +76,17 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
 #'   are promoted to an ambiguous `f32`.
 #' * Accuracy: Floats are correctly rounded (0.5 ulp). No bound is stated for complex numbers.
 #' * Derivative: `rhs` with respect to `lhs`; `lhs` with respect to `rhs`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_mul_no_nan(nv_tensor(c(-Inf, 2)), nv_tensor(c(0, 3)))
@@ -94,8 +102,10 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
 #'   numbers (`c64`, `c128`).
@@ -103,7 +113,7 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #' * Derivative: `1 / rhs` with respect to `lhs`; `-(lhs / rhs) / rhs` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_div(nv_tensor(c(-7L, 7L)), nv_tensor(c(2L, 2L)))
@@ -117,8 +127,10 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
 #'   numbers (`c64`, `c128`).
@@ -128,7 +140,7 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'   respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x ^ y` is the same on tensors.
 #' @examples
@@ -142,15 +154,17 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
 #' * Accuracy: Results are exact.
 #' * Derivative: `1` with respect to `lhs`; `-trunc(lhs / rhs)` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_remainder(nv_tensor(c(-7, 7)), nv_tensor(c(3, -3)))
@@ -163,15 +177,17 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
 #' * Accuracy: Floats are correctly rounded (0.5 ulp).
 #' * Derivative: `1` with respect to `lhs`; `-floor(lhs / rhs)` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x \%\% y` is the same on tensors.
 #' @examples
@@ -187,8 +203,10 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`) and floats (`bf16`, `f16`, `f32`, `f64`).
 #' * Accuracy: Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within
@@ -196,7 +214,7 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #' * Derivative: Zero everywhere.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers and floats.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x \%/\% y` is the same on tensors.
 #' @examples
@@ -210,8 +228,10 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Accuracy: Results are exact.
@@ -219,7 +239,7 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_max(nv_tensor(c(1, 5)), nv_tensor(c(3, 4)))
@@ -232,8 +252,10 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Accuracy: Results are exact.
@@ -241,7 +263,7 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than any dtype but complex.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_min(nv_tensor(c(1, 5)), nv_tensor(c(3, 4)))
@@ -252,8 +274,10 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
 #' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
@@ -262,7 +286,7 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'   `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_atan2(nv_tensor(c(1, -1)), nv_tensor(c(1, -1)))
@@ -273,14 +297,16 @@ nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x & y` is the same on tensors.
 #' @examples
@@ -292,14 +318,16 @@ nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x | y` is the same on tensors.
 #' @examples
@@ -311,14 +339,16 @@ nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Booleans (`i1`) and integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than booleans and integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_xor(nv_tensor(c(TRUE, TRUE)), nv_tensor(c(TRUE, FALSE)))
@@ -330,14 +360,16 @@ nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_shift_left(nv_tensor(c(1L, 3L)), nv_tensor(c(2L, 1L)))
@@ -349,14 +381,16 @@ nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_shift_right_logical(nv_tensor(c(8L, -8L)), nv_tensor(c(1L, 1L)))
@@ -368,14 +402,16 @@ nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_lo
 #' 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`).
 #' * Derivative: None: integers and booleans have no gradient.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_shift_right_arithmetic(nv_tensor(c(8L, -8L)), nv_tensor(c(1L, 1L)))
@@ -388,8 +424,10 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'
 #' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of them 0-d.
-#' @return A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
+#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
+#'   once promoted.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
 #' * Accuracy: The error is at most 8 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
@@ -399,7 +437,7 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'   `nv_polygamma(n + 1, x)` with respect to `x`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
-#' `anvil_error_shape` with both shapes if they differ and neither is 0-d.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
 #' nv_polygamma(nv_tensor(c(1, 2)), nv_tensor(c(0.5, 3)))

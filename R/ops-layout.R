@@ -66,10 +66,25 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' Broadcast
 #'
 #' Repeats elements along new axes and axes of size 1. `nv_broadcast_to()` broadcasts one value to a shape,
-#' `nv_broadcast_tensors()` several to their common shape, `nv_broadcast_scalars()` only those that are 0-d,
-#' as every op does.
+#' `nv_broadcast_tensors()` several to their common shape. Axes are aligned from the last, as in NumPy: sizes
+#' must be equal, or one of them 1.
 #'
-#' Axes are aligned from the last, as in NumPy: sizes must be equal, or one of them 1.
+#' `nv_broadcast_scalars()` brings values to the shape in which operands of elementwise functions meet, see
+#' below: 0-d values, and 1-d ones that recycle.
+#'
+#' @section Shapes of operands: In operators and in all elementwise functions (of two operands and more, such
+#' as [nv_add()], [nv_ifelse()] or [nv_clamp()]) shapes meet as in base R, and no further. Operands may have
+#' * equal shapes;
+#' * no axes: a number or 0-d tensor goes with any shape;
+#' * one axis, as long as the first axes of the operand with the most axes: it is repeated along the others,
+#'   as R recycles a vector in column-major order. A vector of length 2 or 6 goes with a matrix of 2 rows and
+#'   3 columns, one of length 2, 6 or 24 with a tensor of shape `c(2, 3, 4)`. So in `x / sum(x, axes = 2)`
+#'   each row of a matrix is divided by its sum.
+#'
+#' The result has the shape of the operand with the most axes. All else is an `anvil_error_shape` with advice:
+#' a vector that R would recycle in part, or for each column of a matrix in turn; and axes of size 1, which no
+#' op repeats by itself. A gradient sums over what was repeated.
+#'
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param shape Sizes of the axes of the result.
@@ -84,6 +99,9 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' @examples
 #' nv_broadcast_to(nv_tensor(1:3), c(2, 3))
 #' nv_broadcast_tensors(nv_fill(1, c(2, 1)), nv_fill(2, c(1, 3)))
+#' x <- nv_tensor(1:6, shape = c(2, 3))
+#' x * nv_tensor(c(1L, 10L))
+#' x * nv_broadcast_to(nv_tensor(c(1L, 10L, 100L)), c(2, 3))
 #' @export
 nv_broadcast_to <- function(operand, shape) .External(anvil_op, "broadcast_in_dim", operand, shape = shape)
 

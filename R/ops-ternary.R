@@ -5,13 +5,14 @@
 #' @param pred A boolean tensor or traced value, or an R logical or array.
 #' @param true_value,false_value Tensors, traced values, or R numbers, logicals or arrays. They are promoted
 #'   to their common dtype.
-#' @return A tensor of the common dtype, ambiguous if both values are. All shapes must be equal, or 0-d.
+#' @return A tensor of the common dtype, ambiguous if both values are, and of the shape with the most axes:
+#'   shapes must be equal, or 0-d, or 1-d and as long as the first axes of that, see [nv_broadcast_to()].
 #' @section Properties:
 #' * Dtypes: `true_value` and `false_value`: any dtype; `pred`: booleans.
 #' * Accuracy: Results are exact.
 #' * Derivative: Differentiable, linear in `true_value` and `false_value` together.
 #' @section Errors: `anvil_error_dtype` for a condition that is not boolean, `anvil_error_shape` with both
-#' shapes if they differ.
+#' shapes if they do not meet so.
 #' @examples
 #' x <- nv_tensor(c(-1, 0, 2))
 #' nv_ifelse(x > 0, x, 0)
@@ -28,13 +29,14 @@ nv_ifelse <- function(pred, true_value, false_value) {
 #' @param min_val,max_val The bounds: tensors, traced values, or R numbers, logicals or arrays. They are
 #'   converted to the dtype of `operand`.
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @return A tensor of `operand`'s dtype and ambiguity. All shapes must be equal, or 0-d.
+#' @return A tensor of `operand`'s dtype and ambiguity, and of the shape with the most axes: shapes must be
+#'   equal, or 0-d, or 1-d and as long as the first axes of that, see [nv_broadcast_to()].
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers; `min_val` and `max_val` are converted to the dtype of `operand`.
 #' * Accuracy: Results are exact.
 #' * Derivative: Differentiable with respect to `min_val`, `operand` and `max_val`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they differ.
+#' `anvil_error_shape` with both shapes if they do not meet so.
 #' @examples
 #' nv_clamp(0, nv_tensor(c(-1, 0.5, 2)), 1)
 #' @export

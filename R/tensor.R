@@ -36,8 +36,8 @@
 #'   ambiguous float keeps all digits of R's doubles. `NULL` is `FALSE`; for `nv_scalar()` it is `TRUE` if no
 #'   `dtype` is given, unless the value is logical.
 #' @param device `"cpu"`.
-#' @param order Order in which data fill the tensor: `"column"`, first axis fastest, as [array()] and [matrix()]
-#'   do; or `"row"`, last axis fastest, as in JAX and NumPy, and `matrix(byrow = TRUE)`.
+#' @param order Order in which data fill the tensor: `"column"`, first axis fastest, as [array()] and
+#'   [matrix()] do; or `"row"`, last axis fastest, as in JAX and NumPy, and `matrix(byrow = TRUE)`.
 #' @param nrow,ncol Numbers of rows and columns. One may be left out, and follows from the length of the data,
 #'   as in [matrix()]: it is 1 for a single value, and 0 if the other is 0. Without both, a matrix keeps its
 #'   own, and other data are one column.

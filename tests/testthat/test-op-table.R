@@ -7,7 +7,8 @@ exports <- getNamespaceExports("anvil")
 # needs a row.
 creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
 compositions <- c(
-  "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars", "nv_broadcast_tensors",
+  "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
+  "nv_broadcast_tensors",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for"
 )

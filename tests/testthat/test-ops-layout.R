@@ -5,7 +5,8 @@ test_that("reshape reads by columns as R does, or by rows", {
   by_row <- function(a, shape) aperm(array(aperm(a), rev(shape)))
   for (shape in list(24, c(6, 4), c(4, 6), c(2, 12), c(3, 8), c(4, 3, 2), c(1, 24, 1), c(2, 2, 2, 3))) {
     expect_elements(
-      nv_reshape(x, shape, order = "row"), by_row(a, shape), paste0("i32[", paste(shape, collapse = ", "), "]")
+      nv_reshape(x, shape, order = "row"), by_row(a, shape),
+      paste0("i32[", paste(shape, collapse = ", "), "]")
     )
     expect_identical(as_array(nv_reshape(x, shape)), array(a, shape))
     expect_identical(nv_reshape(x, shape, order = "column"), nv_reshape(x, shape))

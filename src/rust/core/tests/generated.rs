@@ -33,9 +33,9 @@ fn generated_r_functions_are_up_to_date() {
     let same = "A tensor of the operand's shape, dtype and ambiguity.";
     let boolean = "A tensor of the operand's shape and of dtype `i1`.";
     let common =
-        "A tensor of the operands' shape and common dtype; ambiguous if both operands are, once promoted.";
+        "A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are, once promoted.";
     let flags =
-        "A tensor of the operands' shape and of dtype `i1`; ambiguous if both operands are, once promoted.";
+        "A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once promoted.";
     let parts =
         "A tensor of the operand's shape and ambiguity, and of the dtype of its parts: `f32` for `c64`, \
          `f64` for `c128`; a real operand's own.";
@@ -196,8 +196,8 @@ fn function(out: &mut String, row: &Row, result: &str, examples: &Examples) {
     ));
     if promotes {
         line(
-            "   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one of \
-             them 0-d.",
+            "   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one \
+             operand 0-d, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].",
         );
     }
     line(&format!(" @return {result}"));
@@ -210,7 +210,7 @@ fn function(out: &mut String, row: &Row, result: &str, examples: &Examples) {
         line(&format!(" `anvil_error_dtype` for operands other than {}{whole}.", row.accepts.name));
     }
     if promotes {
-        line(" `anvil_error_shape` with both shapes if they differ and neither is 0-d.");
+        line(" `anvil_error_shape` with both shapes if they do not meet so.");
     }
     line(" `anvil_error_arg` for anything that is neither tensor, number nor array.");
     if let Some(generic) = row.generic {

@@ -64,10 +64,8 @@ pub enum Error {
     Bitcast { from: DType, to: DType, shape: Shape, reason: String },
 
     // --- shape ---
-    /// Shapes that are neither equal nor 0-d.
-    #[error(
-        "`{op}()` needs operands of one shape (0-d operands broadcast), not {lhs} and {rhs}.\ni Use `nv_broadcast_tensors()` or `nv_broadcast_to()` to broadcast explicitly."
-    )]
+    /// Shapes that do not meet: see [`Shape::repeated_down`].
+    #[error("`{op}()` cannot combine shapes {lhs} and {rhs}.{}", meeting(.lhs, .rhs))]
     ShapeMismatch { op: String, lhs: Shape, rhs: Shape },
     /// A shape that cannot be broadcast to another.
     #[error("Shape {from} cannot be broadcast to {to}.\nx Axis {axis} is {l} and {r}; sizes must be equal, or the first must be 1.")]
@@ -470,6 +468,39 @@ fn axes(n: usize) -> String {
     }
 }
 
+/// Why two shapes do not meet in an elementwise op, and what to do: bullets, each after a line break.
+fn meeting(lhs: &Shape, rhs: &Shape) -> String {
+    let (short, long) = if lhs.rank() <= rhs.rank() { (lhs, rhs) } else { (rhs, lhs) };
+    if let ([length], true) = (&short[..], long.rank() > 1) {
+        let mut lengths: Vec<usize> = (1..=long.rank()).map(|axes| long[..axes].iter().product()).collect();
+        lengths.dedup();
+        let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+        let advice = if long.last() == Some(length) {
+            format!("`nv_broadcast_to(x, c({}))` lays it along the last axis instead", list(long))
+        } else if *length == 1 {
+            "`nv_reshape(x, integer())` makes it 0-d, which goes with any shape".into()
+        } else {
+            "`nv_broadcast_to()` and `nv_reshape()` give it the shape that you mean".into()
+        };
+        return format!(
+            "\nx A 1-d operand is repeated down the first axes, as in R, and must be as long as they are: {}, not {length}.\ni {advice}.",
+            lengths.join(" or ")
+        );
+    }
+    let advice = if lhs.broadcast(rhs).is_ok() {
+        "Axes of size 1 are not repeated by themselves: `nv_broadcast_tensors()` and `nv_broadcast_to()` do that"
+    } else if long.rank() == 1 {
+        "Two 1-d operands must be equally long: neither is recycled"
+    } else if lhs.iter().eq(rhs.iter().rev()) {
+        "`t()` transposes one of them"
+    } else if lhs.size() == rhs.size() {
+        "`nv_reshape()` gives one the shape of the other"
+    } else {
+        "`nv_broadcast_to()` repeats an operand along the axes that you mean"
+    };
+    format!("\nx Shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the other.\ni {advice}.")
+}
+
 fn list(xs: &[usize]) -> String {
     xs.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -480,9 +511,22 @@ mod tests {
 
     #[test]
     fn text_names_what_came_and_what_to_do() {
-        let e = Error::ShapeMismatch { op: "nv_add".into(), lhs: [2, 1].into(), rhs: [1, 2].into() };
+        let mismatch = |lhs, rhs| Error::ShapeMismatch { op: "nv_add".into(), lhs, rhs };
+        let e = mismatch([2, 1].into(), [1, 2].into());
         let text = e.to_string();
         assert!(text.contains("(2,1) and (1,2)") && text.contains("nv_broadcast_tensors"), "{text}");
+        let says = |lhs: &[usize], rhs: &[usize], what: &str| {
+            let shape = |sizes: &[usize]| Shape::try_new(sizes.to_vec()).unwrap();
+            let text = mismatch(shape(lhs), shape(rhs)).to_string();
+            assert!(text.contains(what), "{text}");
+        };
+        says(&[2, 3], &[3], "as long as they are: 2 or 6, not 3.\ni `nv_broadcast_to(x, c(2, 3))` lays");
+        says(&[1], &[2, 3, 1], "2 or 6, not 1.\ni `nv_reshape(x, integer())`");
+        says(&[4], &[2, 3], "2 or 6, not 4.\ni `nv_broadcast_to()` and `nv_reshape()`");
+        says(&[2, 3], &[3, 2], "`t()`");
+        says(&[2, 3], &[6, 1], "`nv_reshape()`");
+        says(&[2], &[3], "equally long");
+        says(&[2, 3], &[4, 5], "`nv_broadcast_to()`");
         assert_eq!(e.class(), "anvil_error_shape");
         assert_eq!(e.fields()[1], ("lhs", Field::Numbers(vec![2.0, 1.0])));
     }

@@ -63,6 +63,23 @@ impl Shape {
         Shape(self.0.iter().enumerate().filter(|(i, _)| !axes.contains(&Axis(*i))).map(|(_, &d)| d).collect())
     }
 
+    /// How many of the first axes of `other` a 0-d or 1-d operand of this shape fills, so that it is repeated
+    /// along the rest in column-major order, as R recycles vectors; `None` if it fills no whole number of them.
+    pub fn repeated_down(&self, other: &Shape) -> Option<usize> {
+        match self.0[..] {
+            [] => Some(0),
+            [length] => {
+                let mut filled = 1;
+                let fits = |&size: &usize| {
+                    filled *= size;
+                    filled == length
+                };
+                other.0.iter().position(fits).map(|axis| axis + 1)
+            }
+            _ => None,
+        }
+    }
+
     /// The shape that both broadcast to by the right-aligned rule of NumPy: sizes are equal, or one of them
     /// is 1.
     ///
@@ -154,6 +171,20 @@ mod tests {
         assert_eq!(b([0].into(), [1].into()).unwrap(), [0].into());
         assert!(b([2].into(), [3].into()).is_err());
         assert!(b([0].into(), [3].into()).is_err());
+    }
+
+    #[test]
+    fn vectors_are_repeated_down_whole_axes() {
+        let filled = |length: usize, to: &[usize]| {
+            Shape::from([length]).repeated_down(&Shape::try_new(to.to_vec()).unwrap())
+        };
+        assert_eq!([2, 6, 24].map(|n| filled(n, &[2, 3, 4])), [Some(1), Some(2), Some(3)]);
+        assert_eq!([0, 1, 3, 4, 12, 48].map(|n| filled(n, &[2, 3, 4])), [None; 6]);
+        // Of several ways the shortest: the elements are the same.
+        assert_eq!([filled(3, &[3, 1]), filled(3, &[1, 3]), filled(1, &[1, 3])], [Some(1), Some(2), Some(1)]);
+        assert_eq!([filled(0, &[3, 0]), filled(3, &[3, 0]), filled(0, &[0, 3])], [Some(2), Some(1), Some(1)]);
+        assert_eq!(Shape::scalar().repeated_down(&[2, 3].into()), Some(0));
+        assert_eq!(Shape::from([2, 1]).repeated_down(&[2, 3].into()), None);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use super::conversion::Conversion;
 use crate::dtype::promote::Rules;
-use crate::dtype::Ranked;
+use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::ops::attrs::Attrs;
+use crate::ops::layout::Order;
 use crate::ops::*;
 use crate::passes::optimise;
-use crate::shape::Shape;
+use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -68,8 +69,8 @@ impl<'a> Applier<'a> {
         self.builder.node1(Op::BroadcastInDim(op), &[value])
     }
 
-    /// Broadcasts 0-d values to a shape.
-    pub(super) fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
+    /// Repeats 0-d values to a shape.
+    fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
         for value in values {
             if self.aval(*value).shape.rank() == 0 {
                 *value = self.broadcast(*value, to)?;
@@ -83,19 +84,46 @@ impl<'a> Applier<'a> {
         attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))
     }
 
+    /// Repeats 0-d values to a shape, and 1-d ones that are as long as its first axes, which they fill in
+    /// column-major order.
+    pub(super) fn recycle(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
+        for value in values {
+            let shape = self.shape(*value);
+            let Some(filled) = shape.repeated_down(to).filter(|_| shape != *to) else { continue };
+            if filled > 1 {
+                let shape = Shape::try_new(to[..filled].to_vec())?;
+                *value =
+                    self.builder.node1(Op::Reshape(Reshape { shape, order: Order::Column }), &[*value])?;
+            }
+            if filled < to.rank() {
+                let op = BroadcastInDim { shape: to.clone(), axes: (0..filled).map(Axis).collect() };
+                *value = self.builder.node1(Op::BroadcastInDim(op), &[*value])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Applies the op called `name`.
     pub(super) fn op(&mut self, name: &str, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let entry = entry(name)?;
         let mut values = self.promoted(entry, operands, Mode::Error)?;
         let attrs = self.simplified(attrs)?;
-        let (op, to, is_identity) = {
+        let (op, common, slice, is_identity) = {
             let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
             let op = (entry.decode)(entry.row, &attrs, &avals)?;
-            let to = op.repeats_to(&avals)?;
+            let dtypes: Vec<DType> = avals.iter().map(|x| x.dtype).collect();
+            let common = match op.is_elementwise(&dtypes) {
+                true => common_shape(entry.row.function, &avals)?,
+                false => None,
+            };
+            let slice = op.repeats_to(&avals)?;
             let is_identity = op.is_identity(&avals);
-            (op, to, is_identity)
+            (op, common, slice, is_identity)
         };
-        if let Some(to) = to {
+        if let Some(to) = common {
+            self.recycle(&mut values, &to)?;
+        }
+        if let Some(to) = slice {
             self.repeat(&mut values, &to)?;
         }
         if is_identity {

@@ -116,12 +116,12 @@ impl Applier<'_> {
         operands.iter().map(|&v| self.broadcast(v, &target)).collect()
     }
 
-    /// 0-d values broadcast to the shape of the others, which must be equal.
+    /// All values in the shape in which an elementwise op has them.
     fn broadcast_scalars(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         let mut values = operands.to_vec();
         let avals: Vec<&Aval> = values.iter().map(|&v| self.aval(v)).collect();
         if let Some(to) = common_shape("nv_broadcast_scalars", &avals)? {
-            self.repeat(&mut values, &to)?;
+            self.recycle(&mut values, &to)?;
         }
         Ok(values)
     }

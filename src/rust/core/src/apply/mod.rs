@@ -1,4 +1,4 @@
-//! From a call as the user wrote it to nodes of a graph. Promotion and the broadcasting of scalars become
+//! From a call as the user wrote it to nodes of a graph. Promotion and the recycling of scalars and vectors become
 //! explicit nodes here and nowhere else; all later stages see equal dtypes and shapes.
 //!
 //! Eager and traced calls both take this way; the caller chooses the graph.

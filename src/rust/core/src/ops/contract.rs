@@ -53,16 +53,13 @@ pub trait OpDef {
         Err(Error::Internal { detail: format!("`{}` is not called by name", row.name) })
     }
 
-    /// The shape that 0-d operands of a call are repeated to; `None` if they stay as they are.
+    /// The shape that 0-d operands of a call are repeated to; `None` if they stay as they are. Operands of an
+    /// elementwise op meet in [`common_shape`] instead.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] for operands of an elementwise op that have axes, but not the same.
-    fn repeats_to(&self, operands: &[&Aval]) -> Result<Option<Shape>> {
-        let dtypes: Vec<DType> = operands.iter().map(|x| x.dtype).collect();
-        match self.is_elementwise(&dtypes) {
-            true => common_shape(self.row().function, operands),
-            false => Ok(None),
-        }
+    /// Those of [`Shape::try_new`].
+    fn repeats_to(&self, _operands: &[&Aval]) -> Result<Option<Shape>> {
+        Ok(None)
     }
 
     /// Whether the result is the first operand itself, so that a call adds nothing to the graph.
@@ -271,17 +268,19 @@ pub enum Role {
     Position,
 }
 
-/// The shape of the operands that have axes.
+/// The shape in which operands of an elementwise op meet: that of the one with the most axes, to which 0-d and
+/// 1-d ones are repeated as R recycles them. `None` if all are 0-d.
 ///
 /// # Errors
-/// [`Error::ShapeMismatch`] if they differ.
+/// [`Error::ShapeMismatch`] if one has other axes, or is 1-d and not as long as the first axes.
 pub(crate) fn common_shape(function: &str, operands: &[&Aval]) -> Result<Option<Shape>> {
-    let mut shapes = operands.iter().map(|x| &x.shape).filter(|s| s.rank() > 0);
-    let Some(target) = shapes.next() else { return Ok(None) };
-    match shapes.find(|s| *s != target) {
+    let rank = operands.iter().map(|x| x.shape.rank()).max().unwrap_or(0);
+    let Some(at) = operands.iter().position(|x| x.shape.rank() == rank && rank > 0) else { return Ok(None) };
+    let target = &operands[at].shape;
+    match operands.iter().position(|x| x.shape != *target && x.shape.repeated_down(target).is_none()) {
         None => Ok(Some(target.clone())),
         Some(other) => {
-            let (lhs, rhs) = (target.clone(), other.clone());
+            let [lhs, rhs] = [at.min(other), at.max(other)].map(|i| operands[i].shape.clone());
             Err(Error::ShapeMismatch { op: function.into(), lhs, rhs })
         }
     }
