@@ -13,15 +13,10 @@ matrixOps.AnvilValue <- function(x, y) {
 }
 
 # As nv_matmul(), but that vectors are rows or columns.
-product <- function(x, y) .External(anvil_op, "matrix_product", x, y, transposed = "none")
+product <- function(x, y) .External(anvil_op, "matrix_product", x, y)
 
-cross <- saying_what_is_missing(function(x, y = NULL) {
-  .External(anvil_op, "matrix_product", x, y %||% x, transposed = "lhs")
-})
-
-tcross <- saying_what_is_missing(function(x, y = NULL) {
-  .External(anvil_op, "matrix_product", x, y %||% x, transposed = "rhs")
-})
+cross <- saying_what_is_missing(function(x, y = NULL) .External(anvil_op, "crossprod", x, y %||% x))
+tcross <- saying_what_is_missing(function(x, y = NULL) .External(anvil_op, "tcrossprod", x, y %||% x))
 
 #' @rawNamespace if (getRversion() < "4.4.0") exportMethods(crossprod, tcrossprod)
 if (getRversion() < "4.4.0") {

@@ -64,7 +64,8 @@ impl Shape {
     }
 
     /// How many of the first axes of `other` a 0-d or 1-d operand of this shape fills, so that it is repeated
-    /// along the rest in column-major order, as R recycles vectors; `None` if it fills no whole number of them.
+    /// along the rest in column-major order, as R recycles vectors; `None` if it fills no whole number of
+    /// them.
     pub fn repeated_down(&self, other: &Shape) -> Option<usize> {
         match self.0[..] {
             [] => Some(0),

@@ -1,5 +1,5 @@
-//! From a call as the user wrote it to nodes of a graph. Promotion and the recycling of scalars and vectors become
-//! explicit nodes here and nowhere else; all later stages see equal dtypes and shapes.
+//! From a call as the user wrote it to nodes of a graph. Promotion and the recycling of scalars and vectors
+//! become explicit nodes here and nowhere else; all later stages see equal dtypes and shapes.
 //!
 //! Eager and traced calls both take this way; the caller chooses the graph.
 

@@ -3,7 +3,6 @@
 use super::applier::{Applier, Composition};
 use crate::error::{Error, Result};
 use crate::graph::Value;
-use crate::ops::attrs::Attrs;
 use crate::ops::layout::Order;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
@@ -11,7 +10,9 @@ use crate::shape::{Axis, Shape};
 /// All of them, by name.
 pub(super) const ALL: &[(&str, Composition)] = &[
     ("matmul", |a, operands, _| a.matmul(operands)),
-    ("matrix_product", |a, operands, attrs| a.matrix_product(operands, attrs)),
+    ("matrix_product", |a, operands, _| a.matrix_product(operands, Transposed::None)),
+    ("crossprod", |a, operands, _| a.matrix_product(operands, Transposed::Lhs)),
+    ("tcrossprod", |a, operands, _| a.matrix_product(operands, Transposed::Rhs)),
 ];
 
 /// The operand of `%*%` that is transposed first: none, or that of `crossprod()` or `tcrossprod()`.
@@ -27,19 +28,13 @@ impl Applier<'_> {
     fn matmul(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         arity("nv_matmul", operands.len(), 2)?;
         let values = self.join_known(operands)?;
-        let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
-        self.builder.node(Op::DotGeneral(op), &values)
+        self.multiply(&values)
     }
 
-    /// R's `%*%`, `crossprod()` and `tcrossprod()`; of operands with two axes and more [`matmul`](Applier::matmul)
-    /// after a transposition.
-    fn matrix_product(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+    /// R's `%*%`, `crossprod()` and `tcrossprod()`; of operands with two axes and more
+    /// [`matmul`](Applier::matmul), after a transposition.
+    fn matrix_product(&mut self, operands: &[Value], transposed: Transposed) -> Result<Vec<Value>> {
         arity("nv_matmul", operands.len(), 2)?;
-        let transposed = match attrs.choice("transposed", &["none", "lhs", "rhs"])? {
-            "lhs" => Transposed::Lhs,
-            "rhs" => Transposed::Rhs,
-            _ => Transposed::None,
-        };
         let mut values = self.join_known(operands)?;
         for (i, side) in [Transposed::Lhs, Transposed::Rhs].into_iter().enumerate() {
             let rank = self.aval(values[i]).shape.rank();
@@ -56,8 +51,13 @@ impl Applier<'_> {
                 *value = self.builder.node1(Op::Reshape(op), &[*value])?;
             }
         }
+        self.multiply(&values)
+    }
+
+    /// The product of two values of one dtype.
+    fn multiply(&mut self, values: &[Value]) -> Result<Vec<Value>> {
         let op = DotGeneral::matmul(&self.aval(values[0]).shape, &self.aval(values[1]).shape)?;
-        self.builder.node(Op::DotGeneral(op), &values)
+        self.builder.node(Op::DotGeneral(op), values)
     }
 }
 

@@ -268,8 +268,8 @@ pub enum Role {
     Position,
 }
 
-/// The shape in which operands of an elementwise op meet: that of the one with the most axes, to which 0-d and
-/// 1-d ones are repeated as R recycles them. `None` if all are 0-d.
+/// The shape in which operands of an elementwise op meet: that of the one with the most axes, to which 0-d
+/// and 1-d ones are repeated as R recycles them. `None` if all are 0-d.
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] if one has other axes, or is 1-d and not as long as the first axes.
