@@ -111,6 +111,9 @@ test_that("functions of three operands, complex parts and R arrays follow the sa
   expect_equal(as_array(nv_max(x, y)), pmax(a, v))
   expect_equal(as_array(x * array(v)), a * v)
   expect_equal(as_array(a * y), a * v)
+  # A bare vector too.
+  expect_jit_equal(function(x) v - x, x, r = v - a)
+  expect_error(x + c(1, 2, 3), class = "anvil_error_shape", "2 or 6, not 3")
   expect_identical(type_of(nv_tensor(1:2, "i8") + nv_tensor(1:6, "i32", c(2, 3))), "i32[2, 3]")
   # Conditions of one axis take part in the gradient of the others.
   g <- gradient(function(x, y) sum(nv_ifelse(y > 2, x * y, y)), c("x", "y"))(x, y)
