@@ -237,7 +237,7 @@ nv_fill <- function(value, shape, dtype = NULL, ambiguous = FALSE, device = "cpu
       "Use `nv_tensor()` to make a tensor of several values."
     )
   }
-  value <- .Call(anvil_tensor, value, dtype, integer(), ambiguous, FALSE)
+  value <- .Call(anvil_tensor, value, dtype, integer(), ambiguous, "column")
   .External(anvil_op, "fill", value = value, shape = shape)
 }
 

@@ -323,6 +323,12 @@ pub unsafe fn donate(x: SEXP) {
     }
 }
 
+/// What holds the elements of a large vector.
+pub fn store_of(x: SEXP) -> SEXP {
+    // SAFETY: asked of vectors of ours only.
+    unsafe { R_altrep_data1(x) }
+}
+
 /// Whether a large vector has been donated.
 pub fn is_donated(x: SEXP) -> bool {
     // SAFETY: asked of vectors of ours only.

@@ -450,6 +450,7 @@ unsafe extern "C" fn saved_state<T: Narrow>(x: SEXP) -> SEXP {
     if unsafe { R_altrep_data1(x) == nil() && R_altrep_data2(x) == nil() } {
         return nil();
     }
+    // SAFETY: by the caller.
     let n = unsafe { length::<T>(x) } as usize * size_of::<T>();
     // SAFETY: by the caller.
     unsafe {

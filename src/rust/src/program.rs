@@ -32,9 +32,15 @@ impl Program {
             threads::follow()?;
         }
         let donations = self.donations(leaves);
+        for leaf in leaves {
+            if let Leaf::Tensor(tensor, _) = leaf {
+                scope.keep(tensor.anchor());
+            }
+        }
         let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
         let constants: Vec<Tensor> =
             self.constants.iter().map(|&x| Tensor::read(x)).collect::<Result<_, _>>()?;
+        constants.iter().for_each(|x| _ = scope.keep(x.anchor()));
         let constants: Vec<Bytes> = constants.iter().map(Tensor::bytes).collect::<Outcome<_>>()?;
         let avals: Vec<_> = self.executable.outputs().collect();
         for aval in &avals {

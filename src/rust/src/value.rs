@@ -359,6 +359,16 @@ impl Tensor {
         }
     }
 
+    /// What must stay alive while its elements are borrowed: R code that runs meanwhile, from a handler or a
+    /// printing program, may make a vector take other elements.
+    pub fn anchor(&self) -> SEXP {
+        match self.source() {
+            Ok(Elements::Narrow(store)) => store,
+            _ if large::is_large(self.object) => large::store_of(self.object),
+            _ => self.object,
+        }
+    }
+
     /// What holds its elements, an object that stays the same while they are there.
     pub fn holder(&self) -> SEXP {
         match self.source() {

@@ -475,10 +475,10 @@ fn meeting(lhs: &Shape, rhs: &Shape) -> String {
         let mut lengths: Vec<usize> = (1..=long.rank()).map(|axes| long[..axes].iter().product()).collect();
         lengths.dedup();
         let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
-        let advice = if long.last() == Some(length) {
-            format!("`nv_broadcast_to(x, c({}))` lays it along the last axis instead", list(long))
-        } else if *length == 1 {
+        let advice = if *length == 1 {
             "`nv_reshape(x, integer())` makes it 0-d, which goes with any shape".into()
+        } else if long.last() == Some(length) {
+            format!("`nv_broadcast_to(x, c({}))` lays it along the last axis instead", list(long))
         } else {
             "`nv_broadcast_to()` and `nv_reshape()` give it the shape that you mean".into()
         };

@@ -581,14 +581,9 @@ mod tests {
         for filling in [Filling::Column, Filling::Row] {
             assert_eq!(try_fill::<f32>(Source::Doubles(&[2.5]), [2, 2].into(), filling).unwrap(), [2.5; 4]);
             assert_eq!(try_fill::<f32>(Source::Doubles(&[2.5]), Shape::scalar(), filling).unwrap(), [2.5]);
-            assert_eq!(
-                try_fill::<i8>(Source::Integers(&[NA_INTEGER]), [0].into(), filling).unwrap(),
-                [0i8; 0]
-            );
-            assert_eq!(
-                missing(try_fill::<i8>(Source::Integers(&[NA_INTEGER]), [3].into(), filling)),
-                (1, vec![1])
-            );
+            let na = |shape: Shape| try_fill::<i8>(Source::Integers(&[NA_INTEGER]), shape, filling);
+            assert_eq!(na([0].into()).unwrap(), [0i8; 0]);
+            assert_eq!(missing(na([3].into())), (1, vec![1]));
             for (len, shape) in
                 [(2, Shape::from([4])), (0, Shape::scalar()), (0, Shape::from([1])), (3, [0].into())]
             {
