@@ -45,8 +45,9 @@ impl Applier<'_> {
 /// The composition of this name.
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
-    let all = BY_NAME
-        .get_or_init(|| [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect());
+    let all = BY_NAME.get_or_init(|| {
+        [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect()
+    });
     all.get(name).copied()
 }
 
@@ -60,8 +61,11 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> =
-            [compose::ALL, indexed::ALL, products::ALL, random::ALL].concat().iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = [compose::ALL, indexed::ALL, products::ALL, random::ALL]
+            .concat()
+            .iter()
+            .map(|(name, _)| *name)
+            .collect();
         assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
     }
 
