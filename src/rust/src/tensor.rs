@@ -91,7 +91,7 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, order: SEXP
     // SAFETY: inside `protected`; the vector is written before anything else sees it.
     let tensor = scope.keep(protected(|| unsafe { value::new_tensor(&aval) })?);
     // SAFETY: as above.
-    let out = unsafe { value::new_bytes(tensor, dtype) };
+    let out = unsafe { value::new_bytes(tensor, aval.dtype) };
     let source_bytes = if kind(data) == STRSXP { None } else { Some(vector::bytes(data, 8)?) };
     let bytes = source_bytes.as_ref().map_or(&[][..], |b| b.as_slice());
     let at = |i: usize| -> Option<&str> { texts_at(data, i) };

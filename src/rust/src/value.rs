@@ -580,7 +580,8 @@ pub fn check_sizes(shape: &Shape) -> Result<()> {
 /// `x` was made by [`new_tensor`] or [`Tensor::successor`] in this call, its bytes are borrowed once, and
 /// nobody else reads or writes them meanwhile.
 pub unsafe fn new_bytes<'a>(x: SEXP, dtype: DType) -> &'a mut [u8] {
-    let holder = if storage(dtype) == RAWSXP { narrow::bytes(x).ok().flatten().unwrap_or(x) } else { x };
+    let narrow = narrow::is_narrow(x, dtype);
+    let holder = if narrow { narrow::bytes(x).ok().flatten().unwrap_or(x) } else { x };
     let n = byte_len(holder);
     if n == 0 {
         return &mut [];
