@@ -2,6 +2,8 @@
 
 # Called by the methods of traced values that would give elements: some function of R reads one.
 refuse_reading <- function(x) {
+  # unclass() takes the class away, and what says the type needs it.
+  if (!inherits(x, "AnvilTracer")) oldClass(x) <- c("AnvilTracer", "AnvilValue")
   reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
   abort_concrete(reader$what, x, reader$name, reader$call, reader$line)
 }
