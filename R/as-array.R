@@ -94,7 +94,8 @@ as.matrix.AnvilValue <- function(x, ...) {
 
 # Those of as.vector() that elements can be of.
 vector_modes <- c(
-  "any", "logical", "integer", "numeric", "double", "complex", "character", "raw", "list", "expression"
+  "any", "logical", "integer", "numeric", "double", "complex", "character", "raw", "list", "expression",
+  "symbol"
 )
 
 #' @rdname as_array
@@ -132,7 +133,18 @@ as.logical.AnvilValue <- function(x, ...) {
 #' @export
 as.character.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (as.character(dtype(x)) %in% c("ui32", "i64", "ui64") && inherits(x, "AnvilTensor")) return(digits_of(x))
   as.character(elements(x, "as.character()"))
+}
+
+# All digits of integers that are doubles to R: in two halves, which doubles hold.
+digits_of <- function(x) {
+  unit <- nv_scalar("1000000000", dtype(x))
+  high <- as.double(nv_div(x, unit))
+  low <- as.double(nv_remainder(x, unit))
+  short <- sprintf("%.0f", abs(low))
+  text <- ifelse(high == 0, short, paste0(sprintf("%.0f", abs(high)), sprintf("%09.0f", abs(low))))
+  paste0(ifelse(high < 0 | low < 0, "-", ""), text)
 }
 
 #' @rdname as_array

@@ -5,23 +5,40 @@ refuse_reading <- function(x) {
   # unclass() takes the class away, and what says the type needs it.
   if (!inherits(x, "AnvilTracer")) oldClass(x) <- c("AnvilTracer", "AnvilValue")
   reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
-  abort_concrete(reader$what, x, reader$name, reader$call, reader$line)
+  abort_reading(reader, x)
 }
 
-# A traced value where R needs elements. `name` is the function that needs them.
-abort_concrete <- function(what, x, name = sub("\\(\\)$", "", what), call = user_call(), line = "") {
-  call <- call # evaluated here: the stack is what is asked for
-  advice <- instead_of[name]
+# A traced value where R needs elements. `what` needs them, or the function of R that called it: outer() calls
+# as.vector().
+abort_concrete <- function(what, x) {
+  parents <- sys.parents()
+  at <- sys.nframe() - 1L
+  while (at > 0L && is_ours(sys.function(at))) at <- if (parents[at] < at) parents[at] else at - 1L
+  if (at > 0L && is_of_package(sys.function(at))) {
+    reader <- reading_call(at, NULL)
+    if (reader$in_function) return(abort_reading(reader, x))
+  }
+  name <- sub("\\(\\)$", "", what)
+  abort_reading(list(what = what, name = name, call = user_call(), line = ""), x)
+}
+
+# `reader` says what reads the traced value, see reading_call().
+abort_reading <- function(reader, x) {
+  line <- reader$line
+  advice <- instead_of[reader$name]
   if (is.na(advice)) {
-    advice <- "Use tensor ops on it, or name the argument in `static = ` if the function needs its value."
+    advice <- paste(
+      "Use tensor ops on it, call the function outside of the traced one, or name the argument in `static = ` if",
+      "its value is needed."
+    )
   }
   abort(
     "anvil_error_concrete",
     paste0(
-      "A traced value has no elements yet: ", what, " cannot read them.\nx It is ", format(x),
+      "A traced value has no elements yet: ", reader$what, " cannot read them.\nx It is ", format(x),
       " while the function is traced", if (nzchar(line)) paste0(" (", line, ")"), ".\ni ", advice
     ),
-    where = gsub("`", "", what, fixed = TRUE), aval = format(x), line = line, call = call
+    where = gsub("`", "", reader$what, fixed = TRUE), aval = format(x), line = line, call = reader$call
   )
 }
 
@@ -37,7 +54,7 @@ refuse_condition <- function(e) {
     if (identical(topenv(frame), topenv())) next
     for (variable in unique(unlist(lapply(read, all.names)))) {
       value <- if_it_fails(get0(variable, envir = frame, inherits = FALSE), NULL)
-      if (inherits(value, "AnvilTracer")) abort_concrete(paste0("`", name, "`"), value, name, call)
+      if (inherits(value, "AnvilTracer")) abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
   }
 }
@@ -122,7 +139,8 @@ holds_tracer <- function(x) {
   any(vapply(leaves, inherits, NA, "AnvilTracer"))
 }
 
-# The function that reads elements, from the frame in which it is called: list(what, name, call, line).
+# The function that reads elements, from the frame in which it is called: list(what, name, call, line,
+# in_function), the last one says whether it is a function with a frame.
 # A function of a package that the user's code calls, by its call. A primitive has no frame: it is looked for
 # in the code of the function that calls it.
 reading_call <- function(at, statement) {
@@ -131,19 +149,22 @@ reading_call <- function(at, statement) {
   call <- NULL
   # What this package calls is the user's, wherever it was defined.
   while (at > 0L && is_of_package(sys.function(at)) && !is_ours(sys.function(at))) {
+    # A method, of which the user has called the generic.
+    generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
+    if (!is.null(generic) && at > 1L && parents[at - 1L] == parents[at] &&
+      identical(name_of_call(sys.call(at - 1L)), generic)) at <- at - 1L
     call <- sys.call(at)
     line <- line_of(attr(call, "srcref")) %||% line
-    # A method, of which the user has called the generic.
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
   if (at > 0L && identical(sys.function(at), call_function)) {
     # A primitive that anvil calls for the user, who gave it as a function.
-    return(list(what = "the function", name = "", call = user_call(), line = ""))
+    return(list(what = "the function", name = "", call = user_call(), line = "", in_function = FALSE))
   }
   if (!is.null(call)) {
     name <- name_of_call(call)
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
-    return(list(what = what, name = name, call = call, line = line %||% ""))
+    return(list(what = what, name = name, call = call, line = line %||% "", in_function = TRUE))
   }
   if (at > 0L) {
     fun <- sys.function(at)
@@ -158,7 +179,7 @@ reading_call <- function(at, statement) {
   names <- unique(vapply(calls, name_of_call, ""))
   what <- if (length(names)) paste0("`", names, "`", collapse = " or ") else "a function of R"
   list(
-    what = what, name = if (length(names) == 1L) names else "", line = line %||% "",
+    what = what, name = if (length(names) == 1L) names else "", line = line %||% "", in_function = FALSE,
     call = if (length(calls) == 1L) calls[[1L]] else if (at > 0L) sys.call(at)
   )
 }
@@ -179,6 +200,8 @@ is_of_package <- function(fun) {
 
 name_of_call <- function(call) {
   name <- call[[1L]]
+  # `x[1] <- value` is a call of `[<-`.
+  if (identical(name, quote(`<-`)) && is.call(call[[2L]])) return(paste0(name_of_call(call[[2L]]), "<-"))
   if (is.call(name) && length(name) == 3L && is.name(name[[3L]])) name <- name[[3L]]
   if (is.name(name)) as.character(name) else "function"
 }
@@ -206,10 +229,9 @@ primitive_calls <- function(code, frame) {
   visit <- function(x) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
     arguments <- Filter(function(x) !identical(x, quote(expr = )), as.list(x)[-1L])
-    if (is.name(x[[1L]]) && as.character(x[[1L]]) %in% primitive_readers) {
-      read <- switch(
-        as.character(x[[1L]]), `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], arguments
-      )
+    name <- if (is.name(x[[1L]])) as.character(x[[1L]]) else ""
+    if (name %in% primitive_readers && !(name %in% dispatching && length(arguments) && is_traced(arguments[[1L]]))) {
+      read <- switch(name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], arguments)
       # These look for methods of their first argument.
       if (as.character(x[[1L]]) %in% dispatching && length(read) && is_traced(read[[1L]])) read <- list()
       if (any(vapply(read, is_traced, NA)) || is_condition(x) && length(read) && is.call(read[[1L]])) {
@@ -228,10 +250,21 @@ dispatching <- c(
   "signif"
 )
 
-is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||")
+is_condition <- function(x) {
+  as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||") ||
+    identical(x[[1L]], quote(`<-`)) && is.call(x[[2L]])
+}
 
+# Primitives with methods of ours, for their first argument.
+dispatching <- c(
+  "c", "max", "min", "sum", "prod", "range", "any", "all", "rep", "rep.int", "rep_len", "[", "[[", "[<-", "[[<-"
+)
+
+# Primitives, and functions that the compiler of R makes calls of internal ones.
 primitive_readers <- c(
-  "if", "while", "for", "switch", "&&", "||", "c", "unlist", "max", "min", "sum", "prod", "range", "any", "all",
-  "seq_len", "seq_along", "rep", "cumsum", "cumprod", "cummax", "cummin", "[<-", "[[<-", "as.numeric", "as.double",
-  "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma", "signif", "xtfrm", "[", "[[", "<-"
+  dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "cumsum", "cumprod", "cummax",
+  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma",
+  "signif", "xtfrm", "<-", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
+  "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot", "identical",
+  "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "unclass"
 )

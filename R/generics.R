@@ -206,7 +206,7 @@ rep.AnvilValue <- function(x, ...) {
 }
 
 #' @export
-t.AnvilValue <- function(x) nv_transpose(x)
+t.AnvilValue <- function(x) if (ndims(x) == 1L) nv_reshape(x, c(1L, length(x))) else nv_transpose(x)
 
 #' @export
 is.na.AnvilValue <- function(x) nv_is_nan(x)

@@ -423,10 +423,12 @@ fn is_range(expression: SEXP) -> bool {
 
 /// The selection of a value that is not missing; `range` says whether it is written as `a:b`.
 fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
-    if value::is_tensor(x) || value::is_tracer(x) {
+    // The elements of a tensor are known, unlike those of a traced value: as a mask it is R's logicals.
+    let mask = value::is_tensor(x) && Tensor::header(x)?.dtype == DType::I1 && kind(x) == LGLSXP;
+    if !mask && (value::is_tensor(x) || value::is_tracer(x)) {
         return Ok(Chosen::Dynamic(x));
     }
-    if is_object(x) {
+    if !mask && is_object(x) {
         return wrong(axis, value::describe(x), "");
     }
     let vector = matches!(kind(x), LGLSXP | INTSXP | REALSXP);

@@ -1,0 +1,181 @@
+# Functions of base R that are generic, and whose default methods would not do with a tensor what they do with
+# its vector: they take it apart and give the class to what is put together again, or have methods for R's
+# matrices and numbers.
+
+#' What base R's functions give for a tensor
+#'
+#' A tensor is an R vector, so that functions of R and of other packages work on it. **Without a method for
+#' tensors, a function sees the vector, and its result is an R value**; **with a method, it is a tensor**, and
+#' the function works in a traced function too.
+#'
+#' @section Tensors:
+#' These have methods that give tensors, and can be traced and differentiated:
+#' * operators: `+ - * / ^ %% %/% == != < <= > >= ! & | %*%`;
+#' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
+#'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
+#'   is.nan is.finite is.infinite`, see [base-generics];
+#' * reductions: `sum prod max min range any all mean anyNA`;
+#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c rep rep_len rep.int diff t aperm dim<-`, and
+#'   `crossprod tcrossprod`.
+#'
+#' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
+#' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
+#' as `signif()` or `pmin()`.
+#'
+#' @section R values:
+#' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
+#' stopifnot which match %in% duplicated unique table cut order sort rank quantile median var sd cor cumsum
+#' outer kronecker solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
+#' aggregate scale array matrix cbind rbind union paste sprintf cat as.vector lm glm optim uniroot integrate
+#' dnorm fft approx density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
+#' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits.
+#'
+#' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
+#' `sum(1, x)` R values.
+#'
+#' @section In a traced function:
+#' A traced value has no elements yet. A function that reads them is an error of class
+#' `anvil_error_concrete`, which names the function and says what to write instead. What only asks for the
+#' type works: `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri`.
+#'
+#' @section Differences from R's vectors:
+#' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()` show
+#'   a tensor.
+#' * Functions of one argument of the operators' kind keep the dtype: sums and products of small integers
+#'   wrap, `!x` and `x & y` of integers are bitwise, and refused for floats.
+#' * A function that computes doubles and keeps the attributes, such as `atan2()`, `choose()` and `signif()`
+#'   of integers, gives a vector that is no tensor of that dtype: it is refused where it is used next. Take
+#'   `as_array(x)`, or convert to a float.
+#' * `ifelse(x > 0, 1, 2)` and `pmin(x, 0.5)` of integers assign doubles to what has another dtype, and are
+#'   refused: use [nv_ifelse()], [nv_min()] and [nv_max()].
+#'
+#' @param x,a A tensor or a traced value.
+#' @param times,each,length.out,... As in base R: [rep()]; for the others, arguments of base R's function.
+#' @param lag,differences,perm As in base R: [diff()], [aperm()].
+#' @return `rep()` and `diff()` of a vector give a 1-d tensor, `diff()` of a matrix the differences of its
+#'   rows, `aperm()` the tensor with its axes permuted.
+#' @section Errors: `anvil_error_arg` for a number that is none.
+#' @examples
+#' x <- nv_tensor(c(3, 1, 2))
+#' order(x)
+#' outer(x, 1:2)
+#' quantile(x)
+#' rep(x, times = 2)
+#' diff(x)
+#' if (all(x > 0)) "positive"
+#' sapply(x, function(v) v + 1)
+#' jit(function(x) diff(rep(x, each = 2)))(x)
+#' @name base-functions
+NULL
+
+# Positions are R numbers, so that they are known when a function is traced.
+taken <- function(x, positions) {
+  flat <- if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column")
+  nv_subset(flat, array(positions))
+}
+
+#' @rdname base-functions
+#' @export
+rep.AnvilValue <- function(x, ...) taken(x, rep(seq_along(x), ...))
+
+#' @rdname base-functions
+#' @method rep_len AnvilValue
+#' @export
+rep_len.AnvilValue <- function(x, length.out) taken(x, rep_len(seq_along(x), length.out))
+
+#' @rdname base-functions
+#' @method rep.int AnvilValue
+#' @export
+rep.int.AnvilValue <- function(x, times) taken(x, rep.int(seq_along(x), times))
+
+#' @rdname base-functions
+#' @export
+diff.AnvilValue <- function(x, lag = 1L, differences = 1L, ...) {
+  check_dots(...)
+  for (arg in c("lag", "differences")) {
+    if (!is_whole(get(arg)) || get(arg) < 1) abort_arg(arg, "a whole number, at least 1", describe(get(arg)))
+  }
+  for (i in seq_len(differences)) {
+    sizes <- if (ndims(x)) shape(x) else 1L
+    kept <- max(sizes[1L] - lag, 0)
+    if (!ndims(x)) x <- nv_reshape(x, 1L)
+    start <- rep(1, length(sizes))
+    part <- function(from, to) {
+      nv_static_slice(x, replace(start, 1L, from), replace(sizes, 1L, to))
+    }
+    if (kept == 0) return(part(1, 0))
+    x <- part(lag + 1, sizes[1L]) - part(1, kept)
+  }
+  x
+}
+
+#' @rdname base-functions
+#' @export
+aperm.AnvilValue <- function(a, perm = NULL, ...) {
+  check_dots(..., .known = "resize")
+  nv_transpose(a, perm)
+}
+
+# A generic of base R on the elements, as R's own array.
+on_array <- function(generic) {
+  name <- substitute(generic)
+  method <- eval(bquote(function(x, ...) .(name)(concrete_array(x, .(paste0(name, "()"))), ...)))
+  environment(method) <- topenv()
+  method
+}
+
+# Elements for a generic, which is named if there are none yet.
+concrete_array <- function(x, what) {
+  if (inherits(x, "AnvilTracer")) abort_concrete(what, x)
+  x <- as_array(x)
+  if (length(dim(x)) == 1L) array_names(x) else x
+}
+
+# A vector with the names of an array of one axis: sort() and its like expect one.
+array_names <- function(x) {
+  names <- names(x)
+  dim(x) <- NULL
+  names(x) <- names
+  x
+}
+
+#' @export
+sort.AnvilValue <- on_array(sort)
+
+#' @export
+xtfrm.AnvilValue <- on_array(xtfrm)
+
+#' @export
+unique.AnvilValue <- on_array(unique)
+
+#' @export
+duplicated.AnvilValue <- on_array(duplicated)
+
+#' @export
+anyDuplicated.AnvilValue <- on_array(anyDuplicated)
+
+#' @export
+determinant.AnvilValue <- on_array(determinant)
+
+#' @export
+isSymmetric.AnvilValue <- on_array(isSymmetric)
+
+#' @export
+subset.AnvilValue <- on_array(subset)
+
+#' @export
+cut.AnvilValue <- on_array(cut)
+
+#' @export
+as.Date.AnvilValue <- on_array(as.Date)
+
+#' @export
+as.POSIXct.AnvilValue <- on_array(as.POSIXct)
+
+#' @importFrom stats median
+#' @export
+median.AnvilValue <- on_array(median)
+
+#' @importFrom stats quantile
+#' @export
+quantile.AnvilValue <- on_array(quantile)

@@ -1,0 +1,173 @@
+# What functions of R give for tensors is what they give for the same R vector, and a traced value is refused by
+# name. The table of expressions is tests/testdata/base-functions.tsv, in `x` (1-d, 4 elements), `m` (a
+# matrix), `s` (0-d) and `b` (booleans); its columns:
+# * tensor: what the expression gives for tensors: `R`, a value of R; `tensor`; `list`, a list with tensors;
+#   `-` where R itself refuses it. What R refuses is refused.
+# * traced: `tensor`, `R`, `list`, or `error`: anvil_error_concrete.
+# * except: for which dtypes it is otherwise, and how: `differs`, `works` (R refuses it), `broken` (the result
+#   cannot be used, see ?`base-functions`), or the class of an error; `b` are booleans, `s` and `u` signed and
+#   unsigned integers, `f` floats, `c` complex numbers.
+# * why: the reason for `except`, or the functions that the error of a traced value names, as `names:`.
+
+table <- utils::read.delim(
+  test_path("..", "testdata", "base-functions.tsv"), quote = "", colClasses = "character", check.names = FALSE
+)
+
+values <- list(
+  b = list(x = c(TRUE, FALSE, TRUE, TRUE), m = matrix(c(TRUE, FALSE, TRUE, TRUE), 2), s = TRUE),
+  s = list(x = c(3L, 1L, 2L, 2L), m = matrix(c(4L, 1L, 2L, 3L), 2), s = 2L),
+  f = list(x = c(2.5, 0.5, 1.25, 1.25), m = matrix(c(4, 1.5, 2, 3), 2), s = 2.5),
+  c = list(x = c(3+1i, 1-2i, 2, 2), m = matrix(c(4, 1+1i, 2i, 3), 2), s = 1+2i)
+)
+
+kind_of <- function(dtype) {
+  if (dtype == "i1") "b" else if (dtype %in% signed) "s" else if (dtype %in% unsigned) "u" else
+    if (dtype %in% floats) "f" else "c"
+}
+
+# `dtype` may be ambiguous: `f32?`.
+arguments_of <- function(dtype) {
+  name <- sub("?", "", dtype, fixed = TRUE)
+  data <- values[[sub("u", "s", kind_of(name))]]
+  ambiguous <- name != dtype
+  list(
+    x = nv_tensor(data$x, name, ambiguous = ambiguous), m = nv_tensor(data$m, name, ambiguous = ambiguous),
+    s = nv_scalar(data$s, name, ambiguous = ambiguous), b = nv_tensor(c(TRUE, FALSE, TRUE, TRUE))
+  )
+}
+
+arguments <- sapply(c(dtypes, "f32?"), arguments_of, simplify = FALSE)
+arrays <- lapply(arguments, lapply, as_array)
+
+# The expression as a function of the user's.
+function_of <- function(text) {
+  eval(call("function", as.pairlist(alist(x = , m = , s = , b = )), str2lang(text)), globalenv())
+}
+
+outcome_of <- function(f, arguments) {
+  set.seed(1)
+  tryCatch(suppressMessages(suppressWarnings(list(value = do.call(f, arguments)))), error = identity)
+}
+
+# Values as R's, without the `dim` of one axis.
+plain <- function(x) {
+  if (inherits(x, "AnvilTensor")) x <- suppressWarnings(as_array(x))
+  if (is.list(x)) return(lapply(unclass(x), plain))
+  if (length(dim(x)) == 1L) dim(x) <- NULL
+  x
+}
+
+result_of <- function(x, class) {
+  holds <- function(x) inherits(x, class)
+  if (holds(x)) "tensor" else if (is.list(x) && !is.data.frame(x) && any(vapply(x, holds, NA))) "list" else "R"
+}
+
+# The exception for a dtype, or NULL.
+exception <- function(except, dtype) {
+  for (one in strsplit(except, " ", fixed = TRUE)[[1]]) {
+    parts <- strsplit(one, "=", fixed = TRUE)[[1]]
+    name <- sub("?", "", dtype, fixed = TRUE)
+    of <- strsplit(parts[1], ",", fixed = TRUE)[[1]]
+    kinds <- unlist(strsplit(of[grepl("^[bsufc]+$", of)], ""))
+    if ("all" %in% of || dtype %in% of || kind_of(name) %in% kinds) return(parts[2])
+  }
+}
+
+tolerances <- c(bf16 = 2e-2, f16 = 3e-3, f64 = 1e-12, c128 = 1e-12)
+
+# What is wrong with a row for a dtype; NULL if nothing is.
+wrong_with <- function(row, f, dtype) {
+  got <- outcome_of(f, arguments[[dtype]])
+  want <- outcome_of(f, arrays[[dtype]])
+  how <- exception(row$except, dtype)
+  failed <- inherits(got, "error")
+  if (is.null(how)) {
+    if (inherits(want, "error")) return(if (!failed) "is not refused")
+    if (failed) return(conditionMessage(got))
+    is <- result_of(got$value, "AnvilTensor")
+    if (is != row$tensor) return(paste("is", is))
+    near <- c(tolerances[dtype], 1e-5)
+    same <- all.equal(
+      plain(got$value), plain(want$value), tolerance = near[!is.na(near)][1], check.attributes = FALSE
+    )
+    return(if (!isTRUE(same)) paste(same, collapse = ", "))
+  }
+  switch(
+    how,
+    differs = , works = if (failed) conditionMessage(got),
+    broken = {
+      used <- if (!failed) tryCatch(as_array(got$value), error = identity)
+      if (!inherits(used, "anvil_error")) "is not broken"
+    },
+    if (!inherits(got, how)) paste("is no", how)
+  )
+}
+
+test_that("the table is whole", {
+  expect_gte(length(unique(paste(table$package, table$`function`))), 200)
+  expect_setequal(unique(table$package), c("base", "methods", "stats", "utils"))
+  expect_true(all(table$tensor %in% c("R", "tensor", "list", "-")))
+  expect_true(all(table$traced %in% c("R", "tensor", "list", "error", "-")))
+  expect_identical(anyDuplicated(table$expression), 0L)
+  # A difference has a reason.
+  expect_identical(table$expression[nzchar(table$except) & !nzchar(table$why)], character())
+})
+
+test_that("what R gives for a tensor is what it gives for its vector", {
+  for (i in seq_len(nrow(table))) {
+    row <- table[i, ]
+    f <- function_of(row$expression)
+    for (dtype in names(arguments)) {
+      wrong <- wrong_with(row, f, dtype)
+      if (!is.null(wrong)) fail(paste0(row$expression, " of ", dtype, ": ", substr(wrong, 1, 200)))
+    }
+  }
+  succeed()
+})
+
+# As above, in a traced function.
+wrong_in_a_trace <- function(row, f, dtype) {
+  got <- NULL
+  traced <- function(x, m, s, b) {
+    got <<- outcome_of(f, list(x = x, m = m, s = s, b = b))
+    # What outlives the trace is read here.
+    if (!inherits(got, "error")) got <<- list(value = got$value, is = result_of(got$value, "AnvilTracer"))
+    if (inherits(got$value, "AnvilTracer")) got$value else x
+  }
+  out <- do.call(jit(traced), arguments[[dtype]])
+  eager <- outcome_of(f, arguments[[dtype]])
+  if (inherits(got, "error")) {
+    if (!inherits(got, "anvil_error_concrete")) {
+      return(if (!inherits(eager, "error") || row$traced == "-") conditionMessage(got))
+    }
+    if (row$traced != "error") return(conditionMessage(got))
+    names <- if (grepl("names:", row$why)) sub(".*names: *", "", row$why) else row$`function`
+    where <- gsub("`|\\(\\)", "", got$where)
+    if (!where %in% strsplit(names, " ")[[1]]) return(paste("names", where))
+    if (!grepl("\ni (Use|Compare|Begin|Make|Write|Call|Positions|A program|The number)", conditionMessage(got))) {
+      return("gives no advice")
+    }
+    return()
+  }
+  if (got$is != row$traced) return(paste("is", got$is))
+  if (got$is != "tensor" || inherits(eager, "error")) return()
+  same <- all.equal(plain(out), plain(eager$value), tolerance = 1e-6, check.attributes = FALSE)
+  if (!isTRUE(same)) paste(same, collapse = ", ")
+}
+
+test_that("a traced value gives a tensor by a method, or an error that names the function", {
+  for (i in seq_len(nrow(table))) {
+    row <- table[i, ]
+    f <- function_of(row$expression)
+    for (dtype in c("f32", "i32", "i1", "c64", "f32?")) {
+      if (!is.null(exception(row$except, dtype))) next
+      wrong <- wrong_in_a_trace(row, f, dtype)
+      if (!is.null(wrong)) fail(paste0(row$expression, " of ", dtype, ": ", substr(wrong, 1, 200)))
+    }
+  }
+  succeed()
+})
+
+test_that("the help page says which functions have methods", {
+  page <- tools::parse_Rd(system.file("help", "anvil.rdb", package = "anvil"))
+})
