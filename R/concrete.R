@@ -13,7 +13,12 @@ refuse_reading <- function(x) {
 abort_concrete <- function(what, x) {
   parents <- sys.parents()
   at <- sys.nframe() - 1L
-  while (at > 0L && is_ours(sys.function(at))) at <- if (parents[at] < at) parents[at] else at - 1L
+  while (at > 0L && is_ours(sys.function(at))) {
+    # A method is called by the name of its generic.
+    generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
+    if (is.character(generic)) what <- paste0(generic, "()")
+    at <- if (parents[at] < at) parents[at] else at - 1L
+  }
   if (at > 0L && is_of_package(sys.function(at))) {
     reader <- reading_call(at, NULL)
     if (reader$in_function) return(abort_reading(reader, x))
@@ -130,6 +135,36 @@ instead_of <- c(
   sd = "Use `nv_mean()` of the squared deviations, and `sqrt()`.",
   `[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
   `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
+  `%in%` = "Compare with `==`, and combine with `|`.",
+  match = "Compare with `==`, and combine with `|`.",
+  rep_len = "Begin with the traced value, and repeat it a known number of times: `rep_len(x, 4)`.",
+  `:` = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
+  which.max = "Use `nv_ifelse(x == max(x), ...)`: a mask in place of a position.",
+  which.min = "Use `nv_ifelse(x == min(x), ...)`: a mask in place of a position.",
+  any = "Begin with the traced value: `any(x, TRUE)`.",
+  all = "Begin with the traced value: `all(x, TRUE)`.",
+  prod = "Begin with the traced value: `prod(x, 2)`.",
+  as.vector = "Use `nv_reshape()`, or the traced value itself.",
+  as.numeric = "Use `nv_convert()`, or the traced value itself.",
+  as.double = "Use `nv_convert()`, or the traced value itself.",
+  as.integer = "Use `nv_convert(x, \"i32\")`.",
+  as.logical = "Use `nv_convert(x, \"i1\")`, or a comparison.",
+  as.complex = "Use `nv_convert(x, \"c64\")`.",
+  `storage.mode<-` = "Use `nv_convert()`.",
+  `mode<-` = "Use `nv_convert()`.",
+  `length<-` = "Use `head()`, or `nv_concatenate()` to make it longer.",
+  cat = "Use `nv_print()` for its elements when the program runs.",
+  paste = "Use `nv_print()` for its elements when the program runs.",
+  sprintf = "Use `nv_print()` for its elements when the program runs.",
+  message = "Use `nv_print()` for its elements when the program runs.",
+  `diag<-` = "Use `nv_ifelse()` with `row(x) == col(x)`.",
+  crossprod = "Use `t(x) %*% y`.",
+  tcrossprod = "Use `x %*% t(y)`.",
+  mapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
+  quantile = "Call it outside of the traced function.",
+  cor = "Use `nv_mean()` of products of the deviations.",
+  weighted.mean = "Use `sum(x * w) / sum(w)`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )
 
@@ -163,6 +198,8 @@ reading_call <- function(at, statement) {
   }
   if (!is.null(call)) {
     name <- name_of_call(call)
+    # R's match() calls it from C.
+    if (name == "mtfrm") name <- "match"
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
     return(list(what = what, name = name, call = call, line = line %||% "", in_function = TRUE))
   }
@@ -226,34 +263,35 @@ primitive_calls <- function(code, frame) {
     is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
       !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
   }
+  possible <- list()
   visit <- function(x) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
     arguments <- Filter(function(x) !identical(x, quote(expr = )), as.list(x)[-1L])
     name <- if (is.name(x[[1L]])) as.character(x[[1L]]) else ""
-    if (name %in% primitive_readers && !(name %in% dispatching && length(arguments) && is_traced(arguments[[1L]]))) {
-      read <- switch(name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], arguments)
-      # These look for methods of their first argument.
-      if (as.character(x[[1L]]) %in% dispatching && length(read) && is_traced(read[[1L]])) read <- list()
-      if (any(vapply(read, is_traced, NA)) || is_condition(x) && length(read) && is.call(read[[1L]])) {
+    replaces <- name == "<-" && is.call(x[[2L]])
+    if (name %in% primitive_readers || replaces) {
+      read <- switch(
+        name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], `<-` = list(x[[2L]][[2L]], x[[3L]]),
+        arguments
+      )
+      # A method of ours takes its first argument, and reads none.
+      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && is_traced(read[[1L]])
+      if (!taken && any(vapply(read, is_traced, NA))) {
         found[[length(found) + 1L]] <<- x
+      } else if (!taken && any(vapply(read, is.call, NA))) {
+        possible[[length(possible) + 1L]] <<- x
       }
     }
     for (part in arguments) visit(part)
   }
   visit(code)
-  found
+  if (length(found)) return(found)
+  # Of what might be traced, conditions first, and the innermost of the others.
+  conditions <- Filter(is_condition, possible)
+  if (length(conditions)) conditions else tail(possible, 1L)
 }
 
-dispatching <- c(
-  "c", "max", "min", "sum", "prod", "range", "any", "all", "[<-", "[[<-", "[", "[[", "cumsum", "cumprod", "cummax",
-  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma",
-  "signif"
-)
-
-is_condition <- function(x) {
-  as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||") ||
-    identical(x[[1L]], quote(`<-`)) && is.call(x[[2L]])
-}
+is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||")
 
 # Primitives with methods of ours, for their first argument.
 dispatching <- c(
@@ -264,7 +302,7 @@ dispatching <- c(
 primitive_readers <- c(
   dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "cumsum", "cumprod", "cummax",
   "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma",
-  "signif", "xtfrm", "<-", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
+  "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
   "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot", "identical",
   "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "unclass"
 )

@@ -54,6 +54,9 @@ summary.AnvilTensor <- function(object, ...) {
   summary(as.vector(object), ...)
 }
 
+#' @export
+summary.AnvilTracer <- function(object, ...) abort_concrete("summary()", object)
+
 #' @importFrom utils head
 #' @export
 str.AnvilTensor <- function(object, ...) {
