@@ -30,7 +30,7 @@ pub const TOLERANCE: f64 = 2e-6;
 
 /// Applies an op as a user would.
 pub fn op(b: &mut Builder, name: &str, operands: &[Value], attrs: &Attrs) -> Value {
-    Applier::new(b, rules()).apply(name, &operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
+    Applier::new(b, rules()).apply(name, operands, attrs).unwrap_or_else(|e| panic!("{name}: {e}"))[0]
 }
 
 /// The sum of products with a tensor of fixed random numbers.
