@@ -39,8 +39,8 @@
 #' type works: `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri`.
 #'
 #' @section Differences from R's vectors:
-#' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()` show
-#'   a tensor.
+#' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()`
+#'   show a tensor.
 #' * Functions of one argument of the operators' kind keep the dtype: sums and products of small integers
 #'   wrap, `!x` and `x & y` of integers are bitwise, and refused for floats.
 #' * A function that computes doubles and keeps the attributes, such as `atan2()`, `choose()` and `signif()`
@@ -76,7 +76,10 @@ taken <- function(x, positions) {
 
 #' @rdname base-functions
 #' @export
-rep.AnvilValue <- function(x, ...) taken(x, rep(seq_along(x), ...))
+rep.AnvilValue <- function(x, ...) {
+  check_dots(..., .known = c("", "times", "each", "length.out", "length", "len"))
+  taken(x, rep(seq_along(x), ...))
+}
 
 #' @rdname base-functions
 #' @method rep_len AnvilValue
@@ -116,10 +119,16 @@ aperm.AnvilValue <- function(a, perm = NULL, ...) {
   nv_transpose(a, perm)
 }
 
-# A generic of base R on the elements, as R's own array.
-on_array <- function(generic) {
+# A generic of base R on the elements, as R's own array. Names of further arguments are those of its methods
+# of these classes, and `more`.
+on_array <- function(generic, classes = "default", more = character()) {
   name <- substitute(generic)
-  method <- eval(bquote(function(x, ...) .(name)(concrete_array(x, .(paste0(name, "()"))), ...)))
+  text <- as.character(name)
+  known <- c("", more, unlist(lapply(classes, function(class) taken_by(text, class))))
+  method <- eval(bquote(function(x, ...) {
+    check_dots(..., .known = .(known))
+    .(name)(concrete_array(x, .(paste0(text, "()"))), ...)
+  }))
   environment(method) <- topenv()
   method
 }
@@ -140,37 +149,37 @@ array_names <- function(x) {
 }
 
 #' @export
-sort.AnvilValue <- on_array(sort)
+sort.AnvilValue <- on_array(sort, more = c("na.last", "method", "partial", "index.return"))
 
 #' @export
 xtfrm.AnvilValue <- on_array(xtfrm)
 
 #' @export
-unique.AnvilValue <- on_array(unique)
+unique.AnvilValue <- on_array(unique, c("default", "matrix"))
 
 #' @export
-duplicated.AnvilValue <- on_array(duplicated)
+duplicated.AnvilValue <- on_array(duplicated, c("default", "matrix"))
 
 #' @export
-anyDuplicated.AnvilValue <- on_array(anyDuplicated)
+anyDuplicated.AnvilValue <- on_array(anyDuplicated, c("default", "matrix"))
 
 #' @export
-determinant.AnvilValue <- on_array(determinant)
+determinant.AnvilValue <- on_array(determinant, "matrix")
 
 #' @export
-isSymmetric.AnvilValue <- on_array(isSymmetric)
+isSymmetric.AnvilValue <- on_array(isSymmetric, "matrix")
 
 #' @export
-subset.AnvilValue <- on_array(subset)
+subset.AnvilValue <- on_array(subset, c("default", "matrix"))
 
 #' @export
 cut.AnvilValue <- on_array(cut)
 
 #' @export
-as.Date.AnvilValue <- on_array(as.Date)
+as.Date.AnvilValue <- on_array(as.Date, "numeric")
 
 #' @export
-as.POSIXct.AnvilValue <- on_array(as.POSIXct)
+as.POSIXct.AnvilValue <- on_array(as.POSIXct, "numeric")
 
 #' @importFrom stats median
 #' @export

@@ -33,8 +33,8 @@ abort_reading <- function(reader, x) {
   advice <- instead_of[reader$name]
   if (is.na(advice)) {
     advice <- paste(
-      "Use tensor ops on it, call the function outside of the traced one, or name the argument in `static = ` if",
-      "its value is needed."
+      "Use tensor ops on it, call the function outside of the traced one, or name the argument in `static = `",
+      "if its value is needed."
     )
   }
   abort(
@@ -59,7 +59,8 @@ refuse_condition <- function(e) {
     if (identical(topenv(frame), topenv())) next
     for (variable in unique(unlist(lapply(read, all.names)))) {
       value <- if_it_fails(get0(variable, envir = frame, inherits = FALSE), NULL)
-      if (inherits(value, "AnvilTracer")) abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
+      if (!inherits(value, "AnvilTracer")) next
+      abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
   }
 }
@@ -168,7 +169,8 @@ instead_of <- c(
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )
 
-# Whether a value is traced, or a list with one that is. A list that is nested too deep is no argument of an op.
+# Whether a value is traced, or a list with one that is. A list that is nested too deep is no argument of an
+# op.
 holds_tracer <- function(x) {
   leaves <- tryCatch(unlist_leaves(x), anvil_error = function(e) list())
   any(vapply(leaves, inherits, NA, "AnvilTracer"))
@@ -186,8 +188,12 @@ reading_call <- function(at, statement) {
   while (at > 0L && is_of_package(sys.function(at)) && !is_ours(sys.function(at))) {
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
-    if (!is.null(generic) && at > 1L && parents[at - 1L] == parents[at] &&
-      identical(name_of_call(sys.call(at - 1L)), generic)) at <- at - 1L
+    if (
+      !is.null(generic) && at > 1L && parents[at - 1L] == parents[at] &&
+      identical(name_of_call(sys.call(at - 1L)), generic)
+    ) {
+      at <- at - 1L
+    }
     call <- sys.call(at)
     line <- line_of(attr(call, "srcref")) %||% line
     at <- if (parents[at] < at) parents[at] else at - 1L
@@ -271,8 +277,8 @@ primitive_calls <- function(code, frame) {
     replaces <- name == "<-" && is.call(x[[2L]])
     if (name %in% primitive_readers || replaces) {
       read <- switch(
-        name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L], `<-` = list(x[[2L]][[2L]], x[[3L]]),
-        arguments
+        name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L],
+        `<-` = list(x[[2L]][[2L]], x[[3L]]), arguments
       )
       # A method of ours takes its first argument, and reads none.
       taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && is_traced(read[[1L]])
@@ -295,14 +301,15 @@ is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "
 
 # Primitives with methods of ours, for their first argument.
 dispatching <- c(
-  "c", "max", "min", "sum", "prod", "range", "any", "all", "rep", "rep.int", "rep_len", "[", "[[", "[<-", "[[<-"
+  "c", "max", "min", "sum", "prod", "range", "any", "all", "rep", "rep.int", "rep_len", "[", "[[", "[<-",
+  "[[<-"
 )
 
 # Primitives, and functions that the compiler of R makes calls of internal ones.
 primitive_readers <- c(
   dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "cumsum", "cumprod", "cummax",
-  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw", "gamma",
-  "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
-  "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot", "identical",
-  "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "unclass"
+  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
+  "gamma", "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
+  "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot",
+  "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "unclass"
 )

@@ -55,7 +55,10 @@ summary.AnvilTensor <- function(object, ...) {
 }
 
 #' @export
-summary.AnvilTracer <- function(object, ...) abort_concrete("summary()", object)
+summary.AnvilTracer <- function(object, ...) {
+  check_dots(..., .known = taken_by("summary"))
+  abort_concrete("summary()", object)
+}
 
 #' @importFrom utils head
 #' @export

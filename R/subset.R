@@ -30,8 +30,8 @@
 #' A tensor of several axes has no single subscript: `A[2]`, `A[mask]` and `A[cbind(i, j)]` are elements in R,
 #' and positions of the first axis in tensor libraries, so that they are errors, which show what to write for
 #' either: `A[2, ]` and `nv_flatten(A)[2]`, `nv_ifelse(mask, A, 0)` and `nv_flatten(A)[as.vector(mask)]`. How
-#' many elements a mask selects must be known when a function is traced: a mask is an R logical, and one that
-#' the program computes is an error.
+#' many elements a mask selects must be known when a function is traced: a mask is an R logical or a boolean
+#' tensor, and one that the program computes is an error.
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0, `NA` or names.
 #'

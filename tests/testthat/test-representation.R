@@ -34,7 +34,8 @@ test_that("an ordinary vector with class and dtype is a tensor", {
     expect_identical(as_array(made), as_array(x), label = dtype)
     expect_true(as.vector(nv_reduce_all(made == x)), label = dtype)
     expect_identical(type_of(jit(identity)(made)), type_of(x), label = dtype)
-    expect_identical(as.vector(jit(function(x) nv_concatenate(x, x))(made)), rep(as.vector(x), 2), label = dtype)
+    twice <- jit(function(x) nv_concatenate(x, x))(made)
+    expect_identical(as.vector(twice), rep(as.vector(x), 2), label = dtype)
   }
   # Elements round to the dtype where they are used.
   expect_elements(structure(0.1, dtype = "f32", class = class_of_tensors) * 1, as_f32(0.1), "f32[]")
@@ -161,7 +162,8 @@ test_that("a tensor is saved narrow, and comes back narrow", {
 
 test_that("a session reads what another one saved, without the package attached", {
   path <- withr::local_tempfile(fileext = ".rds")
-  x <- list(f = nv_tensor(c(1.5, 2, 3)), i = nv_tensor("9007199254740993", "i64"), b = nv_tensor(c(TRUE, FALSE)))
+  i <- nv_tensor("9007199254740993", "i64")
+  x <- list(f = nv_tensor(c(1.5, 2, 3)), i = i, b = nv_tensor(c(TRUE, FALSE)))
   saveRDS(x, path)
   script <- withr::local_tempfile(fileext = ".R")
   writeLines(c(
@@ -195,7 +197,9 @@ test_that("other processes take and return tensors", {
 })
 
 test_that("64-bit integers keep all digits", {
-  values <- c("9007199254740993", "-9223372036854775808", "9223372036854775807", "0", "-1", "1000000000", "-1000000001")
+  values <- c(
+    "9007199254740993", "-9223372036854775808", "9223372036854775807", "0", "-1", "1000000000", "-1000000001"
+  )
   x <- nv_tensor(values, "i64")
   expect_identical(as.character(x), values)
   expect_identical(paste(x), values)
@@ -234,11 +238,25 @@ test_that("collections at every allocation find nothing loose", {
     z <- unserialize(serialize(list(x, y), NULL))
     v <- unclass(x)
     v[[2]] <- 5
-    list(sum(v), as.vector(z[[1]]), c(0, x), y[2], tryCatch(jit(function(x) for (i in x) i)(x), error = class))
+    refused <- tryCatch(jit(function(x) for (i in x) i)(x), error = class)
+    list(sum(v), as.vector(z[[1]]), c(0, x), y[2], refused)
   }
   want <- work()
   gctorture2(23)
   got <- tryCatch(work(), finally = gctorture2(0))
   expect_identical(got, want)
   expect_identical(got[[5]][1], "anvil_error_concrete")
+})
+
+test_that("a boolean tensor is a mask, whose elements are known; a traced one is not", {
+  x <- nv_tensor(c(3, 1, 2), "f16")
+  expect_elements(x[x > 1], c(3, 2), "f16[2]")
+  expect_elements(x[x > 5], numeric(), "f16[0]")
+  x[x > 1] <- 0
+  expect_elements(x, c(0, 1, 0), "f16[3]")
+  expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_index")
+  expect_error(jit(function(x) x[x > 1])(x), class = "anvil_error_dtype", "nv_ifelse")
+  # A mask that is captured is known in a trace, too.
+  mask <- nv_tensor(c(TRUE, FALSE, TRUE))
+  expect_elements(jit(function(x) x[mask])(nv_tensor(c(3, 1, 2))), c(3, 2), "f32[2]")
 })
