@@ -64,7 +64,7 @@ test_that("a program without steps has a plan", {
 test_that("what is no program is refused with the user's call", {
   for (ask in list(explain_plan, memory_plan)) {
     expect_error(ask(3), class = "anvil_error_arg")
-    expect_error(ask(function(x) x, c(1, 2)), class = "anvil_error_arg")
+    expect_error(ask(function(x) x, "a"), class = "anvil_error_arg")
     expect_error(ask(function(x) x, 1, 2), class = "anvil_error_arg")
     expect_error(ask(function(x) x + "a", 1), class = "anvil_error")
     expect_error(

@@ -190,7 +190,7 @@ test_that("trace_fn() checks its arguments", {
 # Runs a body on a tracer x, and on a list that holds one; gives the error.
 traced_error <- function(expr) {
   f <- user(eval(call("function", as.pairlist(alist(x = , l = )), expr)))
-  error <- expect_error(jit(f)(x, list(a = x)), class = "anvil_error_concrete")
+  error <- suppressWarnings(expect_error(jit(f)(x, list(a = x)), class = "anvil_error_concrete"))
   expect_no_open_trace()
   error
 }
@@ -213,20 +213,10 @@ test_that("conditions and loops on a traced value say what to do", {
     conditionMessage(traced_error(quote(x > 1 && TRUE))), "Use `&` and `|` for each element",
     fixed = TRUE
   )
-  expect_match(
-    conditionMessage(traced_error(quote(FALSE || x > 1))), "`FALSE || x > 1` cannot use it", fixed = TRUE
-  )
-  expect_match(conditionMessage(traced_error(quote(1:x))), "`1:x` cannot use it", fixed = TRUE)
-  expect_match(conditionMessage(traced_error(quote(seq_len(x)))), "`seq_len(x)` cannot use it", fixed = TRUE)
-  expect_match(conditionMessage(traced_error(quote(switch(x, 1, 2)))), "`switch", fixed = TRUE)
-  # R's functions that know no tracers; what R says is kept.
-  e <- traced_error(quote(list(1, 2)[[x]]))
-  expect_match(
-    conditionMessage(e), "`[[` cannot use it.\nx R says: invalid subscript type 'externalptr'\ni ",
-    fixed = TRUE
-  )
-  for (expr in alist(cat(x), min(1, x), rep(1, x))) {
-    expect_match(conditionMessage(traced_error(expr)), "static")
+  # Before R 4.3, R warns of a condition of more than one element and goes on to read it.
+  for (expr in alist(FALSE || x > 1, 1:x, seq_len(x), switch(x, 1, 2), list(1, 2)[[x]], cat(x), min(1, x), rep(1, x))) {
+    e <- suppressWarnings(traced_error(expr))
+    expect_match(conditionMessage(e), "cannot read them.\nx It is AnvilTracer", fixed = TRUE, label = deparse1(expr))
   }
   # In a list, and in a function that is called.
   expect_identical(traced_error(quote(if (l$a > 1) 1 else 2))$where, "if")
