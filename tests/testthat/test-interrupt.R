@@ -31,7 +31,7 @@ test_that("a long program can be stopped, and nothing is left behind", {
   f(small)
   expect_stopped(f(x))
   expect_equal(.Call(anvil:::anvil_trace_depth), 0L)
-  expect_equal(as.vector(as_array(f(small))), rep(as.double(f(nv_scalar(0.5))), 2))
+  expect_equal(as.vector(as_array(f(small))), rep(as.double(f(nv_scalar(0.5, "f32"))), 2))
 })
 
 test_that("an interrupt of the user is an interrupt condition", {

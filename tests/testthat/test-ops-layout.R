@@ -98,7 +98,7 @@ test_that("transpose is aperm(), up to five axes", {
     x <- nv_tensor(a)
     rank <- length(sizes)
     expect_identical(as_array(nv_transpose(x)), aperm(a))
-    expect_identical(as_array(t(x)), aperm(a))
+    if (rank > 1L) expect_identical(as_array(t(x)), aperm(a)) else expect_identical(as_array(t(x)), t(a))
     for (i in 1:6) {
       p <- sample(rank)
       expect_identical(as_array(nv_transpose(x, p)), aperm(a, p), label = paste(p, collapse = " "))
