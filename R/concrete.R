@@ -47,18 +47,23 @@ abort_reading <- function(reader, x) {
   )
 }
 
-# R asks a condition for its length before it reads it: its error about a longer one becomes ours, if a traced
-# value is what the condition is about.
+# R asks a condition, or the times of a repetition, for its length before it reads it: its error about another
+# length becomes ours, if the argument mentions a traced value.
 refuse_condition <- function(e) {
   call <- conditionCall(e)
   if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
   name <- as.character(call[[1L]])
-  if (!name %in% c("if", "while", "&&", "||")) return()
-  read <- if (name %in% c("if", "while")) as.list(call)[2L] else as.list(call)[-1L]
+  if (!name %in% c("if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int")) return()
+  read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {
     if (identical(topenv(frame), topenv())) next
     for (variable in unique(unlist(lapply(read, all.names)))) {
       value <- if_it_fails(get0(variable, envir = frame, inherits = FALSE), NULL)
+      # Also an element of a list.
+      if (is.list(value) && !is.object(value)) {
+        value <- Filter(function(x) inherits(x, "AnvilTracer"), if_it_fails(unlist_leaves(value), list()))
+        if (length(value)) value <- value[[1L]]
+      }
       if (!inherits(value, "AnvilTracer")) next
       abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
