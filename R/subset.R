@@ -80,6 +80,10 @@
 #' @name nv_subset
 NULL
 
+# Called by Rust: a 0-d tensor with a subscript is a vector of one element, as any number of R.
+as_vector_of_one <- function(x) nv_reshape(x, 1L)
+as_number <- function(x) nv_reshape(x, integer())
+
 # The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left
 # out, and what is written as a range.
 

@@ -60,6 +60,7 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
+    let (x, _) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], false, scope)?;
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
@@ -70,11 +71,29 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
 /// `.External(anvil_subset_assign, x, expressions, frame, one, mode, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, mode, value] = arguments(args);
+    let (x, is_number) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
     let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], true, scope)?;
     let out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     axis_names::set(out, names)?;
+    if is_number {
+        // SAFETY: inside `protected`; the function gives the tensor another shape.
+        return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"as_number".as_ptr(), out) })?));
+    }
     Ok(out)
+}
+
+/// A 0-d tensor with one subscript is a vector of one element, as any number of R; returns whether it was one.
+fn as_vector(x: SEXP, dots: SEXP, scope: &Scope) -> Outcome<(SEXP, bool)> {
+    let mut given = pairs(dots);
+    // SAFETY: a constant of R.
+    let one = given.next().is_some_and(|(_, i)| i != unsafe { R_MissingArg }) && given.next().is_none();
+    if !one || shape_of(x)?.rank() > 0 {
+        return Ok((x, false));
+    }
+    // SAFETY: inside `protected`; the function gives the tensor another shape.
+    let vector = protected(|| unsafe { anvil_call_r(c"as_vector_of_one".as_ptr(), x) })?;
+    Ok((scope.keep(vector), true))
 }
 
 /// The arguments after the entry point.
