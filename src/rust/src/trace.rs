@@ -184,6 +184,19 @@ fn owner(tracer: SEXP) -> Result<(Rc<Trace>, usize)> {
     }
 }
 
+/// Checks that the trace of a tracer has not ended.
+///
+/// # Errors
+/// [`Error::LeakedTracer`].
+pub fn check_open(tracer: SEXP) -> Result<()> {
+    let ([.., handle], _) = parts(tracer)?;
+    match of_handle(handle) {
+        Some(trace) if trace.open.get() => Ok(()),
+        Some(trace) => leaked(&trace.name, "ended"),
+        None => leaked("another session", "ended"),
+    }
+}
+
 /// The value that a tracer stands for in its own trace, its type, and the depth of the trace in the stack.
 pub fn own_value(tracer: SEXP) -> Outcome<(Value, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;

@@ -220,7 +220,7 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
         return Ok(x);
     }
     if value::is_tracer(x) && !trace.is_nested() {
-        trace::own_value(x)?;
+        trace::check_open(x)?;
         return Err(Error::arg("args", "tensors, abstract tensors or R numbers", "a tracer").into());
     }
     if value::is_tracer(x) {
