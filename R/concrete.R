@@ -33,8 +33,8 @@ abort_reading <- function(reader, x) {
   advice <- instead_of[reader$name]
   if (is.na(advice)) {
     advice <- paste(
-      "Use tensor ops on it, call the function outside of the traced one, or name the argument in `static = `",
-      "if its value is needed."
+      "Use tensor ops on it, call the function outside of the traced one, or name the argument in",
+      "`static = ` if its value is needed."
     )
   }
   abort(
@@ -314,7 +314,9 @@ dispatching <- c(
 primitive_readers <- c(
   dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "cumsum", "cumprod", "cummax",
   "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
-  "gamma", "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
+  "gamma", "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match",
+  "vector",
   "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot",
-  "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "unclass"
+  "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",
+  "unclass"
 )

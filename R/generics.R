@@ -11,8 +11,8 @@
 #' [nv_subset()].
 #'
 #' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
-#' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to take:
-#' it is an `anvil_error_concrete` that names the function and says what to write.
+#' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to
+#' take: it is an `anvil_error_concrete` that names the function and says what to write.
 #'
 #' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a
 #' float and them; `x %/% y` is the whole quotient rounded down, [nv_div()] the one rounded toward zero.
@@ -218,7 +218,8 @@ anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
 c.AnvilValue <- function(...) {
   values <- list(...)
   # Names as base R makes them of those of arguments and elements.
-  names <- names(do.call(base::c, lapply(values, function(x) structure(rep(0L, length(x)), names = names(x)))))
+  of_length <- function(x) structure(rep(0L, length(x)), names = names(x))
+  names <- names(do.call(base::c, lapply(values, of_length)))
   values <- unname(values)
   for (i in seq_along(values)) {
     x <- values[[i]]

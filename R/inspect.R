@@ -73,7 +73,8 @@ explain_miss <- function(new, earlier) {
       if (!name %in% names(new)) return(paste0(name, " is gone: ", old[[name]]))
       now <- new[[name]]
       before <- old[[name]]
-      if (identical(now, before)) "" else paste0(name, if (name == rules) " are " else " is ", now, ", not ", before)
+      if (identical(now, before)) return("")
+      paste0(name, if (name == rules) " are " else " is ", now, ", not ", before)
     }, ""))
   })
   nearest <- which.min(lengths(differences))

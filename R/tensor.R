@@ -3,9 +3,9 @@
 #' A tensor holds elements of one dtype in an array of any number of axes. It is an R vector with a dtype: of
 #' doubles for floats and for integers of 32 bits without a sign or of 64 bits, of integers for the other
 #' integers, of logicals for `i1`, of complex numbers for `c64` and `c128`. So R's own functions take it:
-#' `sapply()`, `for`, `if`, `optim()`, `identical()` and `saveRDS()` see numbers. Elements of narrow dtypes are
-#' kept as such in memory and in files, and are converted when R reads them. A 64-bit integer beyond 2^53 is
-#' rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its digits.
+#' `sapply()`, `for`, `if`, `optim()`, `identical()` and `saveRDS()` see numbers. Elements of narrow dtypes
+#' are kept as such in memory and in files, and are converted when R reads them. A 64-bit integer beyond
+#' 2^53 is rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its digits.
 #'
 #' Names of a vector and `dimnames` of an array stay with the tensor: subsets, `c()`, arguments of jitted
 #' functions and [as_array()] have them. What computes drops them.

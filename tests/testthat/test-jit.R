@@ -330,7 +330,8 @@ test_that("R arrays outside of the arguments are constants too", {
   m <- matrix(c(0.1, 0.2), 1)
   f <- jit(function(x) x * m)
   expect_elements(f(nv_tensor(m, dtype = "f64")), m * m, "f64[1, 2]")
-  expect_elements(jit(function(x) x + c(0.1, 0.2, 0.3))(nv_tensor(c(1, 2, 3), "f64")), c(1.1, 2.2, 3.3), "f64[3]")
+  g <- jit(function(x) x + c(0.1, 0.2, 0.3))
+  expect_elements(g(nv_tensor(c(1, 2, 3), "f64")), c(1.1, 2.2, 3.3), "f64[3]")
 })
 
 test_that("a jitted function inside a traced one is inlined", {

@@ -111,83 +111,83 @@ test_that("writes of every static form are base R's, eagerly and jitted", {
 # What an expression signals, on tensors and traced.
 refused_single <- function(call, x, advice, env = parent.frame()) {
   label <- deparse1(call)
-  e <- expect_error(eval(call, list(A = x), env), class = "anvil_error_index", label = label)
+  e <- expect_error(eval(call, list(mat = x), env), class = "anvil_error_index", label = label)
   expect_match(conditionMessage(e), "has two meanings", fixed = TRUE, label = label)
   expect_match(conditionMessage(e), advice, fixed = TRUE, label = label)
   expect_identical(e[c("shape", "rank")], list(shape = as.double(shape(x)), rank = as.double(ndims(x))))
-  f <- eval(call("function", as.pairlist(alist(A = )), call("{", call, quote(A))), env)
+  f <- eval(call("function", as.pairlist(alist(mat = )), call("{", call, quote(mat))), env)
   traced <- expect_error(jit(f)(x), class = "anvil_error_index", label = paste("jitted", label))
   expect_identical(conditionMessage(traced), conditionMessage(e))
 }
 
 test_that("a single subscript of several axes is an error that shows both meanings", {
-  A <- nv_tensor(matrix(1:6, 2))
+  mat <- nv_tensor(matrix(1:6, 2))
   k <- 7
-  mask <- as_array(A) > 2L
+  mask <- as_array(mat) > 2L
   rows <- c(TRUE, FALSE)
   at <- cbind(1, 2)
   reads <- list(
-    list(quote(A[2]), "`A[2, ]` for the first axis, `nv_flatten(A)[2]` for elements"),
-    list(quote(A[k]), "`A[k, ]` for the first axis, `nv_flatten(A)[k]` for elements"),
-    list(quote(A[1:2]), "`A[1:2, ]`"), list(quote(A[-1]), "`nv_flatten(A)[-1]`"),
-    list(quote(A[0]), "`A[0, ]`"),
-    list(quote(A[c(1, 7)]), "`A[c(1, 7), ]`"), list(quote(A[NA_real_]), "`A[NA_real_, ]`"),
-    list(quote(A[2, drop = FALSE]), "`A[2, ]`"), list(quote(A[list(1)]), "`A[list(1), ]`"),
-    list(quote(A[integer()]), "`A[integer(), ]`"), list(quote(nv_subset(A, 2)), "`A[2, ]`"),
-    list(quote(A[nv_scalar(1L)]), "`nv_flatten(A)[nv_scalar(1L)]`"),
-    list(quote(A[rows]), "`A[rows, ]` for the first axis, `nv_flatten(A)[rows]` for elements"),
-    list(quote(A[TRUE]), "`A[TRUE, ]`"),
-    list(quote(A[mask]), "`nv_flatten(A)[as.vector(mask)]` for elements in R's order"),
-    list(quote(A[mask]), "`nv_ifelse(mask, A, 0)` to keep the shape"),
-    list(quote(A[A > 2L]), "`nv_ifelse(A > 2L, A, 0)` to keep the shape"),
-    list(quote(A[at]), "`nv_flatten(A)[at[, 1] + nrow(A) * (at[, 2] - 1L)]`"),
-    list(quote(A[nv_tensor(at, "i32")]), "nv_gather()"),
+    list(quote(mat[2]), "`mat[2, ]` for the first axis, `nv_flatten(mat)[2]` for elements"),
+    list(quote(mat[k]), "`mat[k, ]` for the first axis, `nv_flatten(mat)[k]` for elements"),
+    list(quote(mat[1:2]), "`mat[1:2, ]`"), list(quote(mat[-1]), "`nv_flatten(mat)[-1]`"),
+    list(quote(mat[0]), "`mat[0, ]`"),
+    list(quote(mat[c(1, 7)]), "`mat[c(1, 7), ]`"), list(quote(mat[NA_real_]), "`mat[NA_real_, ]`"),
+    list(quote(mat[2, drop = FALSE]), "`mat[2, ]`"), list(quote(mat[list(1)]), "`mat[list(1), ]`"),
+    list(quote(mat[integer()]), "`mat[integer(), ]`"), list(quote(nv_subset(mat, 2)), "`mat[2, ]`"),
+    list(quote(mat[nv_scalar(1L)]), "`nv_flatten(mat)[nv_scalar(1L)]`"),
+    list(quote(mat[rows]), "`mat[rows, ]` for the first axis, `nv_flatten(mat)[rows]` for elements"),
+    list(quote(mat[TRUE]), "`mat[TRUE, ]`"),
+    list(quote(mat[mask]), "`nv_flatten(mat)[as.vector(mask)]` for elements in R's order"),
+    list(quote(mat[mask]), "`nv_ifelse(mask, mat, 0)` to keep the shape"),
+    list(quote(mat[mat > 2L]), "`nv_ifelse(mat > 2L, mat, 0)` to keep the shape"),
+    list(quote(mat[at]), "`nv_flatten(mat)[at[, 1] + nrow(mat) * (at[, 2] - 1L)]`"),
+    list(quote(mat[nv_tensor(at, "i32")]), "nv_gather()"),
     # What is long is not repeated.
-    list(quote(A[c(1, 2) + 3 * c(10000, 200000)]), "`A[i, ]` for the first axis")
+    list(quote(mat[c(1, 2) + 3 * c(10000, 200000)]), "`mat[i, ]` for the first axis")
   )
-  for (case in reads) refused_single(case[[1L]], A, case[[2L]])
+  for (case in reads) refused_single(case[[1L]], mat, case[[2L]])
   writes <- list(
-    list(quote(A[2] <- 0L), "`x[2, ] <- value` for the first axis, `x[[i, j]] <- value` for an element"),
-    list(quote(A[rows] <- 0L), "`x[rows, ] <- value` for the first axis, `x <- nv_ifelse(mask, value, x)`"),
-    list(quote(A[mask] <- 0L), "`x <- nv_ifelse(mask, value, x)`"),
-    list(quote(A[mask] <- 1:4), "`x <- nv_ifelse(mask, value, x)`"),
-    list(quote(A[A > 2L] <- 0L), "`x <- nv_ifelse(A > 2L, value, x)`"),
-    list(quote(A[at] <- 0L), "nv_scatter()"),
-    list(quote(nv_subset_assign(A, 2, value = 0L)), "`A[2, ] <- value`")
+    list(quote(mat[2] <- 0L), "`x[2, ] <- value` for the first axis, `x[[i, j]] <- value` for an element"),
+    list(quote(mat[rows] <- 0L), "`x[rows, ] <- value` for the first axis, `x <- nv_ifelse(mask, value, x)`"),
+    list(quote(mat[mask] <- 0L), "`x <- nv_ifelse(mask, value, x)`"),
+    list(quote(mat[mask] <- 1:4), "`x <- nv_ifelse(mask, value, x)`"),
+    list(quote(mat[mat > 2L] <- 0L), "`x <- nv_ifelse(mat > 2L, value, x)`"),
+    list(quote(mat[at] <- 0L), "nv_scatter()"),
+    list(quote(nv_subset_assign(mat, 2, value = 0L)), "`mat[2, ] <- value`")
   )
-  for (case in writes) refused_single(case[[1L]], A, case[[2L]])
-  expect_identical(call_of(A[2]), "A[2]")
-  expect_identical(call_of(A[2] <- 0L), "A[2] <- 0L")
+  for (case in writes) refused_single(case[[1L]], mat, case[[2L]])
+  expect_identical(call_of(mat[2]), "mat[2]")
+  expect_identical(call_of(mat[2] <- 0L), "mat[2] <- 0L")
   # Of more axes, and of none.
-  refused_single(quote(A[2]), nv_fill(0, c(2, 3, 4)), "`A[2, , ]` for the first axis")
-  refused_single(quote(A[2] <- 1), nv_fill(0, c(2, 3, 4)), "`x[[i, j, k]] <- value`")
-  refused_single(quote(A[matrix(1, 2, 3)]), nv_fill(0, c(2, 3, 4)), "nv_gather()")
-  refused_single(quote(A[1]), nv_fill(0, c(0, 3)), "`A[1, ]`")
-  refused_single(quote(A[1]), nv_fill(0, c(1, 1)), "`A[1, ]`")
+  refused_single(quote(mat[2]), nv_fill(0, c(2, 3, 4)), "`mat[2, , ]` for the first axis")
+  refused_single(quote(mat[2] <- 1), nv_fill(0, c(2, 3, 4)), "`x[[i, j, k]] <- value`")
+  refused_single(quote(mat[matrix(1, 2, 3)]), nv_fill(0, c(2, 3, 4)), "nv_gather()")
+  refused_single(quote(mat[1]), nv_fill(0, c(0, 3)), "`mat[1, ]`")
+  refused_single(quote(mat[1]), nv_fill(0, c(1, 1)), "`mat[1, ]`")
   # The tensor need not be a variable.
-  expect_error((A + 1L)[2], class = "anvil_error_index", "`x[2, ]`", fixed = TRUE)
+  expect_error((mat + 1L)[2], class = "anvil_error_index", "`x[2, ]`", fixed = TRUE)
   # An error of its own comes first.
-  expect_error(A[stop("mine")], "mine", class = "simpleError")
-  expect_identical(A[], A)
+  expect_error(mat[stop("mine")], "mine", class = "simpleError")
+  expect_identical(mat[], mat)
 })
 
 test_that("what the error about a single subscript says to write is right", {
   a <- matrix(c(1.5, -2, 3, 0.5, -1, 4), 2)
-  A <- nv_tensor(a, "f64")
+  mat <- nv_tensor(a, "f64")
   mask <- a > 0
   at <- rbind(c(1, 2), c(2, 3), c(1, 1))
   # As nv_flatten() does.
   flat <- function(x) nv_flatten(x)
-  expect_jit_equal(function(A) flat(A)[2], A, r = a[2])
-  expect_jit_equal(function(A) flat(A)[as.vector(mask)], A, r = a[mask])
-  expect_jit_equal(function(A) nv_ifelse(mask, A, 0), A, r = ifelse(mask, a, 0))
-  expect_jit_equal(function(A) nv_ifelse(A > 0, A, 0), A, r = ifelse(mask, a, 0))
-  expect_jit_equal(function(A) flat(A)[at[, 1] + nrow(A) * (at[, 2] - 1L)], A, r = a[at])
+  expect_jit_equal(function(mat) flat(mat)[2], mat, r = a[2])
+  expect_jit_equal(function(mat) flat(mat)[as.vector(mask)], mat, r = a[mask])
+  expect_jit_equal(function(mat) nv_ifelse(mask, mat, 0), mat, r = ifelse(mask, a, 0))
+  expect_jit_equal(function(mat) nv_ifelse(mat > 0, mat, 0), mat, r = ifelse(mask, a, 0))
+  expect_jit_equal(function(mat) flat(mat)[at[, 1] + nrow(mat) * (at[, 2] - 1L)], mat, r = a[at])
   i <- nv_tensor(at, "i32")
-  expect_jit_equal(function(A, i) flat(A)[i[, 1] + nrow(A) * (i[, 2] - 1L)], A, i, r = a[at])
-  expect_jit_equal(function(A) { A <- nv_ifelse(mask, 9, A); A }, A, r = replace(a, mask, 9))
-  loss <- function(A) sum(nv_ifelse(A > 0, A, 0)^2)
-  expect_identical(as_array(gradient(loss)(A)$A), ifelse(mask, 2 * a, 0))
+  expect_jit_equal(function(mat, i) flat(mat)[i[, 1] + nrow(mat) * (i[, 2] - 1L)], mat, i, r = a[at])
+  expect_jit_equal(function(mat) { mat <- nv_ifelse(mask, 9, mat); mat }, mat, r = replace(a, mask, 9))
+  loss <- function(mat) sum(nv_ifelse(mat > 0, mat, 0)^2)
+  expect_identical(as_array(gradient(loss)(mat)$mat), ifelse(mask, 2 * a, 0))
 })
 
 test_that("an R logical is a mask of a 1-d tensor", {
@@ -316,7 +316,8 @@ test_that("all of it: `x[]`, of 0-d tensors too", {
   expect_error(s[2], class = "anvil_error_index")
   expect_error(s[1, 1], class = "anvil_error_index", "x[]", fixed = TRUE)
   expect_identical(jit(function(x) x[1] + 1)(s), nv_scalar(6, "f64"))
-  expect_equal(uniroot(function(v) nv_scalar(v, "f64")^2 - 2, c(0, 2), tol = 1e-9)$root, sqrt(2), tolerance = 1e-8)
+  root <- uniroot(function(v) nv_scalar(v, "f64")^2 - 2, c(0, 2), tol = 1e-9)$root
+  expect_equal(root, sqrt(2), tolerance = 1e-8)
   expect_jit_equal(function(x, v) { x[] <- v; x }, x, nv_scalar(7L), r = matrix(7L, 2, 2))
 })
 

@@ -397,7 +397,8 @@ test_that("tensors are kept by saveRDS(), serialize() and identical()", {
 test_that("a vector with broken attributes is refused, and crashes nothing", {
   tensor <- function(data, ...) structure(data, ..., class = c("AnvilTensor", "AnvilValue"))
   broken <- list(
-    tensor(list()), tensor(list(1), dtype = "f32"), tensor(1), tensor("a", dtype = "f32"), tensor(raw(4), dtype = "f32"),
+    tensor(list()), tensor(list(1), dtype = "f32"), tensor(1), tensor("a", dtype = "f32"),
+    tensor(raw(4), dtype = "f32"),
     tensor(1, dtype = "zz"), tensor(1, dtype = 5), tensor(1, dtype = c("f32", "f32")),
     tensor(1, dtype = "f64", ambiguous = "no"), tensor(1, dtype = "f64", ambiguous = NA)
   )

@@ -214,9 +214,14 @@ test_that("conditions and loops on a traced value say what to do", {
     fixed = TRUE
   )
   # Before R 4.3, R warns of a condition of more than one element and goes on to read it.
-  for (expr in alist(FALSE || x > 1, 1:x, seq_len(x), switch(x, 1, 2), list(1, 2)[[x]], cat(x), min(1, x), rep(1, x))) {
+  reads <- alist(
+    FALSE || x > 1, 1:x, seq_len(x), switch(x, 1, 2), list(1, 2)[[x]], cat(x), min(1, x), rep(1, x)
+  )
+  for (expr in reads) {
     e <- suppressWarnings(traced_error(expr))
-    expect_match(conditionMessage(e), "cannot read them.\nx It is AnvilTracer", fixed = TRUE, label = deparse1(expr))
+    expect_match(
+      conditionMessage(e), "cannot read them.\nx It is AnvilTracer", fixed = TRUE, label = deparse1(expr)
+    )
   }
   # In a list, and in a function that is called.
   expect_identical(traced_error(quote(if (l$a > 1) 1 else 2))$where, "if")
