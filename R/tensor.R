@@ -5,7 +5,8 @@
 #' integers, of logicals for `i1`, of complex numbers for `c64` and `c128`. So R's own functions take it:
 #' `sapply()`, `for`, `if`, `optim()`, `identical()` and `saveRDS()` see numbers. Elements of narrow dtypes
 #' are kept as such in memory and in files, and are converted when R reads them. A 64-bit integer beyond
-#' 2^53 is rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its digits.
+#' 2^53 is rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its
+#' digits.
 #'
 #' Names of a vector and `dimnames` of an array stay with the tensor: subsets, `c()`, arguments of jitted
 #' functions and [as_array()] have them. What computes drops them.
