@@ -78,18 +78,28 @@ taken <- function(x, positions) {
 #' @export
 rep.AnvilValue <- function(x, ...) {
   check_dots(..., .known = c("", "times", "each", "length.out", "length", "len"))
-  taken(x, rep(seq_along(x), ...))
+  list_dots(...) # evaluated here: an error in an argument is the user's own
+  positions <- by_base(rep(seq_along(x), ...))
+  taken(x, positions)
 }
 
 #' @rdname base-functions
 #' @method rep_len AnvilValue
 #' @export
-rep_len.AnvilValue <- function(x, length.out) taken(x, rep_len(seq_along(x), length.out))
+rep_len.AnvilValue <- function(x, length.out) {
+  force(length.out)
+  positions <- by_base(rep_len(seq_along(x), length.out))
+  taken(x, positions)
+}
 
 #' @rdname base-functions
 #' @method rep.int AnvilValue
 #' @export
-rep.int.AnvilValue <- function(x, times) taken(x, rep.int(seq_along(x), times))
+rep.int.AnvilValue <- function(x, times) {
+  force(times)
+  positions <- by_base(rep.int(seq_along(x), times))
+  taken(x, positions)
+}
 
 #' @rdname base-functions
 #' @export
@@ -127,10 +137,23 @@ on_array <- function(generic, classes = "default", more = character()) {
   known <- c("", more, unlist(lapply(classes, function(class) taken_by(text, class))))
   method <- eval(bquote(function(x, ...) {
     check_dots(..., .known = .(known))
-    .(name)(concrete_array(x, .(paste0(text, "()"))), ...)
+    list_dots(...)
+    elements <- concrete_array(x, .(paste0(text, "()")))
+    by_base(.(name)(elements, ...))
   }))
   environment(method) <- topenv()
   method
+}
+
+# What base R makes of the elements. Its own error becomes one with a class, of the user's call.
+by_base <- function(expr) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
+    abort_arg(
+      "x", "a tensor whose elements R takes, with arguments that fit", "one that it refuses",
+      paste("R says:", conditionMessage(e))
+    )
+  })
 }
 
 # Elements for a generic, which is named if there are none yet.

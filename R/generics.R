@@ -196,13 +196,7 @@ unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", 
 Math.AnvilValue <- function(x, ...) {
   if (.Generic != "signif") check_dots(...)
   if (inherits(x, "AnvilTracer")) abort_concrete(paste0(.Generic, "()"), x)
-  get(.Generic, baseenv())(as_array(x), ...)
-}
-
-#' @export
-rep.AnvilValue <- function(x, ...) {
-  count <- length(x)
-  nv_flatten(x)[rep(seq_len(count), ...)]
+  by_base(get(.Generic, baseenv())(as_array(x), ...))
 }
 
 #' @export
