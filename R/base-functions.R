@@ -177,6 +177,13 @@ sort.AnvilValue <- on_array(sort, more = c("na.last", "method", "partial", "inde
 #' @export
 xtfrm.AnvilValue <- on_array(xtfrm)
 
+# What match() and %in% compare: from R 4.3 on, other objects are strings to them.
+#' @export
+mtfrm.AnvilValue <- function(x) {
+  # match() itself says that it cannot read a traced value.
+  if (inherits(x, "AnvilTracer")) unclass(x) else array_names(as_array(x))
+}
+
 #' @export
 unique.AnvilValue <- on_array(unique, c("default", "matrix"))
 

@@ -171,8 +171,8 @@ test_that("methods say which argument is missing", {
   expect_fields(all.equal(x), "anvil_error_arg", arg = "current", got = "left out")
   expect_identical(call_of(all.equal(x)), "all.equal(x)")
   expect_fields(all.equal(nv_abstract("f32")), "anvil_error_arg", arg = "current")
-  # Before R 4.4 anvil's own; base R's functions count their arguments.
-  expect_error(crossprod(y = x), class = if (getRversion() < "4.4.0") "anvil_error_arg" else "error")
+  # Before R 4.4 anvil's own; base R's takes arguments by position.
+  if (getRversion() < "4.4.0") expect_error(crossprod(y = x), class = "anvil_error_arg")
   expect_identical(as.double(-x), -1)
 })
 
