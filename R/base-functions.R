@@ -79,7 +79,7 @@ taken <- function(x, positions) {
 rep.AnvilValue <- function(x, ...) {
   check_dots(..., .known = c("", "times", "each", "length.out", "length", "len"))
   list_dots(...) # evaluated here: an error in an argument is the user's own
-  positions <- by_base(rep(seq_along(x), ...))
+  positions <- by_base(refused(rep(seq_along(x), ...)))
   taken(x, positions)
 }
 
@@ -88,7 +88,7 @@ rep.AnvilValue <- function(x, ...) {
 #' @export
 rep_len.AnvilValue <- function(x, length.out) {
   force(length.out)
-  positions <- by_base(rep_len(seq_along(x), length.out))
+  positions <- by_base(refused(rep_len(seq_along(x), length.out)))
   taken(x, positions)
 }
 
@@ -97,7 +97,7 @@ rep_len.AnvilValue <- function(x, length.out) {
 #' @export
 rep.int.AnvilValue <- function(x, times) {
   force(times)
-  positions <- by_base(rep.int(seq_along(x), times))
+  positions <- by_base(refused(rep.int(seq_along(x), times)))
   taken(x, positions)
 }
 
@@ -155,6 +155,9 @@ by_base <- function(expr) {
     )
   })
 }
+
+# What R only warns of in a repetition, such as several numbers where one is used, is an error.
+refused <- function(expr) tryCatch(expr, warning = function(w) stop(conditionMessage(w), call. = FALSE))
 
 # Elements for a generic, which is named if there are none yet.
 concrete_array <- function(x, what) {

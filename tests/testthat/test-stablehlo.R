@@ -307,7 +307,7 @@ test_that("XLA gives the same results: dtypes, constants, lists, donation, rando
   p <- list(w = nv_tensor(array(1:24 / 8, c(2, 3, 4))), k = 0.1)
   got <- run_exported(python, jit(f, donate = "x"), list(x = x, p = p))
   expect_equal(got[[1L]], f(x, p)[[1L]], tolerance = 1e-6)
-  expect_identical(got[2:3], list(p$w * 2, nv_scalar(0.1, "f32")))
+  expect_identical(got[2:3], list(p$w * 2, nv_scalar(0.1, "f64")))
 
   random <- user(function(state) nv_runif(5L, state)$value)
   expect_identical(run_exported(python, random, list(state = nv_rng_state(1))), list(random(nv_rng_state(1))))
