@@ -64,11 +64,15 @@ run_many <- function(python, folder, devices) {
 epsilon <- c(bf16 = 2^-7, f16 = 2^-10, f32 = 2^-23, f64 = 2^-52, c64 = 2^-23, c128 = 2^-52)
 
 expect_near <- function(got, want, ulps, label) {
-  type <- function(x) sub("?", "", type_of(x), fixed = TRUE)
+  # As it is stored: an ambiguous float is a double.
+  type <- function(x) {
+    stored <- sub("^c[0-9]+[?]", "c128", sub("^b?f[0-9]+[?]", "f64", type_of(x)))
+    sub("?", "", stored, fixed = TRUE)
+  }
   if (type(got) != type(want)) {
     return(testthat::fail(paste0(label, ": XLA gives ", type(got), ", anvil ", type(want))))
   }
-  name <- as.character(dtype(want))
+  name <- sub("[[].*", "", type(want))
   if (!name %in% names(epsilon) || ulps == 0) {
     bytes <- function(x) .Call(anvil:::anvil_tensor_data, x)
     if (identical(bytes(got), bytes(want))) return(testthat::succeed())
