@@ -9,9 +9,11 @@ use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::tile::TILE;
-use anvil_core::ops::{BroadcastInDim, Builder, Op, Reverse, StaticSlice, Ternary, Transpose, Unary};
+use anvil_core::ops::{
+    BroadcastInDim, Builder, Compare, Convert, Op, Reverse, StaticSlice, Ternary, Transpose, Unary,
+};
 use anvil_core::shape::{Axis, Shape};
-use anvil_core::tensor::Aval;
+use anvil_core::tensor::{Aval, Literal};
 use common::{aligned, asking, disagreement, random_tensor, Rng};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -110,6 +112,35 @@ fn elementwise_ops_agree_in_every_layout() {
         assert!(DType::ALL.iter().all(|d| accepts(d) == says(d)), "{}", op.name());
     }
     assert!(cases > 10_000, "{cases}");
+}
+
+#[test]
+fn integers_compared_with_numbers_are_compared_as_floats() {
+    let numbers = [-1e300, -300.5, -1.0, -0.5, -0.0, 0.5, 2.0, 2.5, 127.0, 255.0, 256.0, 65535.5, 4e9];
+    let mut rng = Rng::new(5);
+    let mut narrow = 0;
+    for dtype in [DType::I8, DType::I16, DType::I32, DType::I64, DType::UI8, DType::UI16, DType::UI32] {
+        for (to, &op) in
+            [DType::F32, DType::F64].into_iter().flat_map(|d| Compare::ALL.iter().map(move |op| (d, op)))
+        {
+            for number in numbers.into_iter().chain([f64::NAN, f64::INFINITY]) {
+                let mut b = Builder::default();
+                let x = b.input(Aval::known(dtype, [700].into()));
+                let float = b.node1(Convert::known(to), &[x]).unwrap();
+                let scalar = b.literal(Literal::new(number).convert(to), None);
+                let wide = b.node1(BroadcastInDim { shape: [700].into(), axes: vec![] }, &[scalar]).unwrap();
+                let outputs = [[float, wide], [wide, float]].map(|operands| b.node1(op, &operands).unwrap());
+                let graph = b.finish(outputs.to_vec());
+                let input = [random_tensor(&mut rng, graph.aval(x))];
+                assert_eq!(disagreement(&graph, &input, &[], &[]), None, "{dtype} {to} {number}\n{graph}");
+                let executable = Executable::compile(&graph, &[]).unwrap();
+                let converts = executable.graph().nodes().iter().any(|node| node.op.name() == "convert");
+                narrow += usize::from(!converts);
+            }
+        }
+    }
+    // Of 15 numbers, i64 has none, and other dtypes those that lie in their range.
+    assert!(narrow > 250, "{narrow}");
 }
 
 #[test]

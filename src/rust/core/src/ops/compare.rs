@@ -2,17 +2,19 @@
 //! are.
 
 use super::attrs::Attrs;
-use super::contract::{member, named, Form, OpDef, Vjp};
+use super::contract::{member, named, simplified, Form, OpDef, Simplified, Vjp};
+use super::create::uniform;
 use super::lower::{HloOp, Lowering, Syntax};
-use super::{Op, Row};
+use super::{BroadcastInDim, Builder, Convert, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, Kind, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
+use crate::graph::Value;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
-use crate::tensor::{Aval, View, ViewMut};
+use crate::tensor::{Aval, Literal, View, ViewMut};
 
 macro_rules! compare_ops {
     ($(
@@ -131,5 +133,64 @@ impl OpDef for Compare {
             Kind::Float | Kind::Complex => "FLOAT",
         };
         Lowering::Op(HloOp { name: "stablehlo.compare", syntax: Syntax::Compare(self.direction(), kind) })
+    }
+    /// A converted integer and a number are compared as integers where that is exact: `x > 2.5` of an i32
+    /// holds where `x > 2` does, and reads half of the bytes.
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        for (op, [x, number]) in [(*self, [0, 1]), (self.swapped(), [1, 0])] {
+            let Some((x, literal)) = op.of_integers(b, operands[x], operands[number]) else { continue };
+            let shape = b.graph().aval(x).shape.clone();
+            let scalar = b.literal(literal, None);
+            let number = if shape.rank() == 0 {
+                scalar
+            } else {
+                b.node1(BroadcastInDim { shape, axes: vec![] }, &[scalar])?
+            };
+            let made = b.node1(op, &[x, number])?;
+            let avals: Vec<&Aval> = operands.iter().map(|&v| b.graph().aval(v)).collect();
+            let to = self.infer(&avals)?.remove(0).ranked();
+            let same = b.graph().aval(made).ranked() == to;
+            return simplified(if same { made } else { b.node1(Convert { to }, &[made])? });
+        }
+        Ok(None)
+    }
+}
+
+impl Compare {
+    /// The comparison with the operands in the other order.
+    fn swapped(self) -> Compare {
+        match self {
+            Compare::eq | Compare::ne => self,
+            Compare::gt => Compare::lt,
+            Compare::ge => Compare::le,
+            Compare::lt => Compare::gt,
+            Compare::le => Compare::ge,
+        }
+    }
+
+    /// The integer `y` before its conversion to `x` and the integer that it is to be compared with instead of
+    /// `number`, if all values of its dtype are exact as floats.
+    fn of_integers(self, b: &Builder, x: Value, number: Value) -> Option<(Value, Literal)> {
+        let graph = b.graph();
+        let node = graph.made_by(x).filter(|node| node.op.get::<Convert>().is_some())?;
+        let from = graph.aval(node.operands[0]).dtype;
+        let exact = match graph.aval(x).dtype {
+            DType::F64 => from.bits() <= 32,
+            DType::F32 => from.bits() <= 16,
+            _ => false,
+        };
+        if !exact || !matches!(from.kind(), Kind::Integer | Kind::Unsigned) {
+            return None;
+        }
+        let number: f64 = uniform(graph, number)?.get();
+        let whole = match self {
+            _ if number.fract() == 0.0 => number,
+            Compare::gt | Compare::le => number.floor(),
+            Compare::ge | Compare::lt => number.ceil(),
+            Compare::eq | Compare::ne => return None,
+        };
+        // Outside of the dtype's range, also for infinities and NaN, the literal is another number.
+        let literal = Literal::new(whole).convert(from);
+        (literal.get::<f64>() == whole).then_some((node.operands[0], literal))
     }
 }
