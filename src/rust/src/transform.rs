@@ -9,7 +9,7 @@ use anvil_core::autodiff::Tape;
 use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
-use anvil_core::ops::{Convert, Custom, If, Op, Region, Scan, While};
+use anvil_core::ops::{Convert, Custom, Derivative, If, Op, Region, Scan, While};
 use anvil_core::tensor::Literal;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -154,6 +154,7 @@ pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Ou
     }
     let targets = ints(targets).iter().map(|&i| i.max(1) as usize - 1).collect();
     let (call, forward, backward) = (region(call)?, region(forward)?, region(backward)?);
-    let op = Custom { call, forward, backward, arguments, targets }.agreeing()?;
+    let op = Custom { call, arguments, derivative: Derivative::Reverse { forward, backward, targets } }
+        .agreeing()?;
     node(&trace, handle, Op::Custom(op), &operands, scope)
 }

@@ -11,7 +11,8 @@
 //! | [`exec::vm`] | the tile VM: instructions on registers of one tile each |
 //! | [`graph`] | typed values and nodes, generic over ops |
 //! | [`ops`] | the catalogue of ops |
-//! | [`autodiff`] | reverse mode: the ops' rules along a program, backwards |
+//! | [`autodiff`] | reverse and forward mode: the ops' rules along a program |
+//! | [`batch`](mod@batch) | a program for many examples at once |
 //! | [`passes`] | graph to graph |
 //! | [`hlo`] | a program as StableHLO text |
 //! | [`exec`] | partition, compilation, plans, runs; the reference interpreter |
@@ -21,6 +22,7 @@
 
 pub mod apply;
 pub mod autodiff;
+pub mod batch;
 pub mod boundary;
 pub mod exec;
 pub mod format;

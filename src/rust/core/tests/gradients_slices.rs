@@ -406,7 +406,7 @@ const DERIVED: [(&str, &[&str]); 3] = [
 ];
 
 /// Ops of floats that no test holds to differences, and why.
-const NOT_DERIVED: [(&str, &str); 8] = [
+const NOT_DERIVED: [(&str, &str); 9] = [
     ("stop_gradient", "what it is for is to differ from the differences"),
     ("bitcast_convert", "its result is bits, which jump: it has no gradient"),
     ("fill", "has no operand"),
@@ -414,6 +414,7 @@ const NOT_DERIVED: [(&str, &str); 8] = [
     ("while", "how often it repeats is not known in advance: an error, tested in gradients_control.rs"),
     ("rng_bits", "takes and gives integers"),
     ("custom_gradient", "the user's rule, tested in test-custom-gradient.R"),
+    ("custom_jvp", "the user's rule, tested in test-custom-gradient.R"),
     ("print", "the value itself, tested in test-nv-print.R"),
 ];
 

@@ -125,14 +125,14 @@ fn formulas_mean_what_their_ops_mean() {
             let want = reference::evaluate(&program.graph, &inputs, &[]).unwrap();
             let got = reference::evaluate(&plain, &inputs, &[]).unwrap();
             let bound = ULP.iter().find(|(name, _)| *name == program.row).map_or(0.0, |(_, bound)| *bound);
-            let gamma = ["lgamma", "digamma"].contains(&program.row);
-            let zeros: Vec<bool> = if gamma {
-                floats(program.graph.aval(program.graph.inputs()[0]).dtype, inputs[0])
-                    .iter()
-                    .map(|&x| x < 0.0)
-                    .collect()
-            } else {
-                vec![]
+            // The operand of functions that have zeros on the negative axis.
+            let gamma = [("lgamma", 0), ("digamma", 0), ("polygamma", 1)];
+            let zeros: Vec<bool> = match gamma.iter().find(|(name, _)| *name == program.row) {
+                Some(&(_, x)) => {
+                    let dtype = program.graph.aval(program.graph.inputs()[x]).dtype;
+                    floats(dtype, inputs[x]).iter().map(|&x| x < 0.0).collect()
+                }
+                None => vec![],
             };
             for (&v, (got, want)) in program.graph.outputs().iter().zip(got.iter().zip(&want)) {
                 let aval = program.graph.aval(v);

@@ -7,7 +7,7 @@ mod row_programs;
 use anvil_core::dtype::DType;
 use anvil_core::exec::reference;
 use anvil_core::graph::Value;
-use anvil_core::ops::{rows, Binary, Builder, Linear, Lowering, Row, Todo, Unary, Vjp};
+use anvil_core::ops::{rows, Batch, Binary, Builder, Jvp, Linear, Lowering, Row, Unary, Vjp};
 use anvil_core::tensor::{Aval, Layout, Literal};
 use common::{aligned, Rng};
 use row_programs::{examples, Example};
@@ -24,7 +24,8 @@ const HEAD: &str = "<!-- Generated from the ops by `make generate`. Do not edit 
 
 What each op says of itself, by the contract in `src/rust/core/src/ops/contract.rs`.
 
-* **vjp**, **jvp**, **batch**: how it is derived in reverse and in forward mode, and batched. `zero` is a derivative
+* **vjp**, **jvp**, **batch**: how it is derived in reverse and in forward mode, and batched. `linear` ops are applied
+  to the tangents, those that are the `same` to operands that have the batch axis. `zero` is a derivative
   that is 0 everywhere, `regions` one by derivatives of the graphs that the op runs.
 * **StableHLO**: the operation that it becomes, or the `formula` of other ops.
 * **linear in**: operands in which it is linear, at once or each by itself. Ops with a slope have their derivatives in
@@ -56,9 +57,27 @@ fn line(row: &'static Row, examples: &[Example], holes: &mut Holes) -> String {
             Vjp::Todo(why) => todo(holes, "vjp", row, why),
         };
         vjp.insert(by.into());
-        let (Todo(forward), Todo(batched)) = (op.jvp(), op.batch());
-        jvp.insert(todo(holes, "jvp", row, forward).into());
-        batch.insert(todo(holes, "batch", row, batched).into());
+        let by = match op.jvp() {
+            Jvp::Linear => "linear",
+            Jvp::By(_) => "rule",
+            Jvp::Partly(_, why) => {
+                todo(holes, "jvp", row, why);
+                "partly"
+            }
+            Jvp::Regions => "regions",
+            Jvp::Zero => "zero",
+            Jvp::Todo(why) => todo(holes, "jvp", row, why),
+        };
+        jvp.insert(by.into());
+        let by = match op.batch() {
+            // Never asked: without operands there is none that differs between examples.
+            _ if operands.is_empty() => "",
+            Batch::Same => "same",
+            Batch::By(_) => "rule",
+            Batch::Regions => "regions",
+            Batch::Todo(why) => todo(holes, "batch", row, why),
+        };
+        batch.insert(by.into());
         lower.insert(match op.lower(operands) {
             Lowering::Op(op) => op.name.trim_start_matches("stablehlo.").into(),
             Lowering::Formula(..) => "formula".into(),
@@ -121,12 +140,19 @@ fn generated_table_of_rules_is_up_to_date() {
 fn holes_are_sentences_for_the_user() {
     for (row, examples) in examples() {
         for Example { op, .. } in examples {
-            let (Todo(forward), Todo(batched)) = (op.jvp(), op.batch());
             let backward = match op.vjp() {
-                Vjp::Partly(_, why) | Vjp::Todo(why) => why,
-                Vjp::By(_) | Vjp::Regions | Vjp::Zero => forward,
+                Vjp::Partly(_, why) | Vjp::Todo(why) => Some(why),
+                Vjp::By(_) | Vjp::Regions | Vjp::Zero => None,
             };
-            for why in [forward, batched, backward] {
+            let forward = match op.jvp() {
+                Jvp::Partly(_, why) | Jvp::Todo(why) => Some(why),
+                Jvp::Linear | Jvp::By(_) | Jvp::Regions | Jvp::Zero => None,
+            };
+            let batched = match op.batch() {
+                Batch::Todo(why) => Some(why),
+                Batch::Same | Batch::By(_) | Batch::Regions => None,
+            };
+            for why in [forward, batched, backward].into_iter().flatten() {
                 assert!(why.len() > 20 && !why.ends_with('.'), "{row}: {why:?}");
             }
         }

@@ -17,7 +17,7 @@ const CRATES: &[&str] = &["src/rust/kernels/src/", "src/rust/core/src/"];
 /// Modules from the bottom up, as in the tables of the crates' documentation: each knows only those before it.
 const LAYERS: &[&str] = &[
     "error", "growth", "stop", "raised", "dtype", "shape", "tensor", "kernels", "format", "boundary",
-    "exec::vm", "graph", "ops", "autodiff", "passes", "hlo", "exec", "apply",
+    "exec::vm", "graph", "ops", "autodiff", "batch", "passes", "hlo", "exec", "apply",
 ];
 
 /// Exceptions: modules that know a module above them: who, whom, why.

@@ -140,6 +140,11 @@ pub enum Error {
     #[error("No gradient through `{op}()`: {why}.")]
     NoGradient { op: String, why: String },
 
+    // --- batches ---
+    /// An op that has no rule for a batch.
+    #[error("No batches of `{op}()`: {why}.")]
+    NoBatch { op: String, why: String },
+
     // --- export ---
     /// A program that cannot be exported to StableHLO.
     #[error("`{op}()` cannot be exported: {why}.{}", hint_line(.hint))]
@@ -200,6 +205,7 @@ classes! {
     Donated "donated" "a tensor whose memory was given away",
     Static "static" "a static argument that cannot be part of a cache key",
     Grad "grad" "a derivative that does not exist or is not implemented",
+    Batch "batch" "sizes of a batch that differ, or an op that cannot be batched",
     Unsupported "unsupported" "a base R function without a counterpart for tensors",
     Export "export" "a program that cannot be exported, such as one that prints",
     File "file" "a file that cannot be read or written",
@@ -252,6 +258,7 @@ impl Error {
             LeakedTracer { .. } => Class::LeakedTracer,
             Donated => Class::Donated,
             NoGradient { .. } => Class::Grad,
+            NoBatch { .. } => Class::Batch,
             Export { .. } => Class::Export,
             OutOfMemory { .. } => Class::Memory,
             Internal { .. } => Class::Internal,
@@ -300,7 +307,7 @@ impl Error {
                 ]
             }
             DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
-            NoGradient { op, why } => vec![("op", text(op)), ("reason", text(why))],
+            NoGradient { op, why } | NoBatch { op, why } => vec![("op", text(op)), ("reason", text(why))],
             Promotion { lhs, rhs, rules } => {
                 vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))]
             }

@@ -1,5 +1,5 @@
-//! Reverse-mode derivatives: the nodes of a program are copied to a graph, and then nodes for the gradients
-//! of its inputs are added.
+//! Derivatives: [`Tape`] is reverse mode, [`push`] forward mode. In reverse mode the nodes of a program are
+//! copied to a graph, and then nodes for the gradients of its inputs are added.
 //!
 //! The rules are those of the ops ([`OpDef::vjp`](crate::ops::OpDef::vjp)). They add nodes like any other, so
 //! that gradients of gradients need nothing more. Only nodes between the wanted inputs and the outputs are
@@ -7,15 +7,19 @@
 
 mod control;
 mod depends;
+mod forward;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::ops::contract::Pull;
-use crate::ops::{Backward, Binary, Builder, Control, Convert, Custom, Graph, Math, Op, Var, Vjp};
+use crate::ops::rules::Pull;
+use crate::ops::{
+    Backward, Binary, Builder, Control, Convert, Custom, Derivative, Graph, Math, Op, Region, Var, Vjp,
+};
 use crate::tensor::Aval;
 use control::ScanRule;
+pub use forward::{push, Pushed};
 use std::collections::HashMap;
 
 /// A graph whose nodes have been copied into another one.
@@ -75,12 +79,15 @@ impl<'g> Tape<'g> {
                                 scans.insert(number, rule);
                                 results
                             }
-                            Some(Control::Custom(op)) => {
-                                let mut all =
-                                    builder.inline(&op.forward, &op.operands(&op.forward, &operands))?;
-                                residuals.insert(number, all.split_off(node.results.len()));
-                                all
-                            }
+                            Some(Control::Custom(op)) => match &op.derivative {
+                                Derivative::Reverse { forward, .. } => {
+                                    let given = op.of_forward(forward, &operands);
+                                    let mut all = builder.inline(forward, &given)?;
+                                    residuals.insert(number, all.split_off(node.results.len()));
+                                    all
+                                }
+                                Derivative::Forward(_) => builder.inline(&op.call, &op.of_call(&operands))?,
+                            },
                             Some(Control::If(_) | Control::While(_)) | None => {
                                 builder.node(node.op.clone(), &operands)?
                             }
@@ -204,18 +211,52 @@ impl Tape<'_> {
         operands: &[Value],
         gradients: &[Option<Value>],
     ) -> Result<Vec<Option<Value>>> {
+        let (backward, targets) = match &op.derivative {
+            Derivative::Reverse { backward, targets, .. } => (backward, targets),
+            Derivative::Forward(push) => return transpose(builder, op, push, operands, gradients),
+        };
         let mut inputs = self.residuals.get(&number).cloned().unwrap_or_default();
         for (v, g) in self.graph.nodes()[number].results.iter().zip(gradients) {
             inputs.push(g.map_or_else(|| zeros(builder, self.graph.aval(*v)), Ok)?);
         }
-        inputs.extend(op.operands(&op.backward, operands));
-        let made = builder.inline(&op.backward, &inputs)?;
+        inputs.extend(op.captured(operands));
+        let made = builder.inline(backward, &inputs)?;
         let mut out = vec![None; operands.len()];
-        for (&target, g) in op.targets.iter().zip(made) {
+        for (&target, g) in targets.iter().zip(made) {
             out[target] = Some(g);
         }
         Ok(out)
     }
+}
+
+/// Gradients by the user's rule for forward mode, which is linear in the tangents: its own gradients with
+/// respect to these, at any tangents.
+fn transpose(
+    builder: &mut Builder,
+    op: &Custom,
+    push: &Region,
+    operands: &[Value],
+    gradients: &[Option<Value>],
+) -> Result<Vec<Option<Value>>> {
+    let floats = op.floats(&op.call.inputs()[..op.arguments]);
+    let targets: Vec<usize> = (0..op.arguments).filter(|&i| floats[i]).collect();
+    let mut inputs = operands[..op.arguments].to_vec();
+    for &i in &targets {
+        let aval = op.call.aval(op.call.inputs()[i]);
+        inputs.push(zeros(builder, aval)?);
+    }
+    inputs.extend(op.captured(operands));
+    let tangents: Vec<usize> = (op.arguments..op.arguments + targets.len()).collect();
+    let tape = Tape::record(builder, push, &inputs, &tangents)?;
+    let of_tangents = gradients.iter().zip(op.floats(op.call.outputs())).filter(|(_, float)| *float);
+    let mut given = vec![None; gradients.len()];
+    given.extend(of_tangents.map(|(g, _)| *g));
+    let made = tape.pull(builder, &given, &tangents)?;
+    let mut out = vec![None; operands.len()];
+    for (target, g) in targets.into_iter().zip(made) {
+        out[target] = Some(g);
+    }
+    Ok(out)
 }
 
 /// Gradients of operands by the rule of their op.

@@ -71,7 +71,7 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
                 run(&op.branches[1], second)
             }
         }
-        (Some(Control::Custom(op)), _) => run(&op.call, &op.operands(&op.call, &data)),
+        (Some(Control::Custom(op)), _) => run(&op.call, &op.of_call(&data)),
         (Some(Control::While(op)), _) => {
             let (init, rest) = data.split_at(op.carried);
             let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::ops::{
-    Builder, Control, Convert, Custom, Fill, Graph, If, Iota, Op, Region, Scan, Scatter, Update, While,
+    Builder, Control, Convert, Custom, Derivative, Fill, Graph, If, Iota, Op, Region, Scan, Scatter, Update,
+    While,
 };
 use crate::tensor::Aval;
 use std::sync::Arc;
@@ -97,8 +98,15 @@ fn narrow_op(op: &Op) -> Result<Op> {
         }
         Some(Control::Scan(op)) => Scan { body: region(&op.body)?, ..op.clone() }.into(),
         Some(Control::Custom(op)) => {
-            let (call, forward) = (region(&op.call)?, region(&op.forward)?);
-            Custom { call, forward, backward: region(&op.backward)?, ..op.clone() }.into()
+            let derivative = match &op.derivative {
+                Derivative::Reverse { forward, backward, targets } => Derivative::Reverse {
+                    forward: region(forward)?,
+                    backward: region(backward)?,
+                    targets: targets.clone(),
+                },
+                Derivative::Forward(push) => Derivative::Forward(region(push)?),
+            };
+            Custom { call: region(&op.call)?, derivative, ..op.clone() }.into()
         }
         None => simple(op, &region)?,
     })

@@ -3,10 +3,11 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, named, simplified, Backward, Cost, Form, OpDef, Simplified, Vjp};
+use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
 use super::create::uniform;
 use super::derive::{Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
+use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
 use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
@@ -422,6 +423,19 @@ impl OpDef for Binary {
         }
     }
 
+    fn jvp(&self) -> Jvp<'_> {
+        match self.slope() {
+            Slope::By(rule) => Jvp::by(move |at| vec![push(rule, at)]),
+            Slope::Partly(rule, why) => Jvp::Partly(Box::new(move |at| vec![push(rule, at)]), why),
+            Slope::Flat => Jvp::Zero,
+            Slope::Todo(why) => Jvp::Todo(why),
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
+    }
+
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         self.lowering().on(operands[0].dtype)
     }
@@ -438,6 +452,18 @@ impl OpDef for Binary {
         }
         Ok(None)
     }
+}
+
+/// The tangent of the result, from these partial derivatives; `None` if one is missing.
+fn push<'m, 'b>(rule: Rule2, at: &Forward<'_, 'm, 'b>) -> Option<Var<'m, 'b>> {
+    let slopes = rule(at.x(0), at.x(1), at.y());
+    let mut sum: Option<Var> = None;
+    for (slope, tangent) in slopes.into_iter().zip(at.tangents) {
+        let Some(tangent) = tangent else { continue };
+        let term = tangent.chain(slope?);
+        sum = Some(sum.map_or(term, |so_far| so_far + term));
+    }
+    sum
 }
 
 /// The gradients of the wanted operands, from these partial derivatives.

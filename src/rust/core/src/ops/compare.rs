@@ -2,9 +2,10 @@
 //! are.
 
 use super::attrs::Attrs;
-use super::contract::{member, named, simplified, Form, OpDef, Simplified, Vjp};
+use super::contract::{member, named, simplified, Form, OpDef, Simplified};
 use super::create::uniform;
 use super::lower::{HloOp, Lowering, Syntax};
+use super::rules::{Batch, Vjp};
 use super::{BroadcastInDim, Builder, Convert, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, Kind, ANY, ORDERED};
 use crate::error::Result;
@@ -124,6 +125,10 @@ impl OpDef for Compare {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

@@ -3,8 +3,10 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, named, Cost, Form, Linear, OpDef, Promotion, Vjp};
+use super::contract::{member, named, Cost, Form, Linear, OpDef, Promotion};
+use super::derive::Var;
 use super::lower::{elementwise, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
+use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Op, Row};
 use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
@@ -146,18 +148,26 @@ impl OpDef for Part {
             let [by_re, by_im] = match self {
                 Part::real => [g, zero],
                 Part::imag => [zero, g],
-                // 0 at 0, as the derivative of the absolute value of real numbers is.
-                Part::magnitude => {
-                    let size = part.compare(Compare::eq, part.of(0.0)).select(part.of(1.0), part);
-                    [g.chain(re / size), g.chain(im / size)]
-                }
-                Part::arg => {
-                    let square = re.squared() + im.squared();
-                    [g.chain(-im / square), g.chain(re / square)]
-                }
+                Part::magnitude | Part::arg => self.slopes([re, im], part).map(|slope| g.chain(slope)),
             };
             by_re.complex(-by_im)
         })
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        match self {
+            Part::real | Part::imag => Jvp::Linear,
+            Part::arg | Part::magnitude => Jvp::of_one(move |at| {
+                let [re, im] = [Part::real, Part::imag].map(|part| at.x(0).part(part));
+                let [by_re, by_im] = self.slopes([re, im], at.y());
+                let t = at.t(0);
+                t.part(Part::real).chain(by_re) + t.part(Part::imag).chain(by_im)
+            }),
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
@@ -169,6 +179,19 @@ impl OpDef for Part {
             Part::real | Part::imag => Linear::InAll,
             Part::arg | Part::magnitude => Linear::In(&[]),
         }
+    }
+}
+
+impl Part {
+    /// The derivatives of a modulus or argument by the parts of the number.
+    fn slopes<'m, 'b>(self, [re, im]: [Var<'m, 'b>; 2], part: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
+        if self == Part::arg {
+            let square = re.squared() + im.squared();
+            return [-im / square, re / square];
+        }
+        // 0 at 0, as the derivative of the absolute value of real numbers is.
+        let size = part.compare(Compare::eq, part.of(0.0)).select(part.of(1.0), part);
+        [re / size, im / size]
     }
 }
 
@@ -240,6 +263,10 @@ impl OpDef for MakeComplex {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::by(|at| vec![Some(at.g().part(Part::real)), Some(-at.g().part(Part::imag))])
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

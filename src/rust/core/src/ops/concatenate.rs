@@ -1,9 +1,10 @@
 //! Concatenation along an axis.
 
 use super::attrs::Attrs;
-use super::contract::{Form, Linear, OpDef, Vjp};
+use super::contract::{Form, Linear, OpDef};
 use super::derive::Var;
 use super::lower::{signature, Lowering};
+use super::rules::{Batch, Vjp};
 use super::{written, Op, Row, StaticSlice};
 use crate::dtype::{dispatch, DType, ANY};
 use crate::error::{Error, Result};
@@ -149,6 +150,10 @@ impl OpDef for Concatenate {
             };
             at.operands.iter().map(part).collect()
         })
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

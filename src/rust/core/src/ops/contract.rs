@@ -2,13 +2,13 @@
 //!
 //! Each op, or family of ops, implements [`OpDef`] once, in its own file; the list in [`list`](super::list)
 //! makes them members of [`Op`]. Defaults are conservative: an op that says nothing is no view, is not
-//! elementwise, moves data, may be linear in nothing. A rule that is not written is a [`Todo`] with a
-//! sentence that reaches the user; a derivative that is zero is stated as zero.
+//! elementwise, moves data, may be linear in nothing. A rule that is not written is a `Todo` with a sentence
+//! that reaches the user; a derivative that is zero is stated as zero.
 
 use super::attrs::Attrs;
 use super::control::Control;
-use super::derive::Var;
 use super::lower::Lowering;
+use super::rules::{Batch, Jvp, Vjp};
 use super::{Builder, DotGeneral, Graph, Op, Row};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -176,14 +176,19 @@ pub trait OpDef {
     /// Gradients of the operands, from those of the results.
     fn vjp(&self) -> Vjp<'_>;
 
-    /// Tangents of the results, from those of the operands.
-    fn jvp(&self) -> Todo {
-        Todo("derivatives in forward mode are not there yet; `gradient()` has those in reverse mode")
+    /// Tangents of the results, from those of the operands. By default from [`vjp`](OpDef::vjp) where that is
+    /// zero, else from [`linear`](OpDef::linear).
+    fn jvp(&self) -> Jvp<'_> {
+        match (self.vjp(), self.linear()) {
+            (Vjp::Zero, _) => Jvp::Zero,
+            (_, Linear::In([])) => Jvp::Todo("it has no rule for forward mode"),
+            (_, Linear::InAll | Linear::In(_) | Linear::InEach(_)) => Jvp::Linear,
+        }
     }
 
-    /// The op on operands with one axis more.
-    fn batch(&self) -> Todo {
-        Todo("batching is not there yet; give the operands an axis for the batch")
+    /// The op on operands of which some have one axis more, the batch axis, which comes last.
+    fn batch(&self) -> Batch<'_> {
+        Batch::Todo("it has no rule for a batch of operands")
     }
 
     /// The lowering to StableHLO on operands of these types.
@@ -364,10 +369,6 @@ pub(super) fn simplified(value: Value) -> Result<Simplified> {
     Ok(Some(vec![Some(value)]))
 }
 
-/// A rule that is not written, with the reason: a sentence for the user without its full stop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Todo(pub &'static str);
-
 /// The operands in which an op is linear, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linear {
@@ -377,67 +378,6 @@ pub enum Linear {
     In(&'static [usize]),
     /// In each of these, with all others fixed.
     InEach(&'static [usize]),
-}
-
-/// The rule of an op in reverse mode.
-pub enum Vjp<'a> {
-    /// By this rule.
-    By(Pull<'a>),
-    /// By this rule; the second field is the reason why some operands have no gradient.
-    Partly(Pull<'a>, &'static str),
-    /// By the derivatives of its regions: see [`OpDef::control`].
-    Regions,
-    /// All gradients are 0: the results are piecewise constant in the operands, or are treated as constants.
-    Zero,
-    /// By a rule that is not written; the reason, for the user.
-    Todo(&'static str),
-}
-
-/// A rule of reverse mode: it gives the gradients of the operands. `None` is allowed for operands that are
-/// not wanted or have no gradients (indices, conditions).
-pub type Pull<'a> = Box<dyn for<'r, 'm, 'b> Fn(&Backward<'r, 'm, 'b>) -> Vec<Option<Var<'m, 'b>>> + 'a>;
-
-impl<'a> Vjp<'a> {
-    /// By this rule.
-    pub fn by(
-        rule: impl for<'r, 'm, 'b> Fn(&Backward<'r, 'm, 'b>) -> Vec<Option<Var<'m, 'b>>> + 'a,
-    ) -> Vjp<'a> {
-        Vjp::By(Box::new(rule))
-    }
-
-    /// By this rule for an op of one operand.
-    pub fn of_one(rule: impl for<'r, 'm, 'b> Fn(&Backward<'r, 'm, 'b>) -> Var<'m, 'b> + 'a) -> Vjp<'a> {
-        Vjp::by(move |at| vec![Some(rule(at))])
-    }
-}
-
-/// The arguments of a rule of reverse mode: values of the graph that it adds nodes to.
-pub struct Backward<'r, 'm, 'b> {
-    /// The operands.
-    pub operands: &'r [Var<'m, 'b>],
-    /// The results.
-    pub results: &'r [Var<'m, 'b>],
-    /// The gradients of the results; `None` is 0, and at least one is given.
-    pub gradients: &'r [Option<Var<'m, 'b>>],
-    /// Whether the gradient of each operand is wanted.
-    pub wanted: &'r [bool],
-}
-
-impl<'m, 'b> Backward<'_, 'm, 'b> {
-    /// An operand.
-    pub fn x(&self, i: usize) -> Var<'m, 'b> {
-        self.operands[i]
-    }
-
-    /// The result of an op that has one.
-    pub fn y(&self) -> Var<'m, 'b> {
-        self.results[0]
-    }
-
-    /// The gradient of the result of an op that has one.
-    pub fn g(&self) -> Var<'m, 'b> {
-        self.gradients[0].expect("only results that have a gradient are derived")
-    }
 }
 
 /// The time that an element takes, by comparison with known ops.

@@ -2,15 +2,16 @@
 //!
 //! Executors run them (`exec::control`).
 
-use super::attrs::{logical, vector};
-use super::contract::{Form, OpDef, Vjp};
+use super::attrs::logical;
+use super::contract::{Form, OpDef};
 use super::lower::{Formula, HloOp, Lowering, Syntax};
-use super::{written, Graph, Row};
+use super::rules::{Batch, Jvp, Vjp};
+use super::{written, Custom, Graph, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::shape::{Axis, Shape};
+use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
 use std::sync::Arc;
 
@@ -55,32 +56,18 @@ pub struct Scan {
     pub checkpoint: bool,
 }
 
-/// A graph with a derivative that the user wrote. Operands: the arguments, what the graph captures, what the
-/// other two capture. Results: those of the graph.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Custom {
-    /// From the arguments to the results.
-    pub call: Region,
-    /// From the arguments to the results and the residuals; replaces `call` where the op is differentiated.
-    pub forward: Region,
-    /// From the residuals and the gradients of the results to the gradients of some arguments.
-    pub backward: Region,
-    /// Number of arguments.
-    pub arguments: usize,
-    /// The arguments that `backward` gives gradients of.
-    pub targets: Vec<usize>,
-}
-
 /// A row of an op that runs graphs.
-const fn runs(name: &'static str, function: &'static str, operands: &'static [&'static str]) -> Row {
+pub(super) const fn runs(
+    name: &'static str,
+    function: &'static str,
+    operands: &'static [&'static str],
+) -> Row {
     Row { accuracy: "That of the ops in the functions given.", ..written(name, function, operands, ANY) }
 }
 
 static IF: Row = runs("if", "nv_if", &["pred"]);
 static WHILE: Row = runs("while", "nv_while", &["init"]);
 static SCAN: Row = runs("scan", "nv_scan", &["init", "xs"]);
-
-static CUSTOM: Row = runs("custom_gradient", "custom_gradient", &[]);
 
 /// An op that decides which of its regions run, and how often.
 #[derive(Clone, Copy, Debug)]
@@ -91,17 +78,21 @@ pub enum Control<'a> {
     While(&'a While),
     /// A region runs along an axis.
     Scan(&'a Scan),
-    /// `call` runs, or `forward` and `backward` where it is differentiated.
+    /// Its function runs, or its derivative where it is differentiated.
     Custom(&'a Custom),
 }
 
 /// Whether dtypes and shapes are the same; ambiguity may differ.
-fn same(a: &Aval, b: &Aval) -> bool {
+pub(super) fn same(a: &Aval, b: &Aval) -> bool {
     a.dtype == b.dtype && a.shape == b.shape
 }
 
 /// Checks that operands have the types of a region's inputs.
-fn check<'a>(row: &Row, region: &Region, operands: impl ExactSizeIterator<Item = &'a Aval>) -> Result<()> {
+pub(super) fn check<'a>(
+    row: &Row,
+    region: &Region,
+    operands: impl ExactSizeIterator<Item = &'a Aval>,
+) -> Result<()> {
     let fits = operands.len() == region.inputs().len()
         && operands.zip(region.inputs()).all(|(x, &input)| same(x, region.aval(input)));
     if fits {
@@ -111,12 +102,12 @@ fn check<'a>(row: &Row, region: &Region, operands: impl ExactSizeIterator<Item =
     }
 }
 
-fn internal(row: &Row, what: &str) -> Error {
+pub(super) fn internal(row: &Row, what: &str) -> Error {
     Error::Internal { detail: format!("{}: {what}", row.name) }
 }
 
 /// Types of a region's outputs.
-fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
+pub(super) fn outputs(region: &Region) -> impl ExactSizeIterator<Item = &Aval> {
     region.outputs().iter().map(|&v| region.aval(v))
 }
 
@@ -163,6 +154,14 @@ impl OpDef for If {
         unreachable!("executors run regions")
     }
 
+    fn jvp(&self) -> Jvp<'_> {
+        Jvp::Regions
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Regions
+    }
+
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Regions
     }
@@ -181,81 +180,6 @@ fn carried<'a>(row: &Row, init: &[&Aval], body: impl Iterator<Item = &'a Aval>) 
         Ok(Aval { ambiguous: x.ambiguous_with(y), ..y.clone() })
     };
     init.iter().zip(body).map(next).collect()
-}
-
-impl Custom {
-    /// The operands of one of the three regions: the arguments, if it takes them, and what it captures.
-    pub fn operands<T: Copy>(&self, region: &Region, operands: &[T]) -> Vec<T> {
-        let counts = [&self.call, &self.forward].map(|r| r.inputs().len() - self.arguments);
-        let (arguments, rest) = operands.split_at(self.arguments);
-        let (of_call, rest) = rest.split_at(counts[0].min(rest.len()));
-        let (of_forward, of_backward) = rest.split_at(counts[1].min(rest.len()));
-        if Arc::ptr_eq(region, &self.call) {
-            [arguments, of_call].concat()
-        } else if Arc::ptr_eq(region, &self.forward) {
-            [arguments, of_forward].concat()
-        } else {
-            of_backward.to_vec()
-        }
-    }
-}
-
-impl OpDef for Custom {
-    fn row(&self) -> &'static Row {
-        &CUSTOM
-    }
-
-    fn rows() -> Vec<&'static Row> {
-        vec![&CUSTOM]
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, String)> {
-        let targets: Vec<Axis> = self.targets.iter().copied().map(Axis).collect();
-        vec![("arguments", self.arguments.to_string()), ("targets", vector(&targets))]
-    }
-
-    fn parse(form: &Form) -> Parsed<Custom> {
-        let [call, forward, backward] = ["call", "forward", "backward"].map(|name| form.region(name));
-        let (call, forward, backward) = (call?, forward?, backward?);
-        let arguments: usize = form.number("arguments")?;
-        if arguments > form.operands.len().min(call.inputs().len()).min(forward.inputs().len()) {
-            return Err(
-                form.error("as many operands and inputs as there are arguments", arguments.to_string())
-            );
-        }
-        let targets = form.axes("targets", arguments)?.into_iter().map(|Axis(i)| i).collect();
-        Ok(Custom { call, forward, backward, arguments, targets })
-    }
-
-    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
-        check(&CUSTOM, &self.call, self.operands(&self.call, operands).into_iter())?;
-        check(&CUSTOM, &self.forward, self.operands(&self.forward, operands).into_iter())?;
-        let first = outputs(&self.forward).take(outputs(&self.call).len());
-        if !first.zip(outputs(&self.call)).all(|(x, y)| same(x, y)) {
-            return Err(internal(&CUSTOM, "two graphs of different types"));
-        }
-        Ok(outputs(&self.call).cloned().collect())
-    }
-
-    fn regions(&self) -> Vec<(&'static str, &Graph)> {
-        vec![("call", &self.call), ("forward", &self.forward), ("backward", &self.backward)]
-    }
-
-    fn control(&self) -> Option<Control<'_>> {
-        Some(Control::Custom(self))
-    }
-
-    fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
-        unreachable!("executors run regions")
-    }
-
-    fn vjp(&self) -> Vjp<'_> {
-        Vjp::Regions
-    }
-
-    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        Lowering::Formula(Formula::Call(self), None)
-    }
 }
 
 impl OpDef for While {
@@ -300,6 +224,14 @@ impl OpDef for While {
 
     fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
         unreachable!("executors run regions")
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        Jvp::Regions
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Regions
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -384,6 +316,14 @@ impl OpDef for Scan {
 
     fn eval(&self, _operands: &[View], _results: &mut [ViewMut]) {
         unreachable!("executors run regions")
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        Jvp::Regions
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Regions
     }
 
     fn vjp(&self) -> Vjp<'_> {

@@ -2,8 +2,9 @@
 
 use super::attrs::{logical, Attrs};
 use super::complex::Part;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::lower::{op_if, signature, Formula, Lowering};
+use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, DType, Element, Kind, Ranked, ANY};
 use crate::error::{Error, Result};
@@ -97,6 +98,19 @@ impl OpDef for Convert {
             }
             g.convert(from)
         })
+    }
+
+    /// What becomes an integer or a boolean has no tangent.
+    fn jvp(&self) -> Jvp<'_> {
+        if self.to.dtype.part().is_float() {
+            Jvp::Linear
+        } else {
+            Jvp::Zero
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     /// StableHLO leaves open whether NaN is true, and compilers round to 16 bits by way of 32.
@@ -248,6 +262,11 @@ impl OpDef for BitcastConvert {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        // The bits of an element are along the last axis.
+        Batch::of_one(|at| at.whole(0).batch_first().apply(*self, &[]).batch_last())
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

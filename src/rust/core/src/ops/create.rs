@@ -1,8 +1,9 @@
 //! Ops without operands: one value everywhere, and counting.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source, Vjp};
+use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
+use super::rules::Vjp;
 use super::{written, BroadcastInDim, Builder, Graph, Op, Row};
 use crate::dtype::{dispatch, DType, Ranked, ANY, NUMERIC};
 use crate::error::{Error, Result};

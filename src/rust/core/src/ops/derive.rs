@@ -283,6 +283,41 @@ impl<'m, 'b> Var<'m, 'b> {
         self.apply(BroadcastInDim { shape: shape.clone(), axes: axes.to_vec() }, &[])
     }
 
+    /// The placeholder of a formula that fails.
+    pub(crate) fn failed(self, error: Error) -> Var<'m, 'b> {
+        self.math.fail(error);
+        self
+    }
+
+    /// With an axis moved to the end.
+    pub(crate) fn moved_last(self, axis: Axis) -> Var<'m, 'b> {
+        let mut order: Vec<Axis> = (0..self.aval().shape.rank()).map(Axis).collect();
+        order.remove(axis.0);
+        order.push(axis);
+        self.transposed(order)
+    }
+
+    /// With the last axis, that of a batch, moved to the front.
+    pub(crate) fn batch_first(self) -> Var<'m, 'b> {
+        let rank = self.aval().shape.rank();
+        self.transposed(std::iter::once(rank - 1).chain(0..rank - 1).map(Axis).collect())
+    }
+
+    /// With the first axis, that of a batch, moved to the end.
+    pub(crate) fn batch_last(self) -> Var<'m, 'b> {
+        self.moved_last(Axis(0))
+    }
+
+    /// Repeated along a new last axis, that of a batch.
+    pub(crate) fn along_batch(self, size: usize) -> Var<'m, 'b> {
+        let shape = self.aval().shape;
+        let axes: Vec<Axis> = (0..shape.rank()).map(Axis).collect();
+        match Shape::try_new(shape.iter().copied().chain([size]).collect()) {
+            Ok(shape) => self.repeated(&shape, &axes),
+            Err(error) => self.failed(error),
+        }
+    }
+
     /// Summed over axes, which are dropped.
     pub fn summed(self, axes: Vec<Axis>) -> Var<'m, 'b> {
         if axes.is_empty() {

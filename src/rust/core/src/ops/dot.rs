@@ -1,9 +1,10 @@
 //! Sums of products over shared axes: matrix products and their generalisation.
 
 use super::attrs::{vector, Attrs};
-use super::contract::{Form, Linear, OpDef, Promotion, Ready, Vjp};
+use super::contract::{Form, Linear, OpDef, Promotion, Ready};
 use super::derive::Var;
 use super::lower::{axes, HloOp, Lowering, Syntax};
+use super::rules::{Batch, Vjp};
 use super::{written, Op, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
@@ -123,6 +124,26 @@ impl OpDef for DotGeneral {
         Vjp::by(|at| {
             let pull = |side: usize| at.wanted[side].then(|| self.pull(side, [at.x(0), at.x(1)], at.g()));
             (0..2).map(pull).collect()
+        })
+    }
+
+    /// The batch axis is one more batching axis if both operands have it, else one of those that are left.
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let mut op = self.clone();
+            let [left, right] = [0, 1].map(|i| Axis(at.rank(i)));
+            if at.batched == [true, true] {
+                op.batching[0].push(left);
+                op.batching[1].push(right);
+            }
+            let made = at.x(0).apply(op, &[at.x(1)]);
+            let before = match at.batched {
+                [true, true] => self.batching[0].len(),
+                [true, false] => at.rank(0) - self.contracting[0].len(),
+                // It is the last of all.
+                _ => return made,
+            };
+            made.moved_last(Axis(before))
         })
     }
 

@@ -2,12 +2,13 @@
 
 use super::attrs::{vector, Attrs};
 use super::check::Check;
-use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Form, Linear, OpDef, Promotion, Role};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
+use super::rules::{Batch, Batched, Vjp};
 use super::slice::{check_count, see, shifted};
-use super::windows::check_indices;
-use super::{written, Op, Row};
+use super::windows::{check_indices, fitted};
+use super::{written, Gather, Op, Row, Scatter, Update, Windows};
 use crate::dtype::{dispatch_int, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -15,7 +16,7 @@ use crate::kernels::cast;
 use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
-use crate::tensor::{Aval, Layout, View, ViewMut};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Start indices that are operands, one 0-d integer for each axis, all of one dtype.
 fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
@@ -140,6 +141,24 @@ impl OpDef for DynamicSlice {
         })
     }
 
+    /// Where starts differ between examples it is a gather.
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| match starts(at, 1, &self.check) {
+            None => {
+                let mut op = self.clone();
+                op.sizes.push(at.size);
+                at.x(0).apply(op, &with_zero(at, 1))
+            }
+            Some(indices) => {
+                let windows = windows(self.sizes.len(), at.batched[0]);
+                let mut slice_sizes = self.sizes.clone();
+                slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));
+                let check = self.check.clone();
+                at.x(0).apply(Gather { windows, slice_sizes, indices_are_sorted: false, check }, &[indices])
+            }
+        })
+    }
+
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let op = signature("stablehlo.dynamic_slice", format!(", sizes = {}", list(&self.sizes)));
         op_if(are_wide(&operands[1..]), op, Formula::WideIndices(1))
@@ -241,6 +260,31 @@ impl OpDef for DynamicUpdateSlice {
         })
     }
 
+    /// Where starts differ between examples it is a scatter.
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let (x, update) = (at.whole(0), at.whole(1));
+            let Some(indices) = starts(at, 2, &self.check) else {
+                let others: Vec<Var> = std::iter::once(update).chain(with_zero(at, 2)).collect();
+                return x.apply(self.clone(), &others);
+            };
+            let windows = windows(at.rank(1), true);
+            let sizes = update.aval().shape.to_vec();
+            let indices = match self.check {
+                Check::Raises(_) => indices,
+                Check::Silent => fitted(indices, &windows, &x.aval().shape, &sizes).clamped,
+            };
+            let scatter = Scatter {
+                windows,
+                update: Update::Replace,
+                indices_are_sorted: false,
+                unique_indices: true,
+                check: self.check.clone(),
+            };
+            x.apply(scatter, &[indices, update])
+        })
+    }
+
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let op = signature("stablehlo.dynamic_update_slice", "");
         op_if(are_wide(&operands[2..]), op, Formula::WideIndices(2))
@@ -253,6 +297,44 @@ impl OpDef for DynamicUpdateSlice {
     fn raises(&self) -> bool {
         self.check.raises()
     }
+}
+
+/// The start indices from an operand on, if they differ between examples: a vector for each, along the first
+/// axis.
+fn starts<'m, 'b>(at: &Batched<'_, 'm, 'b>, from: usize, check: &Check) -> Option<Var<'m, 'b>> {
+    let all: Vec<(Var, bool)> = (from..at.operands.len()).map(|i| at.positions(i, check)).collect();
+    if !all.iter().any(|(_, batched)| *batched) {
+        return None;
+    }
+    let row = Shape::from([1, at.size]);
+    let rows = all.into_iter().map(|(x, batched)| if batched { x } else { x.along_batch(at.size) });
+    let rows: Vec<Var> = rows.map(|x| x.reshaped(&row)).collect();
+    let (first, rest) = rows.split_first()?;
+    Some(first.beside(rest, Axis(0)))
+}
+
+/// The start indices from an operand on, and a 0 for the batch axis.
+fn with_zero<'m, 'b>(at: &Batched<'_, 'm, 'b>, from: usize) -> Vec<Var<'m, 'b>> {
+    let starts = &at.operands[from..];
+    let zero = match starts.first() {
+        Some(start) => start.integer(0),
+        None => at.x(0).math().literal(Literal::new(0i32), &Shape::scalar()),
+    };
+    starts.iter().copied().chain([zero]).collect()
+}
+
+/// Windows at positions along all axes of a value, one for each example.
+fn windows(rank: usize, batched: bool) -> Windows {
+    let mut windows = Windows {
+        window_axes: (0..rank).map(Axis).collect(),
+        dropped: vec![],
+        batching: vec![],
+        index_batching: vec![],
+        index_map: (0..rank).map(Axis).collect(),
+        index_vector_axis: Axis(0),
+    };
+    windows.split(batched.then_some(rank), 1);
+    windows
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::check::Check;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Vjp, WholeKernel};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
+use super::rules::{Batch, Vjp};
 use super::windows::{check_indices, clamped, find_outside, fitted, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
 use crate::dtype::{dispatch_int, DType, HasDType, ANY};
@@ -190,6 +191,26 @@ impl OpDef for Gather {
                 check: self.check.clone(),
             };
             vec![Some(x.of(0.0).apply(scatter, &[starts, at.g()])), None]
+        })
+    }
+
+    /// A batch axis of the operand alone is one more axis of the windows, one of the indices alone one more
+    /// axis of the stack; where both have it, it is a batching axis.
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let mut op = self.clone();
+            let (indices, split) = at.positions(1, &self.check);
+            if split {
+                op.windows.split(at.batched[0].then(|| at.rank(0)), at.rank(1));
+                // A window has one element along a batching axis that is not empty.
+                op.slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));
+            } else {
+                let stack =
+                    self.windows.batches(&indices.aval().shape).len() + self.windows.window_axes.len();
+                op.windows.window_axes.push(Axis(stack));
+                op.slice_sizes.push(at.size);
+            }
+            at.x(0).apply(op, &[indices])
         })
     }
 

@@ -2,8 +2,9 @@
 //! can be.
 
 use super::attrs::{vector, Attrs};
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::lower::{axes, op_if, signature, Formula, Lowering};
+use super::rules::{Batch, Vjp};
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, ANY};
 use crate::error::{Error, Result};
@@ -121,6 +122,21 @@ impl OpDef for Reshape {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g().apply(Reshape { shape: at.x(0).aval().shape, order: self.order }, &[]))
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let x = at.whole(0);
+            let sizes = self.shape.iter().copied();
+            if self.order == Order::Column {
+                return match Shape::try_new(sizes.chain([at.size]).collect()) {
+                    Ok(shape) => x.reshaped(&shape),
+                    Err(error) => x.failed(error),
+                };
+            }
+            // In row-major order the first axis is the slowest.
+            x.batch_first().reread([at.size].into_iter().chain(sizes).collect()).batch_last()
+        })
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -256,6 +272,13 @@ impl OpDef for Transpose {
                 back[from.0] = Axis(to);
             }
             at.g().apply(Transpose { permutation: back }, &[])
+        })
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let last = Axis(self.permutation.len());
+            at.whole(0).transposed(self.permutation.iter().copied().chain([last]).collect())
         })
     }
 
@@ -406,6 +429,19 @@ impl OpDef for BroadcastInDim {
                 (0..self.shape.rank()).map(Axis).filter(|a| !repeated.contains(a)).collect();
             let order = self.axes.iter().filter_map(|a| left.iter().position(|b| a == b)).map(Axis).collect();
             sum.transposed(order).reshaped(&from)
+        })
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let last = Axis(self.shape.rank());
+            match Shape::try_new(self.shape.iter().copied().chain([at.size]).collect()) {
+                Ok(shape) => {
+                    let axes = self.axes.iter().copied().chain([last]).collect();
+                    at.whole(0).apply(BroadcastInDim { shape, axes }, &[])
+                }
+                Err(error) => at.x(0).failed(error),
+            }
         })
     }
 

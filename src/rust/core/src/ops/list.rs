@@ -126,7 +126,7 @@ ops! {
     /// A graph repeated along an axis.
     Scan(control::Scan),
     /// A graph with a derivative that the user wrote.
-    Custom(control::Custom),
+    Custom(custom::Custom),
     /// Random bits.
     RngBits(random::RngBits),
     /// The value itself, shown when it is computed.
@@ -202,6 +202,6 @@ mod tests {
             matches!(op, Err(Error::Internal { detail }) if detail.contains("not called by name"))
         });
         let names: Vec<&str> = undecoded.map(|entry| entry.row.name).collect();
-        assert_eq!(names, ["if", "while", "scan", "custom_gradient"]);
+        assert_eq!(names, ["if", "while", "scan", "custom_gradient", "custom_jvp"]);
     }
 }

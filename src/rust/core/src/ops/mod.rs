@@ -14,6 +14,7 @@ pub mod contract;
 pub mod control;
 pub mod convert;
 pub mod create;
+pub mod custom;
 pub mod derive;
 pub mod dot;
 pub mod dynamic_slice;
@@ -26,6 +27,7 @@ pub mod print;
 pub mod random;
 pub mod reduce;
 mod retype;
+pub mod rules;
 pub mod scatter;
 pub mod slice;
 pub mod ternary;
@@ -42,14 +44,16 @@ use std::borrow::Cow;
 
 pub use check::{Check, Mode, Site};
 pub(crate) use contract::{arity, common_shape, Ready};
-pub use contract::{Backward, Cost, Linear, OpDef, Promotion, Role, Source, Todo, Vjp, WholeKernel};
+pub use contract::{Cost, Linear, OpDef, Promotion, Role, Source, WholeKernel};
 pub use control::{Control, Region};
+pub use custom::Derivative;
 pub use derive::{Math, Slope, Var};
 pub(crate) use dot::Matrices;
 pub use list::*;
 pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
 };
+pub use rules::{Backward, Batch, Batched, Forward, Jvp, Vjp};
 pub use update::Update;
 pub(crate) use windows::fitted;
 pub use windows::Windows;

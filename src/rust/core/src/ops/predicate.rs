@@ -1,8 +1,9 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::attrs::Attrs;
-use super::contract::{member, named, Form, OpDef, Promotion, Role, Vjp};
+use super::contract::{member, named, Form, OpDef, Promotion, Role};
 use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
+use super::rules::{Batch, Vjp};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
@@ -129,6 +130,10 @@ impl OpDef for Predicate {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

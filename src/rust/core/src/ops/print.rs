@@ -1,8 +1,9 @@
 //! Printing while a program runs. The engine knows no console: the caller sets a [`Printer`].
 
 use super::attrs::Attrs;
-use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Form, Linear, OpDef, Promotion, Role};
 use super::lower::Lowering;
+use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Op, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::Result;
@@ -80,6 +81,15 @@ impl OpDef for Print {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g())
+    }
+
+    /// The tangent is not shown.
+    fn jvp(&self) -> Jvp<'_> {
+        Jvp::of_one(|at| at.t(0))
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

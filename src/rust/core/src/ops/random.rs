@@ -1,8 +1,9 @@
 //! Random bits, from a state that is an operand; the next state is a result.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, Vjp, WholeKernel};
+use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, WholeKernel};
 use super::lower::{Formula, Lowering};
+use super::rules::Vjp;
 use super::{written, Binary, Builder, Fill, Iota, Op, Row};
 use crate::dtype::{DType, Ranked, INTEGER};
 use crate::error::{Error, Result};

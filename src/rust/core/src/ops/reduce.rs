@@ -3,9 +3,10 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Vjp};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::derive::Var;
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
+use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
@@ -135,11 +136,8 @@ impl OpDef for Reduction {
             }
             // The gradient is shared equally by all elements that equal the extreme.
             Fold::Max | Fold::Min => Vjp::of_one(|at| {
-                let (x, zero) = (at.x(0), at.x(0).of(0.0));
-                let is_it = x.compare(Compare::eq, self.spread(x, at.y())).select(x.of(1.0), zero);
-                let count = self.again(Fold::Sum, is_it);
-                let one = count.of(1.0);
-                self.spread(x, at.g() / count.binary(Binary::max, one)).chain(is_it)
+                let (is_it, count) = self.extremes(at.x(0), at.y());
+                self.spread(at.x(0), at.g() / count).chain(is_it)
             }),
             Fold::Squares => Vjp::of_one(|at| {
                 let x = at.x(0);
@@ -149,6 +147,33 @@ impl OpDef for Reduction {
             }),
             Fold::Any | Fold::All => Vjp::Zero,
         }
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        match self.fold {
+            Fold::Sum => Jvp::Linear,
+            Fold::Prod => {
+                Jvp::of_one(|at| self.again(Fold::Sum, at.t(0).chain(self.product_of_others(at.x(0)))))
+            }
+            // The mean of the tangents of all elements that equal the extreme.
+            Fold::Max | Fold::Min => Jvp::of_one(|at| {
+                let (is_it, count) = self.extremes(at.x(0), at.y());
+                self.again(Fold::Sum, at.t(0).chain(is_it)) / count
+            }),
+            Fold::Squares => Jvp::of_one(|at| {
+                let (x, t) = (at.x(0), at.t(0));
+                let dtype = x.aval().dtype;
+                // 16-bit floats are summed in f32, as the squares are.
+                let to = if dtype.is_half() { DType::F32 } else { dtype };
+                let terms = t.convert(to).chain(self.deviations(x.convert(to)) * 2.0);
+                self.again(Fold::Sum, terms).convert(dtype)
+            }),
+            Fold::Any | Fold::All => Jvp::Zero,
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     /// StableHLO's reduction keeps no axis, and adds 16-bit floats without widening.
@@ -217,6 +242,13 @@ impl Reduction {
         let kept = |i: &usize| !self.drop || !self.axes.contains(&Axis(*i));
         let kept: Vec<Axis> = (0..shape.rank()).filter(kept).map(Axis).collect();
         of_result.repeated(&shape, &kept)
+    }
+
+    /// 1 for each element that equals the extreme, 0 for others, and the number of such elements, at least 1.
+    fn extremes<'m, 'b>(&self, x: Var<'m, 'b>, extreme: Var<'m, 'b>) -> (Var<'m, 'b>, Var<'m, 'b>) {
+        let is_it = x.compare(Compare::eq, self.spread(x, extreme)).select(x.of(1.0), x.of(0.0));
+        let count = self.again(Fold::Sum, is_it);
+        (is_it, count.binary(Binary::max, count.of(1.0)))
     }
 
     /// The deviations of the elements from their mean.

@@ -1,7 +1,7 @@
 //! Regions that are traced apart meet in one op: where one gives an ambiguous float, which is stored in
 //! double precision, and another one a known dtype, the known one holds for both.
 
-use super::{Builder, Convert, Custom, Graph, If, Region, Scan, Update, While};
+use super::{Builder, Convert, Custom, Derivative, Graph, If, Region, Scan, Update, While};
 use crate::dtype::Ranked;
 use crate::error::Result;
 use crate::graph::Value;
@@ -98,18 +98,31 @@ impl Scan {
 }
 
 impl Custom {
-    /// The op with a `forward` that gives results of the types of those of `call`, and a `backward` that
-    /// takes gradients of these types and gives those of the arguments.
+    /// The op with graphs of its derivative that give results, and gradients or tangents, of the types of
+    /// `call`.
     ///
     /// # Errors
     /// As [`If::from_branches`].
     pub fn agreeing(self) -> Result<Custom> {
         let results = types(&self.call, self.call.outputs());
         let arguments = types(&self.call, self.call.inputs());
-        let targets: Vec<Ranked> = self.targets.iter().map(|&i| arguments[i]).collect();
-        let forward = retyped(&self.forward, &[], &results)?;
-        let backward = retyped(&self.backward, &[], &targets)?;
-        Ok(Custom { forward, backward, ..self })
+        let derivative = match &self.derivative {
+            Derivative::Reverse { forward, backward, targets } => {
+                let gradients: Vec<Ranked> = targets.iter().map(|&i| arguments[i]).collect();
+                Derivative::Reverse {
+                    forward: retyped(forward, &[], &results)?,
+                    backward: retyped(backward, &[], &gradients)?,
+                    targets: targets.clone(),
+                }
+            }
+            Derivative::Forward(push) => {
+                let floats = self.floats(self.call.outputs());
+                let tangents = results.iter().zip(floats).filter(|(_, float)| *float).map(|(&to, _)| to);
+                let made: Vec<Ranked> = results.iter().copied().chain(tangents).collect();
+                Derivative::Forward(retyped(push, &[], &made)?)
+            }
+        };
+        Ok(Custom { derivative, ..self })
     }
 }
 

@@ -4,10 +4,11 @@ use super::attrs::{logical, Attrs};
 use super::binary::{Binary, Tiles};
 use super::check::Check;
 use super::compare::Compare;
-use super::contract::{Backward, Form, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Form, Linear, OpDef, Promotion, Role};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
-use super::windows::{check_indices, fitted, Fit, Fitted, Windows};
+use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
+use super::windows::{check_indices, fitted, Fit, Windows};
 use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Region, Row, Update};
 use crate::dtype::{dispatch, DType, Ranked, ANY};
 use crate::error::{Error, Result};
@@ -49,6 +50,11 @@ static SCATTER: Row = Row {
     accuracy: "Each sum or product of an update is rounded; other updates by name are exact.",
     ..written("scatter", "nv_scatter", &["input", "scatter_indices", "update"], ANY)
 };
+
+/// Why updates by a function have no derivative.
+const NO_RULE: &str =
+    "updates by a function have no rule; give an update that has one, by name (\"replace\", \
+    \"add\", \"mul\", \"min\" or \"max\")";
 
 impl OpDef for Scatter {
     fn row(&self) -> &'static Row {
@@ -174,11 +180,37 @@ impl OpDef for Scatter {
             Update::With(Binary::add) => Vjp::by(|at| self.pull(at, pull_added)),
             Update::With(Binary::mul) => Vjp::by(|at| self.pull(at, pull_multiplied)),
             Update::With(Binary::min | Binary::max) => Vjp::by(|at| self.pull(at, pull_chosen)),
-            Update::With(_) | Update::By(_) => Vjp::Todo(
-                "updates by a function have no rule; give an update that has one, by name (\"replace\", \
-                 \"add\", \"mul\", \"min\" or \"max\")",
-            ),
+            Update::With(_) | Update::By(_) => Vjp::Todo(NO_RULE),
         }
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        match self.update {
+            Update::Replace | Update::With(Binary::add) => Jvp::Linear,
+            Update::With(Binary::mul) => Jvp::of_one(|at| self.push(at, push_multiplied)),
+            Update::With(Binary::min | Binary::max) => Jvp::of_one(|at| self.push(at, push_chosen)),
+            Update::With(_) | Update::By(_) => Jvp::Todo(NO_RULE),
+        }
+    }
+
+    /// As that of a gather. Input and update both get the batch axis.
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let (input, update) = (at.whole(0), at.whole(2));
+            if at.batched[3..].contains(&true) {
+                let why = "a function of updates captures a value that differs between examples";
+                return input.failed(Error::NoBatch { op: SCATTER.function.into(), why: why.into() });
+            }
+            let mut op = self.clone();
+            let (indices, split) = at.positions(1, &self.check);
+            if split {
+                op.windows.split(Some(at.rank(0)), at.rank(1));
+            } else {
+                op.windows.window_axes.push(Axis(at.rank(2)));
+            }
+            let others: Vec<Var> = [indices, update].iter().chain(&at.operands[3..]).copied().collect();
+            input.apply(op, &others)
+        })
     }
 
     /// StableHLO leaves out single elements that do not fit; we leave out windows, as XLA does.
@@ -289,10 +321,32 @@ impl Scatter {
     /// Gradients of the operands, from a rule for the input and for windows that fit. A window that does not
     /// fit was not written and has a gradient of 0.
     fn pull<'m, 'b>(&self, at: &Backward<'_, 'm, 'b>, rule: PullWindows) -> Vec<Option<Var<'m, 'b>>> {
-        let (x, indices, update) = (at.x(0), at.x(1), at.x(2));
+        let (update, stack) = (at.x(2), at.x(2).aval().shape);
+        let Some(accesses) = self.accesses([at.x(0), at.x(1), update]) else {
+            return vec![Some(at.g()), None, Some(update.of(0.0))];
+        };
+        let [of_input, mut of_update] = rule(&accesses, at);
+        if let Some(fits) = accesses.fits {
+            let batches: Vec<Axis> =
+                (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_axes.contains(i)).collect();
+            of_update = fits.repeated(&stack, &batches).select(of_update, update.of(0.0));
+        }
+        vec![Some(of_input), None, Some(of_update)]
+    }
+
+    /// The tangent of the result, from a rule for windows that are not all empty.
+    fn push<'m, 'b>(&self, at: &Forward<'_, 'm, 'b>, rule: PushWindows) -> Var<'m, 'b> {
+        match self.accesses([at.x(0), at.x(1), at.x(2)]) {
+            Some(accesses) => rule(&accesses, at),
+            None => at.t(0),
+        }
+    }
+
+    /// Reads and writes of its windows, if there are any.
+    fn accesses<'m, 'b>(&self, [x, indices, update]: [Var<'m, 'b>; 3]) -> Option<Accesses<'_, 'm, 'b>> {
         let (shape, stack) = (x.aval().shape, update.aval().shape);
         if stack.size() == 0 || shape.size() == 0 {
-            return vec![Some(at.g()), None, Some(update.of(0.0))];
+            return None;
         }
         let sizes = self.sizes(shape.rank(), &stack);
         // Windows that are checked fit, or no gradient is seen.
@@ -307,19 +361,16 @@ impl Scatter {
             check: self.check.clone(),
         };
         let clamped = fitted.as_ref().map_or(indices, |fitted| fitted.clamped);
-        let accesses = Accesses { scatter: self, gather, indices, clamped };
-        let [of_input, mut of_update] = rule(&accesses, at);
-        if let Some(Fitted { fits, .. }) = fitted {
-            let batches: Vec<Axis> =
-                (0..stack.rank()).map(Axis).filter(|i| !self.windows.window_axes.contains(i)).collect();
-            of_update = fits.repeated(&stack, &batches).select(of_update, update.of(0.0));
-        }
-        vec![Some(of_input), None, Some(of_update)]
+        let fits = fitted.map(|fitted| fitted.fits);
+        Some(Accesses { scatter: self, gather, indices, clamped, fits })
     }
 }
 
 /// Gradients of the input, and of the update where it was written.
 type PullWindows = for<'m, 'b> fn(&Accesses<'_, 'm, 'b>, &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2];
+
+/// The tangent of the result.
+type PushWindows = for<'m, 'b> fn(&Accesses<'_, 'm, 'b>, &Forward<'_, 'm, 'b>) -> Var<'m, 'b>;
 
 /// Reads and writes of the windows of a scatter.
 struct Accesses<'s, 'm, 'b> {
@@ -328,6 +379,8 @@ struct Accesses<'s, 'm, 'b> {
     indices: Var<'m, 'b>,
     /// The indices, moved so that all windows fit.
     clamped: Var<'m, 'b>,
+    /// Whether each window fits; `None` if one that does not is an error.
+    fits: Option<Var<'m, 'b>>,
 }
 
 impl<'m, 'b> Accesses<'_, 'm, 'b> {
@@ -358,8 +411,18 @@ fn pull_added<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>)
 }
 
 fn pull_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
-    let (x, update, g) = (at.x(0), at.x(2), at.g());
-    let factors = windows.put(x.of(1.0), Binary::mul, update);
+    let [of_input, of_update] = factors(windows, at.x(0), at.x(2));
+    [at.g().chain(of_input), windows.read(at.g()).chain(of_update)]
+}
+
+fn push_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Forward<'_, 'm, 'b>) -> Var<'m, 'b> {
+    let [of_input, of_update] = factors(windows, at.x(0), at.x(2));
+    windows.put(at.t(0).chain(of_input), Binary::add, at.t(2).chain(of_update))
+}
+
+/// The factors of the input and of each update in a product: all others.
+fn factors<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, x: Var<'m, 'b>, update: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
+    let of_input = windows.put(x.of(1.0), Binary::mul, update);
     // The factor of an update: the product of all other nonzero factors, if no other factor is 0.
     let is_zero = |v: Var<'m, 'b>| v.compare(Compare::eq, v.of(0.0));
     let without = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v);
@@ -367,21 +430,35 @@ fn pull_multiplied<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm,
     let number = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v.of(0.0));
     let zeros = windows.read(windows.put(number(x), Binary::add, number(update)));
     let none = zeros.compare(Compare::eq, number(update));
-    let others = none.select(product / without(update), update.of(0.0));
-    [g.chain(factors), windows.read(g).chain(others)]
+    [of_input, none.select(product / without(update), update.of(0.0))]
 }
 
 /// The gradient is shared equally by all elements that equal the result.
 fn pull_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Backward<'_, 'm, 'b>) -> [Var<'m, 'b>; 2] {
-    let (x, update, y) = (at.x(0), at.x(2), at.y());
+    let ([in_x, in_update], count) = chosen(windows, [at.x(0), at.x(2), at.y()]);
+    let part = at.g() / count;
+    [part.chain(in_x), windows.read(part).chain(in_update)]
+}
+
+/// The mean of the tangents of all elements that equal the result.
+fn push_chosen<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, at: &Forward<'_, 'm, 'b>) -> Var<'m, 'b> {
+    let ([in_x, in_update], count) = chosen(windows, [at.x(0), at.x(2), at.y()]);
+    windows.put(at.t(0).chain(in_x), Binary::add, at.t(2).chain(in_update)) / count
+}
+
+/// 1 for each element of the input and of the update that equals the result, 0 for others, and the number of
+/// such elements for each element of the result, at least 1.
+fn chosen<'m, 'b>(
+    windows: &Accesses<'_, 'm, 'b>,
+    [x, update, y]: [Var<'m, 'b>; 3],
+) -> ([Var<'m, 'b>; 2], Var<'m, 'b>) {
     let mark = |v: Var<'m, 'b>, y: Var<'m, 'b>| v.compare(Compare::eq, y).select(v.of(1.0), v.of(0.0));
     let (in_x, in_update) = (mark(x, y), mark(update, windows.read(y)));
     let dtype = x.aval().dtype;
     // A 16-bit float counts too few numbers exactly.
     let wide = if dtype.bits() == 16 { DType::F32 } else { dtype };
     let count = windows.put(in_x.convert(wide), Binary::add, in_update.convert(wide));
-    let part = at.g() / count.binary(Binary::max, count.of(1.0)).convert(dtype);
-    [part.chain(in_x), windows.read(part).chain(in_update)]
+    ([in_x, in_update], count.binary(Binary::max, count.of(1.0)).convert(dtype))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Slices at positions known while tracing, reversal, padding. Slices and reversals are views.
 
 use super::attrs::{vector, Attr, Attrs};
-use super::contract::{Form, Linear, OpDef, Promotion, Role, Vjp};
+use super::contract::{Form, Linear, OpDef, Promotion, Role};
 use super::derive::Var;
 use super::lower::{axes, list, signature, Lowering};
+use super::rules::{Batch, Vjp};
 use super::{written, Op, Row};
-use crate::dtype::{dispatch, ANY};
+use crate::dtype::{dispatch, Bool, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
@@ -13,7 +14,7 @@ use crate::kernels::memory::indexed::{store_at, Stride, Walk};
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::stop;
-use crate::tensor::{Aval, Layout, View, ViewMut};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Elements `start`, `start + stride`, ... before `limit`, along each axis (StableHLO, `slice`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -120,6 +121,16 @@ impl OpDef for StaticSlice {
         })
     }
 
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let mut op = self.clone();
+            op.start.push(0);
+            op.limit.push(at.size);
+            op.stride.push(1);
+            at.whole(0).apply(op, &[])
+        })
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         let range = |i: usize| match self.stride[i] {
             1 => format!("{}:{}", self.start[i], self.limit[i]),
@@ -208,6 +219,10 @@ impl OpDef for Reverse {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| at.g().apply(self.clone(), &[]))
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -367,6 +382,25 @@ impl OpDef for Pad {
             let inside = middle.apply(StaticSlice { start: vec![0; rank], limit, stride }, &[]);
             let around = x.of(0.0).padded(1.0, self.low.clone(), self.high.clone(), self.interior.clone());
             vec![Some(inside), Some(sum(around * g))]
+        })
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::of_one(|at| {
+            let mut op = self.clone();
+            op.low.push(0);
+            op.high.push(0);
+            op.interior.push(0);
+            let (x, value) = (at.whole(0), at.x(1));
+            if !at.batched[1] {
+                return x.apply(op, &[value]);
+            }
+            // Each example has its own value, which a pad has not: it is chosen afterwards.
+            let padded = x.apply(op.clone(), &[x.scalar(0.0)]);
+            let flag = |shape: &Shape, value: bool| x.math().literal(Literal::new(Bool::from(value)), shape);
+            let inside = flag(&x.aval().shape, true).apply(op, &[flag(&Shape::scalar(), false)]);
+            let shape = padded.aval().shape;
+            inside.select(padded, value.repeated(&shape, &[Axis(shape.rank() - 1)]))
         })
     }
 

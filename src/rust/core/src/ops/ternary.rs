@@ -3,8 +3,9 @@
 use super::attrs::Attrs;
 use super::binary::{Binary, Tiles};
 use super::compare::Compare;
-use super::contract::{member, named, Form, Linear, OpDef, Promotion, Vjp};
+use super::contract::{member, named, Form, Linear, OpDef, Promotion};
 use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
+use super::rules::{Batch, Jvp, Vjp};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
@@ -127,6 +128,21 @@ impl OpDef for Ternary {
                 vec![Some(above.select(zero, outside)), Some(inside), Some(above.select(outside, zero))]
             }),
         }
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        match self {
+            Ternary::Select => Jvp::Linear,
+            Ternary::Clamp => Jvp::of_one(|at| {
+                let (y, z, out) = (at.x(1), at.x(2), at.y());
+                let bound = out.compare(Compare::eq, z).select(at.t(2), at.t(0));
+                y.compare(Compare::eq, out).select(at.t(1), bound)
+            }),
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

@@ -2,9 +2,10 @@
 
 use super::attrs::Attrs;
 use super::binary::Binary;
-use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified, Vjp};
+use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
 use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
+use super::rules::{Batch, Jvp, Vjp};
 use super::{Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
@@ -357,16 +358,29 @@ impl OpDef for Unary {
     }
 
     fn vjp(&self) -> Vjp<'_> {
-        // The conjugate has no complex derivative.
-        let conjugates = |x: Var| *self == Unary::conj && x.aval().dtype.is_complex();
         match self.slope() {
             Slope::By(rule) => Vjp::of_one(move |at| match at.x(0) {
-                x if conjugates(x) => at.g().conj(),
+                x if self.conjugates(x) => at.g().conj(),
                 x => at.g().chain(rule(x, at.y())),
             }),
             Slope::Partly(_, why) | Slope::Todo(why) => Vjp::Todo(why),
             Slope::Flat => Vjp::Zero,
         }
+    }
+
+    fn jvp(&self) -> Jvp<'_> {
+        match self.slope() {
+            Slope::By(rule) => Jvp::of_one(move |at| match at.x(0) {
+                x if self.conjugates(x) => at.t(0).conj(),
+                x => at.t(0).chain(rule(x, at.y())),
+            }),
+            Slope::Partly(_, why) | Slope::Todo(why) => Jvp::Todo(why),
+            Slope::Flat => Jvp::Zero,
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
@@ -379,6 +393,13 @@ impl OpDef for Unary {
             return simplified(operands[0]);
         }
         Ok(None)
+    }
+}
+
+impl Unary {
+    /// Whether it conjugates its operand: then it has no complex derivative.
+    fn conjugates(self, x: Var) -> bool {
+        self == Unary::conj && x.aval().dtype.is_complex()
     }
 }
 

@@ -156,6 +156,18 @@ impl Windows {
         Ok(())
     }
 
+    /// Lets the indices, of so many axes, have a batch axis after them. The value has one too if its number is
+    /// given.
+    pub(super) fn split(&mut self, value: Option<usize>, indices: usize) {
+        if self.index_vector_axis.0 == indices {
+            self.index_vector_axis = Axis(indices + 1);
+        }
+        if let Some(axis) = value {
+            self.batching.push(Axis(axis));
+            self.index_batching.push(Axis(indices));
+        }
+    }
+
     /// Number of windows.
     pub(super) fn count(&self, indices: &Shape) -> usize {
         self.batches(indices).into_iter().map(|i| indices[i]).product()

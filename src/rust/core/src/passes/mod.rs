@@ -97,7 +97,7 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
         }
         let results = match node.op.get::<Custom>() {
             Some(op) => {
-                let mut given = op.operands(&op.call, &operands);
+                let mut given = op.of_call(&operands);
                 for (value, &input) in given.iter_mut().zip(op.call.inputs()) {
                     *value = flagged(b, *value, op.call.aval(input).ambiguous)?;
                 }

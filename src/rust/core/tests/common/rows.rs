@@ -360,7 +360,13 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
     }
     let forward = region(slice::from_ref(&x), &|b, v| vec![add(b, v[0], v[0])]);
     let backward = region(slice::from_ref(&x), &|_, v| vec![v[0]]);
-    let custom = Custom { call: double, forward, backward, arguments: 1, targets: vec![0] };
+    let derivative = Derivative::Reverse { forward, backward, targets: vec![0] };
+    let custom = Custom { call: double.clone(), arguments: 1, derivative };
+    all.push((Op::Custom(custom), vec![x.clone()]));
+    let floats = d.is_float() || d.is_complex();
+    let types = if floats { vec![x.clone(), x.clone()] } else { vec![x.clone()] };
+    let push = region(&types, &|b, v| v.iter().map(|&x| add(b, x, x)).collect());
+    let custom = Custom { call: double, arguments: 1, derivative: Derivative::Forward(push) };
     all.push((Op::Custom(custom), vec![x]));
     all
 }

@@ -14,6 +14,7 @@ const CYCLES: &[(&str, &str)] = &[
     ("ops/", "an op holds its payload, and payloads have rules that make graphs of ops"),
     ("passes/", "a region is a graph: what simplifies the one calls what simplifies the other"),
     ("autodiff/", "a region is a graph: what derives the one calls what derives the other"),
+    ("batch/", "a region is a graph: what batches the one calls what batches the other"),
     ("hlo/", "a region is a graph: what writes the one calls what writes the other"),
 ];
 

@@ -3,7 +3,9 @@
 use super::{Names, Writer};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::{Def, Operation, Value};
-use anvil_core::ops::{Binary, Builder, Compare, Convert, Custom, Graph, If, Op, Region, Scan, While};
+use anvil_core::ops::{
+    Binary, Builder, Compare, Convert, Custom, Derivative, Graph, If, Op, Region, Scan, While,
+};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -193,7 +195,8 @@ impl Writer {
                 let arguments = operands.len();
                 operands.extend(self.of_types(&[for_call, for_forward, for_backward].concat()));
                 let targets = (0..arguments).collect();
-                let op = Custom { call, forward, backward, arguments, targets };
+                let derivative = Derivative::Reverse { forward, backward, targets };
+                let op = Custom { call, arguments, derivative };
                 (Op::Custom(op.agreeing().unwrap()), operands)
             }
             _ => {

@@ -49,7 +49,7 @@ pub fn build<'m, 'b>(
         (Formula::ScatterLoop(op), _) => gather::scatter_loop(op, operands, math),
         (Formula::Random(op), &[state]) => Ok(random::bits(op, state).split_off(usize::from(!op.with_state))),
         (Formula::Scan(op), _) => control::scan(op, operands, math),
-        (Formula::Call(op), _) => math.inline(&op.call, &op.operands(&op.call, operands)),
+        (Formula::Call(op), _) => math.inline(&op.call, &op.of_call(operands)),
         (
             Formula::Unary(_)
             | Formula::Property(_)
