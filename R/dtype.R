@@ -32,6 +32,9 @@ is_dtype <- function(x) inherits(x, "AnvilDtype")
 # Of any width.
 is_float <- function(dtype) inherits(dtype, c("FloatType", "BFloatType"))
 
+# Whether tensors of it have derivatives.
+is_differentiable <- function(dtype) is_float(dtype) || inherits(dtype, "ComplexType")
+
 new_dtype <- function(name, class, bits) {
   structure(list(name = name, value = bits), class = c(class, "AnvilDtype"))
 }

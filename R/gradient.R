@@ -90,9 +90,7 @@ derived <- function(f, wrt, select, has_aux = FALSE) {
     given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     names(given) <- argument_names(f, given)
     select(at_once(function() {
-      result <- pull_back(f, given, wrt, function(out) check_loss(out, has_aux), function(graph, leaves) {
-        .Call(anvil_pull_back, graph, leaves, NULL)
-      })
+      result <- gradient_along(f, given, wrt_paths(wrt, given), has_aux)
       if (!has_aux) return(result)
       list(value = result$value[[1L]], aux = result$value[[2L]], gradient = result$gradient)
     }))
@@ -106,8 +104,16 @@ at_once <- function(f) if (.Call(anvil_trace_depth) > 0L) f() else jit(f)()
 
 # Traces f with new inputs in place of the leaves of `wrt`, and pulls gradients back through the graph. Gives
 # list(value, gradient) in the structures of the result and of the arguments.
-pull_back <- function(f, given, wrt, finish, pull) {
-  paths <- wrt_paths(wrt, given)
+pull_back <- function(f, given, wrt, finish, pull) pull_along(f, given, wrt_paths(wrt, given), finish, pull)
+
+# list(value, gradient) of a function that returns one float, with respect to what is at these paths.
+gradient_along <- function(f, given, paths, has_aux = FALSE) {
+  pull_along(f, given, paths, function(out) check_loss(out, has_aux), function(graph, leaves) {
+    .Call(anvil_pull_back, graph, leaves, NULL)
+  })
+}
+
+pull_along <- function(f, given, paths, finish, pull) {
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
@@ -251,7 +257,7 @@ check_differentiable <- function(x, name) {
         }
       )
     }
-    if (!is_float(dtype(leaf))) {
+    if (!is_differentiable(dtype(leaf))) {
       refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")
     }
     leaf

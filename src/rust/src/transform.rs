@@ -5,7 +5,8 @@ use crate::guard::{protected, Outcome, Scope};
 use crate::jit;
 use crate::trace::{self, Trace};
 use crate::tree::Out;
-use anvil_core::autodiff::Tape;
+use anvil_core::autodiff::{self, Tape};
+use anvil_core::batch::{self, Examples, Stacked};
 use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
@@ -60,14 +61,81 @@ pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> O
     let list = Out::List((0..pulled.len()).map(Out::Leaf).collect(), nil());
     let value = tracers(&trace, handle, &value, &traced.out, scope)?;
     let pulled = tracers(&trace, handle, &pulled, &list, scope)?;
+    pair(value, pulled, scope)
+}
+
+/// A list of two elements, which the scope keeps.
+fn pair(first: SEXP, second: SEXP, scope: &Scope) -> Outcome {
     // SAFETY: inside `protected`; both elements are kept by the scope.
     let pair = protected(|| unsafe {
         let pair = Rf_allocVector(VECSXP, 2);
-        SET_VECTOR_ELT(pair, 0, value);
-        SET_VECTOR_ELT(pair, 1, pulled);
+        SET_VECTOR_ELT(pair, 0, first);
+        SET_VECTOR_ELT(pair, 1, second);
         pair
     })?;
     Ok(scope.keep(pair))
+}
+
+/// `list(value, tangents)` of a function that was traced in a nested trace. `leaves` are its inputs and
+/// `tangents` theirs, as values of the outer trace. The tangents are a flat list with one for each result:
+/// zeros where it depends on no input, `NULL` where it is no float.
+pub fn push_forward(graph: SEXP, leaves: SEXP, tangents: SEXP, scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    let (trace, handle) = innermost()?;
+    let mut inputs = values(&trace, leaves, scope)?;
+    inputs.extend(&traced.outer);
+    let mut given: Vec<Option<Value>> = values(&trace, tangents, scope)?.into_iter().map(Some).collect();
+    given.resize(inputs.len(), None);
+    let (value, moved) = {
+        let mut builder = trace.builder();
+        let pushed = autodiff::push(&mut builder, &traced.graph, &inputs, &given)?;
+        let moved = pushed.tangents_or_zeros(&mut builder)?;
+        (pushed.outputs, moved)
+    };
+    let floats: Vec<Value> = moved.iter().copied().flatten().collect();
+    let mut number = 0..;
+    let slots = moved.iter().map(|t| match t {
+        Some(_) => Out::Leaf(number.next().unwrap_or(0)),
+        None => Out::Null,
+    });
+    let list = Out::List(slots.collect(), nil());
+    let value = tracers(&trace, handle, &value, &traced.out, scope)?;
+    let moved = tracers(&trace, handle, &floats, &list, scope)?;
+    pair(value, moved, scope)
+}
+
+/// `list(results, batched)` of a function that was traced in a nested trace for one example, for a batch.
+/// `leaves` are its inputs as values of the outer trace, with the batch axis last. `repeated` says for each
+/// result whether it gets the batch axis, as its last, even if it is the same for all examples; `batched` which
+/// of them have it.
+pub fn stack(graph: SEXP, leaves: SEXP, size: SEXP, repeated: SEXP, scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    let (trace, handle) = innermost()?;
+    let mut given = Stacked::default();
+    given.values = values(&trace, leaves, scope)?;
+    given.batched = vec![true; given.values.len()];
+    given.values.extend(&traced.outer);
+    given.batched.resize(given.values.len(), false);
+    let size = ints(size).first().map_or(0, |&n| n.max(0) as usize);
+    let (made, batched) = {
+        let mut builder = trace.builder();
+        let mut made = batch::batch(&mut builder, &traced.graph, &given, Examples { size, mask: None })?;
+        for (i, &repeated) in ints(repeated).iter().enumerate() {
+            if repeated != 0 && !made.batched[i] {
+                made.values[i] = batch::repeat(&mut builder, made.values[i], size)?;
+                made.batched[i] = true;
+            }
+        }
+        (made.values, made.batched)
+    };
+    let made = tracers(&trace, handle, &made, &traced.out, scope)?;
+    // SAFETY: inside `protected`; the vector is written before anything else sees it.
+    let flags = protected(|| unsafe {
+        let flags = Rf_allocVector(LGLSXP, batched.len() as isize);
+        batched.iter().enumerate().for_each(|(i, &batched)| *LOGICAL(flags).add(i) = batched.into());
+        flags
+    })?;
+    pair(made, scope.keep(flags), scope)
 }
 
 /// The graph of a nested trace as the region of an op.

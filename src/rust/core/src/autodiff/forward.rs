@@ -20,6 +20,25 @@ pub struct Pushed {
     pub tangents: Vec<Option<Value>>,
 }
 
+impl Pushed {
+    /// The tangents, with zeros for those of floats that are 0.
+    ///
+    /// # Errors
+    /// Those of [`Builder::node`].
+    pub fn tangents_or_zeros(&self, b: &mut Builder) -> Result<Vec<Option<Value>>> {
+        let pairs = self.outputs.iter().zip(&self.tangents);
+        pairs
+            .map(|(&v, tangent)| {
+                let aval = b.graph().aval(v).clone();
+                match tangent {
+                    None if is_differentiable(aval.dtype) => zeros(b, &aval).map(Some),
+                    tangent => Ok(*tangent),
+                }
+            })
+            .collect()
+    }
+}
+
 /// Copies the nodes of a graph without constants into `b`, with these values in place of its inputs, and adds
 /// the tangents of its outputs for tangents of the inputs, which have their types but for ambiguity.
 ///

@@ -1,7 +1,7 @@
 //! Batches: a program that takes values with one axis more, and computes all examples at once.
 //!
-//! The batch axis comes last. It is the slowest in memory, so each example is dense as before, and the numbers
-//! of all other axes stay what they are. The rules are those of the ops
+//! The batch axis comes last. It is the slowest in memory, so each example is dense as before, and the
+//! numbers of all other axes stay what they are. The rules are those of the ops
 //! ([`OpDef::batch`](crate::ops::OpDef::batch)); a value that does not depend on the batch is computed once.
 
 mod regions;

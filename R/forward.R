@@ -1,0 +1,183 @@
+# Derivatives in forward mode: the one place where tangents enter a trace.
+
+#' Forward-mode derivatives
+#'
+#' `jvp()` (Jacobian-vector product) gives the value of a function and its directional derivative: how the
+#' result changes when the arguments move along `tangents`. `hvp()` (Hessian-vector product) gives that of the
+#' gradient, without a Hessian.
+#'
+#' At `x`, in the direction `v`, the tangent of `f` is `J(x) v`, the derivative of `f(x + t * v)` by `t` at
+#' `t = 0`, where `J` is the Jacobian matrix. It is computed along with the value, at a cost of two to three
+#' times that of `f` alone, and no intermediate value is kept: unlike reverse mode ([gradient()], [vjp()]) it
+#' needs no more memory for longer loops, and works through [nv_while()]. It is the mode for few inputs and
+#' many results. `hvp()` is forward mode over reverse mode: a few times the cost of a gradient.
+#'
+#' Both may be used within each other, within [gradient()], [vmap()] and [jit()], in any order and to any
+#' depth.
+#'
+#' @section Non-differentiable points: As for [gradient()]: where arguments of `max()` and the like tie, the
+#'   tangent is their mean. A tangent of 0 stays 0 where the derivative is infinite or not a number.
+#'
+#' @param f A function of tensors, jitted or not. For `hvp()` it returns one 0-d float.
+#' @param primals,args The arguments of `f`, as a list. Anything that `f` takes.
+#' @param tangents,v The direction, as a list of the structure of the arguments, by name or position. `NULL`
+#'   stands for what does not move: an argument, or a part of one. A tangent has the dtype and shape of its
+#'   tensor. Only floats and complex numbers have tangents.
+#' @return `jvp()`: `list(value = , tangent = )`. The tangent has the structure and types of the value; it is
+#'   zero where the value does not depend on what moves, and `NULL` where the value is an integer or a
+#'   boolean.
+#'
+#'   `hvp()`: a list with the product for each argument that moves, by name, of its structure and types.
+#' @section Errors: `anvil_error_arg` if `f` is no function, if arguments or tangents are no lists that fit
+#'   it, and for tangents of another structure, dtype or shape. `anvil_error_grad` for tangents of what is no
+#'   float, and if an op on the way has no derivative in forward mode, such as one of [custom_gradient()].
+#' @references A. Griewank and A. Walther, *Evaluating Derivatives* (2008), chapter 3.
+#' @seealso [gradient()] and [vjp()] for reverse mode, [jacobian()] and [hessian()].
+#' @examples
+#' f <- function(x, w) sum(sin(x) * w)
+#' x <- nv_tensor(c(1, 2, 3))
+#' w <- nv_tensor(c(1, 1, 0.5))
+#' jvp(f, list(x, w), list(nv_tensor(c(1, 0, 0)), NULL))
+#'
+#' # Through a loop whose length depends on values: the derivative of a square root
+#' root <- function(a) nv_while(a, function(x) abs(x * x - a) > 1e-6 * a, function(x) (x + a / x) / 2)
+#' jvp(root, list(nv_scalar(2)), list(nv_scalar(1)))$tangent
+#'
+#' hvp(function(x) sum(x^3), list(x = x), list(x = nv_tensor(c(1, 0, 0))))
+#' @export
+jvp <- function(f, primals, tangents) {
+  f <- match_function(f)
+  primals <- named_arguments(f, primals, "primals")
+  tangents <- named_tangents(f, primals, tangents, "tangents")
+  at_once(function() push_forward(f, primals, tangents, "tangents"))
+}
+
+#' @rdname jvp
+#' @export
+hvp <- function(f, args, v) {
+  f <- match_function(f)
+  args <- named_arguments(f, args, "args")
+  v <- named_tangents(f, args, v, "v")
+  moves <- !vapply(v, is.null, NA)
+  if (!any(moves)) abort_arg("v", "a direction for at least one argument", "NULL for all")
+  # Paths are of arguments that are not NULL.
+  paths <- wrt_paths(NULL, args)[moves[!vapply(args, is.null, NA)]]
+  slope <- function(...) gradient_along(f, list(...), paths)$gradient
+  at_once(function() push_forward(slope, args, v, "v")$tangent)
+}
+
+# A list of arguments of f, with their names.
+named_arguments <- function(f, args, arg) {
+  if (!is.list(args) || is.object(args)) {
+    abort_arg(arg, "a list of the arguments of `f`", describe(args), "As in `list(x)` or `list(x = x)`.")
+  }
+  names(args) <- argument_names(f, args)
+  check_taken(f, names(args))
+  args
+}
+
+# A list of tangents with the names of the arguments that they belong to, as many as there are arguments.
+named_tangents <- function(f, primals, tangents, arg) {
+  if (!is.list(tangents) || is.object(tangents)) {
+    abort_arg(
+      arg, "a list of the tangents of the arguments", describe(tangents),
+      "As in `list(v)` or `list(x = v)`, with `NULL` for an argument that does not move."
+    )
+  }
+  slots <- if (is.null(names(tangents))) {
+    if (length(tangents) != length(primals)) {
+      expected <- paste("a list of", length(primals), "elements, one for each argument, or of named ones")
+      abort_arg(arg, expected, paste("one of", length(tangents)))
+    }
+    seq_along(primals)
+  } else {
+    slots <- match(argument_names(f, tangents), names(primals))
+    if (anyNA(slots) || anyDuplicated(slots)) {
+      expected <- paste0("a list by the names of the arguments given (", toString(names(primals)), ")")
+      abort_arg(arg, expected, paste("one with the names", toString(names(tangents))))
+    }
+    slots
+  }
+  out <- setNames(vector("list", length(primals)), names(primals))
+  out[slots] <- tangents
+  out
+}
+
+# Value and tangent of f at arguments whose tangents are given, in the open trace.
+push_forward <- function(f, primals, tangents, arg) {
+  pairs <- moving_leaves(primals, tangents, arg)
+  push_leaves(f, primals, pairs$at, pairs$tangents)
+}
+
+# The same for tangents of the leaves of these numbers.
+push_leaves <- function(f, primals, at, tangents) {
+  leaves <- lapply(unlist_leaves(primals)[at], value_of)
+  prepare <- function(args, input) {
+    all <- unlist_leaves(args)
+    all[at] <- lapply(leaves, input)
+    restore(args, all)
+  }
+  value <- NULL
+  graph <- trace_with(
+    f, primals, "a function that is differentiated", nested = TRUE, prepare = prepare,
+    finish = function(out) value <<- check_leaves(out, "f")
+  )
+  made <- .Call(anvil_push_forward, graph, leaves, tangents)
+  list(value = made[[1L]], tangent = restore(value, made[[2L]]))
+}
+
+# The leaves of arguments that move: their numbers, and their tangents.
+moving_leaves <- function(primals, tangents, arg) {
+  of <- .Call(anvil_paths, primals, "")
+  given <- .Call(anvil_paths, tangents, "")
+  stay <- vapply(given[[1L]], is.null, NA)
+  refuse <- function(expected, got, path) {
+    abort_arg(arg, paste0(expected, " for ", path_of_leaf(path)), got)
+  }
+  structure <- "a list of the structure of the arguments, with a tangent or NULL"
+  # A `NULL` stands for all leaves below it.
+  below <- function(path) {
+    after <- nchar(path) + 1L
+    startsWith(of[[2L]], path) & substring(of[[2L]], after, after) %in% c("", "$", "[")
+  }
+  still <- Reduce(`|`, lapply(given[[2L]][stay], below), logical(length(of[[2L]])))
+  at <- match(given[[2L]][!stay], of[[2L]])
+  if (anyNA(at)) {
+    refuse(structure, "another one", given[[2L]][!stay][is.na(at)][1L])
+  }
+  moves <- seq_along(of[[2L]]) %in% at
+  lost <- which(!moves & !still)
+  if (length(lost)) {
+    refuse(structure, "one without", of[[2L]][lost[1L]])
+  }
+  found <- given[[1L]][!stay]
+  Map(function(i, tangent) {
+    leaf <- of[[1L]][[i]]
+    path <- of[[2L]][i]
+    if (!is_operand(leaf) || !is_differentiable(dtype(leaf))) {
+      what <- if (is_operand(leaf)) as.character(dtype(leaf)) else describe(leaf)
+      abort(
+        "anvil_error_grad",
+        paste0(
+          "Cannot differentiate with respect to ", path_of_leaf(path),
+          ": tangents are of float tensors, not of ", what, ".\ni Give `NULL` as its tangent."
+        ),
+        op = "jvp", reason = what
+      )
+    }
+    if (!is_operand(tangent)) refuse("a tensor", describe(tangent), path)
+    plain <- function(x) sub("^R's ", "", sub("?", "", describe_leaf(x), fixed = TRUE))
+    number <- !inherits(tangent, "AnvilValue") && identical(shape(tangent), shape(leaf))
+    if (plain(tangent) != plain(leaf) && !number) {
+      refuse(paste("a tangent of type", plain(leaf)), paste("one of type", plain(tangent)), path)
+    }
+  }, at, found)
+  types <- lapply(of[[1L]][at], dtype)
+  convert <- function(tangent, to) {
+    if (inherits(tangent, "AnvilValue")) tangent else nv_convert(value_of(tangent), to)
+  }
+  list(at = at, tangents = Map(convert, found, types))
+}
+
+# How a message names a leaf of a list of arguments.
+path_of_leaf <- function(path) paste0("`", sub("^\\$", "", path), "`")

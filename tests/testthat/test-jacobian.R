@@ -1,0 +1,99 @@
+numbers <- function(x, ...) nv_tensor(x, dtype = "f64", ...)
+
+# The elements, as an R vector where there is one axis.
+plain <- function(x) if (ndims(x) == 1L) as.vector(as_array(x)) else as_array(x)
+
+test_that("a Jacobian has the axes of the result, then those of the argument", {
+  f <- function(x, w) x %*% w
+  x <- numbers(matrix(c(1, 2, 3, 4, 5, 6), 3))
+  w <- numbers(matrix(c(1, -1, 2, 0.5), 2))
+  for (mode in c("auto", "forward", "reverse")) {
+    got <- jacobian(f, mode = mode)(x, w)
+    expect_identical(names(got), c("x", "w"))
+    expect_identical(shape(got$x), c(3L, 2L, 3L, 2L))
+    want <- array(0, c(3, 2, 3, 2))
+    for (i in 1:3) for (j in 1:2) for (k in 1:2) want[i, j, i, k] <- plain(w)[k, j]
+    expect_equal(plain(got$x), want)
+    want <- array(0, c(3, 2, 2, 2))
+    for (i in 1:3) for (j in 1:2) for (k in 1:2) want[i, j, k, j] <- plain(x)[i, k]
+    expect_equal(plain(got$w), want)
+  }
+})
+
+test_that("results and arguments in lists give blocks", {
+  f <- function(p, n) list(a = p$u * n, b = list(sum(p$u) * p$v))
+  p <- list(u = numbers(c(1, 2)), v = numbers(3)[1])
+  for (mode in c("forward", "reverse")) {
+    got <- jacobian(f, wrt = "p", mode = mode)(p, 4L)
+    expect_equal(plain(got$a$p$u), diag(4, 2))
+    expect_equal(plain(got$a$p$v), c(0, 0))
+    expect_equal(plain(got$b[[1L]]$p$u), c(3, 3))
+    expect_equal(plain(got$b[[1L]]$p$v), 3)
+    flat <- jacobian(f, wrt = "p", mode = mode, flat = TRUE)(p, 4L)
+    names <- list(c("a[1]", "a[2]", "b[[1]]"), c("p$u[1]", "p$u[2]", "p$v"))
+    expect_identical(flat, matrix(c(4, 0, 3, 0, 4, 3, 0, 0, 3), 3, dimnames = names))
+  }
+  one <- jacobian(f, wrt = "p$v", flat = TRUE)(p, 4L)
+  expect_identical(colnames(one), "p$v")
+  row <- jacobian(function(x) x, flat = TRUE)(numbers(matrix(1:2, 1)))
+  expect_identical(rownames(row), c("value[1,1]", "value[1,2]"))
+})
+
+test_that("a Hessian is that of R's deriv3(), symmetric to the last bit", {
+  f <- function(x, y) sum(sin(x) * exp(y)) + x[1] * x[2]^2
+  want <- stats::deriv3(~ sin(a) * exp(p) + sin(b) * exp(q) + a * b^2, c("a", "b", "p", "q"))
+  want <- eval(want, list(a = 0.3, b = -1.2, p = 0.7, q = 0.1))
+  x <- numbers(c(0.3, -1.2))
+  y <- numbers(c(0.7, 0.1))
+  got <- hessian(f, flat = TRUE)(x, y)
+  expect_equal(unname(got), unname(attr(want, "hessian")[1, , ]))
+  expect_identical(got, t(got))
+  expect_identical(dimnames(got), rep(list(c("x[1]", "x[2]", "y[1]", "y[2]")), 2L))
+  blocks <- hessian(f)(x, y)
+  expect_identical(plain(blocks$x$y), unname(got[1:2, 3:4]))
+  expect_identical(plain(blocks$y$x), unname(got[3:4, 1:2]))
+  all <- value_gradient_hessian(f, flat = TRUE)(x, y)
+  expect_equal(plain(all$value), c(want))
+  expect_equal(unlist(lapply(all$gradient, plain), use.names = FALSE), c(attr(want, "gradient")))
+  expect_identical(all$hessian, got)
+  jitted <- jit(value_gradient_hessian(f))(x, y)
+  expect_equal(jitted$hessian, blocks)
+  inside <- jit(function(x, y) hessian(f, flat = TRUE)(x, y))(x, y)
+  expect_equal(plain(inside), unname(got))
+})
+
+test_that("a Hessian through loops and derivatives of one's own is right", {
+  f <- function(x) nv_for(3L, x, function(i, s) sin(s) * x)
+  in_r <- function(x) { s <- x; for (i in 1:3) s <- sin(s) * x; s }
+  h <- 1e-4
+  want <- (in_r(0.8 + h) - 2 * in_r(0.8) + in_r(0.8 - h)) / h^2
+  expect_equal(plain(hessian(f)(numbers(0.8)[1])$x$x), want, tolerance = 1e-6)
+  square <- custom_gradient(function(x) x^2, function(x) list(x^2, x), function(x, g) list(g * 2 * x))
+  expect_equal(plain(hessian(function(x) square(x) * x)(numbers(3)[1])$x$x), 18)
+})
+
+test_that("scalars, empty arguments and mixed dtypes have matrices", {
+  expect_equal(plain(hessian(function(x) x^3)(numbers(2)[1])$x$x), 12)
+  expect_identical(shape(jacobian(function(x) x * 2)(nv_empty("f64", 0L))$x), c(0L, 0L))
+  expect_identical(shape(hessian(function(x) sum(x^2))(nv_empty("f64", 0L))$x$x), c(0L, 0L))
+  got <- hessian(function(x, y) x^2 * y)(nv_scalar(2, "f32"), nv_scalar(3, "f64"))
+  expect_identical(as.character(dtype(got$x$x)), "f32")
+  expect_identical(as.character(dtype(got$y$y)), "f64")
+  expect_equal(plain(got$x$y), 4)
+})
+
+test_that("what has no matrix is refused", {
+  x <- numbers(c(1, 2))
+  refused <- function(expr, class, text) {
+    e <- expect_error(expr, class = class)
+    expect_match(conditionMessage(e), text, fixed = TRUE)
+  }
+  refused(hessian(function(x) x * 2)(x), "anvil_error_grad", "0-d float")
+  refused(jacobian(function(x) x > 1)(x), "anvil_error_grad", "results are all floats")
+  refused(jacobian(function(x) x)(nv_tensor(1:2)), "anvil_error_grad", "not of i32")
+  refused(jacobian(function(x) x)(nv_tensor(1i)), "anvil_error_grad", "real numbers")
+  refused(jacobian(function(x) x, mode = "sideways"), "anvil_error_arg", "`mode`")
+  refused(jacobian(function(x) x, flat = 1), "anvil_error_arg", "`flat`")
+  refused(jacobian(function(x) x, wrt = "y"), "anvil_error_arg", "`wrt`")
+  refused(jacobian(3), "anvil_error_arg", "`f`")
+})
