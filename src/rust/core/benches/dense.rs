@@ -54,7 +54,11 @@ fn product(dtype: DType, lhs: &[usize], transposed: bool, rhs: Option<&[usize]>)
     let y = rhs.map_or(x, |sizes| input(&mut b, dtype, sizes));
     let turn = Transpose { permutation: vec![Axis(1), Axis(0)] };
     let l = if transposed { b.node1(Op::Transpose(turn), &[x]).unwrap() } else { x };
-    let op = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
+    let op = DotGeneral {
+        contracting: [vec![Axis(1)], vec![Axis(0)]],
+        batching: [vec![], vec![]],
+        batch_last: false,
+    };
     let z = b.node1(Op::DotGeneral(op), &[l, y]).unwrap();
     b.finish(vec![z])
 }

@@ -52,7 +52,11 @@ impl Program {
     }
 
     fn product(&mut self, x: Value, axis: usize, y: Value) -> Value {
-        let op = DotGeneral { contracting: [vec![Axis(axis)], vec![Axis(0)]], batching: [vec![], vec![]] };
+        let op = DotGeneral {
+            contracting: [vec![Axis(axis)], vec![Axis(0)]],
+            batching: [vec![], vec![]],
+            batch_last: false,
+        };
         self.apply(Op::DotGeneral(op), &[x, y])
     }
 }

@@ -225,7 +225,11 @@ fn products_are_left() {
     let dot = |l: &[usize], r: &[usize], batch: bool| {
         let batching = if batch { [axes_of(&[2]), axes_of(&[2])] } else { [vec![], vec![]] };
         (
-            Op::DotGeneral(DotGeneral { contracting: [axes_of(&[1]), axes_of(&[0])], batching }),
+            Op::DotGeneral(DotGeneral {
+                contracting: [axes_of(&[1]), axes_of(&[0])],
+                batching,
+                batch_last: false,
+            }),
             l.to_vec(),
             r.to_vec(),
         )

@@ -1,9 +1,9 @@
 //! Sums of products over shared axes: matrix products and their generalisation.
 
-use super::attrs::{vector, Attrs};
+use super::attrs::{logical, vector, Attrs};
 use super::contract::{Form, Linear, OpDef, Promotion, Ready};
 use super::derive::Var;
-use super::lower::{axes, HloOp, Lowering, Syntax};
+use super::lower::{axes, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
 use super::{written, Op, Row};
 use crate::dtype::{DType, ANY};
@@ -23,6 +23,9 @@ pub struct DotGeneral {
     pub contracting: [Vec<Axis>; 2],
     /// Axes that are kept apart, of each operand.
     pub batching: [Vec<Axis>; 2],
+    /// Whether the batching axes come last in the result. So it is in batches of other programs, where each
+    /// product is dense in column-major order; in StableHLO they come first.
+    pub batch_last: bool,
 }
 
 static DOT_GENERAL: Row = Row {
@@ -73,12 +76,22 @@ impl OpDef for DotGeneral {
         let batch = self.batching[0].iter().map(|a| lhs.shape[a.0]);
         let left = self.rest(0, &lhs.shape).into_iter().map(|a| lhs.shape[a.0]);
         let right = self.rest(1, &rhs.shape).into_iter().map(|a| rhs.shape[a.0]);
-        Ok(vec![Aval::known(lhs.dtype, Shape::try_new(batch.chain(left).chain(right).collect())?)])
+        let sizes = if self.batch_last {
+            left.chain(right).chain(batch).collect()
+        } else {
+            batch.chain(left).chain(right).collect()
+        };
+        Ok(vec![Aval::known(lhs.dtype, Shape::try_new(sizes)?)])
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let pair = |[l, r]: &[Vec<Axis>; 2]| format!("[{}, {}]", vector(l), vector(r));
-        vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))]
+        let mut all =
+            vec![("contracting_axes", pair(&self.contracting)), ("batching_axes", pair(&self.batching))];
+        if self.batch_last {
+            all.push(("batch_last", logical(true)));
+        }
+        all
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
@@ -87,8 +100,8 @@ impl OpDef for DotGeneral {
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
         let pair = |name| attrs.axes_pair(name, row.function, [&operands[0].shape, &operands[1].shape]);
-        let op = DotGeneral { contracting: pair("contracting_axes")?, batching: pair("batching_axes")? };
-        Ok(op.into())
+        let (contracting, batching) = (pair("contracting_axes")?, pair("batching_axes")?);
+        Ok(DotGeneral { contracting, batching, batch_last: false }.into())
     }
 
     fn parse(form: &Form) -> Parsed<DotGeneral> {
@@ -96,6 +109,7 @@ impl OpDef for DotGeneral {
         Ok(DotGeneral {
             contracting: form.axes_of_two("contracting_axes")?,
             batching: form.axes_of_two("batching_axes")?,
+            batch_last: form.has("batch_last") && form.logical("batch_last")?,
         })
     }
 
@@ -127,27 +141,45 @@ impl OpDef for DotGeneral {
         })
     }
 
-    /// The batch axis is one more batching axis if both operands have it, else one of those that are left.
+    /// The batch axis is one more batching axis if both operands have it, else one of those that are left: the
+    /// last of all, as long as no axis of the second operand is left after it.
     fn batch(&self) -> Batch<'_> {
         Batch::of_one(|at| {
-            let mut op = self.clone();
-            let [left, right] = [0, 1].map(|i| Axis(at.rank(i)));
-            if at.batched == [true, true] {
-                op.batching[0].push(left);
-                op.batching[1].push(right);
+            let [left, right] =
+                [0, 1].map(|i| at.rank(i) - self.contracting[i].len() - self.batching[i].len());
+            let batching = self.batching[0].len();
+            let last = if self.batch_last { batching } else { 0 };
+            if at.batched == [false, true] || (at.batched == [true, false] && right == 0) {
+                // The batching axes are behind it if they come last.
+                return at
+                    .x(0)
+                    .apply(self.clone(), &[at.x(1)])
+                    .moved_last(Axis(left + right + batching - last));
             }
-            let made = at.x(0).apply(op, &[at.x(1)]);
-            let before = match at.batched {
-                [true, true] => self.batching[0].len(),
-                [true, false] => at.rank(0) - self.contracting[0].len(),
-                // It is the last of all.
-                _ => return made,
-            };
-            made.moved_last(Axis(before))
+            if at.batched == [true, false] && left == 0 {
+                let swapped = |[l, r]: &[Vec<Axis>; 2]| [r.clone(), l.clone()];
+                let (contracting, batching) = (swapped(&self.contracting), swapped(&self.batching));
+                let op = DotGeneral { contracting, batching, batch_last: self.batch_last };
+                return at.x(1).apply(op, &[at.x(0)]).moved_last(Axis(right + self.batching[0].len() - last));
+            }
+            // What all examples share is read again for each, and not copied.
+            let mut op = DotGeneral { batch_last: true, ..self.clone() };
+            (0..2).for_each(|i| op.batching[i].push(Axis(at.rank(i))));
+            let made = at.whole(0).apply(op, &[at.whole(1)]);
+            if self.batch_last || batching == 0 {
+                return made;
+            }
+            let order = (left + right..left + right + batching)
+                .chain(0..left + right)
+                .chain([left + right + batching]);
+            made.transposed(order.map(Axis).collect())
         })
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
+        if self.batch_last {
+            return Lowering::Formula(Formula::Product(self), None);
+        }
         let dtype = operands[0].dtype;
         let pair = |[l, r]: &[Vec<Axis>; 2]| format!("{} x {}", axes(l), axes(r));
         let mut attributes = String::from(", ");
@@ -220,7 +252,7 @@ impl DotGeneral {
             );
         }
         let contracting = [vec![Axis(rank - 1)], vec![Axis(rank - 2)]];
-        Ok(DotGeneral { contracting, batching: [batch.clone(), batch] })
+        Ok(DotGeneral { contracting, batching: [batch.clone(), batch], batch_last: false })
     }
 
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
@@ -235,15 +267,18 @@ impl DotGeneral {
         let other = 1 - side;
         let batch = self.batching[0].len();
         let rests = [0, 1].map(|i| self.rest(i, &shapes[i]));
-        let first = |i: usize| if i == 0 { batch } else { batch + rests[0].len() };
+        // Batching axes come first, or last, in both products.
+        let before = if self.batch_last { 0 } else { batch };
+        let first = |i: usize| if i == 0 { before } else { before + rests[0].len() };
+        let batches = if self.batch_last { rests[0].len() + rests[1].len() } else { 0 };
         let axes = |start: usize, n: usize| (start..start + n).map(Axis).collect::<Vec<_>>();
         // The gradient is on the side of this operand, so that the product of two matrices needs no
         // transpose.
-        let ours = (axes(first(other), rests[other].len()), axes(0, batch), g);
+        let ours = (axes(first(other), rests[other].len()), axes(batches, batch), g);
         let theirs = (rests[other].clone(), self.batching[other].clone(), operands[other]);
         let (lhs, rhs) = if side == 0 { (ours, theirs) } else { (theirs, ours) };
-        let product = DotGeneral { contracting: [lhs.0, rhs.0], batching: [lhs.1, rhs.1] };
-        let made = lhs.2.apply(product, &[rhs.2]);
+        let (contracting, batching) = ([lhs.0, rhs.0], [lhs.1, rhs.1]);
+        let made = lhs.2.apply(DotGeneral { contracting, batching, batch_last: self.batch_last }, &[rhs.2]);
         // Its axes: the batch, then this operand's own axes and the contracted ones in the order of the other
         // operand; for the second operand, the contracted ones first.
         let mut contracted = self.contracting[other].clone();
@@ -252,12 +287,19 @@ impl DotGeneral {
             let among = |list: &[Axis]| list.iter().position(|&a| a == axis);
             let (before_own, before_shared) =
                 if side == 0 { (0, rests[0].len()) } else { (contracted.len(), 0) };
-            let own = among(&rests[side]).map(|k| batch + before_own + k);
+            let own = among(&rests[side]).map(|k| before + before_own + k);
             let shared = among(&self.contracting[side]).and_then(|k| {
                 let at = contracted.iter().position(|&a| a == self.contracting[other][k])?;
-                Some(batch + before_shared + at)
+                Some(before + before_shared + at)
             });
-            Axis(among(&self.batching[side]).or(own).or(shared).expect("each axis has one of three parts"))
+            let batching = among(&self.batching[side]).map(|k| {
+                if self.batch_last {
+                    shapes[side].rank() - batch + k
+                } else {
+                    k
+                }
+            });
+            Axis(batching.or(own).or(shared).expect("each axis has one of three parts"))
         };
         let permutation = (0..shapes[side].rank()).map(|i| place(Axis(i))).collect();
         made.transposed(permutation)
@@ -275,7 +317,7 @@ impl DotGeneral {
             [self.contracting[1].clone(), right, self.batching[1].clone()],
         ];
         let sides = [0, 1].map(|i| side(operands[i], &axes[i]));
-        Product { sizes, sides }
+        Product { sizes, sides, batch_last: self.batch_last }
     }
 }
 
@@ -294,7 +336,7 @@ impl DotGeneral {
         if !matches!(dtype, DType::F32 | DType::F64) {
             return None;
         }
-        let Product { sizes: [1, sizes @ ..], sides: [Side::Lines(lhs), Side::Lines(rhs)] } =
+        let Product { sizes: [1, sizes @ ..], sides: [Side::Lines(lhs), Side::Lines(rhs)], .. } =
             self.product(operands)
         else {
             return None;
@@ -309,11 +351,12 @@ pub(crate) struct Product {
     /// Number of products, rows of the first, columns of the first, columns of the second.
     sizes: [usize; 4],
     sides: [Side; 2],
+    batch_last: bool,
 }
 
 impl Product {
     fn eval(&self, lhs: &View, rhs: &View, out: &mut ViewMut) {
-        dot::product(&self.sides, [lhs, rhs], self.sizes, out)
+        dot::product(&self.sides, [lhs, rhs], self.sizes, self.batch_last, out)
     }
 }
 

@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Custom, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary, While,
-    Windows,
+    BitcastConvert, Convert, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary,
+    While, Windows,
 };
 use crate::dtype::DType;
 use crate::shape::{join, Axis};
@@ -191,6 +191,8 @@ pub enum Formula<'a> {
     Reduce(&'a Reduction),
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
+    /// A product whose batching axes come last.
+    Product(&'a DotGeneral),
     /// Counting from another number than 0, or beyond what a float holds exactly.
     Count(&'a Iota),
     /// The op itself with indices, which begin with this operand, of 32 bits or more.

@@ -50,8 +50,11 @@ pub fn program(rng: &mut Rng, nodes: usize, n: usize, views: bool) -> Graph {
                 };
                 let dense: Vec<Value> = values.iter().copied().filter(|v| views || !is_view(v)).collect();
                 let (x, y) = (*rng.choose(&dense), *rng.choose(&dense));
-                let product =
-                    DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching: [vec![], vec![]] };
+                let product = DotGeneral {
+                    contracting: [vec![Axis(1)], vec![Axis(0)]],
+                    batching: [vec![], vec![]],
+                    batch_last: false,
+                };
                 b.node1(Op::DotGeneral(product), &[x, y]).expect("square matrices")
             }
             5 | 6 => along(&mut b, *rng.choose(&[Fold::Sum, Fold::Max, Fold::Squares]), rng.below(2), x, n),

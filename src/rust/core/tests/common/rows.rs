@@ -191,19 +191,31 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     }
     let dots = [
         (
-            DotGeneral { contracting: [axes_of(&[1]), axes_of(&[0])], batching: [vec![], vec![]] },
+            DotGeneral {
+                contracting: [axes_of(&[1]), axes_of(&[0])],
+                batching: [vec![], vec![]],
+                batch_last: false,
+            },
             [&[3, 4][..], &[4, 2]],
         ),
         (
             DotGeneral {
                 contracting: [axes_of(&[2]), axes_of(&[0])],
                 batching: [axes_of(&[0]), axes_of(&[2])],
+                batch_last: false,
             },
             [&[2, 3, 4], &[4, 5, 2]],
         ),
-        (DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]] }, [&[3], &[2]]),
         (
-            DotGeneral { contracting: [axes_of(&[0]), axes_of(&[0])], batching: [vec![], vec![]] },
+            DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]], batch_last: false },
+            [&[3], &[2]],
+        ),
+        (
+            DotGeneral {
+                contracting: [axes_of(&[0]), axes_of(&[0])],
+                batching: [vec![], vec![]],
+                batch_last: false,
+            },
             [&[0, 3], &[0, 2]],
         ),
     ];

@@ -1,10 +1,10 @@
-//! Formulas of reductions, reshapes and counting where they differ from StableHLO's: kept axes, column-major
-//! order, numbers that a float cannot hold.
+//! Formulas of reductions, reshapes, products and counting where they differ from StableHLO's: kept axes,
+//! column-major order, batches that come last, numbers that a float cannot hold.
 
 use crate::dtype::{DType, Ranked};
 use crate::graph::Operation;
 use crate::kernels::reductions::fold::Fold;
-use crate::ops::{Iota, Math, Op, Reduction, Reshape, Var};
+use crate::ops::{DotGeneral, Iota, Math, Op, Reduction, Reshape, Var};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
@@ -45,6 +45,13 @@ pub(super) fn reshape<'m, 'b>(op: &Reshape, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let reverse = |rank: usize| (0..rank).rev().map(Axis).collect();
     let made = x.transposed(reverse(from.rank())).reread(op.shape.iter().rev().copied().collect());
     made.transposed(reverse(op.shape.rank()))
+}
+
+/// The product, whose batching axes come first, with these moved to the end.
+pub(super) fn product<'m, 'b>(op: &DotGeneral, x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
+    let made = x.apply(DotGeneral { batch_last: false, ..op.clone() }, &[y]);
+    let (rank, batch) = (made.aval().shape.rank(), op.batching[0].len());
+    made.transposed((batch..rank).chain(0..batch).map(Axis).collect())
 }
 
 /// Counts from 0 and adds the start, in a dtype that holds all numbers exactly.

@@ -40,6 +40,7 @@ pub fn build<'m, 'b>(
         (Formula::Bitcast(op), &[x]) => one(convert::bitcast(op, x)),
         (Formula::Reduce(op), &[x]) => one(arrays::reduce(op, x)),
         (Formula::Reshape(op), &[x]) => one(arrays::reshape(op, x)),
+        (Formula::Product(op), &[x, y]) => one(arrays::product(op, x, y)),
         (Formula::Count(op), []) => one(arrays::iota(op, math)),
         (Formula::WideIndices(first), &[x, ..]) => {
             let indices = gather::widened(&operands[first..]);
@@ -59,6 +60,7 @@ pub fn build<'m, 'b>(
             | Formula::Bitcast(_)
             | Formula::Reduce(_)
             | Formula::Reshape(_)
+            | Formula::Product(_)
             | Formula::Count(_)
             | Formula::WideIndices(_)
             | Formula::Scatter(_)

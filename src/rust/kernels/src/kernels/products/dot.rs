@@ -298,33 +298,58 @@ impl Side {
     }
 }
 
-/// Products of batches of matrices of one dtype, as [`batched`] has them.
-pub fn product(sides: &[Side; 2], [lhs, rhs]: [&View; 2], sizes: [usize; 4], out: &mut ViewMut) {
+/// Products of batches of matrices of one dtype, as [`batched`] has them, or if the batch comes last, as
+/// [`one_by_one`] has them.
+pub fn product(
+    sides: &[Side; 2],
+    [lhs, rhs]: [&View; 2],
+    sizes: [usize; 4],
+    batch_last: bool,
+    out: &mut ViewMut,
+) {
     let [l, r] = sides;
     dispatch!(lhs.dtype, T => {
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        batched::<T>(l.matrices(lhs, &mut left), r.matrices(rhs, &mut right), sizes, out.data);
+        let (l, r) = (l.matrices(lhs, &mut left), r.matrices(rhs, &mut right));
+        let made = cast::slice_mut::<T>(out.data);
+        match sizes {
+            _ if made.is_empty() => {}
+            [_, _, 0, _] => made.fill(T::default()),
+            [1, m, k, n] => one(l.first, r.first, [m, k, n], made),
+            _ if batch_last => one_by_one(l, r, sizes, made),
+            _ => batched(l, r, sizes, made),
+        }
     })
+}
+
+/// The product of two matrices, `lhs [m, k]`, `rhs [k, n]`; `out [m, n]`, column-major.
+fn one<T: Dot>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut [T]) {
+    let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
+    let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
+    if by_column || by_row || (is_long([m, k, n]) && T::by_partial_sums(lhs, rhs, [m, k, n], out)) {
+        return;
+    }
+    batched(Batch { first: lhs, stride: 0 }, Batch { first: rhs, stride: 0 }, [1, m, k, n], out);
+}
+
+/// Products of a batch of matrices, each as [`one`] has it; `out [m, n, b]`, column-major. Threads share the
+/// batch.
+fn one_by_one<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [T]) {
+    /// Chunks that a batch is cut into at least, if it is worth sharing, for two threads and more to take
+    /// turns.
+    const CHUNKS: usize = 16;
+    let (size, each) = (m * n, (m * k * n).saturating_mul(MULTIPLY_ADD));
+    let per = (pool::WORTH_SHARING / each.max(1)).clamp(1, b.div_ceil(CHUNKS));
+    pool::for_each_chunk(out, size * per, each.saturating_mul(b), |i, chunk| {
+        for (number, out) in (i * per..).zip(chunk.chunks_exact_mut(size)) {
+            one(lhs.matrix(number), rhs.matrix(number), [m, k, n], out);
+        }
+    });
 }
 
 /// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`,
 /// column-major.
-fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [u8]) {
-    let out = cast::slice_mut::<T>(out);
-    if out.is_empty() {
-        return;
-    }
-    if k == 0 {
-        return out.fill(T::default());
-    }
-    if b == 1 {
-        let (lhs, rhs) = (lhs.first, rhs.first);
-        let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
-        let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
-        if by_column || by_row || (is_long([m, k, n]) && T::by_partial_sums(lhs, rhs, [m, k, n], out)) {
-            return;
-        }
-    }
+fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [T]) {
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
@@ -382,7 +407,11 @@ mod tests {
             first: Matrix::dense(data, rows),
             stride: (rows * columns) as isize,
         };
-        batched(batch(lhs, m, k), batch(rhs, k, n), [b, m, k, n], cast::bytes_mut(out));
+        match [b, m, k, n] {
+            [_, _, 0, _] => out.fill(T::default()),
+            [1, m, k, n] => one(batch(lhs, m, k).first, batch(rhs, k, n).first, [m, k, n], out),
+            sizes => batched(batch(lhs, m, k), batch(rhs, k, n), sizes, out),
+        }
     }
 
     #[test]
