@@ -52,7 +52,7 @@ f <- function(a) a * 2
 report <- explain_dtypes(function(a) a + 1L, nv_scalar(1))
 values <- list(
   AnvilTensor = x, AnvilValue = x, AnvilDtype = dtype(x), AnvilAbstract = nv_abstract("f32", 2),
-  AnvilGraph = trace_fn(f, list(x)), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
+  AnvilGraph = trace_fn(f, x), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
   AnvilStablehlo = stablehlo(f, x), AnvilPromotionTable = promotion_table("jax"),
   AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
   JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f))
@@ -141,7 +141,7 @@ test_that("the arguments that there are are named", {
   expect_fields(m[1, , dorp = FALSE], "anvil_error_arg", arg = "dorp")
   expect_fields(trunc(x, 5), "anvil_error_arg", arg = "...", got = "")
   expect_fields(jit(function(a) mean(a, dims = 1L))(x), "anvil_error_arg", arg = "dims")
-  expect_fields(trace_fn(f, list(x, b = x)), "anvil_error_arg", got = "\"b\"")
+  expect_fields(trace_fn(f, x, b = x), "anvil_error_arg", got = "\"b\"")
 })
 
 test_that("what R hands on to methods is taken", {

@@ -42,7 +42,7 @@ test_that("an expression is evaluated in its own branch, once", {
   }
   graph <- trace_fn(
     function(p, x) nv_if(note("pred", p), note("true", exp(x)), note("false", log(x))),
-    list(nv_abstract("i1"), nv_abstract("f32"))
+    nv_abstract("i1"), nv_abstract("f32")
   )
   expect_identical(evaluated, c("pred", "true", "false"))
   lines <- strsplit(graph_text(graph), "\n")[[1L]]
@@ -247,7 +247,7 @@ test_that("what is captured twice is one value", {
   graph <- trace_fn(function(p, x) {
     x <- nv_if(p, x + w, x - w)
     nv_while(x, function(s) sum(s + w) < 100, function(s) nv_for(3, s, function(i, t) t * w + w)) + w
-  }, list(nv_abstract("i1"), nv_abstract("f32", 2)))
+  }, nv_abstract("i1"), nv_abstract("f32", 2))
   lines <- strsplit(graph_text(graph), "\n")[[1L]]
   expect_identical(sum(lines == "  Constants:"), 1L)
   expect_identical(grep("^ *%c[0-9]+: ", lines, value = TRUE), "    %c1: f32[2]")
@@ -264,7 +264,7 @@ test_that("graphs with regions read like functions", {
       list(n = 0L, x = x), function(s) s$n < 3L,
       function(s) list(n = s$n + 1L, x = nv_if(s$n > 1L, exp(s$x), s$x))
     ),
-    list(nv_abstract("f32", 2))
+    nv_abstract("f32", 2)
   )
   expect_identical(strsplit(graph_text(graph), "\n")[[1L]], c(
     "<AnvilGraph>",
@@ -291,7 +291,7 @@ test_that("graphs with regions read like functions", {
   ))
   scan <- trace_fn(
     function(x) nv_scan(function(s, v) list(s + v, NULL), 0, x, reverse = TRUE)$carry,
-    list(nv_abstract("f32", 2))
+    nv_abstract("f32", 2)
   )
   expect_match(graph_text(scan), "scan [length = 2, reverse = TRUE, checkpoint = FALSE] (", fixed = TRUE)
 })
