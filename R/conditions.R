@@ -97,7 +97,7 @@ user_frame <- function(above) {
 # What C calls while the user's own call is running.
 is_callback <- function(fun) {
   identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running) ||
-    identical(fun, warn_of_digits) || identical(fun, flatten_node) || identical(fun, unflatten_node) ||
+    identical(fun, warn_of_digits) || identical(fun, flatten_object) || identical(fun, unflatten_object) ||
     identical(fun, unflatten_checked)
 }
 

@@ -42,7 +42,8 @@ trace_example <- function(f, args, where, advice = NULL, finish = identity) {
 # Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data
 # nor static: an error says what they could be.
 is_data <- function(x) {
-  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x) || is_node(x)
+  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is_tree_object(x) ||
+    is.list(x) && !is.object(x)
 }
 
 # Names of arguments; ..1 and so on for those that have none.

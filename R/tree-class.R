@@ -15,8 +15,8 @@
 #' keeps its static part.
 #'
 #' `unflatten` is given whatever takes the place of the children: tensors, traced values, abstract tensors, or
-#' what a function of [tree_map()] gives. So it only puts the object together; checks of the children belong
-#' into a constructor that users call.
+#' what a function of [tree_map()] gives. So both functions only take apart and put together; what computes
+#' with children, or checks them, belongs into a constructor that users call.
 #'
 #' A class is found by its name, the first of `class(x)`: objects of a class that inherits from it need a
 #' registration of their own. If a class is registered again, the new functions take the place of the old
@@ -95,24 +95,24 @@ types_of_r <- c(
 )
 
 # Whether an object is of a registered class.
-is_node <- function(x) is.object(x) && oldClass(x)[1L] %in% tree_classes$names
+is_tree_object <- function(x) is.object(x) && oldClass(x)[1L] %in% tree_classes$names
 
 # Called by Rust for an object that is no tensor: NULL if its class is not registered, or
 # list(children, kind), whose kind says with the children what it is: list(class, static part, number of the
 # registration).
-flatten_node <- function(x) {
+flatten_object <- function(x) {
   class <- oldClass(x)
   at <- match(class[1L], tree_classes$names)
   if (is.na(at)) return(NULL)
   entry <- tree_classes$entries[[at]]
   if (isS4(x) || typeof(x) == "environment") {
     what <- if (isS4(x)) "an S4 object" else "an environment, as an R6 object is"
-    abort_node(
+    abort_class(
       class, paste0("An object of class <", class[1L], "> cannot be taken apart: it is ", what, "."),
       "Register an S3 class over a list or a vector."
     )
   }
-  parts <- call_of_node("flatten", class, entry$flatten(x))
+  parts <- call_for_class("flatten", class, entry$flatten(x))
   names <- names(parts)
   ok <- is.list(parts) && !is.object(parts) && !anyDuplicated(names) && "children" %in% names &&
     all(names %in% c("children", "static"))
@@ -125,14 +125,14 @@ flatten_node <- function(x) {
     } else {
       describe(parts)
     }
-    abort_node(
+    abort_class(
       class,
       paste0("`flatten` of <", class[1L], "> must give `list(children = , static = )`, the first a list."),
       paste0("It gives ", got, ".")
     )
   }
   if (holds_tracer(parts$static)) {
-    abort_node(
+    abort_class(
       class, paste0("The static part of <", class[1L], "> must be an ordinary R value, not a traced value."),
       "What is data belongs to the children."
     )
@@ -141,14 +141,14 @@ flatten_node <- function(x) {
 }
 
 # Called by Rust with list(children, kind): the object.
-unflatten_node <- function(parts) {
+unflatten_object <- function(parts) {
   class <- parts[[2L]][[1L]]
   entry <- tree_classes$entries[[match(class[1L], tree_classes$names)]]
-  x <- call_of_node("unflatten", class, entry$unflatten(parts[[1L]], parts[[2L]][[2L]]))
+  x <- call_for_class("unflatten", class, entry$unflatten(parts[[1L]], parts[[2L]][[2L]]))
   if (!identical(oldClass(x), class)) {
     shown <- paste0("<", class, ">", collapse = " ")
     got <- if (is.object(x)) paste0("one of ", paste0("<", oldClass(x), ">", collapse = " ")) else describe(x)
-    abort_node(
+    abort_class(
       class,
       paste0("`unflatten` of <", class[1L], "> must give an object of the class that it was, ", shown, "."),
       paste0("It gives ", got, ".")
@@ -157,10 +157,10 @@ unflatten_node <- function(parts) {
   x
 }
 
-# As unflatten_node(), and checks that the object consists of what it was made of.
+# As unflatten_object(), and checks that the object consists of what it was made of.
 unflatten_checked <- function(parts) {
-  x <- unflatten_node(parts)
-  again <- flatten_node(x)
+  x <- unflatten_object(parts)
+  again <- flatten_object(x)
   before <- parts[[1L]]
   after <- if (is.null(again)) list() else again[[1L]]
   shown <- function(children) toString(names(children) %||% length(children))
@@ -168,10 +168,12 @@ unflatten_checked <- function(parts) {
     paste0("Its children were ", shown(before), ", and are ", shown(after), ".")
   } else if (!identical(parts[[2L]], again[[2L]])) {
     "Its static part is another one."
+  } else if (!all_same(unlist_leaves(before), unlist_leaves(after))) {
+    "Its children have other values."
   }
   if (!is.null(what)) {
     class <- parts[[2L]][[1L]][1L]
-    abort_node(
+    abort_class(
       class, paste0("`unflatten` of <", class, "> must make an object that `flatten` takes apart as before."),
       what
     )
@@ -179,14 +181,16 @@ unflatten_checked <- function(parts) {
   x
 }
 
+all_same <- function(x, y) length(x) == length(y) && all(as.logical(mapply(is_same, x, y)))
+
 # The value of an expression with a function of the user's. Errors of R's become ours.
-call_of_node <- function(what, class, expr) {
+call_for_class <- function(what, class, expr) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
-    abort_node(class, paste0("`", what, "` of <", class[1L], "> failed."), conditionMessage(e))
+    abort_class(class, paste0("`", what, "` of <", class[1L], "> failed."), conditionMessage(e))
   })
 }
 
-abort_node <- function(class, rule, what) {
+abort_class <- function(class, rule, what) {
   abort("anvil_error_structure", paste0(rule, "\nx ", what), tree_class = class[1L])
 }

@@ -13,7 +13,7 @@
 #' @param ... More trees of the same structure; a name is that of the argument of `f`.
 #' @param leaves A list of as many values as the tree has leaves, in their order.
 #' @param name What paths begin with; if it is left out, the variable that is given as `tree`.
-#' @param init What `f` begins with; if it is left out, the first leaf.
+#' @param init What `f` begins with, also `NULL`; if it is left out, the first leaf.
 #' @return `tree_map()`: the structure of `tree` with what `f` gives in place of the leaves. `tree_leaves()`:
 #'   a list of the leaves. `tree_unflatten()`: the structure of `tree` with other leaves. `tree_paths()`: for
 #'   each leaf, the R code that takes it out, such as `params$b[[3]]`. `tree_reduce()`: what `f` gave last.
@@ -36,6 +36,7 @@
 tree_map <- function(f, tree, ...) {
   f <- match_function(f)
   others <- list_dots(...)
+  check_taken(f, argument_names(f, c(list(NULL), others)))
   leaves <- unlist_leaves(tree)
   if (!length(others)) return(restore(tree, lapply(leaves, function(leaf) f(leaf))))
   for (i in seq_along(others)) check_same_structure(tree, others[[i]], i + 1L)
@@ -69,7 +70,7 @@ tree_paths <- function(tree, name = NULL) {
 
 #' @rdname tree_map
 #' @export
-tree_reduce <- function(f, tree, init) {
+tree_reduce <- function(f, tree, init = NULL) {
   f <- match_function(f)
   leaves <- unlist_leaves(tree)
   begins <- !missing(init)

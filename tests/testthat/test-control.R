@@ -574,12 +574,12 @@ test_that("a function that cannot take what it is given is refused", {
     conditionMessage(e), "`body` must be a function of `i` and `state`, not one of `s`", fixed = TRUE
   )
   expect_error(nv_scan(function() 1, x, NULL, length = 2), class = "anvil_error_arg", "one of nothing")
-  # The state is not spread over arguments.
+  # The state is spread over arguments by name only.
   pieces <- list(i = 1L, x = 2)
   e <- expect_error(
-    nv_while(pieces, function(i, x) i < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg"
+    nv_while(pieces, function(j, y) j < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg"
   )
-  expect_match(conditionMessage(e), "one of `i`, `x`.\ni The state is one argument", fixed = TRUE)
+  expect_match(conditionMessage(e), "one of `j`, `y`.\ni The state is one argument", fixed = TRUE)
   # Defaults, dots and primitives are as good.
   expect_nv(nv_for(3, x, function(i, s, by = 2) s * by), 8, "f32", shape = integer())
   expect_nv(nv_for(3, x, function(...) ..2 + 1), 4, "f32", shape = integer())

@@ -175,7 +175,7 @@ impl JitFunction {
                     // One that is longer now is found out in `store`.
                     Some(list) if at >= len(list) => nil(),
                     Some(list) => element(list, at),
-                    None => statics::parts(flat.statics[at], name, scope)?,
+                    None => statics::parts(flat.statics[at], name, !is_static, scope)?,
                 };
             }
         }

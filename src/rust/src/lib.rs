@@ -12,7 +12,7 @@
 //! | `value` | tensors and tracers, read and made |
 //! | `vector` | elements of R's vectors; R numbers |
 //! | `trace` | open traces and their tracers |
-//! | `node` | inner nodes of nested lists: lists, objects of registered classes |
+//! | `inner` | inner nodes of nested lists: lists, objects of registered classes |
 //! | `tree` | nested lists, flattened and rebuilt |
 //! | `program` | a compiled graph, called on R values |
 //! | `printing` | printing from running programs |
@@ -54,11 +54,12 @@ mod files;
 mod guard;
 mod handle;
 mod info;
+mod inner;
 mod jit;
 mod large;
 mod mixer;
 mod narrow;
-mod node;
+
 mod op;
 mod path;
 mod plan;

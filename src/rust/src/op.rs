@@ -7,9 +7,9 @@
 use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::inner::is_list;
 use crate::jit;
 use crate::mixer::Mixer;
-use crate::node::is_list;
 use crate::program::Program;
 use crate::rules;
 use crate::trace::{self, Trace};

@@ -2,7 +2,7 @@
 
 use crate::ffi::*;
 use crate::guard::{Exit, Outcome, Scope};
-use crate::node::{is_list, Node};
+use crate::inner::{is_list, Inner};
 use crate::op;
 use crate::tree::Leaf;
 use crate::value;
@@ -37,13 +37,13 @@ fn is_bad(x: SEXP) -> bool {
 /// The path to the first leaf of `x` that is `bad`, which begins with `name`.
 ///
 /// # Errors
-/// Those of [`Node::of`].
+/// Those of [`Inner::of`].
 pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool, scope: &Scope) -> Outcome<Option<String>> {
     // The open nodes of the walk, with the position in each. The walk is not recursive: lists may be deep.
     let mut open: Vec<(SEXP, usize)> = Vec::new();
     let mut at = x;
     loop {
-        if let Some(node) = Node::of(at, scope)? {
+        if let Some(node) = Inner::of(at, scope)? {
             open.push((node.items, 0));
         } else if at != nil() && bad(at) {
             let path = |path: String, &(list, i): &(SEXP, usize)| path + &subscript(list, i - 1);

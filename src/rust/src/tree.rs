@@ -1,15 +1,15 @@
 //! Nested lists: arguments of a jitted function are flattened to leaves with a signature, and results
 //! rebuilt.
 //!
-//! Bare lists and objects of registered classes are nodes (`node`); names are part of the structure, and the
-//! class and the static part of an object; `NULL` is an empty node. The order of leaves is that of a walk
+//! Bare lists and objects of registered classes are inner nodes (`inner`); names are part of the structure, and the
+//! class and the static part of an object; `NULL` is an empty one. The order of leaves is that of a walk
 //! depth first. All walks of nested lists are here, with one limit for their depth.
 
 use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::info;
-use crate::node::{is_list, Node};
+use crate::inner::{is_list, Inner};
 use crate::path;
 use crate::trace;
 use crate::value::{self, Tensor};
@@ -117,7 +117,7 @@ impl Flat {
     ///
     /// # Errors
     /// [`Error::Arg`] for a leaf that is neither tensor nor number nor array; [`Error::Donated`]; those of
-    /// [`Node::of`].
+    /// [`Inner::of`].
     pub fn argument(&mut self, owner: usize, tag: SEXP, x: SEXP, fixed: bool, scope: &Scope) -> Outcome<()> {
         if tag != nil() {
             // Symbols are never collected: their address is their name.
@@ -190,8 +190,13 @@ impl Flat {
                 return Ok(());
             }
         }
-        let Some(node) = Node::of(x, scope)? else {
-            return argument(x).map(|_| ()).map_err(Into::into);
+        let Some(node) = Inner::of(x, scope)? else {
+            let Err(Error::Arg { arg, expected, got, .. }) = argument(x) else {
+                return Err(Error::Internal { detail: "an object that is a number".into() }.into());
+            };
+            let hint = "Name the argument in `static = ` if it is not data, or register the class with \
+                        `register_tree_class()` if data are in it.";
+            return Err(Error::Arg { arg, expected, got, hint: hint.into() }.into());
         };
         self.words.push(OBJECT);
         self.statics.push(node.kind);
@@ -275,7 +280,7 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     if let Some(aval) = crate::info::abstract_aval(x)? {
         return trace::input(trace, handle, aval, scope);
     }
-    if let Some(node) = Node::of(x, scope)? {
+    if let Some(node) = Inner::of(x, scope)? {
         let depth = deeper(depth, "argument")?;
         let out = node.copy(scope)?;
         for i in 0..len(out) {
@@ -302,7 +307,7 @@ pub enum Out {
     /// A list with these elements; its names, or `NULL`, are kept alive by the program.
     List(Vec<Out>, SEXP),
     /// An object, whose elements are a list of its own, kept alive by the program as its kind is.
-    Object(Box<Out>, Node),
+    Object(Box<Out>, Inner),
     /// `NULL`.
     Null,
 }
@@ -311,7 +316,7 @@ impl Out {
     /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
     ///
     /// # Errors
-    /// Those of `leaf` and of [`Node::of`]; [`Error::Arg`] for lists nested too deep.
+    /// Those of `leaf` and of [`Inner::of`]; [`Error::Arg`] for lists nested too deep.
     pub fn new(x: SEXP, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>, scope: &Scope) -> Outcome<Out> {
         Out::at(x, 0, &mut 0, leaf, scope)
     }
@@ -326,7 +331,7 @@ impl Out {
         if x == nil() {
             return Ok(Out::Null);
         }
-        let Some(node) = Node::of(x, scope)? else {
+        let Some(node) = Inner::of(x, scope)? else {
             leaf(x)?;
             *count += 1;
             return Ok(Out::Leaf(*count - 1));
@@ -377,7 +382,7 @@ impl Out {
     /// elements have been computed.
     ///
     /// # Errors
-    /// Those of [`Node::with`].
+    /// Those of [`Inner::with`].
     pub fn objects(&self, x: SEXP, scope: &Scope) -> Outcome {
         match self {
             Out::Leaf(_) | Out::Null => Ok(x),
@@ -443,7 +448,7 @@ fn visit(
         see(Met::Empty(x), path);
         return Ok(());
     }
-    let Some(node) = Node::of(x, scope)? else {
+    let Some(node) = Inner::of(x, scope)? else {
         see(Met::Leaf(x), path);
         return Ok(());
     };
@@ -510,13 +515,13 @@ pub fn paths(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
 /// A nested list with other leaves, in order.
 ///
 /// # Errors
-/// [`Error::Internal`] if there are fewer of them than the list has; those of [`Node`].
+/// [`Error::Internal`] if there are fewer of them than the list has; those of [`Inner`].
 pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
     fn at(x: SEXP, next: &mut impl FnMut() -> Outcome, depth: usize, scope: &Scope) -> Outcome {
         if x == nil() {
             return Ok(x);
         }
-        let Some(node) = Node::of(x, scope)? else { return next() };
+        let Some(node) = Inner::of(x, scope)? else { return next() };
         let depth = deeper(depth, "argument")?;
         let out = node.copy(scope)?;
         for i in 0..len(out) {
@@ -540,15 +545,15 @@ pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
 /// The elements of an object of a registered class as a bare list, by which paths lead into it; anything else
 /// as it is.
 pub fn items(x: SEXP, scope: &Scope) -> Outcome {
-    Ok(Node::of(x, scope)?.map_or(x, |node| node.items))
+    Ok(Inner::of(x, scope)?.map_or(x, |node| node.items))
 }
 
 /// An object of a registered class with other elements.
 ///
 /// # Errors
-/// [`Error::Internal`] for anything else; those of [`Node`].
+/// [`Error::Internal`] for anything else; those of [`Inner`].
 pub fn with_items(x: SEXP, items: SEXP, scope: &Scope) -> Outcome {
-    match Node::of(x, scope)? {
+    match Inner::of(x, scope)? {
         Some(node) => node.with(items, scope),
         None => Err(Error::Internal { detail: "elements of a leaf".into() }.into()),
     }

@@ -13,7 +13,7 @@ pub fn is_list(x: SEXP) -> bool {
 
 /// An inner node.
 #[derive(Clone, Copy)]
-pub struct Node {
+pub struct Inner {
     /// Its elements, a bare list. That of an object is kept by the scope.
     pub items: SEXP,
     /// Of an object `list(class, static part, number of the registration)`, which decides with the elements
@@ -21,24 +21,24 @@ pub struct Node {
     pub kind: SEXP,
 }
 
-impl Node {
+impl Inner {
     /// The node that an object is; `None` for a leaf.
     ///
     /// # Errors
     /// A jump with the error of the user's function that gives the children of an object.
-    pub fn of(x: SEXP, scope: &Scope) -> Outcome<Option<Node>> {
+    pub fn of(x: SEXP, scope: &Scope) -> Outcome<Option<Inner>> {
         if is_list(x) {
-            return Ok(Some(Node { items: x, kind: nil() }));
+            return Ok(Some(Inner { items: x, kind: nil() }));
         }
         if !is_object(x) || value::is_tensor(x) || value::is_tracer(x) {
             return Ok(None);
         }
         // SAFETY: inside `protected`; `x` is alive.
-        let parts = scope.keep(protected(|| unsafe { anvil_call_r(c"flatten_node".as_ptr(), x) })?);
+        let parts = scope.keep(protected(|| unsafe { anvil_call_r(c"flatten_object".as_ptr(), x) })?);
         if parts == nil() {
             return Ok(None);
         }
-        Ok(Some(Node { items: element(parts, 0), kind: element(parts, 1) }))
+        Ok(Some(Inner { items: element(parts, 0), kind: element(parts, 1) }))
     }
 
     /// Whether it is an object.
@@ -58,10 +58,10 @@ impl Node {
     /// A jump with the error of the user's function that makes an object, or an `anvil_error_structure` if
     /// that gives one of another class.
     pub fn with(&self, items: SEXP, scope: &Scope) -> Outcome {
-        self.made(c"unflatten_node", items, scope)
+        self.made(c"unflatten_object", items, scope)
     }
 
-    /// As [`with`](Node::with), and an object is taken apart again: an error if it is another node then. For
+    /// As [`with`](Inner::with), and an object is taken apart again: an error if it is another node then. For
     /// traces, which happen once.
     pub fn with_checked(&self, items: SEXP, scope: &Scope) -> Outcome {
         self.made(c"unflatten_checked", items, scope)
