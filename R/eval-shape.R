@@ -15,7 +15,8 @@
 #'   the result.
 #' @examples
 #' predict <- function(params, x) list(eta = x %*% params$w + params$b, n = nrow(x))
-#' eval_shape(predict, list(w = nv_abstract("f32", c(1e6, 10)), b = 0), nv_abstract("f32", c(1e6, 1e6)))
+#' x <- nv_abstract("f32", c(1e6, 1e6))
+#' eval_shape(predict, list(w = nv_abstract("f32", c(1e6, 10)), b = 0), x)
 #' @export
 eval_shape <- function(f, ...) {
   result <- NULL

@@ -123,38 +123,17 @@ impl JitFunction {
         }
     }
 
-    /// The flattened arguments, to be called with. The parts of static arguments are those of `snapshot`, a
-    /// list, or taken now.
+    /// The flattened arguments. The parts of static arguments are those of `snapshot`, a list, or taken now.
+    /// `types`: abstract tensors are arguments too, to compile for.
     fn flatten(
         &self,
         arguments: &[(SEXP, SEXP)],
         handle: SEXP,
         snapshot: Option<SEXP>,
+        types: bool,
         scope: &Scope,
     ) -> Outcome<Flat> {
-        self.flatten_into(Flat::default(), arguments, handle, snapshot, scope)
-    }
-
-    /// As [`flatten`](JitFunction::flatten), to compile for: abstract tensors are arguments too.
-    fn flatten_types(
-        &self,
-        arguments: &[(SEXP, SEXP)],
-        handle: SEXP,
-        snapshot: Option<SEXP>,
-        scope: &Scope,
-    ) -> Outcome<Flat> {
-        let flat = Flat { may_be_abstract: true, ..Flat::default() };
-        self.flatten_into(flat, arguments, handle, snapshot, scope)
-    }
-
-    fn flatten_into(
-        &self,
-        mut flat: Flat,
-        arguments: &[(SEXP, SEXP)],
-        handle: SEXP,
-        snapshot: Option<SEXP>,
-        scope: &Scope,
-    ) -> Outcome<Flat> {
+        let mut flat = Flat { may_be_abstract: types, ..Flat::default() };
         let rules = self.rules.map_or_else(rules::current, Ok)?;
         flat.words.push(std::ptr::from_ref(rules) as u64);
         for (i, &(tag, x)) in arguments.iter().enumerate() {
@@ -304,7 +283,7 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
         return Err(Exit::Miss(args));
     }
     let blame = |exit| function.blame(handle, &given, exit, scope);
-    let flat = function.flatten(&given, handle, None, scope).map_err(blame)?;
+    let flat = function.flatten(&given, handle, None, false, scope).map_err(blame)?;
     if flat.traced {
         return Err(Exit::Miss(args));
     }
@@ -331,7 +310,7 @@ pub fn find(args: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let given = function.given(args)?;
     let blame = |exit| function.blame(handle, &given, exit, scope);
-    let flat = function.flatten_types(&given, handle, None, scope).map_err(blame)?;
+    let flat = function.flatten(&given, handle, None, true, scope).map_err(blame)?;
     function.own.replace(Vec::new());
     let is_known = function.cache.borrow().knows(&flat);
     Ok(if is_known { nil() } else { args })
@@ -395,7 +374,7 @@ pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
 /// traced, which may change the objects.
 pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
-    let flat = function.flatten_types(&function.given(arguments)?, handle, None, scope)?;
+    let flat = function.flatten(&function.given(arguments)?, handle, None, true, scope)?;
     tree::list_of(&flat.statics, scope)
 }
 
@@ -404,7 +383,7 @@ pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
 pub fn store([handle, arguments, graph, description, statics, run]: [SEXP; 6], scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let given = function.given(arguments)?;
-    let flat = function.flatten_types(&given, handle, Some(statics), scope)?;
+    let flat = function.flatten(&given, handle, Some(statics), true, scope)?;
     let traced = traced(graph)?;
     if traced.graph.inputs().len() != flat.owners.len() || flat.statics.len() != len(statics) {
         return Err(

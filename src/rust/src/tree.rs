@@ -52,28 +52,22 @@ pub enum Leaf {
 impl Leaf {
     /// Adds the leaf's part of the signature: kind, dtype, ambiguity, shape.
     pub fn add_words(&self, words: &mut Vec<u64>) {
-        let sized = |d: &c_int| *d as u64;
         match self {
             Leaf::Tensor(tensor, _) => {
-                type_words(words, TENSOR, tensor.dtype, tensor.ambiguous, tensor.sizes().iter().map(sized))
+                type_words(words, TENSOR, tensor.dtype, tensor.ambiguous, tensor.sizes());
             }
-            Leaf::Number(x, dtype) => vector::with_sizes(*x, |sizes| {
-                type_words(words, NUMBER, *dtype, false, sizes.iter().map(sized))
-            }),
+            Leaf::Number(x, dtype) => {
+                vector::with_sizes(*x, |sizes| type_words(words, NUMBER, *dtype, false, sizes));
+            }
         }
     }
 }
 
 /// Adds the words of a leaf's type.
-fn type_words(
-    words: &mut Vec<u64>,
-    kind: u64,
-    dtype: DType,
-    ambiguous: bool,
-    sizes: impl ExactSizeIterator<Item = u64>,
-) {
+#[inline]
+fn type_words(words: &mut Vec<u64>, kind: u64, dtype: DType, ambiguous: bool, sizes: &[c_int]) {
     words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
-    words.extend(sizes);
+    words.extend(sizes.iter().map(|&d| d as u64));
 }
 
 /// The arguments of one call, flattened.
@@ -184,8 +178,9 @@ impl Flat {
         if self.may_be_abstract {
             if let Some(aval) = info::abstract_aval(x)? {
                 let Ranked { dtype, ambiguous } = aval.ranked();
-                let sizes: Vec<u64> = aval.shape.iter().map(|&size| size as u64).collect();
-                type_words(&mut self.words, TENSOR, dtype, ambiguous, sizes.into_iter());
+                // Sizes of values of R are integers of R.
+                let sizes: Vec<c_int> = aval.shape.iter().map(|&size| size as c_int).collect();
+                type_words(&mut self.words, TENSOR, dtype, ambiguous, &sizes);
                 self.owners.push(owner);
                 return Ok(());
             }
