@@ -180,6 +180,22 @@ test_that("tree functions, types, plans and exports take objects", {
   )
 })
 
+test_that("forward mode, Hessians and batches have the structure of the object", {
+  double <- function(m) linear(m$w * m$b, m$b * 2, m$link)
+  out <- jvp(double, list(model), list(linear(model$w, nv_scalar(1, "f64"))))
+  expect_identical(out$value, double(model))
+  expect_identical(out$tangent, linear(model$w * model$b + model$w, nv_scalar(2, "f64")))
+  expect_identical(jit(hessian(loss, flat = TRUE))(model), hessian(loss, flat = TRUE)(model))
+  expect_identical(
+    as.double(hessian(loss, flat = TRUE)(model)), as.double(hessian(plain_loss, flat = TRUE)(plain(model)))
+  )
+  many <- linear(nv_tensor(matrix(c(1, 2, 3, 4, 5, 6), 3)), nv_tensor(c(1, 2, 3)))
+  out <- vmap(double)(many)
+  expect_s3_class(out, "linear")
+  expect_elements(out$b, c(2, 4, 6), "f32[3]")
+  expect_elements(out$w, c(1, 4, 9, 4, 10, 18), "f32[3, 2]")
+})
+
 test_that("what cannot be registered is refused", {
   flatten <- function(x) list(children = list())
   unflatten <- function(children, static) structure(list(), class = "other")
