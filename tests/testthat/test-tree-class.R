@@ -185,7 +185,9 @@ test_that("forward mode, Hessians and batches have the structure of the object",
   out <- jvp(double, list(model), list(linear(model$w, nv_scalar(1, "f64"))))
   expect_identical(out$value, double(model))
   expect_identical(out$tangent, linear(model$w * model$b + model$w, nv_scalar(2, "f64")))
-  expect_identical(jit(hessian(loss, flat = TRUE))(model), hessian(loss, flat = TRUE)(model))
+  expect_identical(
+    as.double(jit(hessian(loss, flat = TRUE))(model)), as.double(hessian(loss, flat = TRUE)(model))
+  )
   expect_identical(
     as.double(hessian(loss, flat = TRUE)(model)), as.double(hessian(plain_loss, flat = TRUE)(plain(model)))
   )
