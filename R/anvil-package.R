@@ -6,8 +6,9 @@
 #'
 #' * Values: [nv_tensor()], [nv_scalar()], [nv_fill()], [nv_iota()]; [as_array()] goes back to R.
 #' * Types: [dtype()], [shape()], [ambiguous()], [common_dtype()], [promotion_rules()].
-#' * Functions: [jit()], [jit_eval()], [trace_fn()], [cache_info()], [explain_cache()],
-#'   [memory_plan()], [num_threads()].
+#' * Functions: [jit()], [jit_eval()], [compile_for()], [trace_fn()], [eval_shape()], [cache_info()],
+#'   [explain_cache()], [memory_plan()], [num_threads()].
+#' * Nested lists: [tree_map()] and its like, [register_tree_class()] for objects.
 #' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
 #'
 #' @section Errors: Every error is a condition of class `anvil_error` with a more specific class before it and
@@ -22,7 +23,7 @@
 #' | `anvil_error_shape` | shapes or numbers of elements that do not fit, sizes that cannot be addressed |
 #' | `anvil_error_axis` | an axis that is out of range or given twice |
 #' | `anvil_error_index` | an index out of bounds, in a running program too; too many or too few subscripts |
-#' | `anvil_error_structure` | a loop's body, branch or rule whose value has another structure or type |
+#' | `anvil_error_structure` | a loop's body, branch, rule or object that has another structure or type |
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
 #' | `anvil_error_donated` | a tensor whose memory was given away |
@@ -41,7 +42,7 @@
 #'
 #' @keywords internal
 #' @useDynLib anvil, .registration = TRUE
-#' @importFrom methods setClass setMethod setOldClass show
+#' @importFrom methods isClass isVirtualClass setClass setMethod setOldClass show
 "_PACKAGE"
 
 # Before the first method is set: files are read in alphabetical order.

@@ -97,7 +97,8 @@ user_frame <- function(above) {
 # What C calls while the user's own call is running.
 is_callback <- function(fun) {
   identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running) ||
-    identical(fun, warn_of_digits)
+    identical(fun, warn_of_digits) || identical(fun, flatten_object) || identical(fun, unflatten_object) ||
+    identical(fun, unflatten_checked)
 }
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.

@@ -9,6 +9,11 @@
 #' first axis and stacks the results of its body. All of them work in [jit()] and outside of it, can be
 #' nested, and capture the variables that their functions use.
 #'
+#' The functions of a loop take the parts of a named state if their arguments have the names of the parts
+#' (`function(i, x)` for `list(i = 0L, x = x)`; after the number of the repetition for `nv_for()`, before the
+#' slice for `nv_scan()`), else the state as a whole. Arguments with a default need not be parts, and `...`
+#' takes the parts that are not named beside others that are.
+#'
 #' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
 #' structure, dtypes and shapes from one repetition to the next. Where it begins with an ambiguous value, such
 #' as a number, and the body gives a known one, it is known from the beginning; branches that differ in
@@ -24,12 +29,13 @@
 #' @param true,false The branches: an expression, evaluated in its own branch, or a function
 #'   without arguments.
 #' @param init The state at the beginning.
-#' @param cond A function of the state that gives a 0-d boolean.
-#' @param body A function that gives the next state: of the state for `nv_while()`, of the number of the
-#'   repetition (an `i32` from 1) and the state for `nv_for()`.
+#' @param cond A function of the state, or of its parts, that gives a 0-d boolean.
+#' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
+#'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
 #' @param n Number of repetitions, a whole number.
-#' @param f A function of the state and of slices of `xs` that gives the next state and the result that is
-#'   stacked: by name as `list(carry = , ys = )`, in any order, or without names as `list(state, y)`.
+#' @param f A function of the state, or of its parts, and of slices of `xs` that gives the next state and the
+#'   result that is stacked: by name as `list(carry = , ys = )`, in any order, or without names as
+#'   `list(state, y)`.
 #' @param xs Tensors or R arrays of the same first size, in nested lists if needed, or `NULL`.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
@@ -59,6 +65,9 @@
 #' root(nv_scalar(2))
 #'
 #' nv_for(10L, nv_scalar(1L), function(i, state) state * i)
+#'
+#' # A state by its parts
+#' nv_while(list(i = 0L, x = x), \(i, x) i < 5L, \(i, x) list(i = i + 1L, x = x / 2))
 #'
 #' # Exponential smoothing
 #' smooth <- function(level, x) {
@@ -102,18 +111,18 @@ nv_if <- function(pred, true, false) {
 #' @rdname control
 #' @export
 nv_while <- function(init, cond, body) {
-  check_function(cond, "cond", "state")
-  check_function(body, "body", "state")
-  force(init)
+  of_cond <- state_arguments(cond, "cond", init)
+  of_body <- state_arguments(body, "body", init)
   settle_function(cond)
   settle_function(body)
   at_once(function() {
     init <- state_of(init)
-    test <- trace_region(cond, list(init), "the condition of nv_while()", function(out) {
+    test <- trace_region(cond, of_cond(init), "the condition of nv_while()", function(out) {
       check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
     })
     step <- trace_region(
-      body, list(init), "the body of nv_while()", function(out) check_state(init, check_leaves(out, "body"))
+      body, of_body(init), "the body of nv_while()",
+      function(out) check_state(init, check_leaves(out, "body"))
     )
     restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
   })
@@ -122,22 +131,22 @@ nv_while <- function(init, cond, body) {
 #' @rdname control
 #' @export
 nv_for <- function(n, init, body, checkpoint = FALSE) {
-  check_function(body, "body", c("i", "state"))
+  of_body <- state_arguments(body, "body", init, c("i", "state"))
   settle_function(body)
   hint <- if (inherits(n, "AnvilValue")) {
     "For a number that is known only when the program runs, use `nv_while()`."
   }
   check_count(n, "n", hint)
-  step <- function(state, i) list(body(i, state), NULL)
+  step <- function(state, i) list(call_function(body, of_body(state, i)), NULL)
   scan_along(
-    step, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
+    step, list, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
   )$carry
 }
 
 #' @rdname control
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
-  check_function(f, "f", c("state", "x"))
+  of_f <- state_arguments(f, "f", init, c("state", "x"))
   # `length()` would be the argument, if that is a function.
   sizes <- vapply(unlist_leaves(xs), function(x) {
     is_value <- inherits(x, "AnvilValue")
@@ -160,11 +169,11 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
   if (base::length(sizes) && !is.null(length) && length != sizes[1L]) {
     abort_arg("length", paste("the first size of `xs`,", sizes[1L]), describe(length))
   }
-  scan_along(f, init, xs, if (base::length(sizes)) sizes[1L] else length, reverse, checkpoint)
+  scan_along(f, of_f, init, xs, if (base::length(sizes)) sizes[1L] else length, reverse, checkpoint)
 }
 
-# `arg` is what the user calls the function.
-scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
+# `given` makes the arguments of f from the state and the slice; `arg` is what the user calls the function.
+scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f") {
   check_flag("reverse", reverse)
   check_flag("checkpoint", checkpoint)
   force(init)
@@ -174,7 +183,7 @@ scan_along <- function(f, init, xs, length, reverse, checkpoint, arg = "f") {
     xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     ys <- NULL
-    body <- trace_region(f, list(init, slices), "the body of a loop", function(out) {
+    body <- trace_region(f, given(init, slices), "the body of a loop", function(out) {
       out <- carry_and_ys(out)
       check_state(init, check_leaves(out[[1L]], arg))
       ys <<- check_leaves(out[[2L]], arg)
@@ -236,8 +245,25 @@ value_of <- function(x) if (inherits(x, "AnvilTensor")) x else .External(anvil_o
 
 # Types of the leaves by path, without the ambiguity flag, which may change.
 value_types <- function(x, name) {
-  types <- describe_leaves(x, name)
-  setNames(sub("^R's ", "", sub("?", "", types, fixed = TRUE)), names(types))
+  found <- .Call(anvil_paths, x, name)
+  types <- vapply(found[[1L]], describe_leaf, "")
+  types <- setNames(sub("^R's ", "", sub("?", "", types, fixed = TRUE)), found[[2L]])
+  # What the objects are whose parts these are.
+  if (length(found[[3L]])) attr(types, "objects") <- setNames(found[[3L]], found[[4L]])
+  types
+}
+
+# Types by path, and the objects among the paths as texts; one that differs from that of `others` in its
+# static part only says so.
+with_objects <- function(types, others = NULL) {
+  objects <- attr(types, "objects")
+  shown <- vapply(names(objects), function(path) {
+    kind <- objects[[path]]
+    other <- others[[path]]
+    changed <- identical(kind[[1L]], other[[1L]]) && !identical(kind, other)
+    paste0("an object of class <", kind[[1L]][1L], ">", if (changed) " with another static part")
+  }, "")
+  c(shown, types)
 }
 
 check_state <- function(before, after) {
@@ -256,6 +282,8 @@ check_state <- function(before, after) {
 # Checks that types by path are equal; the error shows those that differ, as `side_by_side` formats them.
 check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()
+  after <- with_objects(after, attr(before, "objects"))
+  before <- with_objects(before)
   # By position if the paths are the same: names may occur twice.
   same_paths <- identical(names(before), names(after))
   paths <- if (same_paths) names(before) else union(names(before), names(after))
@@ -294,7 +322,7 @@ check_function <- function(f, name, takes = NULL) {
   expected <- paste0("a function of ", paste0("`", takes, "`", collapse = " and "))
   got <- if (length(formals)) paste0("`", formals, "`", collapse = ", ") else "nothing"
   hint <- if (length(formals) > length(takes)) {
-    "The state is one argument, as it was given: use `state$name` or `state[[1]]`."
+    "The state is one argument, as it was given: use `state$name` or `state[[1]]`, or name all of its parts."
   }
   abort_arg(name, expected, paste("one of", got), hint)
 }

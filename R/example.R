@@ -1,18 +1,19 @@
-# Traces a user's function with example arguments: the first step of stablehlo(), explain_plan() and
-# memory_plan().
+# Traces a user's function with example arguments: the first step of stablehlo(), explain_plan(),
+# memory_plan() and eval_shape().
 
 # Traces `f` on `args`: tensors, abstract tensors, R numbers and lists of these become inputs, whatever else
 # is passed as it is. `static`, `donate` and `rules` of a jitted function hold. Gives `graph`; `args`, those
 # that became inputs; `leaves`, the numbers of the inputs in the structure of these arguments, by their names;
 # and `donated`, a flag for each input. `where` is the call in which the user gave the function, `advice` what
-# to do instead of giving traced values.
-trace_example <- function(f, args, where, advice) {
+# to do instead of giving traced values. Without it they may be given, and used by `f`. `finish` is given what
+# `f` gives.
+trace_example <- function(f, args, where, advice = NULL, finish = identity) {
   spec <- if (inherits(f, "JitFunction")) .Call(anvil_jit_spec, handle_of(f))
   if (!is.null(spec)) f <- spec[[1L]]
   names <- argument_names(f, args)
   names(args) <- names
   check_taken(f, names)
-  if (holds_tracer(args)) {
+  if (!is.null(advice) && holds_tracer(args)) {
     abort_arg(
       "...", "tensors, abstract tensors, R numbers, or other arguments of `f`", "a traced value", advice
     )
@@ -30,7 +31,7 @@ trace_example <- function(f, args, where, advice) {
   call <- user_frame(1L)$call
   trace <- function() {
     withCallingHandlers(
-      trace_call(f, args, !static, name = paste("the function given to", where)),
+      trace_call(f, args, !static, paste("the function given to", where), is.null(advice), finish),
       error = function(e) say_left_out(e, f, names, call)
     )
   }
@@ -41,7 +42,8 @@ trace_example <- function(f, args, where, advice) {
 # Whether an argument of a function that is not jitted is data. Vectors of several numbers are neither data
 # nor static: an error says what they could be.
 is_data <- function(x) {
-  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is.list(x) && !is.object(x)
+  is.null(x) || inherits(x, "AnvilAbstract") || is_operand(x) || is_tree_object(x) ||
+    is.list(x) && !is.object(x)
 }
 
 # Names of arguments; ..1 and so on for those that have none.

@@ -217,6 +217,7 @@ path_name <- function(path) {
 pluck <- function(x, path, arg = "wrt") {
   for (i in seq_along(path)) {
     step <- path[[i]]
+    x <- .Call(anvil_items, x)
     inside <- is.list(x) && !is.object(x) &&
       (if (is.character(step)) step %in% names(x) else step <= length(x))
     if (!inside) abort_arg(arg, "paths into the arguments", paste0("\"", path_name(path), "\""))
@@ -227,8 +228,9 @@ pluck <- function(x, path, arg = "wrt") {
 
 # The nested list with the part at a path replaced.
 put <- function(x, path, value) {
-  x[[path[[1L]]]] <- if (length(path) > 1L) put(x[[path[[1L]]]], path[-1L], value) else value
-  x
+  items <- .Call(anvil_items, x)
+  items[[path[[1L]]]] <- if (length(path) > 1L) put(items[[path[[1L]]]], path[-1L], value) else value
+  if (is.object(x)) .Call(anvil_with_items, x, items) else items
 }
 
 # Checks what to differentiate with respect to: float tensors, or lists of them.

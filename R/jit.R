@@ -5,11 +5,11 @@
 #' of the same types run the compiled graph and none of the R code of `f`.
 #'
 #' Arguments are tensors, R numbers, logicals and arrays, and lists of these, which may be nested and named;
-#' so are results. An R number is an operand like one written in `f`: ambiguous, and computed with in double
-#' precision until it meets a known dtype. `NULL` is passed as it is. Arguments that are left out keep their
-#' defaults, which are evaluated while `f` is traced, so they may use the other arguments. Tensors that `f`
-#' finds outside of its arguments are captured as constants when it is traced; a later change of the variable
-#' is not seen.
+#' so are results. Objects of your own classes are both, too, after [register_tree_class()]. An R number is an
+#' operand like one written in `f`: ambiguous, and computed with in double precision until it meets a known
+#' dtype. `NULL` is passed as it is. Arguments that are left out keep their defaults, which are evaluated
+#' while `f` is traced, so they may use the other arguments. Tensors that `f` finds outside of its arguments
+#' are captured as constants when it is traced; a later change of the variable is not seen.
 #'
 #' Side effects of `f` (printing, drawing R's random numbers, assigning elsewhere) happen only when it is
 #' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one
@@ -53,7 +53,8 @@
 #' result that is neither tensor, number nor a list; `anvil_error_concrete` where `f` needs the value of a
 #' tracer; `anvil_error_leaked_tracer` for a tracer that was kept from another trace; `anvil_error_donated`;
 #' `anvil_error_static`; and what the ops of `f` raise.
-#' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph.
+#' @seealso [cache_info()] and [explain_cache()] for what is kept, [trace_fn()] for the graph,
+#'   [compile_for()] to compile before the first call.
 #' @examples
 #' f <- jit(function(x, w) tanh(x %*% w) + 1)
 #' x <- nv_tensor(c(1, 2, 3, 4), shape = c(2, 2))
@@ -160,10 +161,13 @@ static_names <- function(static, formals, known) {
 # such as `[`, have none that R knows of: they take whatever they are given.
 formals_of <- function(f) if (is.null(taken <- args(f))) alist(... = ) else formals(taken)
 
+# The entry points of jitted functions: to call them, and to find their program, see compile_for().
+jit_entries <- c("anvil_jit_call", "anvil_jit_find")
+
 # Told by its code: the class can be another one's.
 is_jitted <- function(f) {
   code <- body(f)
-  is.call(code) && length(code) > 2L && identical(code[[2L]], "anvil_jit_call")
+  is.call(code) && length(code) > 2L && is.character(code[[2L]]) && code[[2L]] %in% jit_entries
 }
 
 # NULL if the function was changed, so that there is none: no entry point takes that for one.
@@ -172,8 +176,9 @@ handle_of <- function(f) {
   if (is.call(code) && length(code) > 2L) code[[3L]]
 }
 
-# Called by the C entry point with the argument list of a call that no cached program serves.
-jit_miss <- function(arguments) {
+# Called by the C entry point with the argument list of a call that no cached program serves; with
+# `run = FALSE`, to compile a program only.
+jit_miss <- function(arguments, run = TRUE) {
   given <- as.list(arguments)
   handle <- given[[2L]]
   given <- given[-(1:2)]
@@ -199,8 +204,8 @@ jit_miss <- function(arguments) {
   if (rules != "anvil") described <- c(described, "promotion rules" = rules)
   # Before the function is traced, which may change variables that they use.
   statics <- .Call(anvil_jit_snapshot, handle, arguments)
-  graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], name = "a jitted function"))
-  .Call(anvil_jit_store, handle, arguments, graph, described, statics)
+  graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], "a jitted function"))
+  .Call(anvil_jit_store, handle, arguments, graph, described, statics, run)
 }
 
 # Evaluates an expression by the rules of a jitted function, and warns of the conversions that it warns of.
@@ -223,7 +228,7 @@ formal_positions <- function(count, formals, dots) {
 # `place` is what errors call it.
 lift_numbers <- function(x, place) {
   found <- .Call(anvil_paths, x, place)
-  is_leaf <- !vapply(found[[1L]], function(item) is.null(item) || is_empty_list(item), NA)
+  is_leaf <- are_leaves(found[[1L]])
   lift <- function(leaf, place) {
     if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
   }

@@ -1,8 +1,9 @@
 # Static arguments: the parts of their values that a program depends on.
 
 # Called from C for a static argument that is no vector, no list of these and no function of a package, with
-# list(value, name): a list of what a program that was traced for the value depends on, for a comparison bit
-# by bit. What can change while it is the same object is not part of it, and refused.
+# list(value, name, whether it is the static part of an object in the argument): a list of what a program that
+# was traced for the value depends on, for a comparison bit by bit. What can change while it is the same
+# object is not part of it, and refused.
 static_parts <- function(given) {
   name <- given[[2L]]
   parts <- list()
@@ -17,7 +18,8 @@ static_parts <- function(given) {
     abort(
       "anvil_error_static",
       paste0(
-        "Static argument `", name, "` must be a value that can be compared from call to call.\n",
+        if (given[[3L]]) "The static part of an object in `" else "Static argument `", name,
+        "` must be a value that can be compared from call to call.\n",
         "x ", where, what, ", which may hold other values at the next call.\n",
         "i Give it vectors, lists of these, or functions that use no other values."
       ),

@@ -291,7 +291,8 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 
 #' Abstract tensors
 #'
-#' The type of a tensor without its data, as an argument of [trace_fn()].
+#' The type of a tensor without its data, as an argument of [trace_fn()], [eval_shape()], [compile_for()] and
+#' their like.
 #'
 #' @param dtype A dtype: its name, or a dtype object.
 #' @param shape Sizes of the axes; `integer()` is 0-d.
@@ -303,7 +304,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' @examples
 #' nv_abstract("f32", c(2, 3))
 #' nv_abstract("f32", 3) == nv_abstract("f32", 3)
-#' trace_fn(function(x) x + 1, list(nv_abstract("f32", 3)))
+#' trace_fn(function(x) x + 1, nv_abstract("f32", 3))
 #' @export
 nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
   dtype <- as_dtype(dtype)

@@ -2,8 +2,8 @@
 # while one function runs, called from C, which also closes it on an error or a jump.
 
 # Runs f on tracers in place of the leaves of those `args` that are `traced`. Gives a graph.
-trace_call <- function(f, args, traced = rep(TRUE, length(args)), name = "the function") {
-  trace_with(f, args, name, nested = FALSE, function(args, input) {
+trace_call <- function(f, args, traced, name, nested = FALSE, finish = identity) {
+  trace_with(f, args, name, nested, finish = finish, prepare = function(args, input) {
     args[traced] <- lapply(args[traced], input)
     args
   })
@@ -92,8 +92,8 @@ settle_function <- function(f, seen = new.env()) settle(body(f), environment(f),
 #' Runs a function once on tracers and gives the recorded graph: the same graph that [jit()] compiles.
 #'
 #' @param f A function of tensors.
-#' @param args A list of its arguments, named or in order. Tensors, abstract tensors and R numbers, logicals
-#'   and arrays (in nested lists too) become inputs; their values play no role.
+#' @param ... Its arguments. Tensors, abstract tensors and R numbers, logicals and arrays (in nested lists
+#'   too) become inputs; their values play no role.
 #' @param static Names or positions (among the formals of `f`) of the arguments that are passed to the
 #'   function as they are.
 #' @return A graph: an object of class `AnvilGraph`. Printed, it shows inputs (`%x1`), captured tensors
@@ -101,12 +101,13 @@ settle_function <- function(f, seen = new.env()) settle(body(f), environment(f),
 #'   `f32?[2, 3]`: dtype, `?` if ambiguous, shape. [graph_text()] gives the text.
 #' @section Errors: `anvil_error_arg` if `f` is no function, or an argument or result is neither tensor nor
 #' number; and whatever the function raises.
+#' @seealso [eval_shape()] for the types of the result, [explain_plan()] for how the graph is run.
 #' @examples
-#' trace_fn(function(x, y) x * y + 1, list(nv_abstract("f32", 2), nv_scalar(1L)))
+#' trace_fn(function(x, y) x * y + 1, nv_abstract("f32", 2), nv_scalar(1L))
 #' @export
-trace_fn <- function(f, args = list(), static = character()) {
+trace_fn <- function(f, ..., static = character()) {
   f <- match_function(f)
-  if (!is.list(args) || is.object(args)) abort_arg("args", "a list", describe(args))
+  args <- list_dots(...)
   names <- argument_names(f, args)
   check_taken(f, names)
   static <- static_names(static, names(formals_of(f)), names[nzchar(names)])
@@ -140,7 +141,7 @@ is_special_form <- function(f) {
 #' @section Errors:
 #' `anvil_error_arg` for anything but a graph of this session.
 #' @examples
-#' graph <- trace_fn(function(x) x * (1 + 2) + 0 * x, list(nv_abstract("f32")))
+#' graph <- trace_fn(function(x) x * (1 + 2) + 0 * x, nv_abstract("f32"))
 #' cat(graph_text(graph))
 #' cat(graph_text(graph, optimised = TRUE))
 #' @export

@@ -76,6 +76,6 @@ add_all <- function(...) {
   lapply(1:1000, function(i) x[[i]] + x[[i + 1L]])
 }
 trace <- vapply(
-  seq_len(5L), function(r) system.time(trace_fn(add_all, mixed), gcFirst = FALSE)[["elapsed"]], 0
+  seq_len(5L), function(r) system.time(do.call(trace_fn, c(add_all, mixed)), gcFirst = FALSE)[["elapsed"]], 0
 )
 report("trace 1,000 additions of mixed dtypes", median(trace) * 1e6)

@@ -173,6 +173,14 @@ static SEXP finish(SEXP x, int status) {
     return finish(x, status);                                        \
   }
 
+#define ENTRY6(name)                                                         \
+  SEXP rs_##name(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, int *);                 \
+  static SEXP anvil_##name(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e, SEXP f) { \
+    int status = OK;                                                         \
+    SEXP x = rs_##name(a, b, c, d, e, f, &status);                           \
+    return finish(x, status);                                                \
+  }
+
 ENTRY1(op)
 ENTRY1(ops)
 ENTRY1(subset)
@@ -181,13 +189,16 @@ ENTRY1(jit_call)
 ENTRY1(jit_new)
 ENTRY1(jit_spec)
 ENTRY2(jit_snapshot)
-ENTRY5(jit_store)
+ENTRY1(jit_find)
+ENTRY6(jit_store)
 ENTRY1(jit_info)
 ENTRY1(code)
 ENTRY2(deeper)
 ENTRY1(leaves)
 ENTRY2(paths)
 ENTRY2(refill)
+ENTRY1(items)
+ENTRY2(with_items)
 ENTRY0(handles)
 ENTRY2(trace_inputs)
 ENTRY2(trace_finish)
@@ -300,8 +311,9 @@ static SEXP anvil_load(SEXP environment, SEXP s4) {
 #define CALL(name, n) {"anvil_" #name, (DL_FUNC)&anvil_##name, n}
 
 static const R_CallMethodDef calls[] = {
-    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_snapshot, 2), CALL(jit_store, 5),  CALL(jit_info, 1),
+    CALL(jit_new, 1),      CALL(jit_spec, 1),   CALL(jit_snapshot, 2), CALL(jit_store, 6),  CALL(jit_info, 1),
     CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(paths, 2),      CALL(refill, 2),
+    CALL(items, 1),        CALL(with_items, 2),
     CALL(handles, 0),      CALL(in_trace, 4),   CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2),
     CALL(trace_depth, 0),  CALL(same, 2),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2), CALL(tensor_data, 1),        CALL(lines, 2),      CALL(footer, 2),
@@ -315,7 +327,8 @@ static const R_CallMethodDef calls[] = {
     CALL(threads_ignored, 0), CALL(file_target, 1), CALL(file_like, 2), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
-  CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1), {NULL, NULL, 0}
+  CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1),
+  CALL(jit_find, -1), {NULL, NULL, 0}
 };
 
 void anvil_register(DllInfo *, const R_CallMethodDef *);

@@ -85,7 +85,7 @@ placed <- function(call, variables) {
     as.list(call), function(part) if (!missing(part) && identical(part, first)) quote(z) else part
   ))
   if (luck < 0.85) return(bquote(jit(function(z) .(inner))(.(first))))
-  if (luck < 0.9) return(bquote(trace_fn(function(z) .(inner), list(.(first)))))
+  if (luck < 0.9) return(bquote(trace_fn(function(z) .(inner), .(first))))
   if (luck < 0.95) return(bquote(gradient(function(z) sum(.(inner)))(.(first))))
   if (luck < 0.975) return(bquote(nv_for(2L, .(first), function(i, z) .(inner))))
   bquote(nv_if(nv_scalar(TRUE), .(call), .(call)))

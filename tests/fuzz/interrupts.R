@@ -40,7 +40,7 @@ actions <- list(
   "a miss" = function() same(jit(function(x) sum(x * 2 + 1))(x), 10),
   "a hit" = function() same(kept(x), 7),
   "a graph" = function() graph_text(trace_fn(
-    function(x, y) x * y + 1, list(nv_abstract("f32", 2), nv_scalar(1L))
+    function(x, y) x * y + 1, nv_abstract("f32", 2), nv_scalar(1L)
   )),
   "a gradient" = function() same(gradient(function(x) sum(x * x))(x)$x, c(1, 2, 4)),
   "a gradient twice" = function() {

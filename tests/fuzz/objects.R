@@ -187,7 +187,7 @@ object_uses <- alist(
   ambiguous(x), device(x), ndims(x), identical(x, x), all.equal(x, tensor()), sum(x), mean(x), t(x), c(x, 1),
   rev(x), nv_reshape(x, c(3L, 1L)),
   nv_convert(x, "f64"), nv_abs(x), jit(function(z) z * 2)(x), jit(function(z) z * 2, donate = "z")(x),
-  trace_fn(function(z) z, list(x)),
+  trace_fn(function(z) z, x),
   gradient(function(z) sum(z))(x), x(tensor()), x(1), x(), x(tensor(), tensor()), cache_info(x),
   explain_cache(x), explain_plan(x, tensor()), graph_text(x),
   memory_plan(x, tensor()), stablehlo(x, nv_abstract("f32", 3L)), jit(x), jit(x)(tensor()), again(x),

@@ -26,7 +26,7 @@ donated <- function(dtype = "f64") {
 # A tracer of a trace that has ended.
 leaked <- function(shape = 3L) {
   kept <- NULL
-  trace_fn(function(x) kept <<- x * 2, list(nv_abstract("f32", shape)))
+  trace_fn(function(x) kept <<- x * 2, nv_abstract("f32", shape))
   kept
 }
 
@@ -36,11 +36,11 @@ leaked_of_failed <- function() {
   try(trace_fn(function(x) {
     kept <<- x
     stop("on purpose")
-  }, list(nv_abstract("f32", 2L))), silent = TRUE)
+  }, nv_abstract("f32", 2L)), silent = TRUE)
   kept
 }
 
-graph <- function() trace_fn(function(x) x * 2 + 1, list(nv_abstract("f32", 3L)))
+graph <- function() trace_fn(function(x) x * 2 + 1, nv_abstract("f32", 3L))
 
 bytes_string <- function() `Encoding<-`("f32\xff", "bytes")
 latin1_string <- function() `Encoding<-`("f\xfc32", "latin1")

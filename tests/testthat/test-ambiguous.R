@@ -72,7 +72,7 @@ test_that("types are shown as promotion says", {
   expect_identical(as_array(third), 1 / 3)
   expect_output(print(third), "CPUf32?{}", fixed = TRUE)
   f <- function(r) exp(r) * 2
-  expect_match(format(trace_fn(f, list(0.1))), "%1: f32?[] = exp(%x1)", fixed = TRUE, all = FALSE)
+  expect_match(format(trace_fn(f, 0.1)), "%1: f32?[] = exp(%x1)", fixed = TRUE, all = FALSE)
   expect_identical(type_of(jit(f)(0.1)), "f32?[]")
   expect_identical(as_array(jit(f)(0.1)), as_array(exp(nv_scalar(0.1))) * 2)
   # In errors, too.

@@ -52,7 +52,7 @@ f <- function(a) a * 2
 report <- explain_dtypes(function(a) a + 1L, nv_scalar(1))
 values <- list(
   AnvilTensor = x, AnvilValue = x, AnvilDtype = dtype(x), AnvilAbstract = nv_abstract("f32", 2),
-  AnvilGraph = trace_fn(f, list(x)), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
+  AnvilGraph = trace_fn(f, x), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
   AnvilStablehlo = stablehlo(f, x), AnvilPromotionTable = promotion_table("jax"),
   AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
   JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f))
@@ -109,7 +109,8 @@ test_that("no method swallows an argument that it does not know", {
 test_that("no exported function swallows an argument that it does not know", {
   given <- list(
     explain_dtypes = list(f, x), explain_plan = list(f, x), memory_plan = list(f, x), stablehlo = list(f, x),
-    vjp = list(f, x), nv_broadcast_scalars = list(x), nv_broadcast_tensors = list(x),
+    vjp = list(f, x), trace_fn = list(f, x), eval_shape = list(f, x), compile_for = list(jit(f), x),
+    tree_map = list(f, x), nv_broadcast_scalars = list(x), nv_broadcast_tensors = list(x),
     nv_concatenate = list(x), nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
     nv_dynamic_update_slice = list(x, nv_tensor(1), 1), nv_subset = list(x, 1),
     nv_subset_assign = list(x, 1, value = 0)
@@ -141,7 +142,7 @@ test_that("the arguments that there are are named", {
   expect_fields(m[1, , dorp = FALSE], "anvil_error_arg", arg = "dorp")
   expect_fields(trunc(x, 5), "anvil_error_arg", arg = "...", got = "")
   expect_fields(jit(function(a) mean(a, dims = 1L))(x), "anvil_error_arg", arg = "dims")
-  expect_fields(trace_fn(f, list(x, b = x)), "anvil_error_arg", got = "\"b\"")
+  expect_fields(trace_fn(f, x, b = x), "anvil_error_arg", got = "\"b\"")
 })
 
 test_that("what R hands on to methods is taken", {

@@ -295,7 +295,7 @@ test_that("an R complex number is an ambiguous c64 that keeps its digits", {
   expect_identical(as.complex(jit(function(x) x * 0.1i)(c128(1))), 0.1i)
   expect_nv(jit(function(x, y) x + y)(c64(1), 1i), 1+1i, "c64")
   expect_nv(nv_exp(1i * pi), exp(1i * pi), "c64", integer(), ambiguous = TRUE, tolerance = 1e-15)
-  text <- graph_text(trace_fn(function(x) Mod(x) + Re(x * (1-2i)), list(nv_abstract("c64", 2))))
+  text <- graph_text(trace_fn(function(x) Mod(x) + Re(x * (1-2i)), nv_abstract("c64", 2)))
   expect_match(text, "%[0-9]+: f32\\[2\\] = magnitude\\(%x")
   expect_match(text, "c64\\[2\\] = mul")
   expect_match(text, "1-2i", fixed = TRUE)

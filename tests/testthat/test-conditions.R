@@ -243,7 +243,7 @@ test_that("within the user's functions it is the line that failed", {
   # A traced function is the user's all the same.
   expect_identical(call_of(jit(f)(x, y)), "a + b")
   expect_identical(call_of(jit(g)(x)), "sum(v, axes = 7)")
-  expect_identical(call_of(trace_fn(f, list(x, y))), "a + b")
+  expect_identical(call_of(trace_fn(f, x, y)), "a + b")
   h <- jit(f)
   k <- user(function(h, x, y) h(x, y))
   expect_identical(call_of(k(h, x, y)), "a + b")
@@ -322,7 +322,7 @@ test_that("strings in any encoding are an argument like others: R's own reading 
       jit(sum)(text), jit(function(x) x)(setNames(list("a"), text)), gradient(nv_sin, wrt = text),
       stablehlo(sum, 1, target = text), nv_read_npy(structure(1, class = text)),
       nv_write_npy(text, tempfile()), nv_rng_state(text), sum(x, axes = text), x[text], as.vector(x, text),
-      trace_fn(function(x) x, list(1), static = text)
+      trace_fn(function(x) x, 1, static = text)
     )
     for (use in uses) {
       error <- tryCatch(eval(use), error = identity)

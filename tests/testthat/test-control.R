@@ -42,7 +42,7 @@ test_that("an expression is evaluated in its own branch, once", {
   }
   graph <- trace_fn(
     function(p, x) nv_if(note("pred", p), note("true", exp(x)), note("false", log(x))),
-    list(nv_abstract("i1"), nv_abstract("f32"))
+    nv_abstract("i1"), nv_abstract("f32")
   )
   expect_identical(evaluated, c("pred", "true", "false"))
   lines <- strsplit(graph_text(graph), "\n")[[1L]]
@@ -247,7 +247,7 @@ test_that("what is captured twice is one value", {
   graph <- trace_fn(function(p, x) {
     x <- nv_if(p, x + w, x - w)
     nv_while(x, function(s) sum(s + w) < 100, function(s) nv_for(3, s, function(i, t) t * w + w)) + w
-  }, list(nv_abstract("i1"), nv_abstract("f32", 2)))
+  }, nv_abstract("i1"), nv_abstract("f32", 2))
   lines <- strsplit(graph_text(graph), "\n")[[1L]]
   expect_identical(sum(lines == "  Constants:"), 1L)
   expect_identical(grep("^ *%c[0-9]+: ", lines, value = TRUE), "    %c1: f32[2]")
@@ -264,7 +264,7 @@ test_that("graphs with regions read like functions", {
       list(n = 0L, x = x), function(s) s$n < 3L,
       function(s) list(n = s$n + 1L, x = nv_if(s$n > 1L, exp(s$x), s$x))
     ),
-    list(nv_abstract("f32", 2))
+    nv_abstract("f32", 2)
   )
   expect_identical(strsplit(graph_text(graph), "\n")[[1L]], c(
     "<AnvilGraph>",
@@ -291,7 +291,7 @@ test_that("graphs with regions read like functions", {
   ))
   scan <- trace_fn(
     function(x) nv_scan(function(s, v) list(s + v, NULL), 0, x, reverse = TRUE)$carry,
-    list(nv_abstract("f32", 2))
+    nv_abstract("f32", 2)
   )
   expect_match(graph_text(scan), "scan [length = 2, reverse = TRUE, checkpoint = FALSE] (", fixed = TRUE)
 })
@@ -574,12 +574,12 @@ test_that("a function that cannot take what it is given is refused", {
     conditionMessage(e), "`body` must be a function of `i` and `state`, not one of `s`", fixed = TRUE
   )
   expect_error(nv_scan(function() 1, x, NULL, length = 2), class = "anvil_error_arg", "one of nothing")
-  # The state is not spread over arguments.
+  # The state is spread over arguments by name only.
   pieces <- list(i = 1L, x = 2)
   e <- expect_error(
-    nv_while(pieces, function(i, x) i < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg"
+    nv_while(pieces, function(j, y) j < 3L, function(i, x) list(i + 1L, x)), class = "anvil_error_arg"
   )
-  expect_match(conditionMessage(e), "one of `i`, `x`.\ni The state is one argument", fixed = TRUE)
+  expect_match(conditionMessage(e), "one of `j`, `y`.\ni The state is one argument", fixed = TRUE)
   # Defaults, dots and primitives are as good.
   expect_nv(nv_for(3, x, function(i, s, by = 2) s * by), 8, "f32", shape = integer())
   expect_nv(nv_for(3, x, function(...) ..2 + 1), 4, "f32", shape = integer())

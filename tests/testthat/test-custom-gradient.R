@@ -12,7 +12,7 @@ test_that("without a gradient it is the function itself, eager and jitted", {
   expect_identical(softplus(x), log(1 + exp(x)))
   expect_identical(jit(softplus)(x), jit(user(function(x) log(1 + exp(x))))(x))
   # Nothing of the way forward and back is left in the program.
-  graph <- trace_fn(softplus, list(nv_abstract("f64")))
+  graph <- trace_fn(softplus, nv_abstract("f64"))
   expect_match(graph_text(graph), "custom_gradient")
   expect_no_match(graph_text(graph, optimised = TRUE), "custom_gradient|logistic")
 })
@@ -74,7 +74,7 @@ test_that("functions with gradients of their own are made of others, to any dept
       expect_equal(as.double(gradient(body)(x)$x), k^2 * s * sin(0.5), tolerance = 1e-15)
       expect_equal(as.double(jit(around(body, 7))(x)), s, tolerance = 1e-15)
       expect_equal(as.double(gradient(around(body, 7))(x)$x), 7 * s, tolerance = 1e-15)
-      graph <- graph_text(trace_fn(gradient(around(body, 7)), list(x)), optimised = TRUE)
+      graph <- graph_text(trace_fn(gradient(around(body, 7)), x), optimised = TRUE)
       expect_no_match(graph, "custom_gradient")
     }
     loop <- user_env(function(x) nv_while(x, function(x) g(x) > 0.45, function(x) g(x)), g = f)

@@ -194,7 +194,7 @@ test_that("rules of promotion in force outside are in force inside", {
   b <- nv_tensor(c(1L, 2L))
   inside <- with_promotion_rules("torch", gradient(f, "a")(a, b))
   expect_elements(inside$a, c(1, 2), "f16[2]")
-  graph <- function() graph_text(trace_fn(gradient(f, "a"), list(a = a, b = b)))
+  graph <- function() graph_text(trace_fn(gradient(f, "a"), a = a, b = b))
   expect_identical(with_promotion_rules("torch", graph()), with_promotion_rules("torch", graph()))
   strict <- with_promotion_rules("strict", condition_of(gradient(f, "a")(a, b)))
   expect_s3_class(strict, "anvil_error")
@@ -283,7 +283,7 @@ test_that("a gradient does no work twice, and none for nothing", {
   }
   of <- function(...) nv_abstract("f32", c(...))
   args <- list(w1 = of(3, 5), b1 = of(5), w2 = of(5, 2), b2 = of(2), x = of(7, 3), y = of(7, 2))
-  graph <- graph_text(trace_fn(gradient(mlp, 1:4), args), optimised = TRUE)
+  graph <- graph_text(do.call(trace_fn, c(gradient(mlp, 1:4), args)), optimised = TRUE)
   ops <- regmatches(graph, gregexpr("= [a-z_]+", graph))[[1L]]
   ops <- sub("= ", "", ops[ops != "= c"], fixed = TRUE)
   count <- function(op) sum(ops == op)

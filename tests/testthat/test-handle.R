@@ -37,7 +37,7 @@ test_that("a function of class JitFunction that jit() did not make is refused", 
 })
 
 test_that("a jitted function whose body was edited is refused by all that takes one", {
-  graph <- trace_fn(function(x) x, list(nv_scalar(1)))
+  graph <- trace_fn(function(x) x, nv_scalar(1))
   handles <- list(
     NULL, 1, "anvil_jit_call", globalenv(), list(1), foreign(), under_class(foreign(), "JitFunction"), graph,
     under_class(revived(graph), "JitFunction")
@@ -98,7 +98,7 @@ test_that("specifications that R/jit.R does not make are refused", {
 
 test_that("a pointer that is none of ours is no value and no graph, whatever its class", {
   x <- nv_tensor(c(1, 2))
-  graph <- trace_fn(function(x) x, list(x))
+  graph <- trace_fn(function(x) x, x)
   handle <- anvil:::handle_of(jit(function(x) x))
   for (make in list(foreign, function() revived(graph), function() handle)) {
     tracer <- under_class(make(), c("AnvilTracer", "AnvilValue"))
@@ -129,7 +129,7 @@ test_that("tracers and graphs of another session are refused, with advice", {
   for (use in list(function(x) x + 1, exp, jit(identity), function(x) x[1])) {
     expect_error(use(again), class = "anvil_error_leaked_tracer", "another session")
   }
-  graph <- revived(trace_fn(function(x) x + 1, list(nv_scalar(1))))
+  graph <- revived(trace_fn(function(x) x + 1, nv_scalar(1)))
   expect_error(graph_text(graph), class = "anvil_error_arg", "another session")
 })
 
@@ -173,7 +173,7 @@ test_that("handles that R no longer refers to are freed", {
   for (i in 1:20) {
     f <- jit(function(x) x + i)
     f(x)
-    trace_fn(function(x) x, list(x))
+    trace_fn(function(x) x, x)
     large <- nv_fill(i, 1e5)
   }
   expect_gt(.Call(anvil:::anvil_handles), before)

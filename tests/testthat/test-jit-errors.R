@@ -66,10 +66,10 @@ test_that("any other way out of the function leaves no trace open", {
   for (i in 1:3) jit(function(x) eval.parent(quote(x), 1))(x)
   expect_no_open_trace()
   # In a trace in a trace.
-  expect_error(jit(function(x) trace_fn(function(z) stop("inner"), list(1)))(x), "inner")
+  expect_error(jit(function(x) trace_fn(function(z) stop("inner"), 1))(x), "inner")
   expect_no_open_trace()
   got <- jit(function(x) {
-    try(trace_fn(function(z) stop("inner"), list(1)), silent = TRUE)
+    try(trace_fn(function(z) stop("inner"), 1), silent = TRUE)
     x + 1
   })(x)
   expect_elements(got, c(2, 3, 4), "f32[3]")
@@ -123,7 +123,7 @@ test_that("an error about an argument names it, and the place of the leaf in it"
   expect_identical(at(g("a", list("b"))), "x[[1]]")
   # In a trace.
   expect_identical(at(jit(function(x) f(list(x, list(z = "a"))))(one)), "l[[2]]$z")
-  expect_identical(at(trace_fn(function(l) l, list(list(one, w = list("a"))))), "l$w[[1]]")
+  expect_identical(at(trace_fn(function(l) l, list(one, w = list("a")))), "l$w[[1]]")
   expect_identical(at(explain_dtypes(function(l) l, list(one, w = list("a")))), "l$w[[1]]")
   expect_identical(at(f(setNames(list("a"), "caf\u00e9"))), "l$caf\u00e9")
   # Deep lists: no recursion for the place.
@@ -139,7 +139,7 @@ test_that("an error about a result names the place in it", {
   expect_identical(result_of(list(1, list(b = sum))), "the result[[2]]$b")
   expect_identical(result_of(list(x = NA_integer_)), "the result$x")
   expect_identical(
-    expect_error(trace_fn(function(x) list(x, "a"), list(1)), class = "anvil_error_arg")$arg,
+    expect_error(trace_fn(function(x) list(x, "a"), 1), class = "anvil_error_arg")$arg,
     "the result[[2]]"
   )
 })

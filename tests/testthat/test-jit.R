@@ -187,7 +187,7 @@ test_that("static arguments by position are those by name", {
   count <- "the 2 formals of `f`"
   for (wrong in list(0, 3, -1, 1.5, c(1, 2.5), NA_real_, NaN, Inf)) {
     expect_error(jit(function(x, n) x, static = wrong), class = "anvil_error_arg", count)
-    expect_error(trace_fn(function(x, n) x, list(1, 2), static = wrong), class = "anvil_error_arg", count)
+    expect_error(trace_fn(function(x, n) x, 1, 2, static = wrong), class = "anvil_error_arg", count)
     expect_error(explain_dtypes(function(x, n) x, 1, 2, static = wrong), class = "anvil_error_arg", count)
   }
   for (wrong in list(NULL, TRUE, NA, list(1), factor("n"), nv_scalar(1L))) {
@@ -313,7 +313,7 @@ test_that("tensors outside of the arguments are constants, as they were when the
 
   # Once each, whatever the number of uses; scalars become literals.
   s <- nv_scalar(2, dtype = "f32")
-  text <- graph_text(trace_fn(function(x) x * y + x * s - y, list(x)))
+  text <- graph_text(trace_fn(function(x) x * y + x * s - y, x))
   expect_length(gregexpr("%c[0-9]+: ", strsplit(text, "Body")[[1]][1])[[1]], 1L)
   expect_match(text, "2:f32", fixed = TRUE)
   # A large constant survives garbage collection and is not changed by use.

@@ -21,7 +21,7 @@ test_that("nothing is lost when R collects garbage at every turn", {
     w <- g(w, nv_tensor(1L, shape = 3))
     list(
       f(p, 2, 1), f(p, 2, 1), p$a + 1, nv_ifelse(p$a > 2, p$a, 0), as_array(nv_reduce_sum(p$a, 1)), w,
-      graph_text(trace_fn(function(x) x * k, list(nv_scalar(1)))),
+      graph_text(trace_fn(function(x) x * k, nv_scalar(1))),
       tryCatch(p$a + w, anvil_error_shape = conditionMessage),
       nv_broadcast_tensors(k, 1L), cache_info(f), explain_cache(f)$reason
     )
@@ -62,7 +62,7 @@ test_that("traces, errors and dropped programs leave nothing behind", {
     for (i in seq_len(n)) {
       f(x, i)
       try(f(x, "a"), silent = TRUE)
-      trace_fn(function(x) x * x, list(x))
+      trace_fn(function(x) x * x, x)
       # The function, its constant and its programs go with it.
       jit(function(v) v + x)(x)
     }
@@ -110,7 +110,7 @@ test_that("an impossible shape is an error before anything is allocated", {
     nv_concatenate(nv_empty("i1", c(0, 2e9)), nv_empty("i1", c(0, 2e9)), axis = 2),
     class = "anvil_error_shape"
   )
-  expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)), list(1)), class = "anvil_error_shape")
+  expect_error(trace_fn(function(x) nv_broadcast_to(x, c(1e9, 1e9)), 1), class = "anvil_error_shape")
   expect_no_open_trace()
 })
 
@@ -206,7 +206,7 @@ test_that("where memory runs short there is an error, and the process goes on", 
   size <- run_r(c(start, "cat(grep(\"^VmSize\", readLines(\"/proc/self/status\"), value = TRUE))"))
   size <- as.double(gsub("[^0-9]", "", size[length(size)]))
   cases <- c(
-    graph = "trace_fn(function(x) { for (i in 1:1e6) x <- x + i; x }, list(nv_scalar(1)))",
+    graph = "trace_fn(function(x) { for (i in 1:1e6) x <- x + i; x }, nv_scalar(1))",
     text = "options(anvil.print_max_rows = -1); capture.output(print(nv_iota(1, \"f64\", 2e7)))"
   )
   for (case in names(cases)) {

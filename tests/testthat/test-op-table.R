@@ -75,7 +75,7 @@ test_that("each row's generic dispatches to the row's op", {
       list(nv_tensor(c(1, 1.5, 3), dtype = "f64"), nv_tensor(c(2, 0.5, 4), dtype = "f64"))
     )[seq_len(count)]
     expect_identical(do.call(generic, x), do.call(op, x), label = paste0("`", row$generic, "` on tensors"))
-    graph <- function(f) graph_text(trace_fn(f, x))
+    graph <- function(f) graph_text(do.call(trace_fn, c(f, x)))
     expect_identical(graph(generic), graph(op), label = paste0("`", row$generic, "` on tracers"))
     expect_match(graph(op), paste0(" = ", row$name, "("), fixed = TRUE)
   }

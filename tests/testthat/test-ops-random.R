@@ -203,7 +203,7 @@ test_that("a program can make, use and return states", {
   }
   expect_jit_equal(f, nv_tensor(c(1, 2)))
   text <- graph_text(trace_fn(
-    function(s) nv_rng_bits(s, c(2, 3), "ui8", "philox"), list(nv_abstract("ui64", 2))
+    function(s) nv_rng_bits(s, c(2, 3), "ui8", "philox"), nv_abstract("ui64", 2)
   ))
   expect_match(
     text,

@@ -405,7 +405,9 @@ test_that("scatter by a function on every dtype, in loops, with what is around i
 
 test_that("a function that is a named update is that", {
   args <- list(nv_tensor(c(1, 2, 3)), nv_tensor(c(2L, 2L)), nv_tensor(c(4, 5)))
-  text <- function(how) graph_text(trace_fn(function(x, i, u) scatter_by(x, i, u, how), args))
+  text <- function(how) {
+    graph_text(do.call(trace_fn, c(function(x, i, u) scatter_by(x, i, u, how), args)))
+  }
   same <- list(
     replace = NULL, replace = function(old, new) new, add = function(a, b) a + b, add = function(a, b) b + a,
     add = `+`, mul = nv_mul, mul = function(a, b) (b * a), min = nv_min, min = min, max = max,
@@ -448,7 +450,7 @@ test_that("functions that cannot update are errors of the call", {
   expect_error(call(function(a, b) stop("mine")), class = "simpleError", "mine")
   refused(5, "anvil_error_arg", "a function of two values")
   refused("div", "anvil_error_arg", "a function of two values.*\"add\"")
-  refused(trace_fn(function(a, b) a, list(1, 2)), "anvil_error_arg", "AnvilGraph")
+  refused(trace_fn(function(a, b) a, 1, 2), "anvil_error_arg", "AnvilGraph")
   expect_identical(call(function(a, b, c = 2, ...) a * c), nv_tensor(c(2, 4, 3)))
   loss <- function(x) sum(call(function(a, b) a - b * x[1L]))
   e <- expect_error(gradient(loss)(x), class = "anvil_error_grad", "nv_scatter")

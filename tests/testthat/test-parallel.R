@@ -91,7 +91,7 @@ test_that("a jitted function can be saved and loaded, here and elsewhere", {
 test_that("a graph and a tracer of another process are refused", {
   path <- withr::local_tempfile(fileext = ".rds")
   leaked <- NULL
-  graph <- trace_fn(function(x) leaked <<- x, list(nv_abstract("f32", 2)))
+  graph <- trace_fn(function(x) leaked <<- x, nv_abstract("f32", 2))
   saveRDS(list(graph = graph, leaked = leaked), path)
   out <- run_r(c(
     'saved <- readRDS(commandArgs(TRUE)[1])',

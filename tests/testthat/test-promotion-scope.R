@@ -379,7 +379,7 @@ test_that("a scope inside a traced function holds for its part", {
 
 test_that("the graph shows what a rule converts to", {
   graph <- with_promotion_rules(
-    "numpy", trace_fn(user(function(x, y) x * y), list(nv_abstract("i32"), nv_abstract("f32")))
+    "numpy", trace_fn(user(function(x, y) x * y), nv_abstract("i32"), nv_abstract("f32"))
   )
   expect_match(graph_text(graph), "-> f64|f64\\[\\]")
 })

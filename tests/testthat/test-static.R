@@ -99,7 +99,7 @@ test_that("variables that the function does not use do not count", {
   # Arguments, of it and of functions inside it, hide what is outside; names of parts and of packages are no
   # variables.
   z <- other <- new.env()
-  parts <- function(f) anvil:::static_parts(list(f, "s"))
+  parts <- function(f) anvil:::static_parts(list(f, "s", FALSE))
   expect_type(parts(function(z, p = z) p$other + base::other + (function(other) other)(p@other)), "list")
   expect_error(parts(function(p) p[[other]]), class = "anvil_error_static")
   expect_error(parts(function(p) p(other = (function(z) z)(z))), class = "anvil_error_static")

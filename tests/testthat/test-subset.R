@@ -276,7 +276,7 @@ test_that("tensors are dynamic subscripts; `mode` says what becomes of those out
   expect_error(nv_subset_assign(x, some, , value = 1L, mode = 1), class = "anvil_error_arg", "mode")
   # A range that is a tensor keeps its axis, and is static while tracing.
   expect_identical(as_array(x[nv_seq(2, 3), nv_seq(1, 1)]), a[2:3, 1, drop = FALSE])
-  expect_match(graph_text(trace_fn(function(x) x[nv_seq(2, 3), ], list(x)), optimised = TRUE), "static_slice")
+  expect_match(graph_text(trace_fn(function(x) x[nv_seq(2, 3), ], x), optimised = TRUE), "static_slice")
   beyond <- function(x) nv_subset(x, nv_seq(2, 5), , mode = "clip")
   expect_identical(as_array(jit(beyond)(x)), a[c(2, 3, 3, 3), ])
   expect_error(jit(function(x) x[nv_seq(2, 5), ])(x), class = "anvil_error_index", "Index 4")
@@ -516,7 +516,7 @@ test_that("one program serves all positions, and R arrays are operands too", {
   expect_identical(sums, c(1 + 10001, 5000 + 15000, 10000 + 20000))
   expect_identical(do.call("[", list(x, 3, 2)), x[3, 2])
   # Static subscripts of a traced function cost nothing: they are views.
-  text <- graph_text(trace_fn(function(x) x[2, 2:1], list(nv_abstract("f32", c(2, 3)))))
+  text <- graph_text(trace_fn(function(x) x[2, 2:1], nv_abstract("f32", c(2, 3))))
   expect_match(text, "static_slice")
   expect_match(text, "reverse")
   expect_no_match(text, "gather")

@@ -409,7 +409,7 @@ test_that("a vector with broken attributes is refused, and crashes nothing", {
     expect_error(x + 1, class = "anvil_error_arg")
     expect_error(nv_convert(x, "f32"), class = "anvil_error_arg")
     expect_error(jit(function(x) x)(x), class = "anvil_error")
-    expect_error(trace_fn(function(x) x, list(x)), class = "anvil_error")
+    expect_error(trace_fn(function(x) x, x), class = "anvil_error")
   }
 })
 

@@ -1,5 +1,5 @@
 graph_of <- function(f, ..., static = character()) {
-  strsplit(graph_text(trace_fn(f, list(...), static)), "\n")[[1]]
+  strsplit(graph_text(trace_fn(f, ..., static = static)), "\n")[[1]]
 }
 
 expect_graph <- function(graph, ...) {
@@ -10,7 +10,7 @@ x <- nv_tensor(c(1, 2))
 
 test_that("inputs, literals, conversions and outputs", {
   expect_graph(
-    trace_fn(function(x, y) x * y + 1, list(nv_abstract("f32", integer()), nv_scalar(1L))),
+    trace_fn(function(x, y) x * y + 1, nv_abstract("f32", integer()), nv_scalar(1L)),
     "  Inputs:",
     "    %x1: f32[]",
     "    %x2: i32?[]",
@@ -33,7 +33,7 @@ test_that("static parameters are shown as R would write them", {
     )
   }
   expect_graph(
-    trace_fn(f, list(nv_abstract("f32", c(2, 3)))),
+    trace_fn(f, nv_abstract("f32", c(2, 3))),
     "  Inputs:",
     "    %x1: f32[2, 3]",
     "  Body:",
@@ -59,7 +59,7 @@ test_that("captured tensors are constants, scalars literals", {
   k <- nv_tensor(c(5, 6))
   s <- nv_scalar(2, dtype = "f32")
   expect_graph(
-    trace_fn(function(x) x * k + s, list(nv_abstract("f32", 2))),
+    trace_fn(function(x) x * k + s, nv_abstract("f32", 2)),
     "  Inputs:",
     "    %x1: f32[2]",
     "  Constants:",
@@ -78,7 +78,7 @@ test_that("empty sections", {
     trace_fn(function() list()), "  Inputs: (none)", "  Body: (empty)", "  Outputs: (none)"
   )
   expect_graph(
-    trace_fn(function(x) x, list(nv_abstract("i1", c(2, 0)))),
+    trace_fn(function(x) x, nv_abstract("i1", c(2, 0))),
     "  Inputs:", "    %x1: i1[2, 0]", "  Body: (empty)", "  Outputs:", "    %x1: i1[2, 0]"
   )
   expect_graph(
@@ -99,12 +99,12 @@ test_that("arguments: tensors, abstract tensors, numbers, arrays, nested lists, 
     )
   )
   expect_graph(
-    trace_fn(function(x, n) if (n > 1) x + n else x, list(x = nv_abstract("i32"), n = 3L), static = "n"),
+    trace_fn(function(x, n) if (n > 1) x + n else x, x = nv_abstract("i32"), n = 3L, static = "n"),
     "  Inputs:", "    %x1: i32[]", "  Body:", "    %1: i32[] = add(%x1, 3:i32)", "  Outputs:", "    %1: i32[]"
   )
   # By name, in any order.
   expect_match(
-    graph_text(trace_fn(function(a, b) a - b, list(b = nv_abstract("i8"), a = nv_abstract("i8")))),
+    graph_text(trace_fn(function(a, b) a - b, b = nv_abstract("i8"), a = nv_abstract("i8"))),
     "sub(%x2, %x1)", fixed = TRUE
   )
 })
@@ -121,7 +121,7 @@ test_that("the optimised text is what is run: folded, without what is unused or 
     z <- nv_convert(nv_convert(y, "f64"), "f32")
     z * nv_scalar(3, "f32") * (nv_scalar(1, "f32") + nv_scalar(2, "f32"))
   }
-  graph <- trace_fn(f, list(nv_abstract("f32", c(2, 2))))
+  graph <- trace_fn(f, nv_abstract("f32", c(2, 2)))
   plain <- graph_text(graph)
   best <- graph_text(graph, optimised = TRUE)
   expect_match(plain, "exp(", fixed = TRUE)
@@ -131,7 +131,7 @@ test_that("the optimised text is what is run: folded, without what is unused or 
   expect_match(plain, "convert", fixed = TRUE)
   expect_no_match(best, "convert", fixed = TRUE)
   # A sum of literals that a traced value is not part of, folded while tracing or after it.
-  folded <- trace_fn(function(x) x * nv_exp(nv_convert(0, "f32")), list(nv_abstract("f32")))
+  folded <- trace_fn(function(x) x * nv_exp(nv_convert(0, "f32")), nv_abstract("f32"))
   expect_no_match(graph_text(folded, optimised = TRUE), "exp(", fixed = TRUE)
   expect_identical(graph_text(graph), plain)
   # What folds keeps every bit: zeros keep their sign, NaN is not simplified away.
@@ -153,7 +153,7 @@ test_that("literals that differ only in bits stay apart", {
 })
 
 test_that("a graph prints, formats, and belongs to its session", {
-  graph <- trace_fn(function(x) x, list(nv_abstract("f32")))
+  graph <- trace_fn(function(x) x, nv_abstract("f32"))
   expect_s3_class(graph, "AnvilGraph")
   expect_identical(format(graph), graph_text(graph))
   expect_output(print(graph), graph_text(graph), fixed = TRUE)
@@ -166,20 +166,20 @@ test_that("a graph prints, formats, and belongs to its session", {
 
 test_that("trace_fn() checks its arguments", {
   expect_error(trace_fn(1), class = "anvil_error_arg", "`f`")
-  expect_error(trace_fn(function(x) x, 1), class = "anvil_error_arg", "`args` must be a list")
-  expect_error(trace_fn(function(x) x, x), class = "anvil_error_arg", "`args` must be a list")
-  expect_error(trace_fn(function(x) x, list("a")), class = "anvil_error_arg")
-  expect_s3_class(trace_fn(function(x) x, list(1:3)), "AnvilGraph")
+  expect_error(trace_fn(function(x) x, 1, 2), class = "anvil_error_arg", "one more")
+  expect_error(trace_fn(function(x) x, ), class = "anvil_error_arg", "`..1` must be given")
+  expect_error(trace_fn(function(x) x, "a"), class = "anvil_error_arg")
+  expect_s3_class(trace_fn(function(x) x, 1:3), "AnvilGraph")
   # By name and by position, of arguments with and without names.
   f <- function(x, n) if (n > 1) x + n else x
-  named <- graph_text(trace_fn(f, list(x = nv_abstract("i32"), n = 3L), static = "n"))
+  named <- graph_text(trace_fn(f, x = nv_abstract("i32"), n = 3L, static = "n"))
   for (static in list("n", 2, 2L)) {
     for (args in list(list(nv_abstract("i32"), 3L), list(n = 3L, nv_abstract("i32")))) {
-      expect_identical(graph_text(trace_fn(f, args, static)), named)
+      expect_identical(graph_text(do.call(trace_fn, c(f, args, list(static = static)))), named)
     }
   }
-  expect_error(trace_fn(function(x) x, list(x = 1), static = "n"), class = "anvil_error_arg")
-  expect_error(trace_fn(function(x) "a", list(1)), class = "anvil_error_arg", "`the result`")
+  expect_error(trace_fn(function(x) x, x = 1, static = "n"), class = "anvil_error_arg")
+  expect_error(trace_fn(function(x) "a", 1), class = "anvil_error_arg", "`the result`")
   expect_error(nv_abstract("f33"), class = "anvil_error_dtype")
   expect_error(nv_abstract("f32", -1), class = "anvil_error_arg")
   expect_no_open_trace()
@@ -319,26 +319,26 @@ test_that("a tracer kept in an environment is used up with its trace", {
 test_that("a trace inside a trace: its own tracers work, those of the outer one do not", {
   inner_text <- NULL
   f <- jit(function(x) {
-    inner_text <<- graph_text(trace_fn(function(z) z * z, list(nv_abstract("i8", 3))))
+    inner_text <<- graph_text(trace_fn(function(z) z * z, nv_abstract("i8", 3)))
     x + 1
   })
   expect_elements(f(x), c(2, 3), "f32[2]")
   expect_match(inner_text, "mul(%x1,", fixed = TRUE)
   g <- jit(function(x) {
-    trace_fn(function(z) z * x, list(nv_abstract("f32", 2)))
+    trace_fn(function(z) z * x, nv_abstract("f32", 2))
     x
   })
   e <- expect_error(g(x), class = "anvil_error_leaked_tracer")
   expect_match(conditionMessage(e), "another trace inside it")
   # An abstract tensor can take a tracer's place; a tracer as an argument cannot.
-  expect_error(jit(function(x) { trace_fn(function(z) z, list(x)); x })(x), class = "anvil_error_arg")
+  expect_error(jit(function(x) { trace_fn(function(z) z, x); x })(x), class = "anvil_error_arg")
   expect_no_open_trace()
 })
 
 test_that("tensors that are made while tracing are part of the program", {
   f <- function(x) x + nv_fill(2, 2, "f32") + nv_iota(1, "f32", 2) + nv_seq(1, 2)
   expect_elements(jit(f)(x), c(1, 2) + 2 + c(1, 2) + c(1, 2), "f32[2]")
-  text <- graph_text(trace_fn(f, list(x)))
+  text <- graph_text(trace_fn(f, x))
   expect_match(text, "fill", fixed = TRUE)
   expect_match(text, "iota", fixed = TRUE)
   # Also as large ones that are never made in R.
@@ -360,7 +360,7 @@ test_that("however a traced function is left, no trace is open", {
   }
   places <- list(
     function(g) jit(user_env(function(x) g(x), g = g))(x),
-    function(g) trace_fn(user_env(function(x) g(x), g = g), list(x)),
+    function(g) trace_fn(user_env(function(x) g(x), g = g), x),
     function(g) gradient(user_env(function(x) sum(g(x)), g = g))(x),
     function(g) nv_for(2L, x, user_env(function(i, x) g(x), g = g)),
     function(g) nv_while(x, user_env(function(x) g(x) > 1, g = g), user_env(function(x) x, g = g)),
@@ -384,7 +384,7 @@ test_that("however a traced function is left, no trace is open", {
       withRestarts(place(function(x) invokeRestart("leave", 6)), leave = identity), 6
     ))
     expect_closed(expect_error(place(function(x) place(function(x) place(function(x) stop("deep")))), "deep"))
-    expect_closed(expect_error(place(function(x) trace_fn(function(y) x, list()))))
+    expect_closed(expect_error(place(function(x) trace_fn(function(y) x))))
   }
   # Neither R's depth nor its stack is endless. Handlers that run where it ends would need more of it.
   too_deep <- function(expr) {
@@ -432,7 +432,7 @@ test_that("functions that read code are none of values; those that look for meth
   x <- nv_scalar(2)
   for (f in list(quote, `if`, `[[`, substitute, switch, missing, expression, call)) {
     expect_fields(explain_plan(f), "anvil_error_arg", arg = "f")
-    expect_fields(trace_fn(f, list(x)), "anvil_error_arg", arg = "f")
+    expect_fields(trace_fn(f, x), "anvil_error_arg", arg = "f")
     expect_fields(vjp(f, x), "anvil_error_arg", arg = "f")
     expect_fields(jit(f), "anvil_error_arg", arg = "f")
     expect_fields(nv_if(x > 0, f, x), "anvil_error_arg", arg = "true")
@@ -446,7 +446,7 @@ test_that("arguments that a function does not take are refused by their names", 
   for (f in list(function(x) x, sin)) {
     expect_fields(vjp(f, x, y = x), "anvil_error_arg", arg = "...", got = "\"y\"")
     expect_fields(vjp(f, x, x), "anvil_error_arg", arg = "...", got = "one more")
-    expect_fields(trace_fn(f, list(y = x)), "anvil_error_arg", arg = "...", got = "\"y\"")
-    expect_fields(trace_fn(f, list(x, x)), "anvil_error_arg", arg = "...", got = "one more")
+    expect_fields(trace_fn(f, y = x), "anvil_error_arg", arg = "...", got = "\"y\"")
+    expect_fields(trace_fn(f, x, x), "anvil_error_arg", arg = "...", got = "one more")
   }
 })

@@ -27,7 +27,7 @@ test_that("lists beyond the limit are a classed error, wherever they are given",
       function() jit(identity)(deep), function() jit(function(x, n) x, static = "n")(s, deep),
       function() jit(unwrap)(deep), function() jit(function() nested(depth))(),
       function() jit(function(x) nested(depth, x))(s), function() jit(function() deep)(),
-      function() trace_fn(identity, list(deep)), function() jit(function(x) jit(identity)(deep))(s),
+      function() trace_fn(identity, deep), function() jit(function(x) jit(identity)(deep))(s),
       function() gradient(function(p) sum(unwrap(p)))(deep),
       function() value_and_gradient(function(p) unwrap(p))(deep),
       function() vjp(function(p) unwrap(p), deep)$pullback(s),
@@ -98,4 +98,87 @@ test_that("leaves and places", {
   expect_error(anvil:::restore(x, list(1)), class = "anvil_error_internal")
   expect_identical(anvil:::describe_leaves(list(), "p"), c(p = "list()"))
   expect_identical(anvil:::describe_leaves(NULL, "p"), c(p = "NULL"))
+})
+
+test_that("tree_map() keeps the structure, NULL and names", {
+  x <- list(a = 1, 2, b = list(), c = list(d = NULL, list(3, e = nv_scalar(4))), NULL)
+  expect_identical(
+    tree_map(function(v) v + 1, x),
+    list(a = 2, 3, b = list(), c = list(d = NULL, list(4, e = nv_scalar(5))), NULL)
+  )
+  expect_identical(tree_map(identity, x), x)
+  expect_identical(tree_map(function(v) NULL, list(1, a = 2)), list(NULL, a = NULL))
+  expect_identical(tree_map(function(v) list(v), list(a = 1)), list(a = list(1)))
+  expect_identical(tree_map(toupper, list(a = "x", list("y"))), list(a = "X", list("Y")))
+  expect_identical(tree_map(sqrt, 4), 2)
+  expect_null(tree_map(stop, NULL))
+  expect_identical(tree_map(stop, list()), list())
+  # Several trees, by position and by name.
+  y <- tree_map(function(v) v * 10, x)
+  expect_identical(tree_map(`+`, x, y), tree_map(function(v) v * 11, x))
+  expect_identical(
+    tree_map(function(a, b, c) a - b * c, list(1, 2), c = list(3, 4), b = list(5, 6)), list(-14, -22)
+  )
+  expect_identical(tree_map(function(p, ...) ...length(), list(1), list(2), list(3)), list(2L))
+  # In a traced function.
+  f <- jit(function(p, g) tree_map(function(p, g) p - 0.5 * g, p, g))
+  expect_elements(f(list(w = nv_tensor(c(1, 2))), list(w = nv_tensor(c(2, 2))))$w, c(0, 1), "f32[2]")
+})
+
+test_that("trees of other structures are an error with the first place that differs", {
+  x <- list(a = 1, b = list(2, NULL))
+  differ <- function(y, path, text) {
+    e <- expect_fields(tree_map(function(a, b) a, x, y), "anvil_error_structure", path = path)
+    expect_match(conditionMessage(e), text, fixed = TRUE)
+    expect_identical(conditionCall(e)[[1L]], quote(tree_map))
+  }
+  differ(list(a = 1, b = list(2)), "tree$b[[2]]", "NULL in the first tree, nothing in tree 2")
+  differ(list(a = 1, b = 2), "tree$b[[1]]", "a leaf in the first tree, nothing in tree 2")
+  differ(list(1, b = list(2, NULL)), "tree$a", "nothing in tree 2")
+  differ(list(a = 1, b = list(2, NULL), c = 3), "tree$c", "nothing in the first tree, a leaf in tree 2")
+  differ(list(a = 1, b = list(2, list())), "tree$b[[2]]", "NULL in the first tree, list() in tree 2")
+  differ(NULL, "tree$a", "a leaf in the first tree")
+  expect_error(tree_map(function(a, b, c) a, x, x, list()), class = "anvil_error_structure", "in tree 3")
+  expect_fields(tree_map(1, x), "anvil_error_arg", arg = "f")
+  expect_fields(tree_map(function(a) a, x, x), "anvil_error_arg", got = "one more")
+  expect_fields(tree_map(function(a) a, x, k = x), "anvil_error_arg", got = "\"k\"")
+  expect_error(tree_map(function(a) stop("mine"), x), "mine")
+})
+
+test_that("tree_leaves(), tree_unflatten(), tree_paths() and tree_reduce()", {
+  params <- list(w = nv_scalar(1), b = list(2, NULL, list(3L, `a b` = "x")), list())
+  expect_identical(tree_leaves(params), list(nv_scalar(1), 2, 3L, "x"))
+  expect_identical(tree_leaves(NULL), list())
+  expect_identical(tree_leaves(sin), list(sin))
+  expect_identical(
+    tree_paths(params), c("params$w", "params$b[[1]]", "params$b[[3]][[1]]", "params$b[[3]]$a b")
+  )
+  expect_identical(tree_paths(list(1, a = 2)), c("tree[[1]]", "tree$a"))
+  expect_identical(tree_paths(list(1), "p"), "p[[1]]")
+  expect_identical(tree_paths(params$w), "tree")
+  expect_identical(tree_paths(NULL), character())
+  expect_identical(tree_unflatten(params, tree_leaves(params)), params)
+  expect_identical(
+    tree_unflatten(list(a = 1, NULL, b = list(2)), list("x", sin)), list(a = "x", NULL, b = list(sin))
+  )
+  expect_identical(tree_unflatten(5, list(6)), 6)
+  expect_null(tree_unflatten(NULL, list()))
+  expect_identical(tree_reduce(`+`, list(1, a = list(2, NULL, 3))), 6)
+  expect_identical(tree_reduce(function(n, v) n + length(v), list(1:3, a = 1), 0L), 4L)
+  expect_identical(tree_reduce(`-`, list(10, list(3, 2))), 5)
+  expect_identical(tree_reduce(stop, NULL, 7), 7)
+  expect_null(tree_reduce(stop, NULL, NULL))
+  expect_identical(tree_reduce(stop, list(7)), 7)
+
+  expect_fields(tree_unflatten(params, list(1)), "anvil_error_arg", arg = "leaves", got = "one of 1")
+  expect_fields(tree_unflatten(1, 2), "anvil_error_arg", arg = "leaves")
+  expect_fields(tree_reduce(`+`, list()), "anvil_error_arg", arg = "init")
+  expect_fields(tree_reduce(1, list()), "anvil_error_arg", arg = "f")
+  expect_fields(tree_paths(params, 1), "anvil_error_arg", arg = "name")
+  deep <- nested(limit + 1L)
+  for (
+    use in list(tree_leaves, tree_paths, function(x) tree_map(identity, x), function(x) tree_reduce(`+`, x))
+  ) {
+    expect_error(use(deep), class = "anvil_error_arg", "nested at most 256 deep")
+  }
 })

@@ -1,13 +1,13 @@
-//! Jitted functions: a cache of programs by signature, and the warm call.
+//! Jitted functions: their specification, the warm call, and what a miss makes for their cache.
 //!
 //! A handle's protected slot holds `list(spec, entries)`: `spec` is what R needs to trace (and to make a new
 //! cache after the handle was loaded in another session), `entries` keeps the objects alive that programs
 //! refer to.
 
+use crate::cache::Cache;
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
-use crate::mixer::Mixer;
 use crate::path;
 use crate::program::Program;
 use crate::rules;
@@ -20,11 +20,8 @@ use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
-use anvil_core::tensor::Aval;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::CStr;
-use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 /// Length of a specification: function, static, donate, position of `...`, size of the cache, names, rules,
@@ -72,35 +69,6 @@ impl Held for JitFunction {
     const TAG: &'static CStr = c"anvil_jit";
 }
 
-/// A least-recently-used cache of compiled programs. The cost of a call and of a new entry does not depend on
-/// its size.
-#[derive(Default)]
-struct Cache {
-    size: usize,
-    /// Slots of the entries with these words, which differ in their static arguments.
-    by_words: HashMap<Vec<u64>, Vec<usize>, BuildHasherDefault<Mixer>>,
-    /// Entries, by their number in the list of objects that R keeps alive.
-    slots: Vec<Entry>,
-    /// Slots of the most and of the least recently used entry.
-    ends: [usize; 2],
-    made: u64,
-    hits: u64,
-    misses: u64,
-}
-
-struct Entry {
-    words: Vec<u64>,
-    statics: Vec<SEXP>,
-    program: Rc<Program>,
-    /// `list(description, names, statics, constants, out)`: all that the entry refers to.
-    held: SEXP,
-    hits: u64,
-    /// Number of entries made before.
-    number: u64,
-    /// Slots of the neighbours in the order of use; at the ends its own slot.
-    beside: [usize; 2],
-}
-
 impl JitFunction {
     fn from_spec(spec: SEXP) -> Outcome<JitFunction> {
         // R/jit.R makes no broken one, but a file may hold one.
@@ -127,7 +95,7 @@ impl JitFunction {
         if number(dots) > count + 1 {
             return Err(broken());
         }
-        let cache = RefCell::new(Cache { size: number(size).max(1), ..Cache::default() });
+        let cache = RefCell::new(Cache::new(number(size).max(1)));
         let dots = number(dots).checked_sub(1);
         let own = RefCell::default();
         let rules = if rules == nil() { None } else { Some(rules::argument(rules)?) };
@@ -156,30 +124,37 @@ impl JitFunction {
     }
 
     /// The flattened arguments. The parts of static arguments are those of `snapshot`, a list, or taken now.
+    /// `types`: abstract tensors are arguments too, to compile for.
     fn flatten(
         &self,
         arguments: &[(SEXP, SEXP)],
         handle: SEXP,
         snapshot: Option<SEXP>,
+        types: bool,
         scope: &Scope,
     ) -> Outcome<Flat> {
-        let mut flat = Flat::default();
+        let mut flat = Flat { may_be_abstract: types, ..Flat::default() };
         let rules = self.rules.map_or_else(rules::current, Ok)?;
         flat.words.push(std::ptr::from_ref(rules) as u64);
         for (i, &(tag, x)) in arguments.iter().enumerate() {
             let formal = self.formal(i, arguments.len());
             let is_static = formal.is_some_and(|f| self.statics[f]);
             let known = flat.statics.len();
-            flat.argument(formal.unwrap_or(usize::MAX), tag, x, is_static)?;
-            if let (Some(value), Some(formal)) = (flat.statics.get_mut(known), formal) {
-                *value = match snapshot {
-                    Some(list) => element(list, known),
+            flat.argument(formal.unwrap_or(usize::MAX), tag, x, is_static, scope)?;
+            for at in known..flat.statics.len() {
+                let name = || match formal {
                     // SAFETY: `from_spec` has checked that there are as many names as formals.
-                    None => statics::parts(
-                        *value,
-                        || unsafe { STRING_ELT(names(handle), formal as Length) },
-                        scope,
-                    )?,
+                    Some(formal) => unsafe { STRING_ELT(names(handle), formal as Length) },
+                    // SAFETY: a tag is a symbol.
+                    None if tag != nil() => unsafe { PRINTNAME(tag) },
+                    // SAFETY: the name of a symbol that R has.
+                    None => unsafe { PRINTNAME(R_DotsSymbol) },
+                };
+                flat.statics[at] = match snapshot {
+                    // One that is longer now is found out in `store`.
+                    Some(list) if at >= len(list) => nil(),
+                    Some(list) => element(list, at),
+                    None => statics::parts(flat.statics[at], name, !is_static, scope)?,
                 };
             }
         }
@@ -187,14 +162,14 @@ impl JitFunction {
     }
 
     /// An error about an argument, with the name of the argument and the path of the leaf in it.
-    fn blame(&self, handle: SEXP, arguments: &[(SEXP, SEXP)], exit: Exit) -> Exit {
+    fn blame(&self, handle: SEXP, arguments: &[(SEXP, SEXP)], exit: Exit, scope: &Scope) -> Exit {
         let names = names(handle);
         let mut dots = 0;
         path::named(exit, |bad| {
-            arguments.iter().enumerate().find_map(|(i, &(tag, x))| {
+            for (i, &(tag, x)) in arguments.iter().enumerate() {
                 let formal = self.formal(i, arguments.len());
                 if formal.is_some_and(|f| self.statics[f]) || tree::is_absent(x) {
-                    return None;
+                    continue;
                 }
                 let name = match formal {
                     // SAFETY: as many names as formals but `...`.
@@ -209,92 +184,12 @@ impl JitFunction {
                         }
                     }
                 };
-                path::find(x, &name, bad)
-            })
-        })
-    }
-}
-
-impl Cache {
-    fn find(&mut self, flat: &Flat) -> Option<Rc<Program>> {
-        let slots = self.by_words.get(&flat.words)?;
-        let entries = &self.slots;
-        let same = |slot: &&usize| {
-            let pairs = entries[**slot].statics.iter().zip(&flat.statics);
-            pairs.into_iter().all(|(&x, &y)| statics::same(x, y))
-        };
-        let slot = *slots.iter().find(same)?;
-        self.hits += 1;
-        self.slots[slot].hits += 1;
-        if self.ends[0] != slot {
-            self.take_out(slot);
-            self.put_first(slot);
-        }
-        Some(self.slots[slot].program.clone())
-    }
-
-    /// The slot of the next entry: a new one, or that of the least recently used entry.
-    fn next_slot(&self) -> usize {
-        if self.slots.len() < self.size {
-            self.slots.len()
-        } else {
-            self.ends[1]
-        }
-    }
-
-    /// Puts an entry into [`next_slot`](Cache::next_slot), replacing the one that is there.
-    fn insert(&mut self, entry: Entry) {
-        let slot = self.next_slot();
-        self.made += 1;
-        let entry = Entry { number: self.made, ..entry };
-        let words = entry.words.clone();
-        if slot == self.slots.len() {
-            self.slots.push(entry);
-        } else {
-            self.take_out(slot);
-            let old = std::mem::replace(&mut self.slots[slot], entry);
-            if let Some(slots) = self.by_words.get_mut(&old.words) {
-                slots.retain(|&other| other != slot);
-                if slots.is_empty() {
-                    self.by_words.remove(&old.words);
+                if let Some(path) = path::find(x, &name, bad, scope)? {
+                    return Ok(Some(path));
                 }
             }
-        }
-        self.by_words.entry(words).or_default().push(slot);
-        self.put_first(slot);
-    }
-
-    /// Removes an entry from the order of use.
-    fn take_out(&mut self, slot: usize) {
-        let beside = self.slots[slot].beside;
-        for side in [0, 1] {
-            let (this, other) = (beside[side], beside[1 - side]);
-            let last = other == slot;
-            // If it is an end, its neighbour becomes the end.
-            if this == slot {
-                self.ends[side] = other;
-            } else {
-                self.slots[this].beside[1 - side] = if last { this } else { other };
-            }
-        }
-    }
-
-    /// Puts an entry before all others in the order of use.
-    fn put_first(&mut self, slot: usize) {
-        let first = self.ends[0];
-        let alone = self.slots.len() == 1;
-        self.slots[slot].beside = if alone { [slot, slot] } else { [slot, first] };
-        self.ends = if alone { [slot, slot] } else { [slot, self.ends[1]] };
-        if !alone {
-            self.slots[first].beside[0] = slot;
-        }
-    }
-
-    /// Entries from first to last.
-    fn in_order(&self) -> Vec<&Entry> {
-        let mut entries: Vec<&Entry> = self.slots.iter().collect();
-        entries.sort_unstable_by_key(|entry| entry.number);
-        entries
+            Ok(None)
+        })
     }
 }
 
@@ -302,7 +197,7 @@ impl Cache {
 fn entries(handle: SEXP, cache: &RefCell<Cache>) -> Outcome {
     loop {
         // The slot is asked again after the list has grown: R may have called the function meanwhile.
-        let (slot, is_new) = (cache.borrow().next_slot(), cache.borrow().slots.is_empty());
+        let (slot, is_new) = (cache.borrow().next_slot(), cache.borrow().is_new());
         // SAFETY: the handle's own list.
         let list = element(unsafe { R_ExternalPtrProtected(handle) }, 1);
         let room = if list == nil() { 0 } else { len(list) };
@@ -387,17 +282,15 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     if trace::innermost().is_some() {
         return Err(Exit::Miss(args));
     }
-    let flat =
-        function.flatten(&given, handle, None, scope).map_err(|exit| function.blame(handle, &given, exit))?;
+    let blame = |exit| function.blame(handle, &given, exit, scope);
+    let flat = function.flatten(&given, handle, None, false, scope).map_err(blame)?;
     if flat.traced {
         return Err(Exit::Miss(args));
     }
     // The cache is not borrowed while the program runs: a finalizer or event handler of R may call us again.
     let found = function.cache.borrow_mut().find(&flat);
     match found {
-        Some(program) => {
-            program.run(&flat.leaves, scope).map_err(|exit| function.blame(handle, &given, exit))
-        }
+        Some(program) => program.run(&flat.leaves, scope).map_err(blame),
         None => {
             let own = flat.leaves.iter().map(|leaf| matches!(leaf, Leaf::Tensor(_, true))).collect();
             function.own.replace(own);
@@ -406,27 +299,47 @@ pub fn call(args: SEXP, scope: &Scope) -> Outcome {
     }
 }
 
+/// What a call of a function is to be compiled for: `.External("anvil_jit_find", handle, arguments...)`, of
+/// which tensors may be abstract. Gives `NULL` if a program is there, and otherwise the argument list, as
+/// for [`Exit::Miss`].
+///
+/// # Errors
+/// As for [`call`]; [`Error::Arg`] for a tracer.
+pub fn find(args: SEXP, scope: &Scope) -> Outcome {
+    let handle = pairs(args).nth(1).map_or(nil(), |(_, x)| x);
+    let function = function(handle)?;
+    let given = function.given(args)?;
+    let blame = |exit| function.blame(handle, &given, exit, scope);
+    let flat = function.flatten(&given, handle, None, true, scope).map_err(blame)?;
+    function.own.replace(Vec::new());
+    let is_known = function.cache.borrow().knows(&flat);
+    Ok(if is_known { nil() } else { args })
+}
+
 /// Ends a trace with the function's result; returns the handle of the traced function.
 pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let trace = trace::opened(handle)?;
     let mut outputs: Vec<Value> = Vec::new();
-    let made = Out::new(result, &mut |x| {
+    let mut leaf = |x| {
         outputs.push(trace::operand(&trace, x, scope).map_err(returned)?);
         Ok(())
-    });
-    let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad)))?;
+    };
+    let made = Out::new(result, &mut leaf, scope);
+    let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad, scope)))?;
+    let kept = out.kept(scope)?;
     let (graph, outer) = trace.finish(outputs);
     let traced = Traced { graph, outer, out: Rc::new(out) };
     let constants = trace::constants(handle);
     // SAFETY: inside `protected`; the constants are kept by the trace's handle until the list has them.
     let held = scope.keep(protected(|| unsafe {
-        let held = Rf_protect(Rf_allocVector(VECSXP, 2));
+        let held = Rf_protect(Rf_allocVector(VECSXP, 3));
         let list = Rf_allocVector(VECSXP, constants.len() as Length);
         SET_VECTOR_ELT(held, 0, list);
         for (i, &x) in constants.iter().enumerate() {
             SET_VECTOR_ELT(list, i as Length, x);
         }
         SET_VECTOR_ELT(held, 1, result);
+        SET_VECTOR_ELT(held, 2, kept);
         Rf_unprotect(1);
         held
     })?);
@@ -461,24 +374,23 @@ pub fn traced<'a>(x: SEXP) -> Outcome<&'a Traced> {
 /// traced, which may change the objects.
 pub fn snapshot(handle: SEXP, arguments: SEXP, scope: &Scope) -> Outcome {
     let function = function(handle)?;
-    let flat = function.flatten(&function.given(arguments)?, handle, None, scope)?;
+    let flat = function.flatten(&function.given(arguments)?, handle, None, true, scope)?;
     tree::list_of(&flat.statics, scope)
 }
 
-/// Compiles a traced function for these arguments, caches the program, and runs it. `statics` is the result
-/// of [`snapshot`].
-pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope: &Scope) -> Outcome {
+/// Compiles a traced function for these arguments, caches the program, and runs it if `run` says so.
+/// `statics` is the result of [`snapshot`].
+pub fn store([handle, arguments, graph, description, statics, run]: [SEXP; 6], scope: &Scope) -> Outcome {
     let function = function(handle)?;
     let given = function.given(arguments)?;
-    let flat = function.flatten(&given, handle, Some(statics), scope)?;
+    let flat = function.flatten(&given, handle, Some(statics), true, scope)?;
     let traced = traced(graph)?;
-    let inputs: Vec<&Aval> = traced.graph.inputs().iter().map(|&v| traced.graph.aval(v)).collect();
-    if inputs.len() != flat.leaves.len() {
+    if traced.graph.inputs().len() != flat.owners.len() || flat.statics.len() != len(statics) {
         return Err(
             Error::Internal { detail: "arguments changed while the function was traced".into() }.into()
         );
     }
-    let donated: Vec<usize> = (0..flat.leaves.len())
+    let donated: Vec<usize> = (0..flat.owners.len())
         .filter(|&i| function.donate.get(flat.owners[i]).copied().unwrap_or(false))
         .collect();
     let executable = Executable::compile(&traced.graph, &donated)?;
@@ -486,7 +398,8 @@ pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope:
     let held_by_graph = unsafe { R_ExternalPtrProtected(graph) };
     let list = element(held_by_graph, 0);
     let constants = (0..len(list)).map(|i| element(list, i)).collect();
-    let program = Rc::new(Program { executable, constants, out: traced.out.clone() });
+    let has_objects = traced.out.has_objects();
+    let program = Rc::new(Program { executable, constants, out: traced.out.clone(), has_objects });
     // SAFETY: inside `protected`; each object is protected before the next is made.
     let held = scope.keep(protected(|| unsafe {
         let held = Rf_protect(Rf_allocVector(VECSXP, 4));
@@ -508,15 +421,16 @@ pub fn store([handle, arguments, graph, description, statics]: [SEXP; 5], scope:
             *flag = own;
         }
     }
-    let entry = Entry { words, statics, program: program.clone(), held, hits: 0, number: 0, beside: [0; 2] };
     let list = entries(handle, &function.cache)?;
     let mut cache = function.cache.borrow_mut();
     // SAFETY: the list has room for it; nothing allocates.
     unsafe { SET_VECTOR_ELT(list, cache.next_slot() as Length, held) };
-    cache.misses += 1;
-    cache.insert(entry);
+    cache.insert(words, statics, program.clone(), held);
     drop(cache);
-    program.run(&leaves, scope).map_err(|exit| function.blame(handle, &given, exit))
+    if value::flag_of(run) != Some(true) {
+        return Ok(nil());
+    }
+    program.run(&leaves, scope).map_err(|exit| function.blame(handle, &given, exit, scope))
 }
 
 /// State of a cache: `list(c(size, hits, misses), descriptions, hits of each)`.

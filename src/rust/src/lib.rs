@@ -12,6 +12,7 @@
 //! | `value` | tensors and tracers, read and made |
 //! | `vector` | elements of R's vectors; R numbers |
 //! | `trace` | open traces and their tracers |
+//! | `inner` | inner nodes of nested lists: lists, objects of registered classes |
 //! | `tree` | nested lists, flattened and rebuilt |
 //! | `program` | a compiled graph, called on R values |
 //! | `printing` | printing from running programs |
@@ -19,7 +20,8 @@
 //! | `axis_names` | names along axes: of vectors, `dimnames` of arrays |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `single_subscript` | what to write in place of `x[i]` where `x` has several axes |
-//! | `jit` | jitted functions and their caches |
+//! | `cache` | programs by the signature of their arguments |
+//! | `jit` | jitted functions |
 //! | `statics` | static arguments as parts of a signature |
 //! | `export` | traced functions as StableHLO |
 //! | `transform` | derivatives and control flow, from nested traces |
@@ -44,6 +46,7 @@
 mod altrep;
 mod audit;
 mod axis_names;
+mod cache;
 mod export;
 mod extent;
 mod ffi;
@@ -51,10 +54,12 @@ mod files;
 mod guard;
 mod handle;
 mod info;
+mod inner;
 mod jit;
 mod large;
 mod mixer;
 mod narrow;
+
 mod op;
 mod path;
 mod plan;
@@ -102,14 +107,17 @@ entry! {
     rs_jit_new(spec) scope => jit::create(spec, scope);
     rs_jit_spec(handle) _scope => jit::spec(handle);
     rs_jit_snapshot(handle, args) scope => jit::snapshot(handle, args, scope);
-    rs_jit_store(handle, args, graph, description, statics) scope =>
-        jit::store([handle, args, graph, description, statics], scope);
+    rs_jit_find(args) scope => jit::find(args, scope);
+    rs_jit_store(handle, args, graph, description, statics, run) scope =>
+        jit::store([handle, args, graph, description, statics, run], scope);
     rs_jit_info(handle) scope => jit::info(handle, scope);
     rs_code(x) scope => statics::code(x, scope);
     rs_deeper(depth, arg) scope => info::deeper(depth, arg, scope);
     rs_leaves(x) scope => tree::leaves(x, scope);
     rs_paths(x, root) scope => tree::paths(x, root, scope);
     rs_refill(x, leaves) scope => tree::refill(x, leaves, scope);
+    rs_items(x) scope => tree::items(x, scope);
+    rs_with_items(x, items) scope => tree::with_items(x, items, scope);
     rs_handles() scope => info::handles(scope);
     rs_trace_open(name, nested) scope => trace::open(name, nested, scope);
     rs_trace_inputs(handle, x) scope => info::trace_inputs(handle, x, scope);

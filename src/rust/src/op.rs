@@ -7,12 +7,13 @@
 use crate::audit;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::inner::is_list;
 use crate::jit;
 use crate::mixer::Mixer;
 use crate::program::Program;
 use crate::rules;
 use crate::trace::{self, Trace};
-use crate::tree::{deeper, is_node, Leaf, Out};
+use crate::tree::{deeper, Leaf, Out};
 use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::{applies_at_positions, number_type, Applier, Conversion};
@@ -135,7 +136,7 @@ fn attr_words(x: SEXP, depth: usize, words: &mut Vec<u64>) -> Outcome<bool> {
         let tensor = Tensor::read(x)?;
         words.extend([tensor.dtype as u64, tensor.ambiguous.into(), tensor.sizes().len() as u64]);
         words.extend(tensor.bytes()?.as_slice().iter().map(|&b| u64::from(b)));
-    } else if is_node(x) {
+    } else if is_list(x) {
         let depth = deeper(depth, "argument")?;
         words.push(len(x) as u64);
         for i in 0..len(x) {
@@ -169,7 +170,7 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
             let literal = Literal::from_bytes(ranked.stored(), tensor.bytes()?.as_slice());
             Attr::Literal(literal, ranked.default())
         }
-        _ if is_node(x) => {
+        _ if is_list(x) => {
             let depth = deeper(depth, "argument")?;
             Attr::List((0..len(x)).map(|i| attr_at(element(x, i), depth)).collect::<Outcome<_>>()?)
         }
@@ -280,7 +281,12 @@ fn compile(
     let count = results.len();
     let graph = builder.finish(results);
     let out = if list { Out::List((0..count).map(Out::Leaf).collect(), nil()) } else { Out::Leaf(0) };
-    Ok(Program { executable: Executable::compile(&graph, &[])?, constants: vec![], out: Rc::new(out) })
+    Ok(Program {
+        executable: Executable::compile(&graph, &[])?,
+        constants: vec![],
+        out: Rc::new(out),
+        has_objects: false,
+    })
 }
 
 /// Where an op is applied, for the error of an index that is out of range: the call, and its line if R knows

@@ -1,23 +1,23 @@
 //! Paths of values in nested lists, as R code: `l[[1]]$a`. Messages about arguments and results name them.
 
 use crate::ffi::*;
-use crate::guard::Exit;
+use crate::guard::{Exit, Outcome, Scope};
+use crate::inner::{is_list, Inner};
 use crate::op;
-use crate::tree::{self, Leaf};
+use crate::tree::Leaf;
 use crate::value;
 use crate::vector;
 use anvil_core::error::Error;
 
 /// An error about a leaf, with the path of the leaf for its name. `find` searches the first leaf with a
 /// property. It runs only in case of an error, so that paths cost nothing otherwise.
-pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Option<String>) -> Exit {
+pub fn named(exit: Exit, find: impl FnOnce(&dyn Fn(SEXP) -> bool) -> Outcome<Option<String>>) -> Exit {
     match exit {
-        Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => {
-            Exit::Error(match find(&is_bad) {
-                Some(path) => e.for_argument(&path),
-                None => e,
-            })
-        }
+        Exit::Error(e @ (Error::Arg { .. } | Error::MissingValue { .. })) => match find(&is_bad) {
+            Ok(Some(path)) => Exit::Error(e.for_argument(&path)),
+            Ok(None) => Exit::Error(e),
+            Err(exit) => exit,
+        },
         other => other,
     }
 }
@@ -35,20 +35,22 @@ fn is_bad(x: SEXP) -> bool {
 }
 
 /// The path to the first leaf of `x` that is `bad`, which begins with `name`.
-pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool) -> Option<String> {
-    // The open lists of the walk, with the position in each. The walk is not recursive: lists may be deep.
+///
+/// # Errors
+/// Those of [`Inner::of`].
+pub fn find(x: SEXP, name: &str, bad: &dyn Fn(SEXP) -> bool, scope: &Scope) -> Outcome<Option<String>> {
+    // The open nodes of the walk, with the position in each. The walk is not recursive: lists may be deep.
     let mut open: Vec<(SEXP, usize)> = Vec::new();
     let mut at = x;
     loop {
-        if tree::is_node(at) {
-            open.push((at, 0));
+        if let Some(node) = Inner::of(at, scope)? {
+            open.push((node.items, 0));
         } else if at != nil() && bad(at) {
-            return Some(
-                open.iter().fold(name.to_string(), |path, &(list, i)| path + &subscript(list, i - 1)),
-            );
+            let path = |path: String, &(list, i): &(SEXP, usize)| path + &subscript(list, i - 1);
+            return Ok(Some(open.iter().fold(name.to_string(), path)));
         }
         at = loop {
-            let (list, next) = open.last_mut()?;
+            let Some((list, next)) = open.last_mut() else { return Ok(None) };
             if *next < len(*list) {
                 *next += 1;
                 break element(*list, *next - 1);
@@ -76,13 +78,13 @@ pub fn subscript(list: SEXP, i: usize) -> String {
 pub fn advice(x: SEXP) -> String {
     /// Elements that are listed.
     const LISTED: usize = 3;
-    if !tree::is_node(x) || len(x) == 0 {
+    if !is_list(x) || len(x) == 0 {
         return String::new();
     }
     // SAFETY: reads an attribute.
     let named = attribute(x, unsafe { R_NamesSymbol }) != nil();
     // The gradient with respect to a list is one itself.
-    let may_be_gradient = |x: SEXP| value::is_tensor(x) || value::is_tracer(x) || tree::is_node(x);
+    let may_be_gradient = |x: SEXP| value::is_tensor(x) || value::is_tracer(x) || is_list(x);
     let is_gradient = named && (0..len(x)).all(|i| may_be_gradient(element(x, i)));
     if !is_gradient {
         return format!("Take one of its elements, such as `{}`.", subscript(x, 0));

@@ -19,14 +19,16 @@ pub struct Program {
     pub constants: Vec<SEXP>,
     /// Structure of the result.
     pub out: Rc<Out>,
+    /// Whether objects are in it.
+    pub has_objects: bool,
 }
 
 impl Program {
     /// Runs the program; makes the result.
     ///
     /// # Errors
-    /// A jump if memory cannot be allocated or the user interrupts, and errors of the program; outputs are
-    /// dropped then. Donated inputs are unchanged if the run had not begun, and donated otherwise.
+    /// A jump if memory cannot be allocated or the user interrupts, errors of the program, and those of
+    /// functions that make objects; outputs are dropped then. Donated inputs are unchanged if the run had not begun, and donated otherwise.
     pub fn run(&self, leaves: &[Leaf], scope: &Scope) -> Outcome {
         if self.executable.may_share() {
             threads::follow()?;
@@ -77,6 +79,9 @@ impl Program {
             // The list is garbage now, but R would go on counting its references to the result.
             // SAFETY: index in range; the result is kept by the scope.
             unsafe { SET_VECTOR_ELT(made, k as Length, nil()) };
+        }
+        if self.has_objects {
+            return self.out.objects(result, scope);
         }
         Ok(result)
     }

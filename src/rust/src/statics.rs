@@ -15,24 +15,25 @@ use std::os::raw::c_int;
 const BY_BITS: c_int = 1 | 2 | 16 | 64;
 
 /// The parts of a static argument that belong to the signature: the value itself, or the result of
-/// R/static.R. `name` gives the argument's name.
+/// R/static.R. `name` gives the argument's name. `of_object`: it is the static part of an object in it.
 ///
 /// # Errors
 /// A jump with a condition of class `anvil_error_static` for a value that cannot be compared, such as an
 /// environment.
-pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, scope: &Scope) -> Outcome {
+pub fn parts(x: SEXP, name: impl FnOnce() -> SEXP, of_object: bool, scope: &Scope) -> Outcome {
     if is_bare(x, 0) || kind(x) == CLOSXP && is_of_package(x)? {
         return Ok(x);
     }
     let name = name();
     // SAFETY: inside `protected`; each object is protected before the next is made.
     let parts = protected(|| unsafe {
-        let pair = Rf_protect(Rf_allocVector(VECSXP, 2));
-        SET_VECTOR_ELT(pair, 0, x);
+        let given = Rf_protect(Rf_allocVector(VECSXP, 3));
+        SET_VECTOR_ELT(given, 0, x);
         let text = Rf_allocVector(STRSXP, 1);
-        SET_VECTOR_ELT(pair, 1, text);
+        SET_VECTOR_ELT(given, 1, text);
         SET_STRING_ELT(text, 0, name);
-        let parts = anvil_call_r(c"static_parts".as_ptr(), pair);
+        SET_VECTOR_ELT(given, 2, value::flag(of_object));
+        let parts = anvil_call_r(c"static_parts".as_ptr(), given);
         Rf_unprotect(1);
         parts
     })?;

@@ -32,7 +32,8 @@ fn tracers(trace: &Trace, handle: SEXP, values: &[Value], out: &Out, scope: &Sco
         made.push(trace::tracer(trace, handle, value, scope)?);
     }
     // SAFETY: inside `protected`; the tracers are kept by the scope.
-    protected(|| unsafe { out.build(&|i| made[i]) }).map(|x| scope.keep(x))
+    let list = scope.keep(protected(|| unsafe { out.build(&|i| made[i]) })?);
+    out.objects(list, scope)
 }
 
 /// `list(value, gradients)` of a function that was traced in a nested trace. `leaves` are its inputs, as

@@ -1,18 +1,21 @@
 //! Nested lists: arguments of a jitted function are flattened to leaves with a signature, and results
 //! rebuilt.
 //!
-//! Only bare lists are nodes; names are part of the structure; `NULL` is an empty node. The order of leaves
-//! is that of a walk depth first. All walks of nested lists are here, with one limit for their depth.
+//! Bare lists and objects of registered classes are inner nodes (`inner`); names are part of the structure, and the
+//! class and the static part of an object; `NULL` is an empty one. The order of leaves is that of a walk
+//! depth first. All walks of nested lists are here, with one limit for their depth.
 
 use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
+use crate::info;
+use crate::inner::{is_list, Inner};
 use crate::path;
 use crate::trace;
 use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::number_type;
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
@@ -37,11 +40,6 @@ pub fn deeper(depth: usize, arg: &str) -> Result<usize, Error> {
     })
 }
 
-/// Whether an object is an inner node of nested lists, and no leaf.
-pub fn is_node(x: SEXP) -> bool {
-    kind(x) == VECSXP && !is_object(x)
-}
-
 /// An argument that is data.
 #[derive(Clone, Copy)]
 pub enum Leaf {
@@ -54,15 +52,22 @@ pub enum Leaf {
 impl Leaf {
     /// Adds the leaf's part of the signature: kind, dtype, ambiguity, shape.
     pub fn add_words(&self, words: &mut Vec<u64>) {
-        let mut add = |kind: u64, dtype: DType, ambiguous: bool, sizes: &[c_int]| {
-            words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
-            words.extend(sizes.iter().map(|&d| d as u64));
-        };
         match self {
-            Leaf::Tensor(tensor, _) => add(TENSOR, tensor.dtype, tensor.ambiguous, tensor.sizes()),
-            Leaf::Number(x, dtype) => vector::with_sizes(*x, |sizes| add(NUMBER, *dtype, false, sizes)),
+            Leaf::Tensor(tensor, _) => {
+                type_words(words, TENSOR, tensor.dtype, tensor.ambiguous, tensor.sizes());
+            }
+            Leaf::Number(x, dtype) => {
+                vector::with_sizes(*x, |sizes| type_words(words, NUMBER, *dtype, false, sizes));
+            }
         }
     }
+}
+
+/// Adds the words of a leaf's type.
+#[inline]
+fn type_words(words: &mut Vec<u64>, kind: u64, dtype: DType, ambiguous: bool, sizes: &[c_int]) {
+    words.push(kind | (dtype as u64) << 8 | u64::from(ambiguous) << 16 | (sizes.len() as u64) << 32);
+    words.extend(sizes.iter().map(|&d| d as u64));
 }
 
 /// The arguments of one call, flattened.
@@ -70,16 +75,18 @@ impl Leaf {
 pub struct Flat {
     /// The signature, as words: structure, names, types, ambiguity, kinds of static arguments.
     pub words: Vec<u64>,
-    /// The data, in order.
+    /// The data, in order, but for abstract tensors.
     pub leaves: Vec<Leaf>,
     /// For each leaf, the argument that it belongs to.
     pub owners: Vec<usize>,
-    /// Static arguments, in order.
+    /// Static arguments, and the static parts of objects, in order.
     pub statics: Vec<SEXP>,
     /// Names of the lists, whose strings are in the words.
     pub names: Vec<SEXP>,
     /// Whether a tracer is among the arguments.
     pub traced: bool,
+    /// Whether abstract tensors are leaves, for a program that is not run yet.
+    pub may_be_abstract: bool,
 }
 
 // First words of the parts of a signature.
@@ -91,6 +98,7 @@ const STATIC: u64 = 4;
 const ABSENT: u64 = 5;
 const TAG: u64 = 6;
 const NAMES: u64 = 7;
+const OBJECT: u64 = 8;
 
 /// Whether a value stands for an argument that the caller left out.
 pub fn is_absent(x: SEXP) -> bool {
@@ -102,15 +110,16 @@ impl Flat {
     /// Adds an argument.
     ///
     /// # Errors
-    /// [`Error::Arg`] for a leaf that is neither tensor nor number nor array; [`Error::Donated`].
-    pub fn argument(&mut self, owner: usize, tag: SEXP, x: SEXP, is_static: bool) -> Outcome<()> {
+    /// [`Error::Arg`] for a leaf that is neither tensor nor number nor array; [`Error::Donated`]; those of
+    /// [`Inner::of`].
+    pub fn argument(&mut self, owner: usize, tag: SEXP, x: SEXP, fixed: bool, scope: &Scope) -> Outcome<()> {
         if tag != nil() {
             // Symbols are never collected: their address is their name.
             self.words.extend([TAG, tag as u64]);
         }
         if is_absent(x) {
             self.words.push(ABSENT);
-        } else if is_static {
+        } else if fixed {
             self.words.extend([STATIC, kind(x) as u64]);
             self.statics.push(x);
         } else {
@@ -118,12 +127,12 @@ impl Flat {
             // references, byte-compiled or not.
             // SAFETY: reads the header.
             let own = unsafe { anvil_references(x) } <= 3;
-            self.walk(owner, x, own, 0)?;
+            self.walk(owner, x, own, 0, scope)?;
         }
         Ok(())
     }
 
-    fn walk(&mut self, owner: usize, x: SEXP, own: bool, depth: usize) -> Outcome<()> {
+    fn walk(&mut self, owner: usize, x: SEXP, own: bool, depth: usize, scope: &Scope) -> Outcome<()> {
         if x == nil() {
             self.words.push(EMPTY);
         } else if value::is_tensor(x) {
@@ -131,31 +140,63 @@ impl Flat {
             self.names_of_axes(x);
         } else if value::is_tracer(x) {
             self.traced = true;
-        } else if is_node(x) {
-            let depth = deeper(depth, "argument")?;
-            self.words.push(LIST | (len(x) as u64) << 8);
-            // SAFETY: reads an attribute.
-            let names = attribute(x, unsafe { R_NamesSymbol });
-            if names != nil() {
-                self.names.push(names);
-            }
-            for i in 0..len(x) {
-                if names != nil() {
-                    // SAFETY: as many names as elements. A string's address is its identity while it is
-                    // alive; those of a cached program are kept alive with it.
-                    self.words.push(unsafe { STRING_ELT(names, i as Length) } as u64);
-                }
-                let child = element(x, i);
-                // SAFETY: reads the header.
-                let own = own && unsafe { anvil_references(child) } <= 1;
-                self.walk(owner, child, own, depth)?;
-            }
+        } else if is_list(x) {
+            self.list(owner, x, own, depth, scope)?;
+        } else if is_object(x) {
+            self.object(owner, x, depth, scope)?;
         } else {
             let (dtype, _) = argument(x)?;
             self.leaf(owner, Leaf::Number(x, dtype));
             self.names_of_axes(x);
         }
         Ok(())
+    }
+
+    fn list(&mut self, owner: usize, x: SEXP, own: bool, depth: usize, scope: &Scope) -> Outcome<()> {
+        let depth = deeper(depth, "argument")?;
+        self.words.push(LIST | (len(x) as u64) << 8);
+        // SAFETY: reads an attribute.
+        let names = attribute(x, unsafe { R_NamesSymbol });
+        if names != nil() {
+            self.names.push(names);
+        }
+        for i in 0..len(x) {
+            if names != nil() {
+                // SAFETY: as many names as elements. A string's address is its identity while it is
+                // alive; those of a cached program are kept alive with it.
+                self.words.push(unsafe { STRING_ELT(names, i as Length) } as u64);
+            }
+            let child = element(x, i);
+            // SAFETY: reads the header.
+            let own = own && unsafe { anvil_references(child) } <= 1;
+            self.walk(owner, child, own, depth, scope)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, owner: usize, x: SEXP, depth: usize, scope: &Scope) -> Outcome<()> {
+        if self.may_be_abstract {
+            if let Some(aval) = info::abstract_aval(x)? {
+                let Ranked { dtype, ambiguous } = aval.ranked();
+                // Sizes of values of R are integers of R.
+                let sizes: Vec<c_int> = aval.shape.iter().map(|&size| size as c_int).collect();
+                type_words(&mut self.words, TENSOR, dtype, ambiguous, &sizes);
+                self.owners.push(owner);
+                return Ok(());
+            }
+        }
+        let Some(node) = Inner::of(x, scope)? else {
+            let Err(Error::Arg { arg, expected, got, .. }) = argument(x) else {
+                return Err(Error::Internal { detail: "an object that is a number".into() }.into());
+            };
+            let hint = "Name the argument in `static = ` if it is not data, or register the class with \
+                        `register_tree_class()` if data are in it.";
+            return Err(Error::Arg { arg, expected, got, hint: hint.into() }.into());
+        };
+        self.words.push(OBJECT);
+        self.statics.push(node.kind);
+        // The object refers to its children, and so does the list of them.
+        self.list(owner, node.items, false, depth, scope)
     }
 
     /// Adds the names of an argument's axes to the signature.
@@ -234,16 +275,15 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     if let Some(aval) = crate::info::abstract_aval(x)? {
         return trace::input(trace, handle, aval, scope);
     }
-    if is_node(x) {
+    if let Some(node) = Inner::of(x, scope)? {
         let depth = deeper(depth, "argument")?;
-        // SAFETY: inside `protected`; a fresh copy of the list, whose elements are replaced one by one.
-        let out = scope.keep(protected(|| unsafe { Rf_shallow_duplicate(x) })?);
-        for i in 0..len(x) {
-            let child = inputs(trace, handle, element(x, i), depth, scope)?;
+        let out = node.copy(scope)?;
+        for i in 0..len(out) {
+            let child = inputs(trace, handle, element(out, i), depth, scope)?;
             // SAFETY: index in range; `out` is a list that this call made.
             unsafe { SET_VECTOR_ELT(out, i as Length, child) };
         }
-        return Ok(out);
+        return node.with_checked(out, scope);
     }
     let (dtype, shape) = argument(x)?;
     named(trace::input(trace, handle, Aval::new(number_type(dtype), shape), scope)?, x, scope)
@@ -261,6 +301,8 @@ pub enum Out {
     Leaf(usize),
     /// A list with these elements; its names, or `NULL`, are kept alive by the program.
     List(Vec<Out>, SEXP),
+    /// An object, whose elements are a list of its own, kept alive by the program as its kind is.
+    Object(Box<Out>, Inner),
     /// `NULL`.
     Null,
 }
@@ -269,9 +311,9 @@ impl Out {
     /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
     ///
     /// # Errors
-    /// Those of `leaf`; [`Error::Arg`] for lists nested too deep.
-    pub fn new(x: SEXP, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>) -> Outcome<Out> {
-        Out::at(x, 0, &mut 0, leaf)
+    /// Those of `leaf` and of [`Inner::of`]; [`Error::Arg`] for lists nested too deep.
+    pub fn new(x: SEXP, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>, scope: &Scope) -> Outcome<Out> {
+        Out::at(x, 0, &mut 0, leaf, scope)
     }
 
     fn at(
@@ -279,23 +321,79 @@ impl Out {
         depth: usize,
         count: &mut usize,
         leaf: &mut dyn FnMut(SEXP) -> Outcome<()>,
+        scope: &Scope,
     ) -> Outcome<Out> {
         if x == nil() {
             return Ok(Out::Null);
         }
-        if is_node(x) {
-            let depth = deeper(depth, "the result of the function")?;
-            let mut child = |i| Out::at(element(x, i), depth, count, leaf);
-            let children = (0..len(x)).map(&mut child).collect::<Outcome<Vec<_>>>()?;
-            // SAFETY: reads an attribute.
-            return Ok(Out::List(children, attribute(x, unsafe { R_NamesSymbol })));
+        let Some(node) = Inner::of(x, scope)? else {
+            leaf(x)?;
+            *count += 1;
+            return Ok(Out::Leaf(*count - 1));
+        };
+        let depth = deeper(depth, "the result of the function")?;
+        let items = node.items;
+        let mut child = |i| Out::at(element(items, i), depth, count, leaf, scope);
+        let children = (0..len(items)).map(&mut child).collect::<Outcome<Vec<_>>>()?;
+        // SAFETY: reads an attribute.
+        let list = Out::List(children, attribute(items, unsafe { R_NamesSymbol }));
+        if !node.is_object() {
+            return Ok(list);
         }
-        leaf(x)?;
-        *count += 1;
-        Ok(Out::Leaf(*count - 1))
+        node.with_checked(node.copy(scope)?, scope)?;
+        Ok(Out::Object(Box::new(list), node))
     }
 
-    /// Makes the R object, with `leaf(i)` in place of output `i`.
+    /// The objects in it, for the program to keep alive: `NULL`, or a list.
+    pub fn kept(&self, scope: &Scope) -> Outcome {
+        fn collect(out: &Out, kept: &mut Vec<SEXP>) {
+            match out {
+                Out::Leaf(_) | Out::Null => (),
+                Out::List(children, _) => children.iter().for_each(|child| collect(child, kept)),
+                Out::Object(list, node) => {
+                    kept.extend([node.items, node.kind]);
+                    collect(list, kept);
+                }
+            }
+        }
+        let mut kept = Vec::new();
+        collect(self, &mut kept);
+        if kept.is_empty() {
+            return Ok(nil());
+        }
+        list_of(&kept, scope)
+    }
+
+    /// Whether it has objects, which [`objects`](Out::objects) makes.
+    pub fn has_objects(&self) -> bool {
+        match self {
+            Out::Leaf(_) | Out::Null => false,
+            Out::List(children, _) => children.iter().any(Out::has_objects),
+            Out::Object(..) => true,
+        }
+    }
+
+    /// What [`build`](Out::build) has made, with objects in place of the lists of their elements, once the
+    /// elements have been computed.
+    ///
+    /// # Errors
+    /// Those of [`Inner::with`].
+    pub fn objects(&self, x: SEXP, scope: &Scope) -> Outcome {
+        match self {
+            Out::Leaf(_) | Out::Null => Ok(x),
+            Out::List(children, _) => {
+                for (i, child) in children.iter().enumerate().filter(|(_, child)| child.has_objects()) {
+                    let made = child.objects(element(x, i), scope)?;
+                    // SAFETY: index in range; `build` has made the list.
+                    unsafe { SET_VECTOR_ELT(x, i as Length, made) };
+                }
+                Ok(x)
+            }
+            Out::Object(list, node) => node.with(list.objects(x, scope)?, scope),
+        }
+    }
+
+    /// Makes the R object, with `leaf(i)` in place of output `i`, and lists in place of objects.
     ///
     /// # Safety
     /// May jump: only inside [`protected`]. The caller protects the result, and the leaves.
@@ -303,6 +401,8 @@ impl Out {
         match self {
             Out::Leaf(i) => leaf(*i),
             Out::Null => nil(),
+            // SAFETY: by the caller.
+            Out::Object(list, _) => unsafe { list.build(leaf) },
             // SAFETY: by the caller; the list is protected while its elements are made.
             Out::List(children, names) => unsafe {
                 let list = Rf_protect(Rf_allocVector(VECSXP, children.len() as Length));
@@ -321,33 +421,39 @@ impl Out {
 
 // ---- nested lists as R code sees them ------------------------------------------------------------------------------
 
-/// A leaf of a nested list.
+/// What a walk meets.
 enum Met {
-    /// Neither list nor `NULL`.
+    /// A leaf: neither node nor `NULL`.
     Leaf(SEXP),
     /// `NULL`, or a list without elements.
     Empty(SEXP),
+    /// An object, by its kind, before its elements.
+    Object(SEXP),
 }
 
-/// Calls `see(leaf, path)` for all leaves of a nested list; `path` is `None` unless that of `x` is given.
+/// Calls `see(what, path)` for all parts of a nested list; `path` is `None` unless that of `x` is given.
 fn visit(
     x: SEXP,
     path: Option<&str>,
     depth: usize,
     see: &mut dyn FnMut(Met, Option<&str>),
-) -> Result<(), Error> {
-    if x == nil() || is_node(x) && len(x) == 0 {
+    scope: &Scope,
+) -> Outcome<()> {
+    if x == nil() || is_list(x) && len(x) == 0 {
         see(Met::Empty(x), path);
         return Ok(());
     }
-    if !is_node(x) {
+    let Some(node) = Inner::of(x, scope)? else {
         see(Met::Leaf(x), path);
         return Ok(());
-    }
+    };
     let depth = deeper(depth, "argument")?;
-    for i in 0..len(x) {
-        let below = path.map(|path| path.to_owned() + &path::subscript(x, i));
-        visit(element(x, i), below.as_deref(), depth, see)?;
+    if node.is_object() {
+        see(Met::Object(node.kind), path);
+    }
+    for i in 0..len(node.items) {
+        let below = path.map(|path| path.to_owned() + &path::subscript(node.items, i));
+        visit(element(node.items, i), below.as_deref(), depth, see, scope)?;
     }
     Ok(())
 }
@@ -368,45 +474,57 @@ pub fn list_of(items: &[SEXP], scope: &Scope) -> Outcome {
 /// The leaves of a nested list as a flat one, in order.
 pub fn leaves(x: SEXP, scope: &Scope) -> Outcome {
     let mut items = Vec::new();
-    visit(x, None, 0, &mut |met, _| {
+    let mut see = |met, _: Option<&str>| {
         if let Met::Leaf(x) = met {
             items.push(x);
         }
-    })?;
+    };
+    visit(x, None, 0, &mut see, scope)?;
     list_of(&items, scope)
 }
 
-/// `list(items, paths)`: the leaves of a nested list, and `NULL`s and empty lists too, each with its path
-/// from `root`: `p$w`, or `p[[2]]` without a name.
+/// `list(items, paths, kinds, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each
+/// with its path from `root`: `p$w`, or `p[[2]]` without a name; and the kinds of the objects in it with
+/// their paths.
 pub fn paths(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
     let (mut items, mut paths) = (Vec::new(), Vec::new());
-    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut |met, path| {
-        let (Met::Leaf(x) | Met::Empty(x)) = met;
-        items.push(x);
-        paths.push(path.unwrap_or_default().to_owned());
-    })?;
-    let pair = [list_of(&items, scope)?, r_strings(&paths, scope)?];
-    list_of(&pair, scope)
+    let (mut kinds, mut places) = (Vec::new(), Vec::new());
+    let mut see = |met, path: Option<&str>| {
+        let (to, at, x) = match met {
+            Met::Leaf(x) | Met::Empty(x) => (&mut items, &mut paths, x),
+            Met::Object(kind) => (&mut kinds, &mut places, kind),
+        };
+        to.push(x);
+        at.push(path.unwrap_or_default().to_owned());
+    };
+    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut see, scope)?;
+    let parts = [
+        list_of(&items, scope)?,
+        r_strings(&paths, scope)?,
+        list_of(&kinds, scope)?,
+        r_strings(&places, scope)?,
+    ];
+    list_of(&parts, scope)
 }
 
 /// A nested list with other leaves, in order.
+///
+/// # Errors
+/// [`Error::Internal`] if there are fewer of them than the list has; those of [`Inner`].
 pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
     fn at(x: SEXP, next: &mut impl FnMut() -> Outcome, depth: usize, scope: &Scope) -> Outcome {
         if x == nil() {
             return Ok(x);
         }
-        if !is_node(x) {
-            return next();
-        }
+        let Some(node) = Inner::of(x, scope)? else { return next() };
         let depth = deeper(depth, "argument")?;
-        // SAFETY: inside `protected`; a fresh copy of the list.
-        let out = scope.keep(protected(|| unsafe { Rf_shallow_duplicate(x) })?);
-        for i in 0..len(x) {
-            let child = at(element(x, i), next, depth, scope)?;
+        let out = node.copy(scope)?;
+        for i in 0..len(out) {
+            let child = at(element(out, i), next, depth, scope)?;
             // SAFETY: index in range; `out` is a list that this call made.
             unsafe { SET_VECTOR_ELT(out, i as Length, child) };
         }
-        Ok(out)
+        node.with(out, scope)
     }
     let mut used = 0;
     let mut next = || {
@@ -417,4 +535,21 @@ pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
         Err(Error::Internal { detail: "fewer leaves than there were".into() }.into())
     };
     at(x, &mut next, 0, scope)
+}
+
+/// The elements of an object of a registered class as a bare list, by which paths lead into it; anything else
+/// as it is.
+pub fn items(x: SEXP, scope: &Scope) -> Outcome {
+    Ok(Inner::of(x, scope)?.map_or(x, |node| node.items))
+}
+
+/// An object of a registered class with other elements.
+///
+/// # Errors
+/// [`Error::Internal`] for anything else; those of [`Inner`].
+pub fn with_items(x: SEXP, items: SEXP, scope: &Scope) -> Outcome {
+    match Inner::of(x, scope)? {
+        Some(node) => node.with(items, scope),
+        None => Err(Error::Internal { detail: "elements of a leaf".into() }.into()),
+    }
 }

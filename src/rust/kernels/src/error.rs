@@ -199,7 +199,7 @@ classes! {
     Shape "shape" "shapes or numbers of elements that do not fit, sizes that cannot be addressed",
     Axis "axis" "an axis that is out of range or given twice",
     Index "index" "an index out of bounds, in a running program too; too many or too few subscripts",
-    Structure "structure" "a loop's body, branch or rule whose value has another structure or type",
+    Structure "structure" "a loop's body, branch, rule or object that has another structure or type",
     Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
     LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
     Donated "donated" "a tensor whose memory was given away",

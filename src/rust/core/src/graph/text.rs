@@ -1,4 +1,4 @@
-//! The text of a graph, as `print(trace_fn(f, args))` shows it.
+//! The text of a graph, as `print(trace_fn(f, ...))` shows it.
 
 use super::{Def, Graph, Operation, Value};
 use crate::growth::{push, table};

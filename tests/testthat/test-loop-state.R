@@ -1,0 +1,149 @@
+# The functions of loops take the state whole, or by the names of its parts.
+
+both <- function(f, ...) {
+  out <- f(...)
+  expect_identical(jit(f)(...), out)
+  out
+}
+x <- nv_tensor(c(8, 4), dtype = "f64")
+s64 <- function(v) nv_scalar(v, dtype = "f64")
+
+test_that("nv_while() gives the parts by name, to each function as it asks", {
+  whole <- both(function(x) {
+    nv_while(
+      list(i = 0L, x = x), function(s) s$i < 5L, function(s) list(i = s$i + 1L, x = s$x / 2)
+    )
+  }, x)
+  expect_nv(whole$x, c(0.25, 0.125), "f64")
+  parts <- list(
+    function(x) nv_while(list(i = 0L, x = x), \(i, x) i < 5L, \(i, x) list(i = i + 1L, x = x / 2)),
+    # In any order; one function whole, the other by parts.
+    function(x) nv_while(
+      list(i = 0L, x = x), \(x, i) i < 5L, \(state) list(i = state$i + 1L, x = state$x / 2)
+    ),
+    function(x) nv_while(list(i = 0L, x = x), \(state) state$i < 5L, \(x, i) list(i = i + 1L, x = x / 2)),
+    # `...` takes the others, and what has a default need not be a part.
+    function(x) nv_while(list(i = 0L, x = x), \(i, ...) i < 5L, \(i, x, by = 2) list(i = i + 1L, x = x / by)),
+    # A default gives way to a part.
+    function(x) nv_while(list(i = 0L, x = x), \(i, x = 7) i < 5L, \(i, x) list(i = i + 1L, x = x / 2)),
+    # Jitted, and with nested parts.
+    function(x) {
+      nv_while(list(i = 0L, x = x), jit(\(i, x) i < 5L), jit(\(i, x) list(i = i + 1L, x = x / 2)))
+    }
+  )
+  for (f in parts) expect_identical(both(f, x), whole)
+  nested <- both(function(x) {
+    nv_while(
+      list(p = list(a = x, NULL), n = 0L), \(p, n) n < 2L,
+      \(p, n) list(p = list(a = p$a * 2, NULL), n = n + 1L)
+    )
+  }, x)
+  expect_nv(nested$p$a, c(32, 16), "f64")
+  expect_null(nested$p[[2L]])
+  expect_named(nested, c("p", "n"))
+  # A part that is NULL.
+  empty <- nv_while(list(i = 0L, z = NULL), \(i, z) i < 2L, \(i, z) list(i = i + 1L, z = z))
+  expect_identical(names(empty), c("i", "z"))
+})
+
+test_that("nv_for() gives the number of the repetition first, then the parts", {
+  expected <- both(function(x) {
+    nv_for(3L, list(a = x, b = 1), function(i, s) list(a = s$a + i, b = s$b * 2))
+  }, x)
+  expect_nv(expected$a, c(14, 10), "f64")
+  for (body in list(
+    function(i, a, b) list(a = a + i, b = b * 2), function(k, b, a) list(a = a + k, b = b * 2),
+    function(i, a, ...) list(a = a + i, b = ..1 * 2), function(i, a, b, n = 2) list(a = a + i, b = b * n)
+  )) {
+    expect_identical(
+      both(user_env(function(x) nv_for(3L, list(a = x, b = 1), body), body = body), x), expected
+    )
+  }
+  loss <- function(x) sum(nv_for(2L, list(a = x, b = x), function(i, a, b) list(a = a * b, b = b))$a)
+  expect_nv(gradient(loss)(x)$x, 3 * c(64, 16), "f64")
+  # No repetition.
+  expect_nv(nv_for(0L, list(a = x), function(i, a) list(a = a + 1))$a, c(8, 4), "f64")
+})
+
+test_that("nv_scan() gives the parts, then the slice", {
+  xs <- nv_tensor(c(1, 2, 3), dtype = "f64")
+  expected <- both(function(xs) {
+    nv_scan(function(s, x) list(list(a = s$a + x, b = s$b * x), s$a), list(a = s64(0), b = s64(1)), xs)
+  }, xs)
+  expect_nv(expected$carry$b, 6, "f64", shape = integer())
+  for (body in list(
+    function(a, b, x) list(list(a = a + x, b = b * x), a),
+    function(b, a, z) list(list(a = a + z, b = b * z), a),
+    function(a, b, x, one = 1) list(list(a = a + x, b = b * x * one), a),
+    function(a, x, ...) list(list(a = a + x, b = ..1 * x), a)
+  )) {
+    init <- list(a = s64(0), b = s64(1))
+    got <- both(user_env(function(xs) nv_scan(body, init, xs), body = body, init = init), xs)
+    expect_identical(got, expected)
+  }
+  pairs <- nv_scan(function(a, x) list(list(a = a + x$u * x$v), NULL), list(a = s64(0)), list(u = xs, v = xs))
+  expect_identical(as.double(pairs$carry$a), 14)
+})
+
+test_that("the whole state goes to functions whose arguments are not its parts", {
+  expect_nv(nv_while(x, \(x) sum(x) > 4, \(x) x / 2), c(2, 1), "f64")
+  # Names are missing, or there are two of one.
+  for (state in list(list(x), setNames(list(x, x), c("s", "")), setNames(list(x, x), c("s", "s")))) {
+    out <- nv_for(1L, state, function(i, s) {
+      expect_length(s, length(state))
+      s
+    })
+    expect_identical(out, state)
+  }
+  # Of one argument, even if that is a part's name among others.
+  out <- nv_while(list(i = 0L, x = x), \(i) i$i < 2L, \(x) list(i = x$i + 1L, x = x$x))
+  expect_nv(out$i, 2, "i32", integer(), TRUE)
+  # `...` alone.
+  expect_nv(nv_for(2L, list(a = x), function(...) list(a = ..2$a + ..1))$a, c(11, 7), "f64")
+  # A state with one part, which is the argument.
+  expect_nv(nv_for(1L, list(a = x), function(i, a) list(a = a))$a, c(8, 4), "f64")
+})
+
+test_that("arguments that are half of the parts are an error that says which part is missing", {
+  state <- list(i = 0L, x = x, y = x)
+  same <- function(i, x, y) list(i = i, x = x, y = y)
+  e <- expect_fields(
+    nv_while(state, \(i, x) i < 3L, same), "anvil_error_arg", arg = "cond", got = "one of `i`, `x`"
+  )
+  expect_match(conditionMessage(e), "\ni `y` is no argument of it.", fixed = TRUE)
+  e <- expect_fields(nv_while(state, \(i, z) i < 3L, same), "anvil_error_arg", arg = "cond")
+  expect_match(
+    conditionMessage(e), "`x`, `y` are no arguments of it. `z` is no part of the state.", fixed = TRUE
+  )
+  e <- expect_fields(nv_while(state, \(i, x, y) i < 3L, \(i, x, y, z) state), "anvil_error_arg", arg = "body")
+  expect_match(conditionMessage(e), "\ni `z` is no part of the state.", fixed = TRUE)
+  expect_fields(nv_for(2L, state[-1L], function(i, x, z) state), "anvil_error_arg", arg = "body")
+  expect_fields(nv_scan(function(x, z, u) state, state[-1L], x), "anvil_error_arg", arg = "f")
+  expect_fields(nv_while(state, \(i, z, ...) i < 3L, same), "anvil_error_arg", arg = "cond")
+  expect_identical(
+    call_of(jit(function(x) nv_while(state, \(i, x) i < 3L, same))(x)),
+    "nv_while(state, function(i, x) i < 3L, same)"
+  )
+  expect_error(nv_while(state, 1, same), class = "anvil_error_arg", "`cond` must be a function")
+  expect_error(nv_while(state, same, 1), class = "anvil_error_arg", "`body` must be a function")
+  expect_no_open_trace()
+})
+
+test_that("a part with the name of what is beside it is an error", {
+  e <- expect_fields(
+    nv_for(2L, list(i = x, a = x), function(i, a) list(i = i, a = a)), "anvil_error_arg", arg = "body",
+    got = "one whose first argument is the part `i`"
+  )
+  expect_match(conditionMessage(e), "take the state whole, as `state`", fixed = TRUE)
+  # The number was forgotten.
+  expect_fields(
+    nv_for(2L, list(a = x, b = x), function(a, b) list(a = a, b = b)), "anvil_error_arg", arg = "body"
+  )
+  expect_fields(
+    nv_scan(function(a, x) list(list(a = a, x = x), x), list(a = 0, x = 1), x), "anvil_error_arg", arg = "f",
+    got = "one whose last argument is the part `x`"
+  )
+  # Whole it works.
+  out <- nv_for(2L, list(i = x, a = x), function(i, s) list(i = s$i + i, a = s$a))
+  expect_nv(out$i, c(11, 7), "f64")
+})
