@@ -386,7 +386,6 @@ test_that("only float tensors are derived by", {
   }
   refused(nv_tensor(1:2), "i32")
   refused(nv_scalar(TRUE), "i1")
-  refused(nv_tensor(1i), "c64")
   refused(1.5, "nv_scalar()")
   refused(c(1, 2), "nv_tensor()")
   refused(mean, "function")

@@ -182,10 +182,8 @@ fn push_scan(b: &mut Builder, op: &Scan, operands: &[Value], tangents: &[Option<
     let mut all = group(b, (&operands[..carried], &tangents[..carried]), state, &types)?;
     let width = all.len();
     // The operands that are sliced have one axis more than the slices.
-    for (part, tangent) in [(carried..from, along)] {
-        all.extend(&operands[part.clone()]);
-        all.extend(part.zip(tangent).filter(|(_, mark)| **mark).filter_map(|(i, _)| tangents[i]));
-    }
+    all.extend(&operands[carried..from]);
+    all.extend((carried..from).zip(along).filter(|(_, mark)| **mark).filter_map(|(i, _)| tangents[i]));
     let length = all.len() - width;
     all.extend(group(b, (&operands[from..], &tangents[from..]), rest, &types[from..])?);
     let op = Scan { body, carried: width, sliced: length, ..op.clone() };
