@@ -204,6 +204,7 @@ impl OpDef for Scatter {
             let mut op = self.clone();
             let (indices, split) = at.positions(1, &self.check);
             if split {
+                op.indices_are_sorted = false;
                 op.windows.split(Some(at.rank(0)), at.rank(1));
             } else {
                 op.windows.window_axes.push(Axis(at.rank(2)));
