@@ -1,11 +1,10 @@
 //! Batches: a program on values with a batch axis gives what a loop of single runs gives.
 
-mod common;
 #[path = "common/batches.rs"]
 mod batches;
+mod common;
 #[path = "common/rows.rs"]
 mod row_programs;
-
 
 use batches::{bits, differs, subsets, Data};
 use common::Rng;
@@ -30,6 +29,8 @@ fn rows_agree_with_a_loop_of_single_runs() {
             }
         }
     }
-    for (row, (names, what)) in failed { println!("=== {row} {} {:?}\n{what}", names.len(), &names[..names.len().min(10)]); }
+    for (row, (names, what)) in failed {
+        println!("=== {row} {} {:?}\n{what}", names.len(), &names[..names.len().min(10)]);
+    }
     println!("{n}");
 }

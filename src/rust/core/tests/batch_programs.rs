@@ -1,15 +1,15 @@
 //! Batches of random programs with branches and loops: what a loop of single runs gives.
 
-mod common;
 #[path = "common/batches.rs"]
 mod batches;
+mod common;
 #[allow(dead_code)]
 mod writer;
 
+use anvil_core::error::Error;
 use anvil_core::graph::Operation;
 use anvil_core::ops::rows;
 use batches::{bits, differs, vmap, Data};
-use anvil_core::error::Error;
 use std::collections::BTreeMap;
 use writer::control::without_constants;
 use writer::Writer;
@@ -53,7 +53,9 @@ fn random_programs_agree_with_a_loop_of_single_runs() {
         if let Some(what) = differs(&graph, &marks, &data, &bits) {
             println!("seed {seed}: {what}");
             fails += 1;
-            if fails > 10 { break; }
+            if fails > 10 {
+                break;
+            }
         }
     }
     println!("{counts:?} {fails}");

@@ -51,7 +51,7 @@ pub fn batch(b: &mut Builder, graph: &Graph, inputs: &Stacked, examples: Example
     let mut made = Stacked::default();
     for value in graph.values() {
         let (copy, batched) = match graph.def(value) {
-            Def::Input(i) => (inputs.values[i], inputs.batched[i]),
+            Def::Input(i) => (known_as(b, inputs.values[i], graph.aval(value))?, inputs.batched[i]),
             Def::Literal(literal) => (b.literal(literal, graph.aval(value).ambiguous), false),
             Def::Constant(_) => {
                 return Err(Error::Internal { detail: "constants belong to the outermost trace".into() });
