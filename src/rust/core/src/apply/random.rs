@@ -7,6 +7,7 @@ use crate::graph::Value;
 use crate::kernels::random::Algorithm;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::attrs::Attrs;
+use crate::ops::random::check_state;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
@@ -41,6 +42,7 @@ impl Applier<'_> {
     /// The next state, and bits of ThreeFry.
     fn bits(&mut self, state: Value, dtype: DType, shape: &Shape) -> Result<[Value; 2]> {
         let op = RngBits { algorithm: Algorithm::ThreeFry, dtype, shape: shape.clone(), with_state: true };
+        check_state(&self.aval(state))?;
         let results = self.builder.node(Op::RngBits(op), &[state])?;
         Ok([results[0], results[1]])
     }

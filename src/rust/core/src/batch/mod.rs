@@ -9,7 +9,7 @@ mod regions;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Batch, Batched, BroadcastInDim, Builder, Graph, Math, Op, Var};
+use crate::ops::{Batch, Batched, BroadcastInDim, Builder, Control, Convert, Graph, Math, Op, Var};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 
@@ -51,7 +51,7 @@ pub fn batch(b: &mut Builder, graph: &Graph, inputs: &Stacked, examples: Example
     let mut made = Stacked::default();
     for value in graph.values() {
         let (copy, batched) = match graph.def(value) {
-            Def::Input(i) => (inputs.values[i], inputs.batched[i]),
+            Def::Input(i) => (known_as(b, inputs.values[i], graph.aval(value))?, inputs.batched[i]),
             Def::Literal(literal) => (b.literal(literal, graph.aval(value).ambiguous), false),
             Def::Constant(_) => {
                 return Err(Error::Internal { detail: "constants belong to the outermost trace".into() });
@@ -61,7 +61,7 @@ pub fn batch(b: &mut Builder, graph: &Graph, inputs: &Stacked, examples: Example
                     let node = &graph.nodes()[number];
                     made = batch_node(b, &node.op, &all.select(&node.operands), examples)?;
                 }
-                (made.values[i], made.batched[i])
+                (known_as(b, made.values[i], graph.aval(value))?, made.batched[i])
             }
         };
         all.values.push(copy);
@@ -111,11 +111,18 @@ pub fn repeat(b: &mut Builder, value: Value, size: usize) -> Result<Value> {
     b.node1(BroadcastInDim { shape: aval.shape, axes }, &[value])
 }
 
+/// A value that is ambiguous if one of this type is: a rule may put it together of others that are not.
+fn known_as(b: &mut Builder, value: Value, aval: &Aval) -> Result<Value> {
+    if b.graph().aval(value).ambiguous == aval.ambiguous {
+        return Ok(value);
+    }
+    b.node1(Convert { to: aval.ranked() }, &[value])
+}
+
 fn batch_node(b: &mut Builder, op: &Op, operands: &Stacked, examples: Examples) -> Result<Stacked> {
     let Examples { size, mask } = examples;
-    // An op that does not depend on the batch is one for all, unless it may raise an error for examples that
-    // do not run.
-    if !operands.batched.contains(&true) && (mask.is_none() || !op.may_raise()) {
+    // An op that does not depend on the batch is one for all, unless it must not run where no example does.
+    if !operands.batched.contains(&true) && (mask.is_none() || !(op.may_raise() || may_go_on(op))) {
         let values = b.node(op.clone(), &operands.values)?;
         return Ok(Stacked { batched: vec![false; values.len()], values });
     }
@@ -135,6 +142,12 @@ fn batch_node(b: &mut Builder, op: &Op, operands: &Stacked, examples: Examples) 
         Batch::Regions => regions::batch(b, op, operands, examples),
         Batch::Todo(why) => Err(Error::NoBatch { op: op.row().function.into(), why: why.into() }),
     }
+}
+
+/// Whether an op has a loop that may go on for ever where no example runs it.
+fn may_go_on(op: &Op) -> bool {
+    let inside = |(_, region): &(&str, &Graph)| region.nodes().iter().any(|node| may_go_on(&node.op));
+    matches!(op.control(), Some(Control::While(_))) || op.regions().iter().any(inside)
 }
 
 /// A mask of the batch as a condition for values of this type, which have the batch axis.

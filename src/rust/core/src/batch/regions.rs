@@ -30,6 +30,7 @@ struct Lifted {
     b: Builder,
     outputs: Stacked,
     size: usize,
+    mask: Option<Value>,
 }
 
 impl Lifted {
@@ -44,7 +45,17 @@ impl Lifted {
         };
         let given = Stacked { values: inputs, batched: batched.to_vec() };
         let outputs = batch_graph(&mut b, region, &given, Examples { size, mask })?;
-        Ok(Lifted { b, outputs, size })
+        Ok(Lifted { b, outputs, size, mask })
+    }
+
+    /// Lets a condition that is one for all examples hold only if one of them runs: where none does, nothing
+    /// says that the loop ends.
+    fn only_if_some_run(&mut self) -> Result<()> {
+        if let Some(mask) = self.mask {
+            let some = any(&mut self.b, mask)?;
+            self.outputs.values[0] = self.b.node1(Binary::and, &[self.outputs.values[0], some])?;
+        }
+        Ok(())
     }
 
     /// Ends it; outputs have the batch axis where they are marked.
@@ -61,11 +72,7 @@ fn mask_type(size: usize) -> Result<Aval> {
 
 /// New inputs of the types of a region's, with the batch axis where they are marked.
 fn inputs(b: &mut Builder, region: &Region, batched: &[bool], size: usize) -> Result<Vec<Value>> {
-    let avals = region.inputs().iter().map(|&v| region.aval(v));
-    avals
-        .zip(batched)
-        .map(|(aval, &batched)| Ok(b.input(if batched { stacked_type(aval, size)? } else { aval.clone() })))
-        .collect()
+    inputs_after(b, region, 0, batched, size)
 }
 
 /// Either of two marks.
@@ -122,6 +129,11 @@ fn and(b: &mut Builder, mask: Option<Value>, other: Value) -> Result<Value> {
     mask.map_or(Ok(other), |mask| b.node1(Binary::and, &[mask, other]))
 }
 
+/// Whether a mask has an example.
+fn any(b: &mut Builder, mask: Value) -> Result<Value> {
+    b.node1(Reduction { fold: Fold::Any, axes: vec![Axis(0)], drop: true }, &[mask])
+}
+
 /// One of two values with the batch axis, for each example.
 fn choose(b: &mut Builder, mask: Value, yes: Value, no: Value) -> Result<Value> {
     if yes == no {
@@ -152,8 +164,9 @@ fn repeated(b: &mut Builder, op: &While, operands: &Stacked, examples: Examples)
         [0..carried, carried..of_body, of_body..operands.values.len()].map(|range| operands.part(range));
     let mut marks = [init.batched.as_slice(), &for_body.batched].concat();
     let body = state(&op.body, &mut marks, carried, examples)?;
-    let cond = Lifted::new(&op.cond, &[&marks[..carried], &for_cond.batched].concat(), examples)?;
+    let mut cond = Lifted::new(&op.cond, &[&marks[..carried], &for_cond.batched].concat(), examples)?;
     if !cond.outputs.batched[0] {
+        cond.only_if_some_run()?;
         let marks = &marks[..carried];
         let mut all = init.with(b, marks, size)?;
         all.extend(for_cond.values.iter().copied().chain(examples.mask));
@@ -164,14 +177,8 @@ fn repeated(b: &mut Builder, op: &While, operands: &Stacked, examples: Examples)
     }
     // Examples end at different times: what changes is kept for each that has ended. The loop goes on as long
     // as one does.
-    loop {
-        let changed = |i: usize| op.body.outputs()[i] != op.body.inputs()[i];
-        let next: Vec<bool> = (0..carried).map(|i| marks[i] || changed(i)).collect();
-        if next == marks[..carried] {
-            break;
-        }
-        marks[..carried].copy_from_slice(&next);
-        state(&op.body, &mut marks, carried, examples)?;
+    for (i, mark) in marks[..carried].iter_mut().enumerate() {
+        *mark |= op.body.outputs()[i] != op.body.inputs()[i];
     }
     let of_state = &marks[..carried];
     let begun = Stacked { values: init.with(b, of_state, size)?, batched: of_state.to_vec() };
@@ -199,8 +206,8 @@ fn repeated(b: &mut Builder, op: &While, operands: &Stacked, examples: Examples)
     let mut inner = Builder::default();
     let going = inner.input(mask_type(size)?);
     inputs(&mut inner, &op.body, of_state, size)?;
-    let any = inner.node1(Reduction { fold: Fold::Any, axes: vec![Axis(0)], drop: true }, &[going])?;
-    let cond = Arc::new(inner.finish(vec![any]));
+    let some = any(&mut inner, going)?;
+    let cond = Arc::new(inner.finish(vec![some]));
 
     let mut all = vec![active];
     all.extend(begun.values);

@@ -147,7 +147,7 @@ impl OpDef for DynamicSlice {
             None => {
                 let mut op = self.clone();
                 op.sizes.push(at.size);
-                at.x(0).apply(op, &with_zero(at, 1))
+                at.whole(0).apply(op, &with_zero(at, 1))
             }
             Some(indices) => {
                 let windows = windows(self.sizes.len(), at.batched[0]);

@@ -201,6 +201,7 @@ impl OpDef for Gather {
             let mut op = self.clone();
             let (indices, split) = at.positions(1, &self.check);
             if split {
+                op.indices_are_sorted = false;
                 op.windows.split(at.batched[0].then(|| at.rank(0)), at.rank(1));
                 // A window has one element along a batching axis that is not empty.
                 op.slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));

@@ -3,7 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::contract::{Cost, Form, OpDef, Promotion, Ready, Role, Simplified, WholeKernel};
 use super::lower::{Formula, Lowering};
-use super::rules::Vjp;
+use super::rules::{Batch, Vjp};
 use super::{written, Binary, Builder, Fill, Iota, Op, Row};
 use crate::dtype::{DType, Ranked, INTEGER};
 use crate::error::{Error, Result};
@@ -16,14 +16,15 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// Uniform random bits and the next state. A state is `ui64[2]`, a key and a counter; elements are numbered
-/// in row-major order.
+/// in row-major order. A batch of states has further axes, which the bits have after those of the shape: each
+/// state gives the bits that it gives by itself.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RngBits {
     /// The cipher that makes bits from the key and the counter.
     pub algorithm: Algorithm,
     /// Dtype of the bits: an integer.
     pub dtype: DType,
-    /// Shape of the bits.
+    /// Shape of the bits of one state.
     pub shape: Shape,
     /// Whether the next state is the first result.
     pub with_state: bool,
@@ -60,7 +61,8 @@ impl OpDef for RngBits {
         Promotion::Each(&[Role::Own])
     }
 
-    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        operands.iter().try_for_each(|state| check_state(state))?;
         let chosen = attrs.choice("algorithm", &ALGORITHMS.map(|(name, _)| name))?;
         let algorithm = ALGORITHMS.iter().find(|(name, _)| *name == chosen).map(|(_, a)| *a);
         let algorithm = algorithm.unwrap_or(Algorithm::ThreeFry);
@@ -80,20 +82,17 @@ impl OpDef for RngBits {
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
         let state = operands[0];
-        let expected = Aval::known(DType::UI64, [2].into());
-        if (state.dtype, &state.shape) != (expected.dtype, &expected.shape) {
-            return Err(Error::Arg {
-                arg: "state".into(),
-                expected: format!("the state of a random number generator, {expected}"),
-                got: state.to_string(),
-                hint: "Start with `nv_rng_state()`; each draw returns the state for the next one.".into(),
-            });
+        let [2, batch @ ..] = &state.shape[..] else { return Err(no_state(state)) };
+        if state.dtype != DType::UI64 {
+            return Err(no_state(state));
         }
         if !RNG_BITS.accepts.contains(self.dtype) {
             return Err(Error::arg("dtype", "the dtype of an integer", self.dtype.to_string()));
         }
-        let bits = Aval::known(self.dtype, self.shape.clone());
-        Ok(if self.with_state { vec![expected, bits] } else { vec![bits] })
+        let sizes = self.shape.iter().chain(batch).copied().collect();
+        let bits = Aval::known(self.dtype, Shape::try_new(sizes)?);
+        let next = Aval::known(DType::UI64, state.shape.clone());
+        Ok(if self.with_state { vec![next, bits] } else { vec![bits] })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
@@ -101,14 +100,15 @@ impl OpDef for RngBits {
     }
 
     /// Of the state, for the bits alone.
-    fn whole_kernel(&self, (_, layout): (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
+    fn whole_kernel(&self, (shape, layout): (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
         let (draw, bytes) = (self.draw(), self.dtype.bytes());
-        let place = [0, 1].map(|i| (layout.offset as isize + i * layout.strides[0]) as usize);
+        let places = Places::new(shape, layout);
+        let at = Box::new(move |state| places.at(state));
         let kernel = move || match bytes {
-            1 => Kernel::random::<u8>(draw, place),
-            2 => Kernel::random::<u16>(draw, place),
-            4 => Kernel::random::<u32>(draw, place),
-            _ => Kernel::random::<u64>(draw, place),
+            1 => Kernel::random::<u8>(draw, at),
+            2 => Kernel::random::<u16>(draw, at),
+            4 => Kernel::random::<u32>(draw, at),
+            _ => Kernel::random::<u64>(draw, at),
         };
         Some(WholeKernel { picks: false, kernel: Box::new(kernel) })
     }
@@ -124,6 +124,10 @@ impl OpDef for RngBits {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch::Same
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -165,15 +169,64 @@ impl RngBits {
 
     fn fill(&self, draw: &Draw, state: &View, results: &mut [ViewMut]) {
         let [next @ .., bits] = results else { unreachable!("infer gives the bits") };
-        let (data, layout) = (cast::slice::<u64>(state.data), state.layout);
-        let number = |i: isize| data[(layout.offset as isize + i * layout.strides[0]) as usize];
-        let state = [number(0), number(1)];
-        next.iter_mut().for_each(|next| cast::slice_mut::<u64>(next.data).copy_from_slice(&draw.next(state)));
-        match self.dtype.bytes() {
-            1 => draw.fill(state, cast::slice_mut::<u8>(bits.data)),
-            2 => draw.fill(state, cast::slice_mut::<u16>(bits.data)),
-            4 => draw.fill(state, cast::slice_mut::<u32>(bits.data)),
-            _ => draw.fill(state, cast::slice_mut::<u64>(bits.data)),
+        let (data, places) = (cast::slice::<u64>(state.data), Places::new(state.shape, state.layout));
+        let state = |i: usize| places.at(i).map(|at| data[at]);
+        for next in next {
+            let pairs = cast::slice_mut::<u64>(next.data).chunks_exact_mut(2);
+            pairs.enumerate().for_each(|(i, next)| next.copy_from_slice(&draw.next(state(i))));
         }
+        match self.dtype.bytes() {
+            1 => draw.fill(&state, cast::slice_mut::<u8>(bits.data)),
+            2 => draw.fill(&state, cast::slice_mut::<u16>(bits.data)),
+            4 => draw.fill(&state, cast::slice_mut::<u32>(bits.data)),
+            _ => draw.fill(&state, cast::slice_mut::<u64>(bits.data)),
+        }
+    }
+}
+
+/// Checks that an operand of a call is one state; only programs for a batch have several.
+///
+/// # Errors
+/// [`Error::Arg`] if it is not.
+pub(crate) fn check_state(state: &Aval) -> Result<()> {
+    match (state.dtype, &state.shape[..]) {
+        (DType::UI64, [2]) => Ok(()),
+        _ => Err(no_state(state)),
+    }
+}
+
+fn no_state(got: &Aval) -> Error {
+    Error::Arg {
+        arg: "state".into(),
+        expected: "the state of a random number generator, ui64[2]".into(),
+        got: got.to_string(),
+        hint: "Start with `nv_rng_state()`; each draw returns the state for the next one.".into(),
+    }
+}
+
+/// Where the states of a batch are.
+struct Places {
+    /// Of the first key.
+    first: isize,
+    /// From a key to its counter.
+    step: isize,
+    /// Sizes and strides of the axes of the batch.
+    batch: Vec<(usize, isize)>,
+}
+
+impl Places {
+    fn new(shape: &Shape, layout: &Layout) -> Places {
+        let axes = shape.iter().copied().zip(layout.strides.iter().copied());
+        Places { first: layout.offset as isize, step: layout.strides[0], batch: axes.skip(1).collect() }
+    }
+
+    /// The positions of the key and the counter of a state.
+    fn at(&self, state: usize) -> [usize; 2] {
+        let (mut rest, mut key) = (state, self.first);
+        for (size, stride) in &self.batch {
+            key += (rest % size) as isize * stride;
+            rest /= size;
+        }
+        [key as usize, (key + self.step) as usize]
     }
 }

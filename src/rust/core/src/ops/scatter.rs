@@ -9,15 +9,21 @@ use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
 use super::windows::{check_indices, fitted, Fit, Windows};
-use super::{written, BitcastConvert, Control, Fill, Gather, Graph, Iota, Op, Region, Row, Update};
+use super::{
+    written, BitcastConvert, Builder, Control, Fill, Gather, Graph, If, Iota, Op, Reduction, Region, Row,
+    Update,
+};
 use crate::dtype::{dispatch, DType, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
+use crate::graph::Value;
 use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
+use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
+use std::sync::Arc;
 
 const SCATTER_NAMES: [&str; 5] = [
     "update_window_axes",
@@ -204,12 +210,16 @@ impl OpDef for Scatter {
             let mut op = self.clone();
             let (indices, split) = at.positions(1, &self.check);
             if split {
+                op.indices_are_sorted = false;
                 op.windows.split(Some(at.rank(0)), at.rank(1));
             } else {
                 op.windows.window_axes.push(Axis(at.rank(2)));
             }
             let others: Vec<Var> = [indices, update].iter().chain(&at.operands[3..]).copied().collect();
-            input.apply(op, &others)
+            match at.mask.filter(|_| self.check.raises() && self.fits_nowhere(&input.aval().shape)) {
+                None => input.apply(op, &others),
+                Some(mask) => op.if_any(mask, input, &others),
+            }
         })
     }
 
@@ -272,6 +282,27 @@ fn is_straight(graph: &Graph) -> bool {
 }
 
 impl Scatter {
+    /// Whether an axis that has positions has no element.
+    fn fits_nowhere(&self, x: &Shape) -> bool {
+        self.windows.index_map.iter().any(|axis| self.windows.dropped.contains(axis) && x[axis.0] == 0)
+    }
+
+    /// It, if a mask has an example; else its first operand.
+    fn if_any<'m, 'b>(self, mask: Var<'m, 'b>, x: Var<'m, 'b>, others: &[Var<'m, 'b>]) -> Var<'m, 'b> {
+        let any = mask.apply(Reduction { fold: Fold::Any, axes: vec![Axis(0)], drop: true }, &[]);
+        let (mut run, mut none) = (Builder::default(), Builder::default());
+        let operands = [&[x], others].concat();
+        let inputs: Vec<Value> = operands.iter().map(|x| run.input(x.aval())).collect();
+        match run.node(self, &inputs) {
+            Err(error) => x.failed(error),
+            Ok(made) => {
+                let same = none.input(x.aval());
+                let branches = [Arc::new(run.finish(made)), Arc::new(none.finish(vec![same]))];
+                any.apply(If { branches }, &[operands.as_slice(), &[x]].concat())
+            }
+        }
+    }
+
     /// Sizes of the windows, along each axis of the input.
     pub(crate) fn sizes(&self, rank: usize, update: &Shape) -> Vec<usize> {
         let mut sizes = vec![1; rank];

@@ -91,19 +91,41 @@ const LANES: usize = 16;
 /// bits.
 type Plane<const B: usize> = [u32; B];
 
+/// The keys of the blocks of a batch.
+trait Keys: Copy {
+    /// That of a block.
+    fn at(self, block: usize) -> [u32; 2];
+}
+
+/// One key for all.
+impl Keys for [u32; 2] {
+    #[inline(always)]
+    fn at(self, _block: usize) -> [u32; 2] {
+        self
+    }
+}
+
+/// A key for each.
+impl<const B: usize> Keys for &[Plane<B>; 2] {
+    #[inline(always)]
+    fn at(self, block: usize) -> [u32; 2] {
+        [self[0][block], self[1][block]]
+    }
+}
+
 /// Replaces the first `n` counters by their blocks.
 #[inline(always)]
-fn encrypt_with<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
+fn encrypt_with<const B: usize>(algorithm: Algorithm, keys: impl Keys, planes: &mut [Plane<B>; 4], n: usize) {
     let [a, b, c, d] = planes.each_mut().map(|plane| &mut plane[..n]);
     match algorithm {
         Algorithm::ThreeFry => {
             for i in 0..n {
-                [a[i], b[i]] = threefry(key, [a[i], b[i]]);
+                [a[i], b[i]] = threefry(keys.at(i), [a[i], b[i]]);
             }
         }
         Algorithm::Philox => {
             for i in 0..n {
-                [a[i], b[i], c[i], d[i]] = philox(key, [a[i], b[i], c[i], d[i]]);
+                [a[i], b[i], c[i], d[i]] = philox(keys.at(i), [a[i], b[i], c[i], d[i]]);
             }
         }
     }
@@ -114,11 +136,11 @@ fn encrypt_with<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mu
 #[target_feature(enable = "avx2")]
 unsafe fn encrypt_avx2<const B: usize>(
     algorithm: Algorithm,
-    key: [u32; 2],
+    keys: impl Keys,
     planes: &mut [Plane<B>; 4],
     n: usize,
 ) {
-    encrypt_with(algorithm, key, planes, n);
+    encrypt_with(algorithm, keys, planes, n);
 }
 
 /// The same code in the widest registers, whose instructions rotate.
@@ -126,44 +148,65 @@ unsafe fn encrypt_avx2<const B: usize>(
 #[target_feature(enable = "avx512f,avx2")]
 unsafe fn encrypt_avx512<const B: usize>(
     algorithm: Algorithm,
-    key: [u32; 2],
+    keys: impl Keys,
     planes: &mut [Plane<B>; 4],
     n: usize,
 ) {
-    encrypt_with(algorithm, key, planes, n);
+    encrypt_with(algorithm, keys, planes, n);
 }
 
-fn encrypt<const B: usize>(algorithm: Algorithm, key: [u32; 2], planes: &mut [Plane<B>; 4], n: usize) {
+fn encrypt<const B: usize>(algorithm: Algorithm, keys: impl Keys, planes: &mut [Plane<B>; 4], n: usize) {
     // Whole registers: unused blocks cost less than a scalar loop for the rest.
     let n = n.next_multiple_of(LANES);
     match Level::current() {
         // SAFETY: the processor has the instructions.
         #[cfg(all(target_arch = "x86_64", has_avx512))]
-        Level::Avx512 => unsafe { encrypt_avx512(algorithm, key, planes, n) },
+        Level::Avx512 => unsafe { encrypt_avx512(algorithm, keys, planes, n) },
         // SAFETY: the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { encrypt_avx2(algorithm, key, planes, n) },
-        _ => encrypt_with(algorithm, key, planes, n),
+        Level::Avx2 => unsafe { encrypt_avx2(algorithm, keys, planes, n) },
+        _ => encrypt_with(algorithm, keys, planes, n),
     }
 }
 
+/// Blocks of one draw, whose numbers are next to those of other draws.
+struct Run {
+    /// Key and counter.
+    state: [u64; 2],
+    /// Number of blocks.
+    blocks: usize,
+}
+
 /// Words of blocks, one block after the other; at most `B`, a whole number of registers.
-fn make_blocks<const B: usize>(
-    algorithm: Algorithm,
-    [key, counter]: [u64; 2],
-    blocks: &[u64],
-    words: &mut [u32],
-) {
+fn make_blocks<const B: usize>(algorithm: Algorithm, runs: &[Run], blocks: &[u64], words: &mut [u32]) {
     let mut planes = [[0; B]; 4];
     let [a, b, c, d] = &mut planes;
-    for (i, &block) in blocks.iter().enumerate() {
-        let low = counter.wrapping_add(block);
-        [a[i], b[i]] = halves(low);
-        // Philox has a counter of 128 bits: its upper half starts as the key, and the lower half carries into
-        // it.
-        [c[i], d[i]] = halves(key.wrapping_add(u64::from(low < counter)));
+    let mut start = 0;
+    for &Run { state: [key, counter], blocks: count } in runs {
+        for i in start..start + count {
+            let low = counter.wrapping_add(blocks[i]);
+            [a[i], b[i]] = halves(low);
+            // Philox has a counter of 128 bits: its upper half starts as the key, and the lower half carries
+            // into it.
+            [c[i], d[i]] = halves(key.wrapping_add(u64::from(low < counter)));
+        }
+        start += count;
     }
-    encrypt(algorithm, halves(key), &mut planes, blocks.len());
+    match runs {
+        [run] => encrypt(algorithm, halves(run.state[0]), &mut planes, blocks.len()),
+        _ => {
+            let mut keys = [[0; B]; 2];
+            let [low, high] = &mut keys;
+            let mut start = 0;
+            for run in runs {
+                let [l, h] = halves(run.state[0]);
+                low[start..start + run.blocks].fill(l);
+                high[start..start + run.blocks].fill(h);
+                start += run.blocks;
+            }
+            encrypt(algorithm, &keys, &mut planes, blocks.len());
+        }
+    }
     let [a, b, c, d] = &planes;
     match algorithm {
         Algorithm::ThreeFry => {
@@ -383,11 +426,13 @@ const PIECE: usize = 1 << 14;
 /// vectorised by eight.
 pub const ELEMENT: usize = 2_000;
 
-/// A draw of a shape, without its state.
+/// A draw of a shape, without its state. Draws of a batch of states are one after the other.
 #[derive(Debug)]
 pub struct Draw {
     algorithm: Algorithm,
     order: Order,
+    /// Elements of a draw.
+    len: usize,
     /// Blocks that a draw uses.
     used: u64,
 }
@@ -396,7 +441,8 @@ impl Draw {
     /// Draws of this shape, of elements of this many bytes.
     pub fn new(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Draw {
         let used: usize = sharing(algorithm, shape, bytes).blocks.iter().product();
-        Draw { algorithm, order: Order::new(algorithm, shape, bytes), used: used as u64 }
+        let len = shape.iter().product();
+        Draw { algorithm, order: Order::new(algorithm, shape, bytes), len, used: used as u64 }
     }
 
     /// The next state, whose counter is advanced by the used blocks.
@@ -404,67 +450,79 @@ impl Draw {
         [key, counter.wrapping_add(self.used)]
     }
 
-    /// Computes a range of the elements, in the order of memory.
-    pub fn range<T: Bits>(&self, state: [u64; 2], range: Range<usize>, out: &mut [T]) {
+    /// Computes a range of the elements, in the order of memory, for the states with these numbers.
+    pub fn range<T: Bits>(&self, states: States, range: Range<usize>, out: &mut [T]) {
         if range.len() <= LANES {
-            fill_piece::<T, LANES>(self.algorithm, state, &self.order, range, out);
+            self.fill_piece::<T, LANES>(states, range, out);
         } else {
-            fill_piece::<T, BATCH>(self.algorithm, state, &self.order, range, out);
+            self.fill_piece::<T, BATCH>(states, range, out);
         }
     }
 
-    /// Fills a dense column-major value of the shape.
-    pub fn fill<T: Bits>(&self, state: [u64; 2], out: &mut [T]) {
+    /// Fills the dense column-major values of the shape, one after the other, for the states with these
+    /// numbers.
+    pub fn fill<T: Bits>(&self, states: States, out: &mut [T]) {
         let work = out.len().saturating_mul(ELEMENT);
         pool::for_each_chunk(out, PIECE, work, |i, piece| {
-            self.range(state, i * PIECE..i * PIECE + piece.len(), piece);
+            self.range(states, i * PIECE..i * PIECE + piece.len(), piece);
         });
+    }
+
+    fn fill_piece<T: Bits, const B: usize>(&self, states: States, range: Range<usize>, out: &mut [T]) {
+        if range.is_empty() {
+            return;
+        }
+        let mut numbers = [0; B];
+        let mut words = [[0; 4]; B];
+        let words = words.as_flattened_mut();
+        let (mut segments, mut runs) = (Vec::new(), Vec::new());
+        let (mut draw, mut left) = (range.start / self.len, self.len - range.start % self.len);
+        let mut cursor = Cursor::new(&self.order, self.len - left);
+        let (mut at, mut rest) = (range.start, out);
+        while at < range.end {
+            let mut used = 0;
+            segments.clear();
+            runs.clear();
+            while at < range.end && used < B {
+                if left == 0 {
+                    (draw, left) = (draw + 1, self.len);
+                    cursor.index.fill(0);
+                }
+                let (end, before) = (range.end.min(at + left), used);
+                while at < end && used < B {
+                    let segment = cursor.next(end - at, &mut numbers[used..]);
+                    at += segment.len;
+                    left -= segment.len;
+                    used += segment.blocks;
+                    segments.push(segment);
+                }
+                runs.push(Run { state: states(draw), blocks: used - before });
+            }
+            let words = &mut words[..used * self.algorithm.words()];
+            make_blocks::<B>(self.algorithm, &runs, &numbers[..used], words);
+            let mut block = 0;
+            for segment in &segments {
+                let (own, after) = rest.split_at_mut(segment.len);
+                let from = &words[(block << self.order.shift) * T::WORDS..];
+                if segment.stride == 1 {
+                    let from = from[segment.part * T::WORDS..].chunks_exact(T::WORDS);
+                    own.iter_mut().zip(from).for_each(|(x, words)| *x = T::from_words(words));
+                } else {
+                    for (i, x) in own.iter_mut().enumerate() {
+                        // Modulo the stride, which is a power of two.
+                        let part = (segment.part + i * segment.turn) & (segment.stride - 1);
+                        *x = T::from_words(&from[(i * segment.stride + part) * T::WORDS..]);
+                    }
+                }
+                rest = after;
+                block += segment.blocks;
+            }
+        }
     }
 }
 
-fn fill_piece<T: Bits, const B: usize>(
-    algorithm: Algorithm,
-    state: [u64; 2],
-    order: &Order,
-    range: Range<usize>,
-    out: &mut [T],
-) {
-    let mut numbers = [0; B];
-    let mut words = [[0; 4]; B];
-    let words = words.as_flattened_mut();
-    let mut segments = Vec::new();
-    let mut cursor = Cursor::new(order, range.start);
-    let (mut at, mut rest) = (range.start, out);
-    while at < range.end {
-        let mut used = 0;
-        segments.clear();
-        while at < range.end && used < B {
-            let segment = cursor.next(range.end - at, &mut numbers[used..]);
-            at += segment.len;
-            used += segment.blocks;
-            segments.push(segment);
-        }
-        let words = &mut words[..used * algorithm.words()];
-        make_blocks::<B>(algorithm, state, &numbers[..used], words);
-        let mut block = 0;
-        for segment in &segments {
-            let (own, after) = rest.split_at_mut(segment.len);
-            let from = &words[(block << order.shift) * T::WORDS..];
-            if segment.stride == 1 {
-                let from = from[segment.part * T::WORDS..].chunks_exact(T::WORDS);
-                own.iter_mut().zip(from).for_each(|(x, words)| *x = T::from_words(words));
-            } else {
-                for (i, x) in own.iter_mut().enumerate() {
-                    // Modulo the stride, which is a power of two.
-                    let part = (segment.part + i * segment.turn) & (segment.stride - 1);
-                    *x = T::from_words(&from[(i * segment.stride + part) * T::WORDS..]);
-                }
-            }
-            rest = after;
-            block += segment.blocks;
-        }
-    }
-}
+/// States by their numbers: key and counter of each.
+pub type States<'a> = &'a (dyn Fn(usize) -> [u64; 2] + Sync);
 
 #[cfg(test)]
 mod tests {
@@ -491,7 +549,7 @@ mod tests {
 
     /// Bits in row-major order, each element by itself.
     fn one_by_one(algorithm: Algorithm, state: [u64; 2], shape: &[usize]) -> Vec<u32> {
-        let order = Order::new(algorithm, shape, 4);
+        let draw = Draw::new(algorithm, shape, 4);
         let sizes = shape;
         (0..sizes.iter().product::<usize>())
             .map(|at| {
@@ -506,7 +564,7 @@ mod tests {
                     stride *= size;
                 }
                 let mut out = [0];
-                fill_piece::<u32, LANES>(algorithm, state, &order, memory..memory + 1, &mut out);
+                draw.fill_piece::<u32, LANES>(&|_| state, memory..memory + 1, &mut out);
                 out[0]
             })
             .collect()
@@ -521,17 +579,37 @@ mod tests {
             for shape in vectors.into_iter().chain(others) {
                 let mut whole = vec![0u32; shape.iter().product()];
                 let draw = Draw::new(algorithm, shape, 4);
-                draw.fill(state, &mut whole);
+                draw.fill(&|_| state, &mut whole);
                 // Pieces that begin anywhere.
                 let mut pieces = vec![0u32; whole.len()];
                 let (mut at, mut len) = (0, 1);
                 while at < whole.len() {
                     let end = (at + len).min(whole.len());
-                    fill_piece::<u32, BATCH>(algorithm, state, &draw.order, at..end, &mut pieces[at..end]);
+                    draw.fill_piece::<u32, BATCH>(&|_| state, at..end, &mut pieces[at..end]);
                     (at, len) = (end, len * 3 % 7919);
                 }
                 assert!(whole == pieces, "{algorithm:?} {shape:?}");
             }
+        }
+    }
+
+    #[test]
+    fn draws_of_a_batch_of_states_are_those_of_each() {
+        let state = |i: usize| [i as u64 * 0x1234_5678_9ABC, u64::MAX - 3 * i as u64];
+        for algorithm in [Algorithm::ThreeFry, Algorithm::Philox] {
+            for shape in [&[][..], &[1], &[2], &[3], &[7, 2], &[2, 3], &[300], &[5, 7, 9]] {
+                let draw = Draw::new(algorithm, shape, 8);
+                let count = 2 * PIECE / draw.len + 3;
+                let mut want = vec![0u64; count * draw.len];
+                for (i, own) in want.chunks_mut(draw.len).enumerate() {
+                    draw.fill(&|_| state(i), own);
+                }
+                let mut got = vec![0u64; want.len()];
+                draw.fill(&state, &mut got);
+                assert!(got == want, "{algorithm:?} {shape:?}");
+            }
+            let empty = Draw::new(algorithm, &[3, 0], 4);
+            empty.fill::<u32>(&state, &mut []);
         }
     }
 
@@ -560,6 +638,10 @@ mod tests {
             let mut portable = chosen;
             encrypt(algorithm, [1 << 30, 7], &mut chosen, BATCH);
             encrypt_with(algorithm, [1 << 30, 7], &mut portable, BATCH);
+            assert_eq!(chosen, portable);
+            let keys: [Plane<BATCH>; 2] = [chosen[2], chosen[0]];
+            encrypt(algorithm, &keys, &mut chosen, BATCH);
+            encrypt_with(algorithm, &keys, &mut portable, BATCH);
             assert_eq!(chosen, portable);
         }
     }

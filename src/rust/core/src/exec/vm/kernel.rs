@@ -200,10 +200,15 @@ impl Kernel {
         Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
     }
 
-    /// The tile of a draw, from a state with key and counter at these positions.
-    pub fn random<T: Bits + Element>(draw: Draw, at: [usize; 2]) -> Kernel {
+    /// The tile of a draw, or of draws from several states; `at` gives the positions of the key and the
+    /// counter of each.
+    pub fn random<T: Bits + Element>(
+        draw: Draw,
+        at: Box<dyn Fn(usize) -> [usize; 2] + Send + Sync>,
+    ) -> Kernel {
         let run = Box::new(move |w: &Window| {
-            draw.range(at.map(|i| w.whole::<u64>(0)[i]), w.range(), w.write::<T>())
+            let states = w.whole::<u64>(0);
+            draw.range(&|i| at(i).map(|i| states[i]), w.range(), w.write::<T>())
         });
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
     }

@@ -61,22 +61,29 @@ fn philox<'m, 'b>(mut key: [Word<'m, 'b>; 2], counter: [Word<'m, 'b>; 4]) -> Vec
     c.to_vec()
 }
 
-/// The next state, and the bits.
+/// The next state, and the bits. Axes of a batch of states come after all others.
 pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>> {
     let width = op.dtype.bytes();
     let Sharing { blocks, split, share } = sharing(op.algorithm, &op.shape, width);
     let used: usize = blocks.iter().product();
     let element = |i: usize| state.section(Axis(0), i, i + 1);
+    let state_shape = state.aval().shape;
+    let batch = &state_shape[1..];
+    let with_batch = |sizes: &[usize]| [sizes, batch].concat();
     let next = element(0).beside(&[element(1) + element(1).integer(used as i64)], Axis(0));
     if op.shape.size() == 0 {
-        let bits = state.convert(op.dtype).scalar(0.0).repeated(&op.shape, &[]);
+        let bits = state.convert(op.dtype).filled(0.0, &with_batch(&op.shape));
         return vec![next, bits];
     }
 
-    let [key, counter] = [0, 1].map(|i| element(i).reread(vec![]));
-    let line: Shape = [used].into();
+    let [key, counter] = [0, 1].map(|i| element(i).reread(batch.to_vec()));
+    let line = match Shape::try_new(with_batch(&[used])) {
+        Ok(line) => line,
+        Err(error) => return vec![next.failed(error); 2],
+    };
     let number = Iota { axis: Axis(0), to: Ranked::known(DType::UI64), shape: line.clone(), start: 0 };
-    let [key, counter] = [key, counter].map(|x| x.repeated(&line, &[]));
+    let axes: Vec<Axis> = (1..line.rank()).map(Axis).collect();
+    let [key, counter] = [key, counter].map(|x| x.repeated(&line, &axes));
     let low = counter + state.made(Op::Iota(number));
     let words = match op.algorithm {
         Algorithm::ThreeFry => threefry(halves(key), halves(low)),
@@ -96,7 +103,7 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
     let axis = split.unwrap_or(0);
     let mut with_part = blocks.clone();
     with_part.insert(axis + 1, 1);
-    let parts: Vec<Var> = elements.iter().map(|x| x.reread(with_part.clone())).collect();
+    let parts: Vec<Var> = elements.iter().map(|x| x.reread(with_batch(&with_part))).collect();
     let all = if share == 1 { parts[0] } else { parts[0].beside(&parts[1..], Axis(axis + 1)) };
     let mut sizes = blocks;
     sizes[axis] *= share;
@@ -104,7 +111,8 @@ pub(super) fn bits<'m, 'b>(op: &RngBits, state: Var<'m, 'b>) -> Vec<Var<'m, 'b>>
         Some(axis) => op.shape.iter().copied().filter(|&size| size != 1).nth(axis).unwrap_or(1),
         None => op.shape.size(),
     };
-    vec![next, all.reread(sizes).section(Axis(axis), 0, taken).reread(op.shape.to_vec())]
+    let whole = all.reread(with_batch(&sizes)).section(Axis(axis), 0, taken);
+    vec![next, whole.reread(with_batch(&op.shape))]
 }
 
 /// 64 bits of two words, the low ones first.
