@@ -86,7 +86,8 @@ impl<'g> Tape<'g> {
                                     residuals.insert(number, all.split_off(node.results.len()));
                                     all
                                 }
-                                Derivative::Forward(_) => builder.inline(&op.call, &op.of_call(&operands))?,
+                                // Where the results are derived again, so is the rule.
+                                Derivative::Forward(_) => builder.node(node.op.clone(), &operands)?,
                             },
                             Some(Control::If(_) | Control::While(_)) | None => {
                                 builder.node(node.op.clone(), &operands)?
