@@ -8,7 +8,7 @@
 use crate::common::text::read_back;
 use crate::common::{aligned, random_element, Rng};
 use crate::gradients::{uniform, STEP, TOLERANCE};
-use anvil_core::autodiff::{is_differentiable, push, Tape};
+use anvil_core::autodiff::{is_differentiable, linearize, push, Linearized, Tape};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::exec::reference::evaluate;
@@ -283,4 +283,14 @@ fn check_differences(
         }
     }
     true
+}
+
+/// Outputs, and tangents of those that are floats, by way of the linear map.
+pub fn linearized(graph: &Graph, active: &[usize], x: &[Tensor], v: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+    let Linearized { value, linear } = linearize(graph, active)?;
+    let (value, linear) = (read_back(value), read_back(linear));
+    let mut outputs = run(&value, &[x])?;
+    let residuals = outputs.split_off(graph.outputs().len());
+    outputs.extend(run(&linear, &[&residuals, v])?);
+    Ok(outputs)
 }
