@@ -6,7 +6,6 @@
 
 use super::cut::{computed_from, effects, part, read};
 use super::forward::push_apart;
-use super::{is_differentiable, zeros};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::ops::{Builder, Graph};
@@ -32,19 +31,13 @@ pub struct Linearized {
 /// Those of [`push`](super::push).
 pub fn linearize(graph: &Graph, wrt: &[usize]) -> Result<Linearized> {
     let mut b = Builder::default();
-    let types = |values: &[Value]| -> Vec<Aval> { values.iter().map(|&v| graph.aval(v).clone()).collect() };
-    let avals = types(graph.inputs());
+    let avals: Vec<Aval> = graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect();
     let inputs: Vec<Value> = avals.iter().map(|aval| b.input(aval.clone())).collect();
     let given: Vec<Value> = wrt.iter().map(|&i| b.input(avals[i].clone())).collect();
     let mut tangents = vec![None; inputs.len()];
     wrt.iter().zip(&given).for_each(|(&i, &t)| tangents[i] = Some(t));
     let pushed = push_apart(&mut b, graph, &inputs, &tangents)?;
-    let mut moved = Vec::new();
-    for (tangent, aval) in pushed.tangents.into_iter().zip(types(graph.outputs())) {
-        if is_differentiable(aval.dtype) {
-            moved.push(tangent.map_or_else(|| zeros(&mut b, &aval), Ok)?);
-        }
-    }
+    let moved: Vec<Value> = pushed.tangents_or_zeros(&mut b)?.into_iter().flatten().collect();
     let both = b.finish(vec![]);
     let linear = computed_from(&both, &given);
     let residuals = read(&both, &moved, |v| !linear[v.index()]);
