@@ -147,7 +147,7 @@ test_that("a rule for forward mode changes no value, and serves both modes", {
   expect_nv(gradient(softplus2)(far)$x, 1, "f64", integer())
   expect_nv(jvp(softplus2, list(far), list(scalar64(3)))$tangent, 3, "f64", integer())
   expect_nv(jit(gradient(softplus2))(far)$x, 1, "f64", integer())
-  along <- user_env(function(x, v) jvp(f, list(x), list(v)), f = softplus2)
+  along <- user_env(function(x, v) jvp(h, list(x), list(v)), h = softplus2)
   expect_identical(jit(along)(x, x), along(x, x))
   expect_equal(as.vector(along(x, x)$tangent), plogis(c(-1, 0.5)) * c(-1, 0.5), tolerance = 1e-14)
 })
@@ -156,9 +156,9 @@ test_that("a rule for forward mode is derived again, in any order of the modes",
   p <- plogis(0.5)
   x <- scalar64(0.5)
   v <- scalar64(1)
-  f <- softplus2
-  reverse <- user_env(function(x) gradient(f)(x)$x, f = f)
-  forward <- user_env(function(x) jvp(f, list(x), list(v))$tangent, f = f, v = v)
+  h <- softplus2
+  reverse <- user_env(function(x) gradient(h)(x)$x, h = h)
+  forward <- user_env(function(x) jvp(h, list(x), list(v))$tangent, h = h, v = v)
   for (slope in list(reverse, forward)) {
     expect_equal(as.double(slope(x)), p, tolerance = 1e-14)
     expect_equal(as.double(gradient(slope)(x)$x), p * (1 - p), tolerance = 1e-14)
@@ -166,9 +166,9 @@ test_that("a rule for forward mode is derived again, in any order of the modes",
   }
   # Where the value is used beside its gradient, the rule holds for both.
   both <- user_env(function(x) {
-    made <- value_and_gradient(f)(x)
+    made <- value_and_gradient(h)(x)
     made$value + made$gradient$x
-  }, f = f)
+  }, h = h)
   expect_equal(as.double(gradient(both)(scalar64(800))$x), 1, tolerance = 1e-14)
 })
 
@@ -181,18 +181,18 @@ test_that("a rule for forward mode holds in loops, branches, and functions with 
   around <- custom_jvp(twice, user_env(function(primals, tangents) {
     jvp(twice, primals, tangents)
   }, twice = twice))
-  for (f in list(
+  for (h in list(
     twice, around,
     user_env(function(x) nv_for(2L, x, function(i, x) g(x)), g = g),
     user_env(function(x) nv_for(2L, x, function(i, x) g(x), checkpoint = TRUE), g = g),
     user_env(function(x) nv_scan(function(x, i) list(g(x), g(x)), x, nv_tensor(1:2))$ys[2], g = g),
     user_env(function(x) nv_if(x > 0, g(g(x)), x), g = g)
   )) {
-    expect_equal(as.double(jit(f)(x)), numeric(0.5), tolerance = 1e-14)
+    expect_equal(as.double(jit(h)(x)), numeric(0.5), tolerance = 1e-14)
     # The error of the differences is about 1e-10.
-    total <- user_env(function(x) sum(f(x)), f = f)
+    total <- user_env(function(x) sum(h(x)), h = h)
     expect_equal(as.double(gradient(total)(x)$x), slope, tolerance = 1e-8)
-    expect_equal(as.double(jvp(f, list(x), list(scalar64(1)))$tangent), slope, tolerance = 1e-8)
+    expect_equal(as.double(jvp(h, list(x), list(scalar64(1)))$tangent), slope, tolerance = 1e-8)
   }
   repeated <- user_env(function(x) nv_while(x, function(x) x < 1, function(x) g(x)), g = g)
   expect_equal(as.double(jvp(repeated, list(x), list(scalar64(1)))$tangent), slope, tolerance = 1e-8)
@@ -221,7 +221,7 @@ test_that("arguments of a rule are nested lists by name; what has no tangent is 
   made <- jvp(g, list(p, nv_scalar(2L)), list(list(a = NULL, b = list(scalar64(1))), NULL))
   expect_nv(made$tangent$sum, 30, "f64", integer())
   expect_null(made$tangent$count)
-  expect_nv(made$value$count, 3L, "i32", integer())
+  expect_nv(made$value$count, 3L, "i32", integer(), ambiguous = TRUE)
 })
 
 test_that("what a rule captures is a constant, in both modes", {
