@@ -30,7 +30,8 @@
 #'   `hvp()`: a list with the product for each argument that moves, by name, of its structure and types.
 #' @section Errors: `anvil_error_arg` if `f` is no function, if arguments or tangents are no lists that fit
 #'   it, and for tangents of another structure, dtype or shape. `anvil_error_grad` for tangents of what is no
-#'   float, and if an op on the way has no derivative in forward mode, such as one of [custom_gradient()].
+#'   float, and if an op on the way has no derivative in forward mode, such as a function of
+#'   [custom_gradient()], which [custom_jvp()] gives one.
 #' @references A. Griewank and A. Walther, *Evaluating Derivatives* (2008), chapter 3.
 #' @seealso [gradient()] and [vjp()] for reverse mode, [jacobian()] and [hessian()].
 #' @examples

@@ -211,19 +211,28 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
     node(&trace, handle, Op::Scan(op), &operands, scope)
 }
 
-/// A function with a derivative that the user wrote. `graphs` are those of the function, its `forward` and
-/// its `backward`; `targets` are the 1-based positions of the arguments that `backward` gives gradients of.
+/// A function with a derivative that the user wrote. `graphs` are those of the function and of its `rule` for
+/// forward mode; or of the function, its `forward` and its `backward`, with `targets`, the 1-based positions of
+/// the arguments that `backward` gives gradients of.
 pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = values(&trace, arguments, scope)?;
     let arguments = operands.len();
-    let [call, forward, backward] = [0, 1, 2].map(|i| element(graphs, i));
-    for graph in [call, forward, backward] {
+    let mut regions = Vec::new();
+    for i in 0..len(graphs) {
+        let graph = element(graphs, i);
         operands.extend(&jit::traced(graph)?.outer);
+        regions.push(region(graph)?);
     }
-    let targets = ints(targets).iter().map(|&i| i.max(1) as usize - 1).collect();
-    let (call, forward, backward) = (region(call)?, region(forward)?, region(backward)?);
-    let op = Custom { call, arguments, derivative: Derivative::Reverse { forward, backward, targets } }
-        .agreeing()?;
+    let mut regions = regions.into_iter();
+    let (call, derivative) = match [(); 3].map(|()| regions.next()) {
+        [Some(call), Some(rule), None] => (call, Derivative::Forward(rule)),
+        [Some(call), Some(forward), Some(backward)] => {
+            let targets = ints(targets).iter().map(|&i| i.max(1) as usize - 1).collect();
+            (call, Derivative::Reverse { forward, backward, targets })
+        }
+        _ => return Err(Error::Internal { detail: "a function without a derivative".into() }.into()),
+    };
+    let op = Custom { call, arguments, derivative }.agreeing()?;
     node(&trace, handle, Op::Custom(op), &operands, scope)
 }

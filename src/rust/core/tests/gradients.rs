@@ -14,29 +14,8 @@ use anvil_core::ops::{rows, Builder};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Literal;
 use common::Rng;
-use gradients::{check, gradient, inputs, numbers, op, run, scalar};
+use gradients::{check, domains, gradient, inputs, numbers, op, run, scalar};
 use std::slice;
-
-/// The range where an elementwise op is smooth; `None` if it is not an op of floats.
-fn domains(name: &str) -> Vec<[f64; 2]> {
-    match name {
-        "sqrt" | "rsqrt" | "cbrt" | "log" | "log2" | "log10" | "lgamma" | "digamma" => vec![[0.3, 3.0]],
-        "log1p" => vec![[-0.6, 2.0]],
-        "asin" | "acos" | "atanh" | "erf_inv" => vec![[-0.8, 0.8]],
-        "acosh" => vec![[1.3, 3.0]],
-        "tan" => vec![[-1.2, 1.2]],
-        "pow" => vec![[0.4, 2.0], [-2.0, 2.0]],
-        "div" | "atan2" => vec![[0.5, 2.0]],
-        // Between whole numbers, and quotients that are.
-        "remainder" | "mod" => vec![[5.1, 5.9], [2.1, 2.4]],
-        "floor" | "ceiling" | "trunc" => vec![[0.1, 0.9]],
-        "round_nearest_even" | "round_nearest_afz" | "floor_div" => vec![[0.1, 0.4], [0.5, 0.9]],
-        "polygamma" => vec![[1.0, 1.0], [0.5, 3.0]],
-        "max" | "min" => vec![[-1.0, -0.1], [0.1, 1.0]],
-        "sign" | "abs" => vec![[0.2, 1.0]],
-        _ => vec![[-1.5, 1.5]],
-    }
-}
 
 #[test]
 fn elementwise_rules_agree_with_differences() {

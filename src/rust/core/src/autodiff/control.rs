@@ -1,11 +1,11 @@
 //! Derivatives of branches and of loops along an axis.
 
+use super::cut::{effects, part, read};
 use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::ops::{Binary, Builder, Graph, If, Region, Scan};
 use crate::tensor::Aval;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Types of a graph's outputs.
@@ -81,46 +81,6 @@ pub(super) fn pull_if(
     Ok(out)
 }
 
-/// A subgraph from given values to wanted ones, with all nodes that have an effect if `effects`.
-fn part(graph: &Graph, given: &[Value], wanted: &[Value], effects: bool) -> Result<Graph> {
-    let mut b = Builder::default();
-    let mut made: HashMap<Value, Value> = HashMap::new();
-    for &v in given {
-        let input = b.input(graph.aval(v).clone());
-        made.insert(v, input);
-    }
-    let mut needed = vec![false; graph.values().count()];
-    let mut stack: Vec<Value> = wanted.to_vec();
-    if effects {
-        stack.extend(
-            graph.nodes().iter().filter(|node| node.op.has_effect()).flat_map(|node| node.results.first()),
-        );
-    }
-    while let Some(v) = stack.pop() {
-        if !made.contains_key(&v) && !std::mem::replace(&mut needed[v.index()], true) {
-            if let Def::Result(node, _) = graph.def(v) {
-                stack.extend(&graph.nodes()[node].operands);
-            }
-        }
-    }
-    for v in graph.values().filter(|v| needed[v.index()]) {
-        let copied = match graph.def(v) {
-            Def::Literal(literal) => b.literal(literal, graph.aval(v).ambiguous),
-            Def::Result(node, i) => {
-                let node = &graph.nodes()[node];
-                let operands: Vec<Value> = node.operands.iter().map(|v| made[v]).collect();
-                b.node(node.op.clone(), &operands)?[i]
-            }
-            Def::Input(_) | Def::Constant(_) => {
-                let detail = "a part of a graph needs more than it is given".into();
-                return Err(crate::error::Error::Internal { detail });
-            }
-        };
-        made.insert(v, copied);
-    }
-    Ok(b.finish(wanted.iter().map(|v| made[v]).collect()))
-}
-
 /// The derivative of a scan: the values that its body keeps in each iteration, and the loop that runs
 /// backwards.
 pub(super) struct ScanRule {
@@ -182,45 +142,22 @@ impl ScanRule {
 
         // Values of the body that its derivative reads. With checkpoints it reads the state alone and
         // recomputes the others.
-        let own = |v: &Value| v.index() < mark;
-        let of_state = |v: &Value| inputs[..carried].contains(v);
-        let mut kept: Vec<Value> = if op.checkpoint {
+        let kept: Vec<Value> = if op.checkpoint {
             inputs[..carried].to_vec()
         } else {
-            // The walk goes back from the results: rules may have made nodes that nothing uses.
-            let (mut read, mut seen, mut kept) =
-                (results.clone(), vec![false; both.values().count()], vec![]);
-            while let Some(v) = read.pop() {
-                if std::mem::replace(&mut seen[v.index()], true) {
-                    continue;
-                }
-                match both.def(v) {
-                    Def::Result(node, _) => {
-                        let node = &both.nodes()[node];
-                        // The result of an op that only moves elements is recomputed at no cost, and its
-                        // operand is not larger.
-                        if own(&v) && !node.op.moves_only() {
-                            kept.push(v)
-                        } else {
-                            read.extend(&node.operands)
-                        }
-                    }
-                    Def::Input(_) if of_state(&v) => kept.push(v),
-                    _ => {}
-                }
-            }
-            kept
+            read(&both, &results, |v| match both.def(v) {
+                Def::Input(_) => inputs[..carried].contains(&v),
+                _ => v.index() < mark,
+            })
         };
-        kept.sort();
-        kept.dedup();
 
-        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), true)?;
+        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), &effects(&both))?;
         let slices = &inputs[carried..carried + sliced];
         let given =
             [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]]
                 .concat();
         let back = Scan {
-            body: Arc::new(part(&both, &given, &results, false)?),
+            body: Arc::new(part(&both, &given, &results, &[])?),
             carried: state.len() + rest.len(),
             sliced: stacked.len() + kept.len() + sliced,
             length: op.length,

@@ -6,10 +6,11 @@
 
 mod regions;
 
+use super::cut::computed_from;
 use super::{is_differentiable, zeros};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
-use crate::ops::{Binary, Builder, Convert, Forward, Graph, Jvp, Linear, Math, Op, Var};
+use crate::ops::{Binary, Builder, Control, Convert, Forward, Graph, Jvp, Linear, Math, Op, Var};
 use crate::tensor::Aval;
 
 /// The copies of a program's outputs, and their tangents.
@@ -46,6 +47,30 @@ impl Pushed {
 /// Those of [`Builder::node`]: none if the values have the types of the inputs. [`Error::NoGradient`] if an op
 /// on the way has no rule.
 pub fn push(b: &mut Builder, graph: &Graph, inputs: &[Value], tangents: &[Option<Value>]) -> Result<Pushed> {
+    walk(b, graph, inputs, tangents, false)
+}
+
+/// As [`push`], but no output is computed from tangents: branches and loops with tangents beside their values
+/// are further ones, which give tangents alone.
+///
+/// # Errors
+/// Those of [`push`].
+pub(super) fn push_apart(
+    b: &mut Builder,
+    graph: &Graph,
+    inputs: &[Value],
+    tangents: &[Option<Value>],
+) -> Result<Pushed> {
+    walk(b, graph, inputs, tangents, true)
+}
+
+fn walk(
+    b: &mut Builder,
+    graph: &Graph,
+    inputs: &[Value],
+    tangents: &[Option<Value>],
+    apart: bool,
+) -> Result<Pushed> {
     let count = graph.values().count();
     let (mut values, mut moved) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let (mut made, mut made_tangents): (Vec<Value>, Vec<Option<Value>>) = (vec![], vec![]);
@@ -67,6 +92,9 @@ pub fn push(b: &mut Builder, graph: &Graph, inputs: &[Value], tangents: &[Option
                     let given: Vec<Option<Value>> = node.operands.iter().map(|v| moved[v.index()]).collect();
                     let types: Vec<&Aval> = node.results.iter().map(|&v| graph.aval(v)).collect();
                     (made, made_tangents) = push_node(b, &node.op, &operands, &given, &types)?;
+                    if apart && node.op.control().is_some() {
+                        made = values_apart(b, &node.op, &operands, made, &given)?;
+                    }
                 }
                 (made[i], made_tangents[i])
             }
@@ -89,6 +117,26 @@ fn typed(b: &mut Builder, tangent: Value, aval: &Aval) -> Result<Value> {
         return Ok(tangent);
     }
     b.node1(Convert { to: aval.ranked() }, &[tangent])
+}
+
+/// Results of an op that are not computed from tangents.
+fn values_apart(
+    b: &mut Builder,
+    op: &Op,
+    operands: &[Value],
+    made: Vec<Value>,
+    tangents: &[Option<Value>],
+) -> Result<Vec<Value>> {
+    let given: Vec<Value> = tangents.iter().copied().flatten().collect();
+    let moved = computed_from(b.graph(), &given);
+    if !made.iter().any(|v| moved[v.index()]) {
+        return Ok(made);
+    }
+    match op.control() {
+        // The rule was written into the graph, as the function is now.
+        Some(Control::Custom(custom)) => b.inline(&custom.call, &custom.of_call(operands)),
+        _ => b.node(op.clone(), operands),
+    }
 }
 
 /// Adds a node and the tangents of its results, which have these types.

@@ -1,4 +1,4 @@
-//! Derivatives: [`Tape`] is reverse mode, [`push`] forward mode. In reverse mode the nodes of a program are
+//! Derivatives: [`Tape`] is reverse mode, [`push`] forward mode, [`linearize`] the latter in two steps. In reverse mode the nodes of a program are
 //! copied to a graph, and then nodes for the gradients of its inputs are added.
 //!
 //! The rules are those of the ops ([`OpDef::vjp`](crate::ops::OpDef::vjp)). They add nodes like any other, so
@@ -6,8 +6,10 @@
 //! visited: elsewhere an op without a rule is no error.
 
 mod control;
+mod cut;
 mod depends;
 mod forward;
+mod linearize;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -20,6 +22,7 @@ use crate::ops::{
 use crate::tensor::Aval;
 use control::ScanRule;
 pub use forward::{push, Pushed};
+pub use linearize::{linearize, Linearized};
 use std::collections::HashMap;
 
 /// A graph whose nodes have been copied into another one.
@@ -86,7 +89,8 @@ impl<'g> Tape<'g> {
                                     residuals.insert(number, all.split_off(node.results.len()));
                                     all
                                 }
-                                Derivative::Forward(_) => builder.inline(&op.call, &op.of_call(&operands))?,
+                                // Where the results are derived again, so is the rule.
+                                Derivative::Forward(_) => builder.node(node.op.clone(), &operands)?,
                             },
                             Some(Control::If(_) | Control::While(_)) | None => {
                                 builder.node(node.op.clone(), &operands)?

@@ -1,10 +1,11 @@
 //! Branches, loops and functions of two elements: ops with random regions.
 
 use super::{Names, Writer};
+use anvil_core::autodiff::{is_differentiable, push};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::{Def, Operation, Value};
 use anvil_core::ops::{
-    Binary, Builder, Compare, Convert, Custom, Derivative, Graph, If, Op, Region, Scan, While,
+    Binary, Builder, Compare, Convert, Custom, Derivative, Fill, Graph, If, Op, Region, Scan, While,
 };
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
@@ -189,6 +190,12 @@ impl Writer {
                     types = w.avals(&outputs);
                     outputs
                 });
+                if let Some(op) = self.with_rule(&call, operands.len()) {
+                    operands.extend(self.of_types(&for_call));
+                    let captured = operands[op.arguments..].to_vec();
+                    operands.extend(captured);
+                    return self.add(Op::Custom(op), &operands);
+                }
                 // Nobody derives it: these two are not run.
                 let (forward, for_forward) = self.region(&given, names, |w, _| w.like_types(&types));
                 let (backward, for_backward) = self.region(&types, names, |w, _| w.like_types(&given));
@@ -224,8 +231,38 @@ impl Writer {
                 (Op::Scan(op), [state, along, self.of_types(&more)].concat())
             }
         };
+        self.add(op, &operands)
+    }
+
+    /// A function with the derivative of its ops as its rule, if they have one.
+    fn with_rule(&self, call: &Region, arguments: usize) -> Option<Custom> {
+        let differentiable = |aval: &Aval| is_differentiable(aval.dtype);
+        let avals: Vec<Aval> = call.inputs().iter().map(|&v| call.aval(v).clone()).collect();
+        let mut b = Builder::default();
+        let mut x: Vec<Value> = avals[..arguments].iter().map(|aval| b.input(aval.clone())).collect();
+        let mut v: Vec<Option<Value>> = avals[..arguments]
+            .iter()
+            .map(|aval| differentiable(aval).then(|| b.input(aval.clone())))
+            .collect();
+        x.extend(avals[arguments..].iter().map(|aval| b.input(aval.clone())));
+        v.resize(x.len(), None);
+        let made = push(&mut b, call, &x, &v).ok().filter(|_| self.smooth)?;
+        let mut outputs = made.outputs;
+        for (&out, tangent) in call.outputs().iter().zip(made.tangents) {
+            let aval = call.aval(out);
+            if differentiable(aval) {
+                let value = Literal::new(0.0).convert(aval.dtype);
+                let zero = Fill { value, shape: aval.shape.clone(), ambiguous: aval.ambiguous };
+                outputs.push(tangent.unwrap_or_else(|| b.node1(zero, &[]).unwrap()));
+            }
+        }
+        let derivative = Derivative::Forward(Arc::new(b.finish(outputs)));
+        Some(Custom { call: call.clone(), arguments, derivative })
+    }
+
+    fn add(&mut self, op: Op, operands: &[Value]) -> &'static str {
         let name = op.name();
-        for value in self.b.node(op, &operands).unwrap_or_else(|e| panic!("{name}: {e}")) {
+        for value in self.b.node(op, operands).unwrap_or_else(|e| panic!("{name}: {e}")) {
             if self.b.graph().aval(value).shape.size() <= 2_000 {
                 self.pool.push(value);
             }

@@ -40,6 +40,11 @@ pub struct Writer {
     shapes: Vec<Shape>,
     /// Few dtypes, so that they meet, but all of them in some program.
     dtypes: &'static [DType],
+    /// Those that values have now and then, and are converted to.
+    all: &'static [DType],
+    /// Whether numbers are small and finite, and functions with a derivative of their own have the one of their
+    /// ops, in both modes.
+    smooth: bool,
     /// How deep regions may still be nested, and whether this is one.
     pub depth: usize,
     in_region: bool,
@@ -78,20 +83,40 @@ impl Writer {
             pool: vec![],
             shapes,
             dtypes,
+            all: DType::ALL,
+            smooth: false,
             depth: 0,
             in_region: false,
         };
-        for i in 0..2 + writer.rng.below(5) {
-            let aval = writer.aval();
-            let value = if i % 3 == 2 { writer.b.constant(aval) } else { writer.b.input(aval) };
-            writer.pool.push(value);
-        }
+        writer.begin();
         writer
+    }
+
+    /// A program to differentiate: floats of 64 bits, so that errors of rounding are small.
+    pub fn smooth(seed: u64) -> Writer {
+        let mut writer = Writer::new(seed);
+        writer.rules = by_name(names()[0]).unwrap();
+        writer.dtypes = &[DType::F64, DType::F64, DType::F64, DType::C128];
+        writer.all = &[DType::F64, DType::F64, DType::C128, DType::I32, DType::I1];
+        writer.smooth = true;
+        writer.b = Builder::default();
+        writer.pool.clear();
+        writer.begin();
+        writer
+    }
+
+    /// The first values.
+    fn begin(&mut self) {
+        for i in 0..2 + self.rng.below(5) {
+            let aval = self.aval();
+            let value = if i % 3 == 2 { self.b.constant(aval) } else { self.b.input(aval) };
+            self.pool.push(value);
+        }
     }
 
     fn aval(&mut self) -> Aval {
         let dtype =
-            if self.rng.one_in(2) { *self.rng.choose(DType::ALL) } else { *self.rng.choose(self.dtypes) };
+            if self.rng.one_in(2) { *self.rng.choose(self.all) } else { *self.rng.choose(self.dtypes) };
         let shape = self.rng.choose(&self.shapes).clone();
         Aval::new(Ranked { dtype, ambiguous: dtype != DType::I1 && self.rng.one_in(3) }, shape)
     }
@@ -108,6 +133,9 @@ impl Writer {
     }
 
     fn literal(&mut self, dtype: DType) -> Literal {
+        if self.smooth {
+            return Literal::new(self.rng.below(17) as f64 / 4.0 - 2.0).convert(dtype);
+        }
         Literal::from_bytes(dtype, &random_element(&mut self.rng, dtype))
     }
 
@@ -182,12 +210,12 @@ impl Writer {
         let shape = self.shape(x);
         let rank = shape.rank();
         let sizes = |s: &[usize]| Attr::Numbers(s.iter().map(|&d| d as f64).collect());
-        let dtype = self.rng.choose(DType::ALL).name().to_string();
+        let dtype = self.rng.choose(self.all).name().to_string();
         let flag = Attr::Logical(self.rng.one_in(2));
         let attrs = Attrs::new();
         match name {
             "fill" => {
-                let ranked = Ranked { dtype: *self.rng.choose(DType::ALL), ambiguous: self.rng.one_in(2) };
+                let ranked = Ranked { dtype: *self.rng.choose(self.all), ambiguous: self.rng.one_in(2) };
                 let value = Attr::Literal(self.literal(ranked.stored()), ranked.default());
                 (vec![], attrs.with("value", value).with("shape", sizes(&shape)))
             }
