@@ -12,13 +12,18 @@
 #' needs no more memory for longer loops, and works through [nv_while()]. It is the mode for few inputs and
 #' many results. `hvp()` is forward mode over reverse mode: a few times the cost of a gradient.
 #'
-#' Both may be used within each other, within [gradient()], [vmap()] and [jit()], in any order and to any
+#' `linearize()` gives the value and the derivative at one point as a function of the direction, for many
+#' directions: what does not depend on the direction is computed once and kept. Branches and loops are run again
+#' for each direction, so that nothing need be kept of their iterations.
+#'
+#' All of these may be used within each other, within [gradient()], [vmap()] and [jit()], in any order and to any
 #' depth.
 #'
 #' @section Non-differentiable points: As for [gradient()]: where arguments of `max()` and the like tie, the
 #'   tangent is their mean. A tangent of 0 stays 0 where the derivative is infinite or not a number.
 #'
 #' @param f A function of tensors, jitted or not. For `hvp()` it returns one 0-d float.
+#' @param ... The arguments of `f`: tensors, or lists of them.
 #' @param primals,args The arguments of `f`, as a list. Anything that `f` takes.
 #' @param tangents,v The direction, as a list of the structure of the arguments, by name or position. `NULL`
 #'   stands for what does not move: an argument, or a part of one. A tangent has the dtype and shape of its
@@ -26,6 +31,9 @@
 #' @return `jvp()`: `list(value = , tangent = )`. The tangent has the structure and types of the value; it is
 #'   zero where the value does not depend on what moves, and `NULL` where the value is an integer or a
 #'   boolean.
+#'
+#'   `linearize()`: `list(value = , pushforward = )`. `pushforward()` takes the tangents of the arguments as `f`
+#'   takes these, `NULL` for what does not move, and gives the tangent of the value.
 #'
 #'   `hvp()`: a list with the product for each argument that moves, by name, of its structure and types.
 #' @section Errors: `anvil_error_arg` if `f` is no function, if arguments or tangents are no lists that fit
@@ -44,6 +52,9 @@
 #' root <- function(a) nv_while(a, function(x) abs(x * x - a) > 1e-6 * a, function(x) (x + a / x) / 2)
 #' jvp(root, list(nv_scalar(2)), list(nv_scalar(1)))$tangent
 #'
+#' at <- linearize(f, x, w)
+#' at$pushforward(nv_tensor(c(1, 0, 0)), NULL)
+#'
 #' hvp(function(x) sum(x^3), list(x = x), list(x = nv_tensor(c(1, 0, 0))))
 #' @export
 jvp <- function(f, primals, tangents) {
@@ -51,6 +62,34 @@ jvp <- function(f, primals, tangents) {
   primals <- named_arguments(f, primals, "primals")
   tangents <- named_tangents(f, primals, tangents, "tangents")
   at_once(function() push_forward(f, primals, tangents, "tangents"))
+}
+
+#' @rdname jvp
+#' @export
+linearize <- function(f, ...) {
+  f <- match_function(f)
+  args <- named_arguments(f, list_dots(...), "...")
+  leaves <- unlist_leaves(args)
+  at <- which(vapply(leaves, function(x) is_operand(x) && is_differentiable(dtype(x)), NA))
+  map <- NULL
+  made <- at_once(function() {
+    traced <- trace_moving(f, args, at)
+    made <- .Call(anvil_linearize, traced$graph, traced$leaves)
+    map <<- made[[2L]][[2L]]
+    list(value = made[[1L]], residuals = made[[2L]][[1L]])
+  })
+  floats <- vapply(unlist_leaves(made$value), function(x) is_differentiable(dtype(x)), NA)
+  pushforward <- function(...) {
+    given <- moving_leaves(args, named_tangents(f, args, list_dots(...), "..."), "...")
+    tangents <- lapply(leaves[at], function(x) nv_fill(0, shape(x), dtype(x)))
+    tangents[match(given$at, at)] <- given$tangents
+    at_once(function() {
+      moved <- rep(list(NULL), length(floats))
+      moved[floats] <- .Call(anvil_inline, map, c(made$residuals, tangents))
+      restore(made$value, moved)
+    })
+  }
+  list(value = made$value, pushforward = pushforward)
 }
 
 #' @rdname jvp
@@ -112,6 +151,13 @@ push_forward <- function(f, primals, tangents, arg) {
 
 # The same for tangents of the leaves of these numbers.
 push_leaves <- function(f, primals, at, tangents) {
+  traced <- trace_moving(f, primals, at)
+  made <- .Call(anvil_push_forward, traced$graph, traced$leaves, tangents)
+  list(value = made[[1L]], tangent = restore(traced$value, made[[2L]]))
+}
+
+# f in a nested trace with inputs for the leaves of these numbers: list(graph, leaves, value).
+trace_moving <- function(f, primals, at) {
   leaves <- lapply(unlist_leaves(primals)[at], value_of)
   prepare <- function(args, input) {
     all <- unlist_leaves(args)
@@ -123,8 +169,7 @@ push_leaves <- function(f, primals, at, tangents) {
     f, primals, "a function that is differentiated", nested = TRUE, prepare = prepare,
     finish = function(out) value <<- check_leaves(out, "f")
   )
-  made <- .Call(anvil_push_forward, graph, leaves, tangents)
-  list(value = made[[1L]], tangent = restore(value, made[[2L]]))
+  list(graph = graph, leaves = leaves, value = value)
 }
 
 # The leaves of arguments that move: their numbers, and their tangents.

@@ -61,6 +61,30 @@ test_that("modes nest in any order", {
   expect_equal(plain(jvp(along, list(x), list(v))$tangent), sum(second * c(1, 2)))
 })
 
+test_that("linearize() computes the value once", {
+  f <- function(x, w, n) list(a = sin(x) * w, b = sum(x) * n, c = n)
+  x <- numbers(c(1, 2))
+  w <- numbers(c(3, -1))
+  got <- linearize(f, x, w, nv_scalar(2L))
+  expect_identical(lapply(got$value, plain), list(a = sin(c(1, 2)) * c(3, -1), b = 6, c = 2L))
+  v <- numbers(c(0.5, -2))
+  want <- jvp(f, list(x, w, nv_scalar(2L)), list(v, NULL, NULL))$tangent
+  expect_equal(got$pushforward(v, NULL, NULL), want)
+  expect_equal(got$pushforward(x = v), want)
+  both <- jvp(f, list(x, w, nv_scalar(2L)), list(v, w, NULL))$tangent
+  expect_equal(got$pushforward(w = w, x = v), both)
+  inside <- jit(function(x, v) {
+    at <- linearize(f, x, w, 2L)
+    vmap(function(v) at$pushforward(x = v)$a)(v)
+  })
+  rows <- inside(x, numbers(diag(2)))
+  expect_equal(plain(rows), diag(cos(c(1, 2)) * c(3, -1)))
+  expect_equal(plain(gradient(function(v) sum(got$pushforward(x = v)$a))(v)$v), cos(c(1, 2)) * c(3, -1))
+  expect_error(got$pushforward(x = numbers(1:3)), class = "anvil_error_arg")
+  expect_error(got$pushforward(y = v), class = "anvil_error_arg")
+  expect_error(linearize(2, x), class = "anvil_error_arg")
+})
+
 test_that("hvp() takes directions for some arguments", {
   f <- function(x, y, n) sum(x^2 * y) * n
   x <- numbers(c(1, 2))

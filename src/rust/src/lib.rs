@@ -150,6 +150,8 @@ entry! {
     rs_graph_types(graph) scope => info::graph_types(graph, scope);
     rs_pull_back(graph, leaves, gradients) scope => transform::pull_back(graph, leaves, gradients, scope);
     rs_push_forward(graph, leaves, tangents) scope => transform::push_forward(graph, leaves, tangents, scope);
+    rs_linearize(graph, leaves) scope => transform::linearize(graph, leaves, scope);
+    rs_inline(graph, leaves) scope => transform::inline(graph, leaves, scope);
     rs_stack(graph, leaves, size, repeated) scope => transform::stack(graph, leaves, size, repeated, scope);
     rs_branch(pred, yes, no) scope => transform::branch(pred, yes, no, scope);
     rs_repeat(cond, body, init) scope => transform::repeat(cond, body, init, scope);

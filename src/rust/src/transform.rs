@@ -2,10 +2,11 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
-use crate::jit;
+use crate::handle;
+use crate::jit::{self, Traced};
 use crate::trace::{self, Trace};
 use crate::tree::Out;
-use anvil_core::autodiff::{self, Tape};
+use anvil_core::autodiff::{self, Linearized, Tape};
 use anvil_core::batch::{self, Examples, Stacked};
 use anvil_core::dtype::Ranked;
 use anvil_core::error::Error;
@@ -59,7 +60,7 @@ pub fn pull_back(graph: SEXP, leaves: SEXP, gradients: SEXP, scope: &Scope) -> O
         let pulled = tape.pull(&mut builder, &given, &wrt)?;
         (tape.outputs(), pulled)
     };
-    let list = Out::List((0..pulled.len()).map(Out::Leaf).collect(), nil());
+    let list = Out::flat(pulled.len());
     let value = tracers(&trace, handle, &value, &traced.out, scope)?;
     let pulled = tracers(&trace, handle, &pulled, &list, scope)?;
     pair(value, pulled, scope)
@@ -105,6 +106,34 @@ pub fn push_forward(graph: SEXP, leaves: SEXP, tangents: SEXP, scope: &Scope) ->
     pair(value, moved, scope)
 }
 
+/// `list(value, list(residuals, map))` of a function that was traced in a nested trace: its results, and its
+/// derivative as a graph of flat lists, from the residuals and then the tangents of its inputs to the tangents of
+/// its results that are floats. `leaves` are its inputs as values of the outer trace.
+pub fn linearize(graph: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    let (trace, handle) = innermost()?;
+    let mut inputs = values(&trace, leaves, scope)?;
+    let wrt: Vec<usize> = (0..inputs.len()).collect();
+    inputs.extend(&traced.outer);
+    let Linearized { value, linear } = autodiff::linearize(&traced.graph, &wrt)?;
+    let mut made = trace.builder().inline(&value, &inputs)?;
+    let residuals = made.split_off(traced.graph.outputs().len());
+    let value = tracers(&trace, handle, &made, &traced.out, scope)?;
+    let residuals = tracers(&trace, handle, &residuals, &Out::flat(residuals.len()), scope)?;
+    let out = Rc::new(Out::flat(linear.outputs().len()));
+    let map = handle::new(Traced { graph: linear, outer: vec![], out }, nil(), scope)?;
+    pair(value, pair(residuals, map, scope)?, scope)
+}
+
+/// The results of a graph that captures nothing, for these values of the innermost trace as its inputs.
+pub fn inline(graph: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
+    let traced = jit::traced(graph)?;
+    let (trace, handle) = innermost()?;
+    let inputs = values(&trace, leaves, scope)?;
+    let made = trace.builder().inline(&traced.graph, &inputs)?;
+    tracers(&trace, handle, &made, &traced.out, scope)
+}
+
 /// `list(results, batched)` of a function that was traced in a nested trace for one example, for a batch.
 /// `leaves` are its inputs as values of the outer trace, with the batch axis last. `repeated` says for each
 /// result whether it gets the batch axis, as its last, even if it is the same for all examples; `batched` which
@@ -147,7 +176,7 @@ fn region(graph: SEXP) -> Outcome<Region> {
 /// Adds a node to the innermost trace; returns its results as a list of tracers.
 fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) -> Outcome {
     let results = trace.builder().node(op, operands)?;
-    let list = Out::List((0..results.len()).map(Out::Leaf).collect(), nil());
+    let list = Out::flat(results.len());
     tracers(trace, handle, &results, &list, scope)
 }
 

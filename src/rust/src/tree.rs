@@ -308,6 +308,11 @@ pub enum Out {
 }
 
 impl Out {
+    /// A list of so many outputs.
+    pub fn flat(count: usize) -> Out {
+        Out::List((0..count).map(Out::Leaf).collect(), nil())
+    }
+
     /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
     ///
     /// # Errors
