@@ -7,8 +7,8 @@
 #' Without [gradient()] the function is `f`. Where it is differentiated, `forward` takes its place: it gives
 #' the same value and the residuals that the derivative needs. Then `backward` computes the gradients of the
 #' arguments from the residuals and the gradient of the value. Both may use any ops and capture variables. For
-#' second derivatives, `backward` must consist of differentiable ops. Forward mode ([jvp()], [hessian()]) has no
-#' use for `backward`, and says so where it meets such a function: [custom_jvp()] serves both modes.
+#' second derivatives, `backward` must consist of differentiable ops. Forward mode ([jvp()], [hessian()]) has
+#' no use for `backward`, and says so where it meets such a function: [custom_jvp()] serves both modes.
 #'
 #' @param f A function of tensors, or of lists of them.
 #' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors
@@ -51,28 +51,28 @@ custom_gradient <- function(f, forward, backward) {
 #' Gives a function a derivative that you write instead of that of its ops, as a rule of forward mode: how its
 #' value changes when its arguments move. It serves [gradient()] too, which turns it round.
 #'
-#' For `y = f(x)` with the Jacobian matrix `J(x)`, the rule computes `y` and `J(x) v` from `x` and the direction
-#' `v`. Without derivatives the function is `f`. In forward mode ([jvp()], [hvp()], [hessian()]) the rule takes
-#' its place. Reverse mode runs `f`, and then the transpose of what the rule computes from `v`, which gives
-#' `J(x)' u` for a gradient `u` of the value. So the tangent must be linear in `v`: a sum of products of `v`
-#' with what does not depend on it. The rule may use any ops and capture variables, which count as
-#' constants: no derivative goes through what is captured. For second derivatives the rule is differentiated
-#' again, its value included.
+#' For `y = f(x)` with the Jacobian matrix `J(x)`, the rule computes `y` and `J(x) v` from `x` and the
+#' direction `v`. Without derivatives the function is `f`. In forward mode ([jvp()], [hvp()], [hessian()]) the
+#' rule takes its place. Reverse mode runs `f`, and then the transpose of what the rule computes from `v`,
+#' which gives `J(x)' u` for a gradient `u` of the value. So the tangent must be linear in `v`: a sum of
+#' products of `v` with what does not depend on it. The rule may use any ops and capture variables, which
+#' count as constants: no derivative goes through what is captured. For second derivatives the rule is
+#' differentiated again, its value included.
 #'
 #' @param f A function of tensors, or of lists of them.
-#' @param rule A function of two lists. The first one, `primals`, holds the arguments of the call by their names
-#'   in `f`. The second one, `tangents`, has their structure, with a tangent of the same dtype and shape for each
-#'   float or complex tensor, and `NULL` for anything else; what does not move has a tangent of zeros. It gives
-#'   `list(value, tangent)`, or `list(value = , tangent = )` as [jvp()] does: what `f` gives, and its tangent
-#'   in the same structure and types, with `NULL` for integers and booleans.
+#' @param rule A function of two lists. The first one, `primals`, holds the arguments of the call by their
+#'   names in `f`. The second one, `tangents`, has their structure, with a tangent of the same dtype and shape
+#'   for each float or complex tensor, and `NULL` for anything else; what does not move has a tangent of
+#'   zeros. It gives `list(value, tangent)`, or `list(value = , tangent = )` as [jvp()] does: what `f` gives,
+#'   and its tangent in the same structure and types, with `NULL` for integers and booleans.
 #' @return A function with the arguments of `f`.
 #' @section Properties:
 #' * Accuracy: That of the ops in the functions given.
 #' * Derivative: From the derivatives of the functions given.
 #' @section Errors: `anvil_error_arg` if one of the two is no function, or the rule gives something of another
-#' form. `anvil_error_structure` if it gives another value than `f` by structure or type, or a tangent of other
-#' types than the value. `anvil_error_grad` in reverse mode, if the tangent is computed from tangents by an op
-#' that has no gradient.
+#' form. `anvil_error_structure` if it gives another value than `f` by structure or type, or a tangent of
+#' other types than the value. `anvil_error_grad` in reverse mode, if the tangent is computed from tangents by
+#' an op that has no gradient.
 #' @seealso [custom_gradient()], a rule for reverse mode alone; [jvp()], [gradient()]
 #' @examples
 #' # log(1 + exp(x)), whose derivative does not overflow

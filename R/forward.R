@@ -13,11 +13,11 @@
 #' many results. `hvp()` is forward mode over reverse mode: a few times the cost of a gradient.
 #'
 #' `linearize()` gives the value and the derivative at one point as a function of the direction, for many
-#' directions: what does not depend on the direction is computed once and kept. Branches and loops are run again
-#' for each direction, so that nothing need be kept of their iterations.
+#' directions: what does not depend on the direction is computed once and kept. Branches and loops are run
+#' again for each direction, so that nothing need be kept of their iterations.
 #'
-#' All of these may be used within each other, within [gradient()], [vmap()] and [jit()], in any order and to any
-#' depth.
+#' All of these may be used within each other, within [gradient()], [vmap()] and [jit()], in any order and to
+#' any depth.
 #'
 #' @section Non-differentiable points: As for [gradient()]: where arguments of `max()` and the like tie, the
 #'   tangent is their mean. A tangent of 0 stays 0 where the derivative is infinite or not a number.
@@ -32,8 +32,8 @@
 #'   zero where the value does not depend on what moves, and `NULL` where the value is an integer or a
 #'   boolean.
 #'
-#'   `linearize()`: `list(value = , pushforward = )`. `pushforward()` takes the tangents of the arguments as `f`
-#'   takes these, `NULL` for what does not move, and gives the tangent of the value.
+#'   `linearize()`: `list(value = , pushforward = )`. `pushforward()` takes the tangents of the arguments as
+#'   `f` takes these, `NULL` for what does not move, and gives the tangent of the value.
 #'
 #'   `hvp()`: a list with the product for each argument that moves, by name, of its structure and types.
 #' @section Errors: `anvil_error_arg` if `f` is no function, if arguments or tangents are no lists that fit
