@@ -12,9 +12,9 @@ mod writer;
 use anvil_core::autodiff::{is_differentiable, push, Tape};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
-use anvil_core::graph::Value;
+use anvil_core::graph::{Node, Operation, Value};
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{rows, Builder, Graph, Math};
+use anvil_core::ops::{rows, Builder, Graph, Math, Op};
 use anvil_core::tensor::{Aval, Literal};
 use batches::{evaluate, subsets, types, vmap, Data};
 use common::{aligned, Rng};
@@ -196,6 +196,11 @@ fn derivatives_of_batches_of_rows_are_batches_of_derivatives() {
     assert!(met.len() > 90, "{} rows: {met:?}", met.len());
 }
 
+fn has_custom(graph: &Graph) -> bool {
+    let inside = |node: &Node<Op>| node.op.regions().iter().any(|(_, region)| has_custom(region));
+    graph.nodes().iter().any(|node| node.op.name() == "custom_gradient" || inside(node))
+}
+
 #[test]
 fn derivatives_of_batches_of_programs_are_batches_of_derivatives() {
     let programs = std::env::var("ANVIL_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(PROGRAMS);
@@ -213,6 +218,11 @@ fn derivatives_of_batches_of_programs_are_batches_of_derivatives() {
         let outputs: Vec<Value> = writer.outputs();
         let Writer { mut rng, b, .. } = writer;
         let graph = without_constants(&b.finish(outputs));
+        // Random functions that call themselves derivatives are not linear: what they make of a gradient that
+        // is 0 depends on whether they are asked.
+        if has_custom(&graph) {
+            continue;
+        }
         let marks: Vec<bool> = graph.inputs().iter().map(|_| !rng.one_in(3)).collect();
         let size = *rng.choose(&[1, 2, 3, 7]);
         match differs(&graph, &marks, size, &mut rng, false) {
