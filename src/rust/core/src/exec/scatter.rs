@@ -1,26 +1,30 @@
 //! Scatters by a function: its graph is run on many elements and their updates at once.
 //!
 //! Updates of different elements are independent. So a batch of updates is split into rounds: the first
-//! update of each element, the second, and so on; each element gets its updates in order. A graph of
-//! elementwise ops is compiled for vectors of some lengths, and a round runs on the shortest that holds it;
-//! another graph is run element by element.
+//! update of each element, the second, and so on; each element gets its updates in order. The graph is
+//! compiled for batches of some lengths, and a round runs on the shortest that holds it. A graph whose bits or
+//! effects might differ in a batch is run element by element.
 
 use super::run::{Executable, Output};
 use super::step::CompileControl;
-use crate::dtype::{DType, Element};
+use crate::batch::{batch, repeat, stacked_type, Examples, Stacked};
+use crate::dtype::Element;
 use crate::error::Result;
-use crate::graph::{Def, Value};
+use crate::graph::Node;
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{zeroed, AlignedBytes};
 use crate::kernels::tile::{copy, tile, tiles, TILE};
-use crate::ops::{BroadcastInDim, Builder, Graph, Region, Scatter};
+use crate::ops::{Builder, Graph, Region, Scatter};
 use crate::passes::optimise;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
 use std::cell::RefCell;
 
-/// Lengths of the vectors that graphs are compiled for, ascending.
+/// Bytes that the program of a batch may hold.
+const HELD: usize = 1 << 20;
+
+/// Lengths of the batches that graphs are compiled for, ascending.
 const LENGTHS: [usize; 3] = [16, 128, TILE];
 
 /// A compiled scatter by a function.
@@ -29,7 +33,8 @@ pub struct Combiner {
     op: Scatter,
     /// The program of one element and one update, both 0-d.
     one: Executable,
-    /// Programs of as many of each as in [`LENGTHS`]; empty if the graph is not elementwise.
+    /// Programs of as many of each as in [`LENGTHS`], or the first of them; empty if the graph must run element
+    /// by element.
     many: Vec<Executable>,
     buffers: RefCell<[AlignedBytes; 3]>,
 }
@@ -43,10 +48,12 @@ impl Combiner {
         let mut many = Vec::new();
         let simple = optimise(region)?;
         for n in LENGTHS {
-            match widened(&simple, n)? {
-                Some(graph) => many.push(Executable::region(&graph, control)?),
-                None => break,
+            let Some(graph) = batched(&simple, n)? else { break };
+            let program = Executable::region(&graph, control)?;
+            if program.held_bytes() > HELD {
+                break;
             }
+            many.push(program);
         }
         let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
         Ok(Combiner { op: op.clone(), one: Executable::region(region, control)?, many, buffers })
@@ -129,16 +136,18 @@ impl Combiner {
                 *to += 1;
             }
             for round in ends[..=rounds].windows(2) {
-                let members = &sorted[round[0] as usize..round[1] as usize];
-                let fits =
-                    LENGTHS.iter().zip(&self.many).find(|(n, _)| members.len() > 1 && **n >= members.len());
-                let (length, program) = fits.map_or((1, &self.one), |(&n, program)| (n, program));
-                run(program, length, members);
+                let longest = LENGTHS[self.many.len() - 1];
+                for members in sorted[round[0] as usize..round[1] as usize].chunks(longest) {
+                    let mut lengths = LENGTHS.iter().zip(&self.many);
+                    let fits = lengths.find(|(n, _)| members.len() > 1 && **n >= members.len());
+                    let (length, program) = fits.map_or((1, &self.one), |(&n, program)| (n, program));
+                    run(program, length, members);
+                }
             }
         }
     }
 
-    /// Runs a program of vectors of `length` on at most so many updates of different elements.
+    /// Runs a program of a batch of `length` on at most so many updates of different elements.
     fn apply<T: Element>(
         &self,
         (program, length): (&Executable, usize),
@@ -149,12 +158,15 @@ impl Combiner {
         [old, new, made]: &mut [AlignedBytes; 3],
         registers: &mut [u8],
     ) {
-        // Entries beyond the members are from another round; they are computed and not used.
         let (olds, news) =
             (cast::slice_mut::<T>(old.as_mut_slice()), cast::slice_mut::<T>(new.as_mut_slice()));
-        for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(news)) {
+        for (meeting, (old, new)) in members.iter().zip(olds.iter_mut().zip(&mut *news)) {
             (*old, *new) = (data[meeting.position], elements[meeting.number]);
         }
+        // What is computed and not used takes as long as what is, and a loop in it ends.
+        let first = (olds[0], news[0]);
+        olds[members.len()..length].fill(first.0);
+        news[members.len()..length].fill(first.1);
         let bytes = length * size_of::<T>();
         let inputs = [&old.as_slice()[..bytes], &new.as_slice()[..bytes]].into_iter();
         let inputs = inputs.chain(captured.iter().map(|x| x.data));
@@ -181,44 +193,31 @@ fn buffers(element: &Aval) -> [AlignedBytes; 3] {
     [(); 3].map(|()| AlignedBytes::zeroed(TILE * element.dtype.bytes()))
 }
 
-/// A graph of elementwise ops on 0-d values, as one on vectors of `n`; the inputs after the first two stay
-/// 0-d. `None` for any other graph.
-fn widened(graph: &Graph, n: usize) -> Result<Option<Graph>> {
-    let mut b = Builder::default();
-    let shape = Shape::from([n]);
-    let repeated = |b: &mut Builder, value: Value| {
-        b.node1(BroadcastInDim { shape: shape.clone(), axes: vec![] }, &[value])
-    };
-    if graph.values().any(|v| graph.aval(v).shape.rank() > 0) {
+/// The function for `n` elements and their updates at once, what it captures being the same for all. `None` if
+/// it must run element by element: if the order shows, or if the order of its terms, and with it a bit, may be
+/// another in a batch.
+fn batched(graph: &Graph, n: usize) -> Result<Option<Graph>> {
+    if !is_same_in_batch(graph) {
         return Ok(None);
     }
-    let mut wide: Vec<Value> = Vec::new();
-    for v in graph.values() {
-        let aval = graph.aval(v);
-        let value = match graph.def(v) {
-            Def::Input(i) if i < 2 => b.input(Aval { shape: shape.clone(), ..aval.clone() }),
-            Def::Input(_) => {
-                let one = b.input(aval.clone());
-                repeated(&mut b, one)?
-            }
-            Def::Literal(literal) => {
-                let one = b.literal(literal, aval.ambiguous);
-                repeated(&mut b, one)?
-            }
-            Def::Constant(_) => return Ok(None),
-            Def::Result(node, _) => {
-                let node = &graph.nodes()[node];
-                let operands: Vec<Value> = node.operands.iter().map(|v| wide[v.index()]).collect();
-                let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
-                match operands.as_slice() {
-                    _ if node.op.is_elementwise(&from) => b.node1(node.op.clone(), &operands)?,
-                    // Of one element.
-                    &[operand] if node.op.moves_only() => operand,
-                    _ => return Ok(None),
-                }
-            }
-        };
-        wide.push(value);
+    let mut b = Builder::default();
+    let mut inputs = Stacked::default();
+    for (i, &v) in graph.inputs().iter().enumerate() {
+        let (aval, mark) = (graph.aval(v), i < 2);
+        inputs.values.push(b.input(if mark { stacked_type(aval, n)? } else { aval.clone() }));
+        inputs.batched.push(mark);
     }
-    Ok(Some(b.finish(graph.outputs().iter().map(|v| wide[v.index()]).collect())))
+    let made = batch(&mut b, graph, &inputs, Examples { size: n, mask: None })?;
+    let (value, is_batched) = (made.values[0], made.batched[0]);
+    let value = if is_batched { value } else { repeat(&mut b, value, n)? };
+    Ok(Some(b.finish(vec![value])))
+}
+
+/// Whether ops of a graph neither show when they run nor add up terms.
+fn is_same_in_batch(graph: &Graph) -> bool {
+    graph.nodes().iter().all(|Node { op, .. }| {
+        let sums = op.fold().is_some() || op.contraction().is_some();
+        let inside = op.regions().iter().all(|(_, region)| is_same_in_batch(region));
+        !(op.effect() || op.raises() || sums) && inside
+    })
 }
