@@ -139,7 +139,7 @@ fn shifting_while() -> Graph {
     graph_of(&[integer(), float(&[])], |b, x| {
         let zero = b.literal(Literal::new(0i32), None);
         let start = [2.0, 3.0, 4.0].map(|x| number(b, x));
-        let op = While { cond, body, carried: 4 };
+        let op = While { cond, body, carried: 4, bound: None };
         b.node(op, &[zero, start[0], start[1], start[2], x[0], x[1]]).unwrap()
     })
 }
@@ -166,7 +166,7 @@ fn loops_with_a_condition_have_tangents() {
             let half = number(b, 0.5);
             vec![plain(b, "mul", &[sum, half])]
         });
-        b.node(While { cond, body, carried: 1 }, &[a, a, a]).unwrap()[0]
+        b.node(While { cond, body, carried: 1, bound: None }, &[a, a, a]).unwrap()[0]
     };
     let graph = graph_of(&[float(&[])], |b, x| vec![newton(b, x[0])]);
     let ahead = pushed(&graph, &[0]).unwrap();
