@@ -58,7 +58,8 @@
 #' * Accuracy: That of the ops in the functions given.
 #' * Derivative:
 #'     * `nv_if()` and `nv_scan()`: From the derivatives of the functions given.
-#'     * `nv_while()`: NEEDS GENERATED
+#'     * `nv_while()`: None: how often the body runs is not known in advance; give `nv_while()` a bound with
+#'       `max_steps`, or use `nv_scan()`, or `nv_for()` with a number of R for `n`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind, and for other names in what the body of
 #' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure or a type of the state, or
 #' branches differ in theirs: it names the part of the state and both types. `anvil_error_index` when

@@ -31,7 +31,8 @@ test_that("nv_switch() runs the branch with this number, eager and jitted", {
     }
   }
   printing <- user(function(i, x) nv_switch(i, nv_print(x, "one"), nv_print(x, "two"), nv_print(x, "three")))
-  expect_output(jit(printing)(nv_scalar(2L), x), "^two\n[^a-z]*$")
+  shown <- capture.output(made <- jit(printing)(nv_scalar(2L), x))
+  expect_identical(intersect(shown, c("one", "two", "three")), "two")
 })
 
 test_that("branches of nv_switch() are nested lists, in loops too", {

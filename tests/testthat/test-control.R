@@ -488,7 +488,7 @@ test_that("arguments of another kind are named", {
   for (n in list(-1, 1.5, NA, NaN, Inf, "3", NULL, c(1, 2))) {
     refused(nv_for(n, x, keep), "n", anvil:::describe(n))
   }
-  refused(nv_for(nv_scalar(3), x, keep), "n", "f32[]")
+  refused(nv_for(nv_scalar(3), x, keep), "n", "f32?[]")
   refused(jit(function(n, x) nv_for(n, x, keep))(nv_tensor(3L), x), "n", "i32[1]")
   expect_fields(nv_for(3e9, x, keep), "anvil_error_arg", arg = "n", expected = "at most 2147483647")
   refused(nv_for(3, x), "body", "left out")
