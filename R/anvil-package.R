@@ -48,6 +48,3 @@
 # Before the first method is set: files are read in alphabetical order.
 setOldClass(c("AnvilTensor", "AnvilValue"))
 setOldClass(c("AnvilTracer", "AnvilValue"))
-r.
-setOldClass(c("AnvilTensor", "AnvilValue"))
-setOldClass(c("AnvilTracer", "AnvilValue"))
