@@ -4,8 +4,8 @@
 #' These functions put the choice and the repetition into the program itself, where they depend on values.
 #'
 #' `nv_if()` runs one of two branches; where both cost no more than the branching itself, it runs both and
-#' selects the results of one. `nv_while()` repeats a body as long as a condition on its state holds.
-#' `nv_for()` repeats a body a fixed number of times. `nv_scan()` loops over the slices of tensors along their
+#' selects the results of one. `nv_switch()` runs one of several, by number. `nv_while()` repeats a body as long as a condition on its state holds.
+#' `nv_for()` repeats a body a given number of times. `nv_scan()` loops over the slices of tensors along their
 #' first axis and stacks the results of its body. All of them work in [jit()] and outside of it, can be
 #' nested, and capture the variables that their functions use.
 #'
@@ -19,20 +19,29 @@
 #' as a number, and the body gives a known one, it is known from the beginning; branches that differ in
 #' ambiguity give the known dtype.
 #'
-#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_for()` and `nv_scan()`. The loops store the
-#' intermediate values that the derivative of the body reads, for each repetition: the memory is that of these
-#' values times the number of repetitions. With `checkpoint = TRUE` they store only the state of each
-#' repetition, and compute the body once more in the backward pass. How often `nv_while()` repeats is not
-#' known in advance: it has no gradient.
+#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with a
+#' number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for each
+#' repetition: the memory is that of these values times the number of repetitions. With `checkpoint = TRUE`
+#' they store only the state of each repetition, and compute the body once more in the backward pass. How
+#' often `nv_while()` repeats, or `nv_for()` with a tensor for `n`, is not known in advance, and the memory is
+#' neither: reverse mode goes through `nv_while()` only with `max_steps`. Then it makes `max_steps`
+#' repetitions, of which those after the end keep the state, and stores values for all of them. Forward mode
+#' ([jvp()]) goes through all of these loops and stores nothing.
 #'
 #' @param pred A 0-d boolean.
 #' @param true,false The branches: an expression, evaluated in its own branch, or a function
 #'   without arguments.
+#' @param index The number of a branch, from 1: a 0-d integer.
+#' @param ... The branches of `nv_switch()`, as those of `nv_if()`.
+#' @param mode What becomes of an `index` that no branch has: `"error"`, or `"clip"` for the nearest.
 #' @param init The state at the beginning.
 #' @param cond A function of the state, or of its parts, that gives a 0-d boolean.
 #' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
 #'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
-#' @param n Number of repetitions, a whole number.
+#' @param max_steps Number of repetitions after which the loop ends even if the condition holds, a whole number;
+#'   `NULL` for no bound.
+#' @param n Number of repetitions: a whole number, or a 0-d `i32` or `i64` tensor, whose dtype the number of the
+#'   repetition has then. Below 1 there are none.
 #' @param f A function of the state, or of its parts, and of slices of `xs` that gives the next state and the
 #'   result that is stacked: by name as `list(carry = , ys = )`, in any order, or without names as
 #'   `list(state, y)`.
@@ -40,7 +49,7 @@
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
-#' @return `nv_if()`: the result of the branch. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
+#' @return `nv_if()` and `nv_switch()`: the result of the branch. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
 #'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
 #' @section Properties:
 #' * Dtypes:
@@ -49,10 +58,13 @@
 #' * Accuracy: That of the ops in the functions given.
 #' * Derivative:
 #'     * `nv_if()` and `nv_scan()`: From the derivatives of the functions given.
-#'     * `nv_while()`: None: how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`.
+#'     * `nv_while()`: None: how often the body runs is not known in advance; give `nv_while()` a bound with
+#'       `max_steps`, or use `nv_scan()`, or `nv_for()` with a number of R for `n`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind, and for other names in what the body of
 #' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure or a type of the state, or
-#' branches differ in theirs: it names the part of the state and both types.
+#' branches differ in theirs: it names the part of the state and both types. `anvil_error_index` when
+#' `nv_switch()` runs with an index that no branch has. `anvil_error_grad` for the gradient of a loop whose
+#' number of repetitions is not known in advance.
 #' @references StableHLO specification, `if` and `while`.
 #' @examples
 #' x <- nv_scalar(3)
@@ -64,7 +76,12 @@
 #' })
 #' root(nv_scalar(2))
 #'
+#' # With a bound it has a gradient.
+#' steps <- function(a) nv_while(a, function(x) x * x > a, function(x) (x + a / x) / 2, max_steps = 20)
+#' gradient(steps)(nv_scalar(4))
+#'
 #' nv_for(10L, nv_scalar(1L), function(i, state) state * i)
+#' nv_switch(nv_scalar(2L), x, sqrt(x), x^2)
 #'
 #' # A state by its parts
 #' nv_while(list(i = 0L, x = x), \(i, x) i < 5L, \(i, x) list(i = i + 1L, x = x / 2))
@@ -110,21 +127,100 @@ nv_if <- function(pred, true, false) {
 
 #' @rdname control
 #' @export
-nv_while <- function(init, cond, body) {
+nv_switch <- function(index, ..., mode = "error") {
+  force(index)
+  frame <- parent.frame()
+  lapply(substitute(...()), settle, frame)
+  if (!...length()) abort_arg("...", "at least one branch", "none")
+  if (!identical(mode, "error") && !identical(mode, "clip")) {
+    abort_arg("mode", "\"error\" or \"clip\"", describe(mode))
+  }
+  check_switch_index(index)
+  branches <- lapply(seq_len(...length()), function(i) function() ...elt(i))
+  at_once(function() {
+    # A read at the index, which checks it.
+    numbers <- nv_seq(1L, length(branches))
+    chosen <- nv_subset(numbers, index, mode = mode)
+    switch_among(chosen, branches, 1L)$value
+  })
+}
+
+check_switch_index <- function(index) {
+  type <- if_it_fails(dtype(index), NULL)
+  whole <- inherits(type, c("IntegerType", "UnsignedType")) || is_whole(index)
+  if (!whole || length(shape(index))) {
+    got <- if (inherits(index, "AnvilValue")) describe_leaf(index) else describe(index)
+    abort_arg("index", "a 0-d integer, the number of a branch", got)
+  }
+}
+
+# Branches in a tree of the least depth, the first with this number: list(value, types, first), the types
+# being those of the branch `first`.
+switch_among <- function(chosen, branches, first) {
+  one <- function(branches, first) {
+    force(first)
+    made <- NULL
+    graph <- trace_region(function() {
+      if (length(branches) > 1L) {
+        made <<- switch_among(chosen, branches, first)
+      } else {
+        name <- paste("branch", first)
+        value <- branches[[1L]]()
+        value <- if (is.function(value)) call_function(match_function(value, name), list()) else value
+        check_leaves(value, name)
+        made <<- list(value = value, types = value_types(value, "value"), first = first)
+      }
+      made$value
+    }, list(), "a branch of nv_switch()")
+    c(list(graph = graph), made)
+  }
+  count <- length(branches)
+  half <- (count + 1L) %/% 2L
+  yes <- one(branches[seq_len(half)], first)
+  # A single branch is both: the index is checked all the same.
+  no <- if (count > 1L) one(branches[-seq_len(half)], first + half) else one(branches, first)
+  check_same_types(
+    yes$types, no$types, "Branches of `nv_switch()` must give the same structure and types.",
+    differing(paste("by branch", yes$first), paste("by branch", no$first)),
+    "Convert what one of them gives, such as with `nv_convert()`."
+  )
+  below <- chosen < first + half
+  value <- restore(yes$value, .Call(anvil_branch, value_of(below), yes$graph, no$graph))
+  list(value = value, types = yes$types, first = yes$first)
+}
+
+#' @rdname control
+#' @export
+nv_while <- function(init, cond, body, max_steps = NULL) {
   of_cond <- state_arguments(cond, "cond", init)
   of_body <- state_arguments(body, "body", init)
+  counts <- !is.null(max_steps)
+  if (counts) check_count(max_steps, "max_steps")
   settle_function(cond)
   settle_function(body)
   at_once(function() {
     init <- state_of(init)
-    test <- trace_region(cond, of_cond(init), "the condition of nv_while()", function(out) {
+    start <- if (counts) nv_scalar(0L, dtype = "i32")
+    # With a bound, the state begins with the number of steps so far.
+    region <- function(f, args, name, finish) {
+      step <- NULL
+      prepare <- function(args, input) {
+        if (counts) step <<- input(start)
+        lapply(args, input)
+      }
+      trace_with(f, args, name, nested = TRUE, prepare = prepare, finish = function(out) finish(out, step))
+    }
+    test <- region(cond, of_cond(init), "the condition of nv_while()", function(out, step) {
       check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
+      if (counts) step < as.integer(max_steps) & out else out
     })
-    step <- trace_region(
-      body, of_body(init), "the body of nv_while()",
-      function(out) check_state(init, check_leaves(out, "body"))
-    )
-    restore(init, .Call(anvil_repeat, test, step, unlist_leaves(init)))
+    next_state <- region(body, of_body(init), "the body of nv_while()", function(out, step) {
+      check_state(init, check_leaves(out, "body"))
+      if (counts) list(step + 1L, out) else out
+    })
+    bound <- if (counts) as.integer(max_steps)
+    made <- .Call(anvil_repeat, test, next_state, c(if (counts) list(start), unlist_leaves(init)), bound)
+    restore(init, if (counts) made[-1L] else made)
   })
 }
 
@@ -133,14 +229,32 @@ nv_while <- function(init, cond, body) {
 nv_for <- function(n, init, body, checkpoint = FALSE) {
   of_body <- state_arguments(body, "body", init, c("i", "state"))
   settle_function(body)
-  hint <- if (inherits(n, "AnvilValue")) {
-    "For a number that is known only when the program runs, use `nv_while()`."
+  if (inherits(n, "AnvilValue")) {
+    check_flag("checkpoint", checkpoint)
+    return(repeat_traced(n, init, body, of_body))
   }
-  check_count(n, "n", hint)
+  check_count(n, "n")
   step <- function(state, i) list(call_function(body, of_body(state, i)), NULL)
   scan_along(
     step, list, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
   )$carry
+}
+
+# A loop whose number of repetitions is a tensor: one with a condition.
+repeat_traced <- function(n, init, body, of_body) {
+  if (!as.character(dtype(n)) %in% c("i32", "i64") || length(shape(n))) {
+    abort_arg("n", "a whole number, or a 0-d tensor of dtype i32 or i64", describe_leaf(n))
+  }
+  at_once(function() {
+    init <- state_of(init)
+    done <- nv_scalar(0L, dtype = dtype(n))
+    test <- trace_region(function(done, state) done < n, list(done, init), "the condition of nv_for()")
+    step <- trace_region(function(done, state) {
+      i <- done + 1L
+      list(i, check_state(init, check_leaves(call_function(body, of_body(state, i)), "body")))
+    }, list(done, init), "the body of nv_for()")
+    restore(init, .Call(anvil_repeat, test, step, c(list(done), unlist_leaves(init)), NULL)[-1L])
+  })
 }
 
 #' @rdname control

@@ -15,6 +15,19 @@
 #' `sqrt()` at 0, so is the gradient. A value that [nv_ifelse()] does not choose has the gradient 0, even
 #' where it is infinite or not a number.
 #'
+#' @section Zero times infinity: By the chain rule a gradient is multiplied by the derivative of each op. A
+#'   gradient that is 0 stays 0 there, even where the derivative is infinite or not a number: what has no
+#'   influence on the result has none on the gradient. The same holds for tangents in forward mode ([jvp()]).
+#'   Products of matrices, and sums of products, are differentiated as products of matrices, in which 0 times
+#'   infinity is NaN as in the product itself.
+#'
+#' @section Complex numbers: The gradient of a real function `f` of `z = x + iy` is its derivative by `x` minus
+#'   `i` times that by `y`, as in JAX: twice the Wirtinger derivative by `z`,
+#'   `(df/dx - i * df/dy) / 2`. Its conjugate points uphill. For a holomorphic function `h`, the gradient of
+#'   `Re(h(z))` is `h'(z)`. A change `dz` changes `f` by the real part of `sum(gradient * dz)`; in forward mode a
+#'   tangent is the change of the value itself, so that ops that are not holomorphic, such as `Conj()`,
+#'   `Mod()`, `Arg()` and `Re()`, have tangents too.
+#'
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
 #'   0-d float.
 #' @param wrt What to differentiate with respect to: names or positions of arguments, or paths into them as in

@@ -342,7 +342,7 @@ test_that("second derivatives go through loops", {
 
 test_that("a loop with a condition says what to use instead, unless it has no part", {
   f <- function(x) nv_while(x, function(x) x < 10, function(x) x * 2)
-  e <- expect_error(gradient(f)(s64(1)), class = "anvil_error_grad", "nv_for.*nv_scan")
+  e <- expect_error(gradient(f)(s64(1)), class = "anvil_error_grad", "max_steps.*nv_scan.*nv_for")
   expect_identical(e$op, "nv_while")
   expect_closed()
   counted <- function(x) {
@@ -509,4 +509,61 @@ test_that("arithmetic with a list of gradients says to take its element", {
   }
   expect_no_match(conditionMessage(expect_error(x - list(), class = "anvil_error_arg")), "\ni ")
   expect_nv(x - gradient(f)(x)$x, c(-1, -2), "f32")
+})
+
+test_that("a gradient or tangent of 0 stays 0 where a derivative is infinite or not a number", {
+  zero <- nv_scalar(0, dtype = "f64")
+  one <- nv_scalar(1, dtype = "f64")
+  for (f in list(sqrt, log, nv_rsqrt, nv_cbrt, user(function(x) x^0.5), user(function(x) 1 / x))) {
+    expect_equal(as.double(gradient(user_env(function(x) 0 * h(x), h = f))(zero)$x), 0)
+    expect_equal(as.double(jvp(f, list(zero), list(zero))$tangent), 0)
+  }
+  x <- nv_scalar(Inf, dtype = "f64")
+  expect_equal(as.double(gradient(user(function(x, y) 0 * (x * y)))(x, one)$y), 0)
+  expect_equal(as.double(jvp(user(function(x, y) x * y), list(x, one), list(one, zero))$tangent), 1)
+})
+
+test_that("gradients of complex numbers are the derivative by x minus i times that by y", {
+  z <- nv_scalar(0.6 + 0.7i, dtype = "c128")
+  at <- function(f) as.complex(gradient(f)(z)$z)
+  # Of a holomorphic function's real part, its derivative.
+  expect_equal(at(user(function(z) Re(exp(z)))), exp(0.6 + 0.7i), tolerance = 1e-14)
+  expect_equal(at(user(function(z) Im(exp(z)))), -1i * exp(0.6 + 0.7i), tolerance = 1e-14)
+  # Of others: x^2 + y^2, x, the angle.
+  expect_equal(at(user(function(z) Re(z * Conj(z)))), 2 * (0.6 - 0.7i), tolerance = 1e-14)
+  expect_equal(at(user(function(z) Re(Conj(z)))), 1 + 0i, tolerance = 1e-14)
+  expect_equal(at(user(function(z) Mod(z))), (0.6 - 0.7i) / Mod(0.6 + 0.7i), tolerance = 1e-14)
+  expect_equal(at(user(function(z) Arg(z))), (-0.7 - 0.6i) / Mod(0.6 + 0.7i)^2, tolerance = 1e-14)
+  v <- nv_scalar(1i, dtype = "c128")
+  expect_equal(as.complex(jvp(Conj, list(z), list(v))$tangent), -1i)
+  expect_equal(as.double(jvp(user(function(z) Mod(z)), list(z), list(v))$tangent), 0.7 / Mod(0.6 + 0.7i))
+})
+
+test_that("scatters by mul, min and max have derivatives in both modes, ties the mean", {
+  x <- nv_tensor(c(2, 3, 5), dtype = "f64")
+  u <- nv_tensor(c(4, 3, 7), dtype = "f64")
+  by <- function(how) {
+    user_env(function(x, u) {
+      nv_scatter(
+        x, nv_tensor(matrix(c(1L, 2L, 1L), 3)), u, update_window_axes = integer(), inserted_window_axes = 1L,
+        scatter_axes_to_operand_axes = 1L, index_vector_axis = 2L, update_computation = how
+      )
+    }, how = how)
+  }
+  # Results: 2 * 4 * 7, 3 * 3, 5; of min: 2, a tie, 5; of max: 7, a tie, 5.
+  expected <- list(
+    mul = list(x = c(28, 3, 1), u = c(14, 3, 8)), min = list(x = c(1, 0.5, 1), u = c(0, 0.5, 0)),
+    max = list(x = c(0, 0.5, 1), u = c(0, 0.5, 1))
+  )
+  one <- nv_tensor(c(1, 1, 1), dtype = "f64")
+  for (how in names(expected)) {
+    g <- gradient(user_env(function(x, u) sum(h(x, u)), h = by(how)))(x, u)
+    expect_equal(as.double(g$x), expected[[how]]$x)
+    expect_equal(as.double(g$u), expected[[how]]$u)
+    for (i in 1:3) {
+      moves <- list(one * as.double(1:3 == i), NULL)
+      expect_equal(sum(as.double(jvp(by(how), list(x, u), moves)$tangent)), expected[[how]]$x[i])
+      expect_equal(sum(as.double(jvp(by(how), list(x, u), rev(moves))$tangent)), expected[[how]]$u[i])
+    }
+  }
 })

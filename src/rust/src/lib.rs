@@ -154,7 +154,7 @@ entry! {
     rs_inline(graph, leaves) scope => transform::inline(graph, leaves, scope);
     rs_stack(graph, leaves, size, repeated) scope => transform::stack(graph, leaves, size, repeated, scope);
     rs_branch(pred, yes, no) scope => transform::branch(pred, yes, no, scope);
-    rs_repeat(cond, body, init) scope => transform::repeat(cond, body, init, scope);
+    rs_repeat(cond, body, init, bound) scope => transform::repeat(cond, body, init, bound, scope);
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);

@@ -206,12 +206,13 @@ pub fn branch(pred: SEXP, yes: SEXP, no: SEXP, scope: &Scope) -> Outcome {
     node(&trace, handle, Op::If(op), &operands, scope)
 }
 
-/// A loop with a condition; `init` is the state as a flat list. R has checked that the state keeps its types but for
-/// ambiguity.
-pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, scope: &Scope) -> Outcome {
+/// A loop with a condition; `init` is the state as a flat list, `bound` how often its body runs at most, or `NULL`.
+/// R has checked that the state keeps its types but for ambiguity.
+pub fn repeat(cond: SEXP, body: SEXP, init: SEXP, bound: SEXP, scope: &Scope) -> Outcome {
     let (trace, handle) = innermost()?;
     let mut operands = values(&trace, init, scope)?;
-    let (op, state) = While::from_types(&region(cond)?, &region(body)?, &types(&trace, &operands))?;
+    let bound = (bound != nil()).then(|| ints(bound)[0].max(0) as usize);
+    let (op, state) = While::from_types(&region(cond)?, &region(body)?, &types(&trace, &operands), bound)?;
     converted(&trace, &mut operands, state)?;
     operands.extend(&jit::traced(cond)?.outer);
     operands.extend(&jit::traced(body)?.outer);

@@ -252,7 +252,7 @@ fn scalar_loop(d: DType, n: usize) -> Graph {
     let body = p.finish(vec![next, c, f]);
     let mut p = scalar();
     let inputs = [p.input(), p.input(), p.input()];
-    let op = Op::While(While { cond: Arc::new(cond), body: Arc::new(body), carried: 3 });
+    let op = Op::While(While { cond: Arc::new(cond), body: Arc::new(body), carried: 3, bound: None });
     let outputs = p.b.node(op, &inputs).unwrap();
     p.finish(outputs)
 }

@@ -84,7 +84,8 @@ fn looped(
     });
     let mut p = Program(Builder::default(), d);
     let inputs: Vec<Value> = state.iter().chain(rest).map(|s| p.input(s)).collect();
-    let outputs = p.0.node(Op::While(While { cond, body, carried: state.len() }), &inputs).unwrap();
+    let outputs =
+        p.0.node(Op::While(While { cond, body, carried: state.len(), bound: None }), &inputs).unwrap();
     p.0.finish(outputs)
 }
 

@@ -199,13 +199,13 @@ fn repeated(n: f64) -> impl Fn(&mut Builder, &[Value]) -> Vec<Value> {
     let body = region(&[&[], &[50]], move |b, x| {
         let one = b.literal(Literal::new(1.0), None);
         let next = binary(b, Binary::add, x[0], one);
-        let op = While { cond: few.clone(), body: inner.clone(), carried: 2 };
+        let op = While { cond: few.clone(), body: inner.clone(), carried: 2, bound: None };
         let made = b.node(op, &[one, x[1]]).unwrap()[1];
         let back = b.node1(Reverse { axes: vec![Axis(0)] }, &[made]).unwrap();
         vec![next, scaled(b, back, 0.5)]
     });
     let cond = region(&[&[], &[50]], move |b, x| vec![less(b, x[0], n)]);
-    move |b, x| b.node(While { cond: cond.clone(), body: body.clone(), carried: 2 }, x).unwrap()
+    move |b, x| b.node(While { cond: cond.clone(), body: body.clone(), carried: 2, bound: None }, x).unwrap()
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn a_known_dtype_wins_where_regions_meet() {
     };
     let cond = region(&["f32?"], |b, _| vec![b.literal(Literal::new(1i32).convert(DType::I1), None)]);
     for (to, state) in [("f32", "f32"), ("f32?", "f32?")] {
-        let (op, found) = While::from_types(&cond, &body(to), &types(&["f32?"])).unwrap();
+        let (op, found) = While::from_types(&cond, &body(to), &types(&["f32?"]), None).unwrap();
         assert_eq!(found, types(&[state]));
         let mut b = Builder::default();
         let init = input(&mut b, state);

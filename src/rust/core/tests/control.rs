@@ -50,7 +50,7 @@ fn sums_and_count(length: usize) -> Graph {
     let zero = b.literal(Literal::new(0f32), None);
     let scan = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
     let sums = b.node(Op::Scan(scan), &[zero, xs]).unwrap();
-    let last = b.node1(Op::While(While { cond, body: count, carried: 1 }), &[sums[0]]).unwrap();
+    let last = b.node1(Op::While(While { cond, body: count, carried: 1, bound: None }), &[sums[0]]).unwrap();
     b.finish(vec![sums[1], last])
 }
 
@@ -162,7 +162,7 @@ fn ops_refuse_what_does_not_fit_their_regions() {
     let cond = region(slice::from_ref(&scalar), |b, x| {
         vec![b.node1(Op::Compare(Compare::lt), &[x[0], x[0]]).unwrap()]
     });
-    let repeat = |cond: Region| Op::While(While { cond, body: same(), carried: 1 });
+    let repeat = |cond: Region| Op::While(While { cond, body: same(), carried: 1, bound: None });
     assert!(!refused(repeat(cond.clone()), &[x]));
     assert!(refused(repeat(cond.clone()), &[xs]));
     assert!(refused(repeat(cond), &[]));

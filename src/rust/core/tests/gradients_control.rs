@@ -8,9 +8,11 @@ mod gradients;
 mod loops;
 
 use anvil_core::autodiff::Tape;
+use anvil_core::dtype::DType;
 use anvil_core::graph::Value;
-use anvil_core::ops::{Builder, If, Op, Scan};
+use anvil_core::ops::{Builder, If, Op, Region, Scan, While};
 use anvil_core::shape::Shape;
+use anvil_core::tensor::{Aval, Literal};
 use common::Rng;
 use gradients::{check, gradient, inner, inputs, run, scalar};
 use loops::{
@@ -191,4 +193,43 @@ fn a_state_that_does_not_depend_on_the_inputs_is_not_derived() {
     let gradients = gradient(&b.finish(vec![y]), &shapes).unwrap();
     // The factors are 1, 16, 16.
     assert_eq!(run(&gradients, &[vec![3.0]]), [[256.0]]);
+}
+
+#[test]
+fn loops_with_a_bound_agree_with_differences() {
+    let rng = &mut Rng::new(5);
+    // A vector is squared and damped by a captured number until its sum is below another one.
+    for (bound, domain) in [(0, [0.5, 0.9]), (1, [0.5, 0.9]), (6, [0.5, 0.9]), (6, [0.01, 0.02])] {
+        let program = |b: &mut Builder, x: &[Value]| {
+            let types = [float(&[2]), Aval::known(DType::I32, Shape::scalar()), float(&[])];
+            let cond = region(&types, |b, x| {
+                let sum = inner(b, x[0], &mut Rng::new(3));
+                vec![plain(b, "gt", &[sum, x[2]])]
+            });
+            let body = region(&types, |b, x| {
+                let square = plain(b, "mul", &[x[0], x[0]]);
+                let next = plain(b, "mul", &[square, x[2]]);
+                let one = b.literal(Literal::new(1i32), None);
+                vec![next, plain(b, "add", &[x[1], one])]
+            });
+            let limit = number(b, 0.1);
+            let zero = b.literal(Literal::new(0i32), None);
+            // As one that counts its steps.
+            let cond = counting(&cond, bound);
+            let op = While { cond, body, carried: 2, bound: Some(bound) };
+            b.node(Op::While(op), &[x[0], zero, limit, x[1]]).unwrap()[0]
+        };
+        check(&format!("while, {bound}"), &program, &[[2].into(), Shape::scalar()], &[domain], rng);
+    }
+}
+
+/// A condition that does not hold after so many steps, which the second value of the state counts.
+fn counting(cond: &Region, bound: usize) -> Region {
+    let types: Vec<Aval> = cond.inputs().iter().map(|&v| cond.aval(v).clone()).collect();
+    region(&types, |b, x| {
+        let holds = b.inline(cond, x).unwrap()[0];
+        let bound = b.literal(Literal::new(bound as i32), None);
+        let below = plain(b, "lt", &[x[1], bound]);
+        vec![plain(b, "and", &[holds, below])]
+    })
 }

@@ -251,7 +251,7 @@ fn branches_and_loops_are_regions() {
     let body = region(std::slice::from_ref(&f), &|b, x| {
         vec![b.node1(Op::Binary(Binary::add), &[x[0], x[0]]).unwrap()]
     });
-    let z = b.node1(Op::While(While { cond, body, carried: 1 }), &[y, x]).unwrap();
+    let z = b.node1(Op::While(While { cond, body, carried: 1, bound: None }), &[y, x]).unwrap();
     let want = "\
 module @anvil {
   func.func public @main(%arg0: tensor<i1>, %arg1: tensor<f64>) -> tensor<f64> {

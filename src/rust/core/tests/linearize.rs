@@ -127,7 +127,7 @@ fn what_is_printed_is_printed_with_the_value() {
         let shown = printed(b, x[0]);
         let cond = region(&[float(&[])], |b, x| vec![plain(b, "is_nan", &[x[0]])]);
         let body = region(&[float(&[])], |b, x| vec![printed(b, x[0])]);
-        let last = b.node(While { cond, body, carried: 1 }, &[x[0]]).unwrap()[0];
+        let last = b.node(While { cond, body, carried: 1, bound: None }, &[x[0]]).unwrap()[0];
         vec![plain(b, "mul", &[x[0], last]), shown]
     });
     let Linearized { value, linear } = linearize(&graph, &[0]).unwrap();

@@ -4,7 +4,7 @@ use super::cut::{effects, part, read};
 use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
-use crate::ops::{Binary, Builder, Graph, If, Region, Scan};
+use crate::ops::{Binary, Builder, Graph, If, Region, Scan, While};
 use crate::tensor::Aval;
 use std::sync::Arc;
 
@@ -79,6 +79,33 @@ pub(super) fn pull_if(
         out[i + 1] = Some(g);
     }
     Ok(out)
+}
+
+/// A loop with a condition as one that runs as often as its bound says: a branch on the condition, which keeps
+/// the state from where it does not hold.
+pub(super) fn bounded(op: &While, length: usize) -> Result<Scan> {
+    let captured = op.cond.inputs().len() - op.carried;
+    let mut b = Builder::default();
+    let mut types = input_types(&op.cond);
+    types.extend(input_types(&op.body).split_off(op.carried));
+    let inputs: Vec<Value> = types.into_iter().map(|aval| b.input(aval)).collect();
+    let (state, rest) = inputs.split_at(op.carried);
+    let (for_cond, for_body) = rest.split_at(captured);
+    let pred = b.inline(&op.cond, &[state, for_cond].concat())?;
+    // The branch that keeps the state has it in the types that the body gives.
+    let mut kept = Builder::default();
+    let same = input_types(&op.body)[..op.carried].iter().map(|aval| kept.input(aval.clone())).collect();
+    let branches = [op.body.clone(), Arc::new(kept.finish(same))];
+    let operands = [&pred[..], state, for_body, state].concat();
+    let next = b.node(If { branches }, &operands)?;
+    Ok(Scan {
+        body: Arc::new(b.finish(next)),
+        carried: op.carried,
+        sliced: 0,
+        length,
+        reverse: false,
+        checkpoint: false,
+    })
 }
 
 /// The derivative of a scan: the values that its body keeps in each iteration, and the loop that runs

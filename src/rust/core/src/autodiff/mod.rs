@@ -76,7 +76,14 @@ impl<'g> Tape<'g> {
                     if i == 0 {
                         let operands: Vec<Value> = node.operands.iter().map(|v| values[v.index()]).collect();
                         let wanted: Vec<bool> = node.operands.iter().map(|v| depends[v.index()]).collect();
-                        made = match node.op.control().filter(|_| wanted.contains(&true)) {
+                        let op = node.op.control().filter(|_| wanted.contains(&true));
+                        let bounded = match op {
+                            Some(Control::While(op)) => {
+                                op.bound.map(|bound| control::bounded(op, bound)).transpose()?
+                            }
+                            _ => None,
+                        };
+                        made = match bounded.as_ref().map(Control::Scan).or(op) {
                             Some(Control::Scan(op)) => {
                                 let (results, rule) = ScanRule::record(builder, op, &operands, &wanted)?;
                                 scans.insert(number, rule);
@@ -196,7 +203,9 @@ impl Tape<'_> {
     ) -> Result<Vec<Option<Value>>> {
         let op = &self.graph.nodes()[number].op;
         match (op.control(), self.scans.get(&number)) {
-            (Some(Control::Scan(_)), Some(rule)) => rule.pull(builder, operands, results, gradients),
+            (Some(Control::Scan(_) | Control::While(_)), Some(rule)) => {
+                rule.pull(builder, operands, results, gradients)
+            }
             (Some(Control::Custom(op)), _) => self.pull_custom(builder, op, number, operands, gradients),
             (Some(Control::If(op)), _) => control::pull_if(builder, op, operands, gradients, wanted),
             (Some(Control::Scan(_) | Control::While(_)) | None, _) => {

@@ -172,7 +172,7 @@ fn repeated(b: &mut Builder, op: &While, operands: &Stacked, examples: Examples)
         all.extend(for_cond.values.iter().copied().chain(examples.mask));
         all.extend(for_body.values.iter().copied().chain(examples.mask));
         let (cond, body) = (cond.finish(&[false])?, body.finish(marks)?);
-        let values = b.node(While { cond, body, carried }, &all)?;
+        let values = b.node(While { cond, body, carried, bound: op.bound }, &all)?;
         return Ok(Stacked { values, batched: marks.to_vec() });
     }
     // Examples end at different times: what changes is kept for each that has ended. The loop goes on as long
@@ -213,7 +213,7 @@ fn repeated(b: &mut Builder, op: &While, operands: &Stacked, examples: Examples)
     all.extend(begun.values);
     all.extend(for_body.values);
     all.extend(for_cond.values);
-    let mut values = b.node(While { cond, body, carried: carried + 1 }, &all)?;
+    let mut values = b.node(While { cond, body, carried: carried + 1, bound: op.bound }, &all)?;
     values.remove(0);
     Ok(Stacked { values, batched: of_state.to_vec() })
 }

@@ -94,7 +94,8 @@ fn with_legal_regions(op: &Op) -> Result<Op> {
             If { branches: [region(&op.branches[0])?, region(&op.branches[1])?] }.into()
         }
         (Some(Control::While(op)), _) => {
-            While { cond: region(&op.cond)?, body: region(&op.body)?, carried: op.carried }.into()
+            While { cond: region(&op.cond)?, body: region(&op.body)?, carried: op.carried, bound: op.bound }
+                .into()
         }
         (Some(Control::Scan(_) | Control::Custom(_)), _) => unreachable!("they become formulas"),
         (None, Some(scatter @ Scatter { update: Update::By(update), .. })) => {

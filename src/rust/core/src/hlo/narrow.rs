@@ -94,7 +94,8 @@ fn narrow_op(op: &Op) -> Result<Op> {
     Ok(match op.control() {
         Some(Control::If(op)) => If { branches: [region(&op.branches[0])?, region(&op.branches[1])?] }.into(),
         Some(Control::While(op)) => {
-            While { cond: region(&op.cond)?, body: region(&op.body)?, carried: op.carried }.into()
+            While { cond: region(&op.cond)?, body: region(&op.body)?, carried: op.carried, bound: op.bound }
+                .into()
         }
         Some(Control::Scan(op)) => Scan { body: region(&op.body)?, ..op.clone() }.into(),
         Some(Control::Custom(op)) => {

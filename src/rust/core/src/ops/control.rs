@@ -36,6 +36,8 @@ pub struct While {
     pub body: Region,
     /// Number of values of the state.
     pub carried: usize,
+    /// A promise that the body runs no more often, which reverse mode needs; executors do not look at it.
+    pub bound: Option<usize>,
 }
 
 /// A graph repeated along the first axis of some values. Operands: the state, the sliced values, what the
@@ -194,7 +196,12 @@ impl OpDef for While {
     fn parse(form: &Form) -> Parsed<While> {
         let (cond, body) = (form.region("cond")?, form.region("body")?);
         let carried = body.outputs().len();
-        Ok(While { cond, body, carried })
+        let bound = form.has("bound").then(|| form.number("bound")).transpose()?;
+        Ok(While { cond, body, carried, bound })
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        self.bound.map(|bound| ("bound", bound.to_string())).into_iter().collect()
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -235,7 +242,13 @@ impl OpDef for While {
     }
 
     fn vjp(&self) -> Vjp<'_> {
-        Vjp::Todo("how often the body runs is not known in advance; use `nv_for()` or `nv_scan()`")
+        match self.bound {
+            Some(_) => Vjp::Regions,
+            None => Vjp::Todo(
+                "how often the body runs is not known in advance; give `nv_while()` a bound with `max_steps`, or \
+                 use `nv_scan()`, or `nv_for()` with a number of R for `n`",
+            ),
+        }
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

@@ -79,10 +79,15 @@ impl While {
     ///
     /// # Errors
     /// As [`If::from_branches`].
-    pub fn from_types(cond: &Region, body: &Region, init: &[Ranked]) -> Result<(While, Vec<Ranked>)> {
+    pub fn from_types(
+        cond: &Region,
+        body: &Region,
+        init: &[Ranked],
+        bound: Option<usize>,
+    ) -> Result<(While, Vec<Ranked>)> {
         let state = state(init, body);
         let (cond, body) = (retyped(cond, &state, &[])?, retyped(body, &state, &state)?);
-        Ok((While { cond, body, carried: init.len() }, state))
+        Ok((While { cond, body, carried: init.len(), bound }, state))
     }
 }
 

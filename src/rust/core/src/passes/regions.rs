@@ -34,7 +34,7 @@ pub(super) fn simplify(
                 vec![(super::optimise(&op.cond)?, for_cond), (super::optimise(&op.body)?, for_body)];
             let make = |mut regions: Vec<Graph>, carried, _| {
                 let body = Arc::new(regions.remove(1));
-                Op::from(While { cond: Arc::new(regions.remove(0)), body, carried })
+                Op::from(While { cond: Arc::new(regions.remove(0)), body, carried, bound: op.bound })
             };
             looped.simplify(b, regions, &make).map(Some)
         }

@@ -12,9 +12,9 @@ use anvil_core::autodiff::{is_differentiable, linearize, push, Linearized, Tape}
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::exec::reference::evaluate;
-use anvil_core::graph::{Operation, Value};
+use anvil_core::graph::Value;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{Builder, Fill, Graph};
+use anvil_core::ops::{Builder, Fill, Graph, Op, While};
 use anvil_core::tensor::{Aval, Literal};
 use num_complex::Complex;
 
@@ -222,10 +222,11 @@ pub fn check(what: &str, graph: &Graph, active: &[usize], x: &[Tensor], rng: &mu
     compared
 }
 
-/// Whether a graph, or a region of it, has a loop with a condition, which reverse mode does not go through.
+/// Whether a graph, or a region of it, has a loop that reverse mode does not go through.
 fn has_while(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
-        node.op.name() == "while" || node.op.regions().iter().any(|(_, region)| has_while(region))
+        matches!(node.op, Op::While(While { bound: None, .. }))
+            || node.op.regions().iter().any(|(_, region)| has_while(region))
     })
 }
 

@@ -133,7 +133,7 @@ pub fn doubled(b: &mut Builder, x: Value) -> Value {
         vec![plain(b, "lt", &[x[0], ten])]
     });
     let body = region(&[float(&[])], |b, x| vec![plain(b, "add", &[x[0], x[0]])]);
-    b.node(Op::While(While { cond, body, carried: 1 }), &[x]).unwrap()[0]
+    b.node(Op::While(While { cond, body, carried: 1, bound: None }), &[x]).unwrap()[0]
 }
 
 /// Rows of a matrix; along each row the state is multiplied, damped by a captured number.

@@ -360,7 +360,10 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
         let above = b.node1(Op::Compare(Compare::gt), &[v[0], low]).expect("integers are compared");
         vec![b.node1(Op::Binary(Binary::and), &[below, above]).expect("booleans are joined")]
     });
-    all.push((Op::While(While { cond, body: step, carried: 2 }), vec![count, x.clone(), x.clone()]));
+    all.push((
+        Op::While(While { cond, body: step, carried: 2, bound: None }),
+        vec![count, x.clone(), x.clone()],
+    ));
     for (length, reverse) in [(4, false), (4, true), (0, false), (1, true)] {
         let body = region(&[x.clone(), x.clone(), x.clone()], &|b, v| {
             let sum = add(b, v[0], v[1]);

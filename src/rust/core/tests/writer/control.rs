@@ -178,7 +178,7 @@ impl Writer {
                     let next = w.b.node1(Op::Binary(Binary::add), &[inputs[0], one]).unwrap();
                     [vec![next], w.like_types(&given[1..])].concat()
                 });
-                let (op, to) = While::from_types(&cond, &body, &ranked(&given)).unwrap();
+                let (op, to) = While::from_types(&cond, &body, &ranked(&given), None).unwrap();
                 let state = self.converted(state, to);
                 (Op::While(op), [state, self.of_types(&for_cond), self.of_types(&for_body)].concat())
             }

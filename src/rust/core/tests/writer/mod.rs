@@ -93,6 +93,7 @@ impl Writer {
     }
 
     /// A program to differentiate: floats of 64 bits, so that errors of rounding are small.
+    #[allow(dead_code)] // one test file derives
     pub fn smooth(seed: u64) -> Writer {
         let mut writer = Writer::new(seed);
         writer.rules = by_name(names()[0]).unwrap();

@@ -158,7 +158,7 @@ fn push_while(b: &mut Builder, op: &While, operands: &[Value], tangents: &[Optio
     let width = all.len();
     all.extend(&operands[carried..of_body]);
     all.extend(group(b, (&operands[of_body..], &tangents[of_body..]), rest, &types[carried..])?);
-    let results = b.node(While { cond, body, carried: width }, &all)?;
+    let results = b.node(While { cond, body, carried: width, bound: op.bound }, &all)?;
     Ok(take(&mut results.into_iter(), state))
 }
 

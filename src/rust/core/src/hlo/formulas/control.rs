@@ -42,7 +42,7 @@ pub(super) fn repeat_while<'m, 'b>(
     let cond = region(&given, |state, _| Ok(vec![condition(state)]));
     let made = cond.and_then(|cond| {
         let body = region(&given, |state, _| Ok(body(state)))?;
-        Ok(While { cond, body, carried: state.len() })
+        Ok(While { cond, body, carried: state.len(), bound: None })
     });
     match made {
         Ok(op) => math.apply_all(Op::While(op), state),
@@ -103,6 +103,7 @@ pub(super) fn scan<'m, 'b>(
         let count = count + count.of(1.0);
         Ok([count].into_iter().chain(next.iter().copied()).chain(parts).collect())
     })?;
-    let last = math.apply_all(Op::While(While { cond, body, carried }), &[&init[..], rest].concat());
+    let last =
+        math.apply_all(Op::While(While { cond, body, carried, bound: None }), &[&init[..], rest].concat());
     Ok(last.into_iter().skip(1).collect())
 }
