@@ -27,6 +27,7 @@
 #' | `anvil_error_concrete` | a traced value where R needs a number, as in `if (x > 0)` |
 #' | `anvil_error_leaked_tracer` | a tracer that is used after its trace |
 #' | `anvil_error_donated` | a tensor whose memory was given away |
+#' | `anvil_error_callback` | a function called by a running program that gives another type than was said |
 #' | `anvil_error_static` | a static argument that cannot be part of a cache key |
 #' | `anvil_error_grad` | a derivative that does not exist or is not implemented |
 #' | `anvil_error_batch` | sizes of a batch that differ, or an op that cannot be batched |

@@ -159,16 +159,16 @@ instead_of <- c(
   `storage.mode<-` = "Use `nv_convert()`.",
   `mode<-` = "Use `nv_convert()`.",
   `length<-` = "Use `head()`, or `nv_concatenate()` to make it longer.",
-  cat = "Use `nv_print()` for its elements when the program runs.",
-  paste = "Use `nv_print()` for its elements when the program runs.",
-  sprintf = "Use `nv_print()` for its elements when the program runs.",
-  message = "Use `nv_print()` for its elements when the program runs.",
+  cat = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  paste = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  sprintf = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  message = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
   `diag<-` = "Use `nv_ifelse()` with `row(x) == col(x)`.",
   crossprod = "Use `t(x) %*% y`.",
   tcrossprod = "Use `x %*% t(y)`.",
   mapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
   Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
-  quantile = "Call it outside of the traced function.",
+  quantile = "Call it outside of the traced function, or by `nv_callback()`.",
   cor = "Use `nv_mean()` of products of the deviations.",
   weighted.mean = "Use `sum(x * w) / sum(w)`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
@@ -203,7 +203,7 @@ reading_call <- function(at, statement) {
     line <- line_of(attr(call, "srcref")) %||% line
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
-  if (at > 0L && identical(sys.function(at), call_function)) {
+  if (at > 0L && identical(sys.function(at), eval_call)) {
     # A primitive that anvil calls for the user, who gave it as a function.
     return(list(what = "the function", name = "", call = user_call(), line = "", in_function = FALSE))
   }

@@ -463,7 +463,8 @@ check_count <- function(n, name, hint = NULL) {
 #' Print a value while a program runs
 #'
 #' Inside of [jit()], `print()` shows a tracer once, while the function is traced. `nv_print()` is an op: it
-#' shows the elements whenever the program computes them, in each repetition of a loop too.
+#' shows the elements whenever the program comes to it, in each repetition of a loop and in the branch that is
+#' taken, in the order of the program; also if nothing uses its result, and elements that the trace knows.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param label A string that is shown before the value.
@@ -474,6 +475,7 @@ check_count <- function(n, name, hint = NULL) {
 #' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
 #' `anvil_error_arg` for an argument of another type. An error of R while printing ends the program.
+#' @seealso [nv_callback()], which calls a function of yours.
 #' @examples
 #' halve <- jit(function(x) nv_while(x, function(x) x > 1, function(x) nv_print(x / 2, "x:")))
 #' halve(nv_scalar(5))
@@ -482,6 +484,8 @@ nv_print <- function(operand, label = "") {
   if (!is.character(label) || length(label) != 1L || is.na(label)) {
     abort_arg("label", "a string", describe(label))
   }
+  # In a trace a value that is known prints when the program runs, not now.
+  if (.Call(anvil_trace_depth) > 0L) operand <- .Call(anvil_trace_lift, operand, NULL)
   invisible(.External(anvil_op, "print", operand, label = label))
 }
 

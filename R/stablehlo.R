@@ -28,8 +28,8 @@
 #' nearest element there and writes nothing, except that [nv_dynamic_update_slice()] moves its window.
 #' The modes `"clip"` and `"drop"` mean the same there as here.
 #'
-#' [nv_print()] cannot be exported: it is an error. Side effects of `f` while it is traced are not part of any
-#' program.
+#' [nv_print()] and [nv_callback()] cannot be exported: it is an error. Side effects of `f` while it is
+#' traced are not part of any program.
 #'
 #' @section Several devices: `sharding` shards inputs along an axis, mostly the batch, over a mesh of devices:
 #' `list(mesh = c(batch = 8L), axes = c(x = 1L, y = 1L))` is for 8 devices, which share the rows of the

@@ -306,7 +306,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' nv_abstract("f32", 3) == nv_abstract("f32", 3)
 #' trace_fn(function(x) x + 1, nv_abstract("f32", 3))
 #' @export
-nv_abstract <- function(dtype, shape = integer(), ambiguous = FALSE) {
+nv_abstract <- function(dtype = "f32", shape = integer(), ambiguous = FALSE) {
   dtype <- as_dtype(dtype)
   x <- structure(list(dtype = dtype, shape = shape, ambiguous = ambiguous), class = "AnvilAbstract")
   # Reading the shape checks all parts.

@@ -32,21 +32,12 @@ record_call <- function(f, args, trace, finish) {
 # Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the
 # values. Methods that f dispatches to are looked for where f comes from.
 call_function <- function(f, args) {
-  home <- environment(f)
-  frame <- new.env(parent = if (is.null(home)) globalenv() else home)
-  frame$f <- f
-  slots <- if (is.null(names(args))) rep("", length(args)) else names(args)
-  unnamed <- slots %in% c("", "f") | duplicated(slots)
-  slots[unnamed] <- paste0("argument_", seq_along(args))[unnamed]
-  for (i in seq_along(args)) assign(slots[i], args[[i]], envir = frame)
-  arguments <- lapply(slots, as.name)
-  names(arguments) <- names(args)
-  call <- as.call(c(list(as.name("f")), arguments))
-  if (!is.primitive(f)) return(eval(call, frame))
+  call <- call_of(f, args)
+  if (!is.primitive(f)) return(eval_call(call))
   # A builtin function has no frame: what R says of its arguments would be said of a call of ours.
   user <- user_frame(1L)$call
-  withCallingHandlers(eval(call, frame), error = function(e) {
-    if (inherits(e, "anvil_error") || !identical(conditionCall(e), call)) return()
+  withCallingHandlers(eval_call(call), error = function(e) {
+    if (inherits(e, "anvil_error") || !identical(conditionCall(e), call$code)) return()
     abort(
       "anvil_error_arg",
       paste0(
@@ -58,6 +49,22 @@ call_function <- function(f, args) {
     )
   })
 }
+
+# Such a call, and the environment to evaluate it in.
+call_of <- function(f, args) {
+  home <- environment(f)
+  frame <- new.env(parent = if (is.null(home)) globalenv() else home)
+  frame$f <- f
+  slots <- if (is.null(names(args))) rep("", length(args)) else names(args)
+  unnamed <- slots %in% c("", "f") | duplicated(slots)
+  slots[unnamed] <- paste0("argument_", seq_along(args))[unnamed]
+  for (i in seq_along(args)) assign(slots[i], args[[i]], envir = frame)
+  arguments <- lapply(slots, as.name)
+  names(arguments) <- names(args)
+  list(code = as.call(c(list(as.name("f")), arguments)), frame = frame)
+}
+
+eval_call <- function(call) eval(call$code, call$frame)
 
 # Evaluates arguments of the user's functions that a piece of code will read and that R has put off so far. R
 # keeps their values: were they first evaluated while the code is traced, what it keeps would be tracers, of

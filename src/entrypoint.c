@@ -234,6 +234,7 @@ ENTRY3(branch)
 ENTRY4(repeat)
 ENTRY4(scan)
 ENTRY3(custom)
+ENTRY4(callback)
 ENTRY5(stablehlo)
 ENTRY2(plan)
 ENTRY0(threads)
@@ -324,7 +325,7 @@ static const R_CallMethodDef calls[] = {
     CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),
     CALL(graph_types, 1),
     CALL(pull_back, 3),    CALL(push_forward, 3), CALL(linearize, 2),    CALL(inline, 2),       CALL(stack, 4),
-    CALL(branch, 3),     CALL(repeat, 4),       CALL(scan, 4),       CALL(custom, 3),
+    CALL(branch, 3),     CALL(repeat, 4),       CALL(scan, 4),       CALL(custom, 3),     CALL(callback, 4),
     CALL(stablehlo, 5),    CALL(plan, 2),       CALL(threads, 0),
     CALL(threads_ignored, 0), CALL(file_target, 1), CALL(file_like, 2), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 

@@ -51,3 +51,55 @@ test_that("an error while printing ends the program and leaves nothing behind", 
   expect_fields(nv_print(nv_scalar(1), 3), "anvil_error_arg", arg = "label")
   expect_error(nv_print("a"), class = "anvil_error_arg")
 })
+
+test_that("branches and loops show values in order, whenever they come to them", {
+  labels <- function(expr) grep("^[a-z]", shown(expr), value = TRUE)
+  f <- jit(user(function(x) {
+    out <- nv_for(3L, x, function(i, s) {
+      nv_print(i, "step")
+      nv_if(i == 2L, {
+        nv_print(s, "second")
+        NULL
+      }, NULL)
+      nv_if(s > 2, nv_print(s, "large"), s) + 1
+    })
+    nv_while(x, function(x) nv_print(x, "test") > 0, function(x) nv_print(x - 1, "body"))
+    nv_print(out, "end")
+    x
+  }))
+  loop <- c("step", "step", "second", "step", "large", "test", "body", "test", "end")
+  for (i in 1:2) expect_identical(labels(f(nv_scalar(1))), loop)
+  # Values that the trace knows are shown by the program, not by the trace.
+  g <- user(function(x) {
+    nv_for(2L, x, function(i, s) {
+      nv_print(nv_scalar(7), "known")
+      nv_if(s < 0, nv_print(3, "never"), s)
+    })
+  })
+  expect_identical(labels(trace_fn(g, list(nv_scalar(1)))), character())
+  g <- jit(g)
+  for (i in 1:2) expect_identical(labels(g(nv_scalar(1))), c("known", "known"))
+})
+
+test_that("derivatives show values once", {
+  for (checkpoint in c(FALSE, TRUE)) {
+    f <- user_env(function(x) {
+      step <- function(i, s) nv_if(s > 0, nv_print(s * x, "yes") * x, nv_print(s, "no"))
+      nv_for(2L, x, step, checkpoint = checkpoint)
+    }, checkpoint = checkpoint)
+    for (df in list(gradient(f), jit(gradient(f)))) {
+      shows <- shown(out <- df(nv_scalar(2, dtype = "f64")))
+      expect_identical(shows[c(1, 2, 4, 5)], c("yes", " 4", "yes", " 16"))
+      expect_nv(out$x, 5 * 2^4, "f64", integer())
+    }
+  }
+  # In the derivative that the user wrote, too.
+  square <- custom_gradient(user(function(x) x^2), user(function(x) list(x^2, x)), user(function(x, g) {
+    nv_print(g, "g")
+    list(2 * x * g)
+  }))
+  loop <- user_env(function(x) nv_for(2L, x, function(i, s) square(s)), square = square)
+  shows <- shown(out <- jit(gradient(loop))(nv_scalar(2, dtype = "f64")))
+  expect_identical(shows[c(1, 2, 4, 5)], c("g", " 1", "g", " 8"))
+  expect_nv(out$x, 32, "f64", integer())
+})

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 pub fn stablehlo([graph, donated, mesh, split, limits]: [SEXP; 5], scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let narrow = flag_argument("narrow", element(limits, 1))?;
-    // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants and its result.
+    // SAFETY: the protected slot of a traced function, see `jit::finish`: its constants first, then its result.
     let held = unsafe { R_ExternalPtrProtected(graph) };
     let (captured, result) = (element(held, 0), element(held, 1));
     let tensors = (0..len(captured)).map(|i| known(Tensor::read(element(captured, i))?, narrow, scope));

@@ -84,6 +84,7 @@ extern "C" {
     pub fn Rf_allocVector(kind: c_int, len: Length) -> SEXP;
     pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
     pub fn Rf_cons(car: SEXP, cdr: SEXP) -> SEXP;
+    pub fn SET_TAG(x: SEXP, tag: SEXP);
     pub fn Rf_protect(x: SEXP) -> SEXP;
     pub fn Rf_unprotect(n: c_int);
     pub fn R_PreserveObject(x: SEXP);

@@ -125,6 +125,15 @@ impl Kept {
     }
 }
 
+/// Runs what a program calls in the middle of an entry point, and releases what that has kept.
+pub fn scoped<T>(body: impl FnOnce(&Scope) -> T) -> T {
+    let scope = Scope { base: KEPT.top.get() };
+    let out = body(&scope);
+    // If it is left by unwinding, the entry point releases it.
+    scope.end();
+    out
+}
+
 /// Runs an entry point.
 pub fn guard(status: *mut c_int, body: impl FnOnce(&Scope) -> Outcome) -> SEXP {
     let scope = Scope { base: KEPT.top.get() };

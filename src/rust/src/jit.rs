@@ -30,6 +30,11 @@ const SPEC: usize = 8;
 /// Position of the names in it.
 const NAMES: usize = 5;
 
+/// Positions in what the handle of a traced function keeps alive: `list(constants, result, objects of the
+/// result, objects of ops)`.
+const CONSTANTS: usize = 0;
+const OF_OPS: usize = 3;
+
 /// A traced function: its graph and the structure of its result.
 pub struct Traced {
     /// The graph, as it was traced.
@@ -329,14 +334,16 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let kept = out.kept(scope)?;
     let (graph, outer) = trace.finish(outputs);
     let traced = Traced { graph, outer, out: Rc::new(out) };
-    let constants = trace::constants(handle);
-    // SAFETY: inside `protected`; the constants are kept by the trace's handle until the list has them.
+    let lists = trace::held(handle);
+    // SAFETY: inside `protected`; the objects are kept by the trace's handle until the lists have them.
     let held = scope.keep(protected(|| unsafe {
-        let held = Rf_protect(Rf_allocVector(VECSXP, 3));
-        let list = Rf_allocVector(VECSXP, constants.len() as Length);
-        SET_VECTOR_ELT(held, 0, list);
-        for (i, &x) in constants.iter().enumerate() {
-            SET_VECTOR_ELT(list, i as Length, x);
+        let held = Rf_protect(Rf_allocVector(VECSXP, 4));
+        for (objects, at) in lists.iter().zip([CONSTANTS, OF_OPS]) {
+            let list = Rf_allocVector(VECSXP, objects.len() as Length);
+            SET_VECTOR_ELT(held, at as Length, list);
+            for (i, &x) in objects.iter().enumerate() {
+                SET_VECTOR_ELT(list, i as Length, x);
+            }
         }
         SET_VECTOR_ELT(held, 1, result);
         SET_VECTOR_ELT(held, 2, kept);
@@ -396,10 +403,11 @@ pub fn store([handle, arguments, graph, description, statics, run]: [SEXP; 6], s
     let executable = Executable::compile(&traced.graph, &donated)?;
     // SAFETY: the protected slot made by `finish`.
     let held_by_graph = unsafe { R_ExternalPtrProtected(graph) };
-    let list = element(held_by_graph, 0);
+    let list = element(held_by_graph, CONSTANTS);
     let constants = (0..len(list)).map(|i| element(list, i)).collect();
     let has_objects = traced.out.has_objects();
-    let program = Rc::new(Program { executable, constants, out: traced.out.clone(), has_objects });
+    let kept = Some(element(held_by_graph, OF_OPS)).filter(|&list| len(list) > 0).unwrap_or(nil());
+    let program = Rc::new(Program { executable, constants, kept, out: traced.out.clone(), has_objects });
     // SAFETY: inside `protected`; each object is protected before the next is made.
     let held = scope.keep(protected(|| unsafe {
         let held = Rf_protect(Rf_allocVector(VECSXP, 4));

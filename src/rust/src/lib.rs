@@ -16,6 +16,7 @@
 //! | `tree` | nested lists, flattened and rebuilt |
 //! | `program` | a compiled graph, called on R values |
 //! | `printing` | printing from running programs |
+//! | `callback` | functions of R that running programs call |
 //! | `op` | calls of ops, eager or traced |
 //! | `axis_names` | names along axes: of vectors, `dimnames` of arrays |
 //! | `subset` | `x[...]` and `x[...] <- value` |
@@ -47,6 +48,7 @@ mod altrep;
 mod audit;
 mod axis_names;
 mod cache;
+mod callback;
 mod export;
 mod extent;
 mod ffi;
@@ -156,6 +158,8 @@ entry! {
     rs_branch(pred, yes, no) scope => transform::branch(pred, yes, no, scope);
     rs_repeat(cond, body, init, bound) scope => transform::repeat(cond, body, init, bound, scope);
     rs_scan(body, init, xs, options) scope => transform::scan(body, init, xs, options, scope);
+    rs_callback(f, arguments, result, vectorized) scope =>
+        callback::record([f, arguments, result, vectorized], scope);
     rs_custom(graphs, arguments, targets) scope => transform::custom(graphs, arguments, targets, scope);
     rs_stablehlo(graph, donated, mesh, split, limit) scope => export::stablehlo([graph, donated, mesh, split, limit], scope);
     rs_plan(graph, donated) scope => plan::plan(graph, donated, scope);

@@ -284,6 +284,7 @@ fn compile(
     Ok(Program {
         executable: Executable::compile(&graph, &[])?,
         constants: vec![],
+        kept: nil(),
         out: Rc::new(out),
         has_objects: false,
     })

@@ -17,6 +17,8 @@ pub struct Program {
     pub executable: Executable,
     /// Captured tensors, kept alive by the owner of the program.
     pub constants: Vec<SEXP>,
+    /// A list of objects that ops refer to, kept alive as the constants; `NULL` if there are none.
+    pub kept: SEXP,
     /// Structure of the result.
     pub out: Rc<Out>,
     /// Whether objects are in it.
@@ -38,6 +40,10 @@ impl Program {
             if let Leaf::Tensor(tensor, _) = leaf {
                 scope.keep(tensor.anchor());
             }
+        }
+        // A function of R that the program calls may have the cache drop the program.
+        if self.kept != nil() {
+            scope.keep(self.kept);
         }
         let inputs: Vec<Bytes> = leaves.iter().map(leaf_bytes).collect::<Outcome<_>>()?;
         let constants: Vec<Tensor> =

@@ -279,22 +279,14 @@ fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
         let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
         return Ok(trace.builder().literal(literal, aval.ambiguous));
     }
-    let depth = STACK.with_borrow(|stack| stack.iter().rposition(|(t, _)| !t.nested)).unwrap_or(0);
-    let found = STACK.with_borrow(|stack| stack.get(depth).cloned());
-    let Some((root, handle)) = found else {
-        return Err(Error::Internal { detail: "no trace is open".into() }.into());
-    };
+    let (depth, root, handle) = root()?;
     let key = tensor.object as usize;
     let known = root.captured.borrow().get(&key).copied();
     let known = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval);
     let value = match known {
         Some(value) => value,
         None => {
-            // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
-            protected(|| unsafe {
-                let held = Rf_cons(tensor.object, R_ExternalPtrProtected(handle));
-                R_SetExternalPtrProtected(handle, held);
-            })?;
+            hold(handle, tensor.object, nil())?;
             let value = root.builder().constant(aval);
             root.captured.borrow_mut().insert(key, value);
             value
@@ -303,12 +295,38 @@ fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
     Ok(lift_from(depth, value))
 }
 
-/// The captured tensors of a trace, in the order of the graph's constants.
-pub fn constants(handle: SEXP) -> Vec<SEXP> {
-    // SAFETY: a handle; its protected slot is the pairlist made by `capture`.
-    let mut out: Vec<SEXP> = pairs(unsafe { R_ExternalPtrProtected(handle) }).map(|(_, x)| x).collect();
-    out.reverse();
-    out
+/// The outermost trace of nested ones, its depth in the stack and its handle.
+fn root() -> Outcome<(usize, Rc<Trace>, SEXP)> {
+    let found = STACK.with_borrow(|stack| {
+        let depth = stack.iter().rposition(|(t, _)| !t.nested).unwrap_or(0);
+        stack.get(depth).map(|(trace, handle)| (depth, trace.clone(), *handle))
+    });
+    found.ok_or_else(|| Error::Internal { detail: "no trace is open".into() }.into())
+}
+
+/// Adds an object to the list that a trace's handle keeps alive.
+fn hold(handle: SEXP, x: SEXP, tag: SEXP) -> Outcome<()> {
+    // SAFETY: inside `protected`; the handle is alive, and holds the list as soon as it is made.
+    protected(|| unsafe {
+        let held = Rf_cons(x, R_ExternalPtrProtected(handle));
+        SET_TAG(held, tag);
+        R_SetExternalPtrProtected(handle, held);
+    })
+}
+
+/// Has an object kept alive as long as the graph under construction and its programs.
+pub fn keep(x: SEXP) -> Outcome<()> {
+    let (_, _, handle) = root()?;
+    hold(handle, x, value::operands_symbol())
+}
+
+/// What a trace's handle keeps alive: the captured tensors, in the order of the graph's constants, and objects
+/// that ops refer to.
+pub fn held(handle: SEXP) -> [Vec<SEXP>; 2] {
+    // SAFETY: a handle; its protected slot is the pairlist made by `hold`.
+    let all: Vec<(SEXP, SEXP)> = pairs(unsafe { R_ExternalPtrProtected(handle) }).collect();
+    let (constants, kept): (Vec<_>, Vec<_>) = all.into_iter().rev().partition(|&(tag, _)| tag == nil());
+    [constants, kept].map(|list| list.into_iter().map(|(_, x)| x).collect())
 }
 
 /// The trace behind a handle, which must be open.

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The innermost open trace, which the caller is in.
-fn innermost() -> Outcome<(Rc<Trace>, SEXP)> {
+pub fn innermost() -> Outcome<(Rc<Trace>, SEXP)> {
     trace::innermost().ok_or_else(|| Error::Internal { detail: "no trace is open".into() }.into())
 }
 
@@ -174,7 +174,7 @@ fn region(graph: SEXP) -> Outcome<Region> {
 }
 
 /// Adds a node to the innermost trace; returns its results as a list of tracers.
-fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) -> Outcome {
+pub fn node(trace: &Trace, handle: SEXP, op: Op, operands: &[Value], scope: &Scope) -> Outcome {
     let results = trace.builder().node(op, operands)?;
     let list = Out::flat(results.len());
     tracers(trace, handle, &results, &list, scope)
@@ -263,6 +263,11 @@ pub fn custom(graphs: SEXP, arguments: SEXP, targets: SEXP, scope: &Scope) -> Ou
         }
         _ => return Err(Error::Internal { detail: "a function without a derivative".into() }.into()),
     };
+    if call.outputs().is_empty() {
+        // Nothing to differentiate. It may have effects, and a node with an effect has a result.
+        trace.builder().inline(&call, &operands[..call.inputs().len()])?;
+        return tracers(&trace, handle, &[], &Out::List(vec![], nil()), scope);
+    }
     let op = Custom { call, arguments, derivative }.agreeing()?;
     node(&trace, handle, Op::Custom(op), &operands, scope)
 }

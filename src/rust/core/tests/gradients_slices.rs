@@ -406,7 +406,7 @@ const DERIVED: [(&str, &[&str]); 3] = [
 ];
 
 /// Ops of floats that no test holds to differences, and why.
-const NOT_DERIVED: [(&str, &str); 9] = [
+const NOT_DERIVED: [(&str, &str); 10] = [
     ("stop_gradient", "what it is for is to differ from the differences"),
     ("bitcast_convert", "its result is bits, which jump: it has no gradient"),
     ("fill", "has no operand"),
@@ -416,6 +416,7 @@ const NOT_DERIVED: [(&str, &str); 9] = [
     ("custom_gradient", "the user's rule, tested in test-custom-gradient.R"),
     ("custom_jvp", "the user's rule, tested in test-custom-gradient.R"),
     ("print", "the value itself, tested in test-nv-print.R"),
+    ("callback", "the engine does not see what it computes: an error, tested in effects.rs"),
 ];
 
 #[test]

@@ -156,7 +156,10 @@ fn formulas_mean_what_their_ops_mean() {
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 /// Ops that cannot leave, with the reason.
-const MISSING: &[(&str, &str)] = &[("print", "StableHLO has no op that prints")];
+const MISSING: &[(&str, &str)] = &[
+    ("callback", "StableHLO has no op that calls a function of R"),
+    ("print", "StableHLO has no op that prints"),
+];
 
 #[test]
 fn every_row_is_lowered_or_has_a_reason() {
@@ -172,10 +175,11 @@ fn every_row_is_lowered_or_has_a_reason() {
         seen.insert(program.row);
         missing.extend(reason(program.graph.nodes()[0].op.lower(&avals)).map(|why| (program.row, why)));
     }
-    let print = Op::Print(Print { label: "x".into(), ambiguous: None, number: 0 });
-    seen.insert(print.row().name);
-    missing
-        .extend(reason(print.lower(&[Aval::known(DType::F32, Shape::scalar())])).map(|why| ("print", why)));
+    for name in ["callback", "print"] {
+        let example = &row_programs::examples()[name][0];
+        seen.insert(name);
+        missing.extend(reason(example.op.lower(&example.operands)).map(|why| (name, why)));
+    }
     missing.dedup();
     assert_eq!(missing, MISSING);
     // Every row was looked at.
@@ -409,4 +413,7 @@ fn what_prints_does_not_leave() {
     let e = export(&b.finish(vec![y]), &[], &Options::default()).unwrap_err();
     assert_eq!(e.class(), "anvil_error_export");
     assert!(e.to_string().contains("Remove `nv_print()`"), "{e}");
+    let e = export(&row_programs::callback(), &[], &Options::default()).unwrap_err();
+    assert_eq!(e.class(), "anvil_error_export");
+    assert!(e.to_string().contains("Remove `nv_callback()`"), "{e}");
 }

@@ -61,7 +61,9 @@ fn program(seed: u64) -> (Graph, Vec<AlignedBytes>) {
     };
     let names: Vec<(&str, usize)> = names
         .into_iter()
-        .filter(|(name, _)| !["if", "while", "scan", "custom_gradient", "custom_jvp", "print"].contains(name))
+        .filter(|(name, _)| {
+            !["if", "while", "scan", "custom_gradient", "custom_jvp", "print", "callback"].contains(name)
+        })
         .collect();
     for _ in 0..2 + writer.rng.below(if seed % LARGE == 0 { 12 } else { 30 }) {
         writer.step(&names);

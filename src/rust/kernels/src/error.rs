@@ -135,6 +135,11 @@ pub enum Error {
     #[error("This tensor was deleted or donated: its memory was handed to a `jit()` call by `donate = `.\ni Use the result of that call instead, or do not donate.")]
     Donated,
 
+    // --- functions that running programs call ---
+    /// A function that gave something else than was said of it.
+    #[error("A callback must give what `result` says.\nx `{path}` must be {expected}, not {got}.{}", hint_line(.hint))]
+    Callback { path: String, expected: String, got: String, hint: String },
+
     // --- derivatives ---
     /// A derivative that does not exist or is not implemented.
     #[error("No gradient through `{op}()`: {why}.")]
@@ -203,6 +208,7 @@ classes! {
     Concrete "concrete" "a traced value where R needs a number, as in `if (x > 0)`",
     LeakedTracer "leaked_tracer" "a tracer that is used after its trace",
     Donated "donated" "a tensor whose memory was given away",
+    Callback "callback" "a function called by a running program that gives another type than was said",
     Static "static" "a static argument that cannot be part of a cache key",
     Grad "grad" "a derivative that does not exist or is not implemented",
     Batch "batch" "sizes of a batch that differ, or an op that cannot be batched",
@@ -257,6 +263,7 @@ impl Error {
             | Subscript { .. } => Class::Index,
             LeakedTracer { .. } => Class::LeakedTracer,
             Donated => Class::Donated,
+            Callback { .. } => Class::Callback,
             NoGradient { .. } => Class::Grad,
             NoBatch { .. } => Class::Batch,
             Export { .. } => Class::Export,
@@ -307,6 +314,9 @@ impl Error {
                 ]
             }
             DtypeMismatch { op, lhs, rhs } => vec![("op", text(op)), ("lhs", text(lhs)), ("rhs", text(rhs))],
+            Callback { path, expected, got, .. } => {
+                vec![("path", text(path)), ("expected", text(expected)), ("got", text(got))]
+            }
             NoGradient { op, why } | NoBatch { op, why } => vec![("op", text(op)), ("reason", text(why))],
             Promotion { lhs, rhs, rules } => {
                 vec![("lhs", text(lhs)), ("rhs", text(rhs)), ("rules", text(rules))]

@@ -4,9 +4,12 @@
 //! tile whether something was wrong, and calls [`raise`] once for the tile. Each thread keeps the first error
 //! that was raised on it; the pool brings those of helpers to the thread whose job it is, which keeps that of
 //! the lowest position: the error does not depend on the number of threads.
+//!
+//! What calls functions of the user's ends the run at once, by [`end`]: they would see values of no meaning.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 /// An error, and the number of the element or window at which it was found.
@@ -29,6 +32,23 @@ pub fn raise(at: usize, error: Error) {
     FIRST.set(Some(FIRST.take().unwrap_or_else(|| Box::new(Raised { at, error }))));
 }
 
+/// The payload of the unwinding of [`end`].
+struct Ended;
+
+/// Raises an error and ends the run by unwinding, in the first error that was raised. Only on the thread of
+/// [`collected`], which must be on the stack.
+pub fn end(error: Error) -> ! {
+    raise(0, error);
+    resume_unwind(Box::new(Ended))
+}
+
+/// As [`end`], if an error was raised on this thread.
+pub fn end_if_raised() {
+    if let Some(raised) = FIRST.take() {
+        end(raised.error);
+    }
+}
+
 /// Runs `body`, in which errors may be raised.
 ///
 /// # Errors
@@ -36,12 +56,14 @@ pub fn raise(at: usize, error: Error) {
 pub fn collected<T>(body: impl FnOnce() -> T) -> Result<T> {
     // What was raised before belongs to a run around this one.
     let around = Around(FIRST.take());
-    let out = body();
+    let out = catch_unwind(AssertUnwindSafe(body));
     let first = FIRST.take();
     drop(around);
-    match first {
-        None => Ok(out),
-        Some(raised) => Err(raised.error),
+    match (out, first) {
+        (Ok(out), None) => Ok(out),
+        (Ok(_), Some(raised)) => Err(raised.error),
+        (Err(payload), Some(raised)) if payload.is::<Ended>() => Err(raised.error),
+        (Err(payload), _) => resume_unwind(payload),
     }
 }
 
@@ -83,7 +105,6 @@ impl OfJob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::{catch_unwind, resume_unwind};
 
     fn error(detail: &str) -> Error {
         Error::Internal { detail: detail.into() }
@@ -113,6 +134,26 @@ mod tests {
             .is_err());
         });
         assert_eq!(outer, Err(error("outer")));
+    }
+
+    #[test]
+    fn a_run_that_is_ended_goes_no_further() {
+        assert_eq!(collected(|| -> () { end(error("now")) }), Err(error("now")));
+        let both = collected(|| -> () {
+            end_if_raised();
+            raise(3, error("first"));
+            end(error("second"))
+        });
+        assert_eq!(both, Err(error("first")));
+        let stopped = collected(|| {
+            raise(3, error("first"));
+            end_if_raised();
+            unreachable!("it has ended");
+        });
+        assert_eq!(stopped, Err::<(), _>(error("first")));
+        // One run inside of another ends alone.
+        let outer = collected(|| collected(|| -> () { end(error("inner")) }));
+        assert_eq!(outer, Ok(Err(error("inner"))));
     }
 
     #[test]

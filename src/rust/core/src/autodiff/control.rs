@@ -1,6 +1,6 @@
 //! Derivatives of branches and of loops along an axis.
 
-use super::cut::{effects, part, read};
+use super::cut::{effects_around, part, read};
 use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -9,12 +9,12 @@ use crate::tensor::Aval;
 use std::sync::Arc;
 
 /// Types of a graph's outputs.
-fn output_types(graph: &Graph) -> Vec<Aval> {
+pub(super) fn output_types(graph: &Graph) -> Vec<Aval> {
     graph.outputs().iter().map(|&v| graph.aval(v).clone()).collect()
 }
 
 /// Types of a graph's inputs.
-fn input_types(graph: &Graph) -> Vec<Aval> {
+pub(super) fn input_types(graph: &Graph) -> Vec<Aval> {
     graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect()
 }
 
@@ -24,7 +24,7 @@ fn marked(marks: &[bool]) -> Vec<usize> {
 }
 
 /// The gradients, with zeros for those that are `None`.
-fn filled(
+pub(super) fn filled(
     b: &mut Builder,
     gradients: &[Option<Value>],
     types: &[Aval],
@@ -167,24 +167,29 @@ impl ScanRule {
         let results = [&pulled[..state.len()], &to_rest, &to_along].concat();
         let both = both.finish(results.clone());
 
-        // Values of the body that its derivative reads. With checkpoints it reads the state alone and
-        // recomputes the others.
-        let kept: Vec<Value> = if op.checkpoint {
-            inputs[..carried].to_vec()
-        } else {
-            read(&both, &results, |v| match both.def(v) {
-                Def::Input(_) => inputs[..carried].contains(&v),
-                _ => v.index() < mark,
-            })
-        };
+        // Values of the body that its derivative reads. With checkpoints it reads the state, and what must not
+        // run twice, and recomputes the others.
+        let (ahead, behind) = effects_around(&both, mark);
+        let mut kept = read(&both, &[results.as_slice(), &behind].concat(), |v| match both.def(v) {
+            Def::Input(_) => inputs[..carried].contains(&v),
+            Def::Result(node, _) => {
+                v.index() < mark && (!op.checkpoint || both.nodes()[node].op.has_effect())
+            }
+            Def::Literal(_) | Def::Constant(_) => false,
+        });
+        if op.checkpoint {
+            kept.extend(&inputs[..carried]);
+            kept.sort();
+            kept.dedup();
+        }
 
-        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), &effects(&both))?;
+        let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), &ahead)?;
         let slices = &inputs[carried..carried + sliced];
         let given =
             [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]]
                 .concat();
         let back = Scan {
-            body: Arc::new(part(&both, &given, &results, &[])?),
+            body: Arc::new(part(&both, &given, &results, &behind)?),
             carried: state.len() + rest.len(),
             sliced: stacked.len() + kept.len() + sliced,
             length: op.length,

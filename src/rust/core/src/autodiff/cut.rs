@@ -53,6 +53,11 @@ pub(super) fn effects(graph: &Graph) -> Vec<Value> {
         .collect()
 }
 
+/// [`effects`] before the value of this number, and those from it on.
+pub(super) fn effects_around(graph: &Graph, mark: usize) -> (Vec<Value>, Vec<Value>) {
+    effects(graph).into_iter().partition(|v| v.index() < mark)
+}
+
 /// The values of one part that the other one, which makes `results`, reads; `own` says which values belong to
 /// the first. The result of an op that only moves elements is recomputed at no cost, and its operand is not
 /// larger: so that is read in its place.

@@ -8,6 +8,7 @@
 mod control;
 mod cut;
 mod depends;
+mod effects;
 mod forward;
 mod linearize;
 
@@ -21,6 +22,7 @@ use crate::ops::{
 };
 use crate::tensor::Aval;
 use control::ScanRule;
+use effects::IfRule;
 pub use forward::{push, Pushed};
 pub use linearize::{linearize, Linearized};
 use std::collections::HashMap;
@@ -34,6 +36,8 @@ pub struct Tape<'g> {
     depends: Vec<bool>,
     /// By node: loops along an axis, which keep what their derivative needs.
     scans: HashMap<usize, ScanRule>,
+    /// By node: branches with effects, which keep what these gave.
+    branches: HashMap<usize, IfRule>,
     /// By node: the residuals of a function with a derivative that the user wrote.
     residuals: HashMap<usize, Vec<Value>>,
 }
@@ -61,7 +65,7 @@ impl<'g> Tape<'g> {
         wrt.iter().for_each(|&i| marks[i] = true);
         let depends = depends::depends(graph, &marks);
         let mut values: Vec<Value> = Vec::with_capacity(count);
-        let (mut scans, mut residuals) = (HashMap::new(), HashMap::new());
+        let (mut scans, mut branches, mut residuals) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut made: Vec<Value> = Vec::new();
         for value in graph.values() {
             values.push(match graph.def(value) {
@@ -99,6 +103,11 @@ impl<'g> Tape<'g> {
                                 // Where the results are derived again, so is the rule.
                                 Derivative::Forward(_) => builder.node(node.op.clone(), &operands)?,
                             },
+                            Some(Control::If(op)) if node.op.has_effect() => {
+                                let (results, rule) = IfRule::record(builder, op, &operands, &wanted)?;
+                                branches.insert(number, rule);
+                                results
+                            }
                             Some(Control::If(_) | Control::While(_)) | None => {
                                 builder.node(node.op.clone(), &operands)?
                             }
@@ -108,7 +117,7 @@ impl<'g> Tape<'g> {
                 }
             });
         }
-        Ok(Tape { graph, values, depends, scans, residuals })
+        Ok(Tape { graph, values, depends, scans, branches, residuals })
     }
 
     /// The copies of the graph's outputs.
@@ -207,7 +216,10 @@ impl Tape<'_> {
                 rule.pull(builder, operands, results, gradients)
             }
             (Some(Control::Custom(op)), _) => self.pull_custom(builder, op, number, operands, gradients),
-            (Some(Control::If(op)), _) => control::pull_if(builder, op, operands, gradients, wanted),
+            (Some(Control::If(op)), _) => match self.branches.get(&number) {
+                Some(rule) => rule.pull(builder, op, operands, gradients),
+                None => control::pull_if(builder, op, operands, gradients, wanted),
+            },
             (Some(Control::Scan(_) | Control::While(_)) | None, _) => {
                 let detail = format!("`{}` has no derivative by its graphs", op.row().name);
                 Err(Error::Internal { detail })

@@ -227,8 +227,9 @@ pub trait OpDef {
         false
     }
 
-    /// Whether it has a side effect, so that it runs even if no result is read. Effects of its regions are
-    /// not included, see [`Op::has_effect`].
+    /// Whether it has a side effect, so that it runs even if no result is read, once for each time that the
+    /// program comes to it. It has at least one result, by which it is found. Effects of its regions are not
+    /// included, see [`Op::has_effect`].
     fn effect(&self) -> bool {
         false
     }

@@ -131,6 +131,8 @@ ops! {
     RngBits(random::RngBits),
     /// The value itself, shown when it is computed.
     Print(print::Print),
+    /// A call of a function that the engine does not know.
+    Callback(callback::Callback),
 }
 
 /// A row of the catalogue.
@@ -202,6 +204,6 @@ mod tests {
             matches!(op, Err(Error::Internal { detail }) if detail.contains("not called by name"))
         });
         let names: Vec<&str> = undecoded.map(|entry| entry.row.name).collect();
-        assert_eq!(names, ["if", "while", "scan", "custom_gradient", "custom_jvp"]);
+        assert_eq!(names, ["if", "while", "scan", "custom_gradient", "custom_jvp", "callback"]);
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod attrs;
 pub mod binary;
+pub mod callback;
 pub mod check;
 pub mod compare;
 pub mod complex;

@@ -2,10 +2,10 @@
 //! double precision, and another one a known dtype, the known one holds for both.
 
 use super::{Builder, Convert, Custom, Derivative, Graph, If, Region, Scan, Update, While};
-use crate::dtype::Ranked;
+use crate::dtype::{Bool, Ranked};
 use crate::error::Result;
 use crate::graph::Value;
-use crate::tensor::Aval;
+use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
 
 /// Types of values of a graph.
@@ -56,6 +56,19 @@ fn retyped(region: &Region, inputs: &[Ranked], outputs: &[Ranked]) -> Result<Reg
     Ok(Arc::new(b.finish(made)))
 }
 
+fn has_effect(region: &Region) -> bool {
+    region.nodes().iter().any(|node| node.op.has_effect())
+}
+
+/// A region without outputs, with one.
+fn with_output(region: &Region) -> Result<Region> {
+    let mut b = Builder::default();
+    let given: Vec<Value> = region.inputs().iter().map(|&v| b.input(region.aval(v).clone())).collect();
+    b.inline(region, &given)?;
+    let output = b.literal(Literal::new(Bool::FALSE), None);
+    Ok(Arc::new(b.finish(vec![output])))
+}
+
 /// The types of a loop's state, from those of its initial values and of what its body gives.
 fn state(init: &[Ranked], body: &Region) -> Vec<Ranked> {
     let next = types(body, body.outputs());
@@ -63,11 +76,15 @@ fn state(init: &[Ranked], body: &Region) -> Vec<Ranked> {
 }
 
 impl If {
-    /// A branch op with these regions, whose results agree but for ambiguity.
+    /// A branch op with these regions, whose results agree but for ambiguity. If they have an effect and no
+    /// results, the op has one that nobody reads: a node with an effect is found by its first result.
     ///
     /// # Errors
     /// None on well-typed regions; so it is for the others below.
     pub fn from_branches(yes: &Region, no: &Region) -> Result<If> {
+        if yes.outputs().is_empty() && (has_effect(yes) || has_effect(no)) {
+            return Ok(If { branches: [with_output(yes)?, with_output(no)?] });
+        }
         let [one, other] = [yes, no].map(|region| types(region, region.outputs()));
         let results: Vec<Ranked> = one.into_iter().zip(other).map(|(x, y)| known_of(x, y)).collect();
         Ok(If { branches: [retyped(yes, &[], &results)?, retyped(no, &[], &results)?] })
@@ -92,11 +109,15 @@ impl While {
 }
 
 impl Scan {
-    /// The loop for initial values of these types, and the types that they are to be converted to.
+    /// The loop for initial values of these types, and the types that they are to be converted to. With an
+    /// effect it has a result, as in [`If::from_branches`].
     ///
     /// # Errors
     /// As [`If::from_branches`].
     pub fn from_types(self, init: &[Ranked]) -> Result<(Scan, Vec<Ranked>)> {
+        if self.body.outputs().is_empty() && has_effect(&self.body) {
+            return Ok((Scan { body: with_output(&self.body)?, ..self }, vec![]));
+        }
         let state = state(init, &self.body);
         Ok((Scan { body: retyped(&self.body, &state, &state)?, ..self }, state))
     }

@@ -3,7 +3,7 @@
 //! A rule is a closure over the op's parameters, from the values of a node in a graph under construction.
 
 use super::check::Check;
-use super::derive::Var;
+use super::derive::{Math, Var};
 use crate::shape::Axis;
 
 /// The rule of an op in reverse mode.
@@ -140,6 +140,12 @@ pub struct Batched<'r, 'm, 'b> {
 }
 
 impl<'m, 'b> Batched<'_, 'm, 'b> {
+    /// The graph that the rule adds to.
+    pub(super) fn math(&self) -> &'m Math<'b> {
+        let value = self.operands.first().copied().or(self.mask);
+        value.expect("an op is batched for an operand or for a mask").math()
+    }
+
     /// An operand as it is, with or without the batch axis.
     pub fn x(&self, i: usize) -> Var<'m, 'b> {
         self.operands[i]

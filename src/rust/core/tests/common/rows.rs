@@ -3,13 +3,15 @@
 
 use crate::common::text::read_back;
 use anvil_core::dtype::{DType, Ranked};
+use anvil_core::error::Result;
 use anvil_core::graph::Value;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::reductions::fold::Fold;
+use anvil_core::ops::callback::{Callee, Function};
 use anvil_core::ops::layout::Order;
 use anvil_core::ops::*;
 use anvil_core::shape::{Axis, Shape};
-use anvil_core::tensor::{Aval, Literal};
+use anvil_core::tensor::{Aval, Literal, View, ViewMut};
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
@@ -431,5 +433,23 @@ pub fn examples() -> BTreeMap<&'static str, Vec<Example>> {
     let x = b.input(Aval::known(DType::F32, [2].into()));
     let shown = b.node1(Print { label: "x".into(), ambiguous: None, number: 1 }, &[x]).unwrap();
     all.entry("print").or_default().push(Example::of(&b.finish(vec![shown])));
+    all.entry("callback").or_default().push(Example::of(&callback()));
     all
+}
+
+/// A function that gives nothing.
+struct Idle;
+
+impl Function for Idle {
+    fn call(&self, _types: &[Aval], _operands: &[View], _results: &mut [ViewMut]) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A program that calls a function.
+pub fn callback() -> Graph {
+    let (mut b, aval) = (Builder::default(), aval(DType::F32, &[2]));
+    let x = b.input(aval.clone());
+    let given = b.node1(Callback::new(Callee::new(Idle), &[&aval], vec![aval.clone()], false), &[x]).unwrap();
+    b.finish(vec![given])
 }

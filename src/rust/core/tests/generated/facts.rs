@@ -171,7 +171,7 @@ fn inexact(x: &Aval) -> bool {
 
 fn derivative(row: &'static Row, examples: &[Example]) -> Option<String> {
     let regions = examples[0].op.has_regions();
-    if row.operands.is_empty() && !regions {
+    if examples[0].operands.is_empty() && !regions {
         return None;
     }
     // Examples whose operands could have a gradient.
