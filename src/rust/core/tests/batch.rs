@@ -135,7 +135,11 @@ fn sums_and_products_of_many_terms_agree_within_their_bound() {
     };
     let dot = |contracting: [usize; 2], batching: Option<[usize; 2]>| {
         let axes = |i: usize| batching.map_or(vec![], |axes| vec![Axis(axes[i])]);
-        Op::from(DotGeneral { contracting: contracting.map(|i| vec![Axis(i)]), batching: [axes(0), axes(1)] })
+        Op::from(DotGeneral {
+            contracting: contracting.map(|i| vec![Axis(i)]),
+            batching: [axes(0), axes(1)],
+            batch_last: false,
+        })
     };
     let cases: Vec<(Op, Vec<&[usize]>, usize)> = vec![
         (sum(&[0]), vec![&[5003]], 5003),
