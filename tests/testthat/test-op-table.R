@@ -10,7 +10,7 @@ compositions <- c(
   "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
   "nv_broadcast_tensors",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
-  "nv_subset", "nv_subset_assign", "nv_select", "nv_for"
+  "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map"
 )
 files <- c("nv_write_stablehlo", "nv_write_npy", "nv_read_npy")
 
@@ -47,7 +47,8 @@ test_that("an op's function is called after it; the exceptions are these", {
     c(
       "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "magnitude -> nv_abs",
       "select -> nv_ifelse",
-      "broadcast_in_dim -> nv_broadcast_to", "custom_gradient -> custom_gradient"
+      "broadcast_in_dim -> nv_broadcast_to", "custom_gradient -> custom_gradient",
+      "custom_jvp -> custom_jvp"
     )
   )
 })
