@@ -182,7 +182,7 @@ fn loops_call_in_each_iteration() {
             vec![b.node1(Compare::lt, &[x[0], four]).unwrap()]
         });
         let body = region(1, |b, x| vec![call(b, "body", x[0])]);
-        b.node(While { cond, body, carried: 1 }, x).unwrap()
+        b.node(While { cond, body, carried: 1, bound: None }, x).unwrap()
     });
     let (log, made) = logged(&graph, &[2.0]).unwrap();
     assert_eq!(log, ["cond [2.0]", "body [2.0]", "cond [3.0]", "body [3.0]", "cond [4.0]"]);
