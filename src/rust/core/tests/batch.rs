@@ -68,11 +68,15 @@ fn rows_agree_with_a_loop_of_single_runs() {
         }
     }
     for row in rows() {
-        // An op that prints is met in random programs, where its values are held to what it prints of.
+        // Ops with an effect have no program of their own. One that prints is met in random programs.
         let sizes = met
             .get(row.name)
             .map_or(0, |met| met.iter().map(|(_, size)| size).collect::<BTreeSet<_>>().len());
-        assert!(sizes == 4 || row.name == "print", "{}: {sizes} sizes of batches", row.name);
+        assert!(
+            sizes == 4 || ["print", "callback"].contains(&row.name),
+            "{}: {sizes} sizes of batches",
+            row.name
+        );
     }
 }
 

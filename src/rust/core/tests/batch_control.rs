@@ -135,7 +135,7 @@ fn counted(
         all
     });
     let operands = [state, &[n], captured].concat();
-    b.node(While { cond, body, carried: state.len() }, &operands).unwrap()
+    b.node(While { cond, body, carried: state.len(), bound: None }, &operands).unwrap()
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_read_out_of_range_raises_where_an_example_runs_it() {
             let one = number(b, 1);
             vec![op(b, "add", &[v[0], one])]
         });
-        b.node(While { cond, body, carried: 1 }, x).unwrap()
+        b.node(While { cond, body, carried: 1, bound: None }, x).unwrap()
     });
     check_raising("in a condition", &g);
 }
@@ -390,7 +390,7 @@ fn a_loop_without_end_is_not_run_where_no_example_runs_it() {
                 vec![op(b, "lt", &[w[0], one])]
             });
             let body = region(&[float(&[]), float(&[])], |b, w| vec![op(b, "add", w)]);
-            b.node(While { cond, body, carried: 1 }, v).unwrap()
+            b.node(While { cond, body, carried: 1, bound: None }, v).unwrap()
         });
         let same = region(&[float(&[])], |_, v| vec![v[0]]);
         b.node(If { branches: [endless, same] }, &[x[0], x[1], x[2], x[1]]).unwrap()

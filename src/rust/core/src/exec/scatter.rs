@@ -9,7 +9,7 @@ use super::run::{Executable, Output};
 use super::step::CompileControl;
 use crate::batch::{batch, repeat, stacked_type, Examples, Stacked};
 use crate::dtype::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
@@ -194,7 +194,7 @@ fn buffers(element: &Aval) -> [AlignedBytes; 3] {
 }
 
 /// The function for `n` elements and their updates at once, what it captures being the same for all. `None` if
-/// it must run element by element: if the order shows, or if the order of its terms, and with it a bit, may be
+/// it must run element by element: if an op has no rule, if the order shows, or if the order of its terms, and with it a bit, may be
 /// another in a batch.
 fn batched(graph: &Graph, n: usize) -> Result<Option<Graph>> {
     if !is_same_in_batch(graph) {
@@ -207,7 +207,10 @@ fn batched(graph: &Graph, n: usize) -> Result<Option<Graph>> {
         inputs.values.push(b.input(if mark { stacked_type(aval, n)? } else { aval.clone() }));
         inputs.batched.push(mark);
     }
-    let made = batch(&mut b, graph, &inputs, Examples { size: n, mask: None })?;
+    let made = match batch(&mut b, graph, &inputs, Examples { size: n, mask: None }) {
+        Err(Error::NoBatch { .. }) => return Ok(None),
+        made => made?,
+    };
     let (value, is_batched) = (made.values[0], made.batched[0]);
     let value = if is_batched { value } else { repeat(&mut b, value, n)? };
     Ok(Some(b.finish(vec![value])))

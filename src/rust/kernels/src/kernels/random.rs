@@ -6,32 +6,9 @@
 mod cipher;
 
 use super::threads::pool;
+pub use cipher::Algorithm;
 use cipher::{make_blocks, Run, BATCH, LANES};
 use std::ops::Range;
-
-/// A cipher.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Algorithm {
-    /// ThreeFry-2x32 of 20 rounds: 64 bits a block.
-    ThreeFry,
-    /// Philox-4x32 of 10 rounds: 128 bits a block.
-    Philox,
-}
-
-impl Algorithm {
-    /// 32-bit words of a block.
-    fn words(self) -> usize {
-        match self {
-            Algorithm::ThreeFry => 2,
-            Algorithm::Philox => 4,
-        }
-    }
-
-    /// Elements of a block, of this many bytes each. Narrow ones are low bits of 32.
-    fn elements(self, bytes: usize) -> usize {
-        self.words() / bytes.div_ceil(4)
-    }
-}
 
 // ---- which element is of which block -------------------------------------------------------------------------------
 

@@ -1,8 +1,31 @@
 //! The ciphers, on many blocks at once. Each is branchless code on one block, so that the loop over blocks is
 //! vectorised.
 
-use super::super::math::Level;
-use super::Algorithm;
+use crate::kernels::math::Level;
+
+/// A cipher.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Algorithm {
+    /// ThreeFry-2x32 of 20 rounds: 64 bits a block.
+    ThreeFry,
+    /// Philox-4x32 of 10 rounds: 128 bits a block.
+    Philox,
+}
+
+impl Algorithm {
+    /// 32-bit words of a block.
+    pub(super) fn words(self) -> usize {
+        match self {
+            Algorithm::ThreeFry => 2,
+            Algorithm::Philox => 4,
+        }
+    }
+
+    /// Elements of a block, of this many bytes each. Narrow ones are low bits of 32.
+    pub(super) fn elements(self, bytes: usize) -> usize {
+        self.words() / bytes.div_ceil(4)
+    }
+}
 
 #[inline(always)]
 pub(super) fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
