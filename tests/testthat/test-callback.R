@@ -178,14 +178,17 @@ test_that("an error of the function is the error of the call, unchanged", {
 })
 
 test_that("time limits and interrupts end a call", {
-  f <- jit(user(function(x) nv_callback(function(v) repeat Sys.sleep(0.01), x, result = x)))
-  expect_stopped(f(number(1)))
-  again <- jit(user(function(x) nv_while(x, function(x) x > 0, function(x) {
-    nv_callback(function(v) {
-      Sys.sleep(0.01)
-      v
-    }, x, result = x)
-  })))
+  # Called before, since R drops the error of a limit that is over while it compiles a function.
+  wait <- user(function(n) {
+    for (i in seq_len(as.numeric(n))) Sys.sleep(0.01)
+    0
+  })
+  f <- jit(user_env(function(n) nv_callback(wait, n, result = n), wait = wait))
+  again <- jit(user_env(function(n) {
+    nv_for(1000L, n, function(i, n) nv_callback(function(n) as.numeric(n) + wait(n), n, result = n))
+  }, wait = wait))
+  for (i in 1:2) lapply(list(f, again), function(f) f(number(0)))
+  expect_stopped(f(number(3000)))
   expect_stopped(again(number(1)))
   interrupt <- structure(class = c("interrupt", "condition"), list())
   caught <- tryCatch(
@@ -412,7 +415,7 @@ test_that("it does not leave R", {
   f <- jit(user(function(x) nv_callback(function(v) v * 2, x, result = x)))
   f(nv_scalar(1))
   expect_identical(unserialize(serialize(f, NULL))(nv_scalar(2)), nv_scalar(4))
-  graph <- graph_text(trace_fn(f, list(nv_scalar(1))))
+  graph <- graph_text(trace_fn(f, nv_scalar(1)))
   expect_match(graph, "callback [vectorized = FALSE] (%x1)", fixed = TRUE)
 })
 
@@ -439,7 +442,7 @@ test_that("functions live as long as programs, and no longer", {
   expect_identical(ended, 1)
   expect_lt(.Call(anvil:::anvil_handles), before)
   # A traced function keeps it as well; one that is called once does not.
-  graph <- trace_fn(make(), list(number(1)))
+  graph <- trace_fn(make(), number(1))
   (function() {
     token <- new.env()
     reg.finalizer(token, function(e) ended <<- ended + 1)
@@ -494,4 +497,28 @@ test_that("it runs on R's own thread, beside work that others do", {
   plain <- jit(user(function(x) nv_for(3L, x, function(i, s) sin(s) + sum(s) / 1e6)))
   x <- nv_fill(0.5, 2e5, "f64")
   expect_identical(f(x), plain(x))
+})
+
+test_that("objects of registered classes are arguments and results", {
+  register_tree_class(
+    "callback_model", function(x) list(children = unclass(x)["w"], static = x$name),
+    function(children, static) structure(list(w = children$w, name = static), class = "callback_model")
+  )
+  model <- structure(list(w = f64(1:2), name = "m"), class = "callback_model")
+  f <- jit(function(model, name) {
+    nv_callback(function(m) {
+      expect_s3_class(m, "callback_model")
+      expect_identical(m$w, f64(1:2))
+      m$w <- as.numeric(m$w) * 2
+      m$name <- name
+      list(m)
+    }, model, result = list(model))
+  }, static = "name")
+  expect_identical(f(model, "m"), list(structure(list(w = f64(c(2, 4)), name = "m"), class = "callback_model")))
+  expect_fields(
+    f(model, "other"), "anvil_error_callback", path = "result[[1]]",
+    expected = "an object of class <callback_model> as `result` has it"
+  )
+  g <- jit(function(model) nv_callback(function(m) list(m$w), model, result = list(model)))
+  expect_fields(g(model), "anvil_error_callback", got = "a tensor")
 })

@@ -76,7 +76,7 @@ test_that("branches and loops show values in order, whenever they come to them",
       nv_if(s < 0, nv_print(3, "never"), s)
     })
   })
-  expect_identical(labels(trace_fn(g, list(nv_scalar(1)))), character())
+  expect_identical(labels(trace_fn(g, nv_scalar(1))), character())
   g <- jit(g)
   for (i in 1:2) expect_identical(labels(g(nv_scalar(1))), c("known", "known"))
 })
